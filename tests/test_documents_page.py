@@ -108,7 +108,7 @@ def test_a_deleted_file_is_erased_after_it_is_said_what_goes(mine: KnowledgeGrap
 
 def test_a_file_that_is_gone_between_two_looks_is_no_error(
         mine: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "_contents", lambda *_: {})
+    monkeypatch.setattr(listing, "shared", lambda name, *_: {} if name == "contents" else ())
     table = page("documents", ws="mine").dataframe[0].value
     assert list(table["entities"]) == [0]
 

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from clicks import page, press, shown
 
-from qafd.app.picture import ASPECT, DRAWN
 from qafd.errors import ParseError
 from qafd.explain import mass_balance
 from qafd.knowledge import KnowledgeGraph
@@ -27,7 +26,7 @@ from qafd.runs.replay import recorded
 from qafd.runs.report import report
 from qafd.storage import open_workspace
 from qafd.view.panel import Drawing, panel_data
-from qafd.view.placement import beside, freeze, prominent
+from qafd.view.placement import ASPECT, DRAWN, beside, freeze, prominent
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from qafd.app.escaping import plain
+from qafd.app.escaping import brief
 from qafd.app.language import spoken
-from qafd.app.pages import page
-from qafd.app.session import QUESTION, exchange, keep, put, session
+from qafd.app.pages import way
+from qafd.app.session import QUESTION, bound, exchange, put, session, shared
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import questions_of
 from qafd.samples import EXAMPLES
-from qafd.view.panel import clean
 from qafd.wording import say
 
 
@@ -35,7 +34,7 @@ def asked_among(examples: Sequence[str], key: str, placeholder: str,
     The first example stands there before.
     """
     question = st.text_input(
-        say("Question"), value=examples[0] if examples else "", key=keep(key), bind="query-params",
+        say("Question"), value=examples[0] if examples else "", **bound(key),
         placeholder=placeholder, label_visibility="collapsed", icon=":material/search:")
     others = [one for one in earlier if one != question and one not in examples]
     if examples or others:
@@ -64,16 +63,15 @@ def ask_something(knowledge: KnowledgeGraph) -> None:
     graph = knowledge.graph
     st.write(say("Ask a question to see which part of the graph answers it, and why."))
     with st.container(horizontal=True, gap="small"):
-        for question in _suggested(knowledge.id, knowledge.version(graph), knowledge, graph):
-            st.button(plain(clean(question, 160)), key=f"ask {question}",
+        for question in shared("suggested", (knowledge.id, knowledge.version(graph)),
+                               lambda: _suggested(knowledge, graph)):
+            st.button(brief(question), key=f"ask {question}",
                       on_click=put, args=(QUESTION, question))
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
-def _suggested(workspace: str, version: str, _knowledge: KnowledgeGraph,  # noqa: ARG001
-               _graph: Graph) -> tuple[str, ...]:
-    with _knowledge.store() as store:
-        return questions_of(store, _graph)
+def _suggested(knowledge: KnowledgeGraph, graph: Graph) -> tuple[str, ...]:
+    with knowledge.store() as store:
+        return questions_of(store, graph)
 
 
 def empty_workspace(knowledge: KnowledgeGraph) -> None:
@@ -88,7 +86,7 @@ def empty_workspace(knowledge: KnowledgeGraph) -> None:
         st.header(say("This workspace is empty"), anchor=False)
         st.write(say("Add documents, and their knowledge graph appears here."))
         label = say("Add documents")
-    st.page_link(page("documents"), icon=":material/upload_file:", label=label)
+    way("documents", label)
     if waiting:
         st.fragment(spoken(_wait_for_a_graph), run_every=1.0)(knowledge)
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from qafd.app.session import keep, put, session, value_of
+from qafd.app.session import bound, keep, put, session, value_of
 from qafd.graph import Graph
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.wording import say
@@ -95,7 +95,7 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
     key, label = f"{prefix}_{spec.name}", _label(spec.name, method)
     if meta["options"]:
         return st.selectbox(label, meta["options"], index=meta["options"].index(value),
-                            key=keep(key, meta["options"]), bind="query-params",
+                            **bound(key, meta["options"]),
                             format_func=say, help=say(meta["help"]))
     high, whole = meta["high"], isinstance(value, int)
     step = 1.0 if whole else 0.01 if high <= 2 else 0.1

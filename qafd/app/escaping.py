@@ -27,14 +27,14 @@ def safe(text: str, length: int = 2000) -> str:
     return html.escape(clean(text, length))
 
 
-def safe_lines(text: str) -> str:
-    """Text for st.html like `safe`, with its line breaks."""
-    return "<br>".join(safe(line, 4000) for line in text.split("\n"))
-
-
 def render(text: str) -> str:
     """Markdown as HTML for st.html; tags in it are text."""
     return str(_MARKDOWN.render(text))
+
+
+def brief(text: str, length: int = 120) -> str:
+    """The beginning of a text for Streamlit's markdown: one line of at most `length` characters."""
+    return plain(clean(text, length))
 
 
 def plain(text: str) -> str:

@@ -12,9 +12,11 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import streamlit as st
 
-from qafd.view.panel import RAMPS, clean, number
+from qafd.view.panel import RAMPS, clean
 from qafd.wording import say
+from qafd.wording.panels import say_number
 
 if TYPE_CHECKING:
     from plotly.graph_objs import Figure
@@ -42,6 +44,11 @@ def label(name: str, length: int = NAME) -> str:
     return escape(clean(name, length), quote=False)
 
 
+def ink() -> str:
+    """The color of text on the page."""
+    return "#f0efea" if st.context.theme.type == "dark" else "#23231f"
+
+
 def _new(height: int, xaxis: dict[str, Any], yaxis: dict[str, Any], **layout: Any) -> "Figure":
     import plotly.graph_objs as go
 
@@ -62,11 +69,11 @@ class SweepAxes:
     seeds: str
 
 
-def sweep_map(cells: Sequence["Cell"], axes: SweepAxes, now: "Cell | None", ink: str) -> "Figure":
+def sweep_map(cells: Sequence["Cell"], axes: SweepAxes, now: "Cell | None") -> "Figure":
     """One variant's map: mass across, seeds upward, a metric of `METRICS` as color and number.
 
     Where recall is known, it stands below the number of nodes or tokens. Every cell has a marker
-    whose `customdata` is its index in `cells`, for clicks. The cell `now` is outlined in `ink`.
+    whose `customdata` is its index in `cells`, for clicks. The cell `now` is outlined.
     """
     masses, counts = sorted({c.mass for c in cells}), sorted({c.seeds for c in cells})
     values = {(c.mass, c.seeds): getattr(c, axes.metric) for c in cells}
@@ -75,7 +82,7 @@ def sweep_map(cells: Sequence["Cell"], axes: SweepAxes, now: "Cell | None", ink:
     for c in cells:
         value = values[c.mass, c.seeds]
         hovers.append(say("mass {mass}, {seeds} seeds: {value} {unit}", mass=f"{c.mass:g}",
-                          seeds=c.seeds, value=number(value or 0),
+                          seeds=c.seeds, value=say_number(value or 0),
                           unit=say(METRICS[axes.metric][1])))
     figure = _new(90 + 44 * len(counts), _steps(axes.mass, len(masses)),
                   _steps(axes.seeds, len(counts)),
@@ -88,7 +95,7 @@ def sweep_map(cells: Sequence["Cell"], axes: SweepAxes, now: "Cell | None", ink:
     if now is not None:
         x, y = masses.index(now.mass), counts.index(now.seeds)
         figure.add_shape(type="rect", x0=x - 0.5, x1=x + 0.5, y0=y - 0.5, y1=y + 0.5,
-                         line={"color": ink, "width": 3})
+                         line={"color": ink(), "width": 3})
     unseen = {"marker": {"opacity": 0}}
     strong = 0.6 * axes.high + 0.4 * axes.low
     figure.add_scatter(
@@ -107,8 +114,8 @@ def _of_cell(cell: "Cell", metric: str) -> str:
     if value is None:
         return ""
     if metric in ("size", "tokens") and cell.recall is not None:
-        return f"{number(value)}<br><span style='font-size:10px'>{cell.recall:.0%}</span>"
-    return number(value)
+        return f"{say_number(value)}<br><span style='font-size:10px'>{cell.recall:.0%}</span>"
+    return say_number(value)
 
 
 def _steps(title: str, many: int) -> dict[str, Any]:
@@ -117,7 +124,7 @@ def _steps(title: str, many: int) -> dict[str, Any]:
             "categoryorder": "array"}
 
 
-def sweep_lines(variations: Sequence["Variation"], name: str, metric: str, ink: str) -> "Figure":
+def sweep_lines(variations: Sequence["Variation"], name: str, metric: str) -> "Figure":
     """A metric of `METRICS` over the values of a parameter, one line for each value of the others."""
     lines: dict[str, list[Variation]] = {}
     for one in variations:
@@ -125,7 +132,7 @@ def sweep_lines(variations: Sequence["Variation"], name: str, metric: str, ink: 
         lines.setdefault(others, []).append(one)
     figure = _new(320, {"title": label(name), "type": "category", "fixedrange": True}, {
         "title": say(METRICS[metric][1]), "fixedrange": True, "rangemode": "tozero"},
-        font={"color": ink})
+        font={"color": ink()})
     for place, (others, line) in enumerate(lines.items()):
         figure.add_scatter(
             x=[f"{one.params[name]}" for one in line], y=[getattr(one, metric) for one in line],
@@ -134,11 +141,10 @@ def sweep_lines(variations: Sequence["Variation"], name: str, metric: str, ink: 
     return figure
 
 
-def lanes(timeline: "Timeline", shown: int, mass_label: str, ink: str, now: float) -> "Figure":
+def lanes(timeline: "Timeline", shown: int, mass_label: str, now: float) -> "Figure":
     """The first nodes of a timeline as bars from entry to the end, lane under lane.
 
-    A line marks the mass `now`, if it is on the axis. `ink` is the color of line and names,
-    readable on the page's background.
+    A line marks the mass `now`, if it is on the axis.
     """
     figure = _new(104, {"title": say("full from: {mass}", mass=mass_label), "fixedrange": True,
                       "range": [0, timeline.up_to * 1.01]}, {}, bargap=0)
@@ -149,38 +155,38 @@ def lanes(timeline: "Timeline", shown: int, mass_label: str, ink: str, now: floa
     for at, (name, entries) in enumerate(inside.items()):
         if [entry.name for entry in entries] != [name]:  # a seed that brings nobody is its bar
             figure.add_annotation(x=0, y=place, text=f"<b>{label(name, 44)}</b>", showarrow=False,
-                                  xanchor="left", font={"size": 13, "color": ink})
+                                  xanchor="left", font={"size": 13, "color": ink()})
             place += 1
-        _add_lane(figure, entries, place, timeline.up_to, LANES[at % len(LANES)], ink)
+        _add_lane(figure, entries, place, timeline.up_to, LANES[at % len(LANES)])
         place += len(entries) + 1
     if now <= timeline.up_to:
-        figure.add_vline(x=now, line={"color": ink, "width": 1.5, "dash": "dash"})
+        figure.add_vline(x=now, line={"color": ink(), "width": 1.5, "dash": "dash"})
         left = now > 0.8 * timeline.up_to
         figure.add_annotation(x=now, y=1, yref="paper", yanchor="bottom", showarrow=False,
-                              text=say("now: {mass}", mass=number(now)),
-                              xanchor="right" if left else "left", font={"size": 12, "color": ink})
+                              text=say("now: {mass}", mass=say_number(now)),
+                              xanchor="right" if left else "left", font={"size": 12, "color": ink()})
     figure.update_layout(height=104 + 19 * place, yaxis=_rows(place))
     return figure
 
 
 def _add_lane(figure: "Figure", entries: Sequence["TimelineEntry"], place: int, up_to: float,
-              color: str, ink: str) -> None:
+              color: str) -> None:
     rows = [place + i for i in range(len(entries))]
     starts = [entry.mass for entry in entries]
     names = [label(entry.name) for entry in entries]
-    hovers = [say("{name}: full from {mass}", name=name, mass=number(mass))
+    hovers = [say("{name}: full from {mass}", name=name, mass=say_number(mass))
               for name, mass in zip(names, starts, strict=True)]
     figure.add_bar(x=[up_to - mass for mass in starts], base=starts, y=rows, orientation="h",
                    marker={"color": color, "opacity": 0.4}, width=0.84, hovertext=hovers,
                    hoverinfo="text", showlegend=False)
     sides = ["middle right" if mass < 0.55 * up_to else "middle left" for mass in starts]
-    _add_names(figure, starts, rows, names, sides, ink)
+    _add_names(figure, starts, rows, names, sides)
 
 
 def _add_names(figure: "Figure", x: Sequence[float], rows: Sequence[int], names: Sequence[str],
-               sides: str | Sequence[str], ink: str) -> None:
+               sides: str | Sequence[str]) -> None:
     figure.add_scatter(x=x, y=rows, mode="text", text=[f" {name} " for name in names],
-                       textposition=sides, textfont={"size": 11.5, "color": ink},
+                       textposition=sides, textfont={"size": 11.5, "color": ink()},
                        hoverinfo="skip", showlegend=False)
 
 
@@ -219,8 +225,8 @@ def kept_histogram(shares: Sequence[float]) -> "Figure":
     return figure
 
 
-def return_bars(returns: Sequence["Return"], shown: int, ink: str) -> "Figure":
-    """The share of draws in which each node returned, the steadiest on top; names in `ink`."""
+def return_bars(returns: Sequence["Return"], shown: int) -> "Figure":
+    """The share of draws in which each node returned, the steadiest on top."""
     first = returns[:shown]
     figure = _new(110 + 19 * len(first), {
         "title": say("returned in % of the draws"), "range": [0, 102], "fixedrange": True,
@@ -234,7 +240,7 @@ def return_bars(returns: Sequence["Return"], shown: int, ink: str) -> "Figure":
         figure.add_bar(x=[100 * first[i].share for i in at], y=at, orientation="h", name=say(title),
                        marker={"color": color, "opacity": 0.4}, width=0.84, hovertext=hovers,
                        hoverinfo="text")
-    _add_names(figure, [0] * len(first), list(range(len(first))), names, "middle right", ink)
+    _add_names(figure, [0] * len(first), list(range(len(first))), names, "middle right")
     return figure
 
 

@@ -8,10 +8,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from qafd.app.access import refuse_strangers
 from qafd.app.escaping import plain
-from qafd.app.language import speak
+from qafd.app.language import errors_said, speak
 from qafd.app.markup import style_words
 from qafd.app.pages import ASKS, for_a_class, name_of, pages
-from qafd.app.parts import errors_said
 from qafd.app.session import WORKSPACE, forget, session, value_of
 from qafd.app.shortcuts import listen
 from qafd.app.workspaces import choose_workspace, keep_workers_going, path_of

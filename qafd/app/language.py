@@ -1,26 +1,26 @@
-"""The language of a session: English, or a file of templates and their translations."""
+"""What a session says: in its language, English or a file of translations, and errors as sentences."""
 
+import errno
 import os
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import ParamSpec
 
 import streamlit as st
 
-from qafd.app.session import keep, value_of
+from qafd.app.escaping import plain, said
+from qafd.app.session import bound, value_of
+from qafd.errors import QafdError
 from qafd.package import assets
 from qafd.wording import Catalog, read_catalog, say, speaking
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 VARIABLE = "QAFD_LANGUAGE"
 """Names the file that `qafd app --language` was given."""
 ENGLISH = "en"
 KEY = "language"
 P = ParamSpec("P")
-T = TypeVar("T")
 
 
 def speak() -> AbstractContextManager[None]:
@@ -28,14 +28,29 @@ def speak() -> AbstractContextManager[None]:
     return speaking(catalog())
 
 
-def spoken(draw: "Callable[P, T]") -> "Callable[P, T]":
-    """A fragment or dialog in the language of this session: it runs without the main script."""
+def spoken(draw: Callable[P, None]) -> Callable[P, None]:
+    """A fragment or dialog in the language of this session, which runs without the main script."""
     @wraps(draw)
-    def speaking_draw(*args: P.args, **kwargs: P.kwargs) -> T:
-        with speak():
-            return draw(*args, **kwargs)
+    def draw_alone(*args: P.args, **kwargs: P.kwargs) -> None:
+        with speak(), errors_said():
+            draw(*args, **kwargs)
 
-    return speaking_draw
+    return draw_alone
+
+
+@contextmanager
+def errors_said() -> Iterator[None]:
+    """An error inside that the user can mend becomes one sentence on the page."""
+    try:
+        yield
+    except QafdError as error:
+        st.error(said(error), icon=":material/error:")
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+        st.error(plain(say("{file} cannot be written ({reason}); check the folder and its "
+                           "permissions.", file=error.filename, reason=error.strerror)),
+                 icon=":material/error:")
 
 
 def catalog() -> Catalog:
@@ -60,8 +75,7 @@ def language_settings() -> None:
     """The choice of a language, where there is more than one."""
     offered = list(languages())
     if len(offered) > 1:
-        st.selectbox(say("Language"), offered, offered.index(_usual()), key=keep(KEY),
-                     bind="query-params", format_func=_name)
+        st.selectbox(say("Language"), offered, offered.index(_usual()), **bound(KEY), format_func=_name)
 
 
 def _usual() -> str:

@@ -7,8 +7,9 @@ markup. How it looks is in assets/page.css.
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, pairwise
 
-from qafd.app.escaping import safe, safe_lines
+from qafd.app.escaping import safe
 
 COLORS = ("#009e73", "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#999999")  # Okabe and Ito's
 
@@ -76,37 +77,32 @@ def anchored(html: str, anchor: str, number: int) -> str:
     return f"<div id='{anchor}-{number}' class='source'>{html}</div>"
 
 
-def marked(text: str, marks: Iterable[tuple[int, int]], start: int = 0,
-           end: int | None = None) -> str:
-    """A stretch of a text with its line breaks, and the marks that begin in it."""
+def spaced(text: str, between: str = "<br>") -> str:
+    """Text with the spaces at the ends of its lines; `between` stands for line breaks."""
+    lines_html = []
+    for line in text.split("\n"):
+        before = " " if line[:1].isspace() else ""
+        after = " " if line[-1:].isspace() else ""
+        lines_html.append(before + safe(line, len(line) + 1) + after)
+    return between.join(lines_html)
+
+
+def marked(text: str, marks: Iterable[tuple[int, int]], start: int = 0, end: int | None = None, *,
+           names: Iterable[tuple[int, int]] = (), between: str = "<br>") -> str:
+    """A stretch of a text with its marks, and names set off; `between` stands for line breaks."""
     end = len(text) if end is None else end
-    at, parts = start, []
-    for first, last in sorted(marks):
-        if start <= first < end:
-            parts += [safe_lines(text[at:first]), f"<mark>{safe_lines(text[first:last])}</mark>"]
-            at = last
-    return " ".join([*parts, safe_lines(text[at:end])])
-
-
-def marked_in_line(text: str, marks: Iterable[tuple[int, int]], between: str = " ") -> str:
-    """A sentence as one line with its marks; `between` stands for line breaks."""
-    at, parts = 0, []
-    for first, last in marks:
-        if at <= first < last <= len(text):
-            parts += [_spaced(text[at:first], between), f"<mark>{_spaced(text[first:last], ' ')}</mark>"]
-            at = last
-    return "".join([*parts, _spaced(text[at:], between)])
-
-
-def _spaced(text: str, between: str) -> str:
-    """A part of a sentence, with the spaces at its ends."""
-    text = text.replace("\n", between)
-    inner = safe(text)
-    if not inner:
-        return " "
-    before = " " if text[:1].isspace() else ""
-    after = " " if text[-1:].isspace() else ""
-    return before + inner + after
+    spans = {"dfn": list(names), "mark": list(marks)}
+    cuts = {start, end}
+    for first, last in chain(*spans.values()):
+        cuts |= {min(max(first, start), end), min(max(last, start), end)}
+    html = ""
+    for here, there in pairwise(sorted(cuts)):
+        part = spaced(text[here:there], between)
+        for tag, pairs in spans.items():
+            if any(first <= here and there <= last for first, last in pairs):
+                part = f"<{tag}>{part}</{tag}>"
+        html += part
+    return html
 
 
 def folded(summary_html: str, html: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from qafd.app.escaping import said
+from qafd.app.session import remember
 from qafd.errors import QafdError, StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.parsing import draw_page
@@ -33,7 +34,8 @@ def show_page(knowledge: KnowledgeGraph, document: str, spans: Sequence[tuple[in
         return False
     quotes = tuple(text[start - first:end - first] for start, end in spans)
     try:
-        image = _drawn(knowledge.id, head.source, head.characters, page, quotes, knowledge)
+        image = remember("page", (knowledge.id, head.source, head.characters, page, quotes),
+                         lambda: _draw(knowledge, head.source, page, quotes))
     except QafdError as error:
         st.caption(said(error))
         return False
@@ -42,10 +44,8 @@ def show_page(knowledge: KnowledgeGraph, document: str, spans: Sequence[tuple[in
     return True
 
 
-@st.cache_data(max_entries=24, show_spinner=False)
-def _drawn(workspace: str, source: str, characters: int, page: int,  # noqa: ARG001
-           quotes: tuple[str, ...], _knowledge: KnowledgeGraph) -> bytes:
-    with _knowledge.store() as store:
+def _draw(knowledge: KnowledgeGraph, source: str, page: int, quotes: tuple[str, ...]) -> bytes:
+    with knowledge.store() as store:
         data = store.files.original(source)
     if data is None:
         raise StoreError("The file {name} is no longer kept.", name=source)

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from qafd.app.session import keep_english
+from qafd.app.session import WORKSPACE, keep_english
 from qafd.package import root
 from qafd.wording import say
 
@@ -46,6 +46,12 @@ def name_of(page: StreamlitPage) -> str:
     return next(name for name, (title, _) in PAGES.items() if say(title) == page.title)
 
 
+def way(name: str, label: str, **address: str | list[str]) -> None:
+    """A link to another page of the app, which has this address in the same workspace."""
+    query = {WORKSPACE: st.session_state[WORKSPACE], **address} if address else None
+    st.page_link(page(name), label=label, icon=PAGES[name][1], query_params=query)
+
+
 def heading(name: str, what: str) -> None:
     """The heading of a page and, beside it, one sentence of what it is for."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="heading"):
@@ -53,7 +59,7 @@ def heading(name: str, what: str) -> None:
         st.caption(what, width="stretch")
 
 
-def draw_tabs(tabs: Mapping[str, Callable[..., None]], key: str, *things: Any) -> None:
+def draw_tabs(tabs: Mapping[str, Callable[..., object]], key: str, *things: Any) -> None:
     """Tabs by their titles, of which the open one alone is drawn, of some things."""
     titles = [say(title) for title in tabs]
     keep_english(key, dict(zip(tabs, titles, strict=True)))
@@ -61,6 +67,13 @@ def draw_tabs(tabs: Mapping[str, Callable[..., None]], key: str, *things: Any) -
         if tab.open:
             with tab:
                 draw(*things)
+
+
+def fold_tabs(tabs: Mapping[str, Callable[..., object]], *things: Any) -> None:
+    """Small tabs inside a page: all are drawn, and the browser alone changes between them."""
+    for tab, draw in zip(st.tabs([say(title) for title in tabs]), tabs.values(), strict=True):
+        with tab:
+            draw(*things)
 
 
 def for_a_class() -> bool:

@@ -9,19 +9,17 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from qafd.app.component import expanded, panels, selected
 from qafd.app.result import View, span_of
-from qafd.app.session import exchange, keep, value_of
-from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
+from qafd.app.session import bound, choose_option, exchange, shared, value_of
+from qafd.retrieve.base import SATURATED, RetrievedNode
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.view.contraction import drawn_contracted
 from qafd.view.groups import Groups, group, passages_of
 from qafd.view.layout import Positions
 from qafd.view.neighbors import new_neighbors, with_neighbors
 from qafd.view.panel import RAMPS, Caption, Drawing, Scale, panel_data, scale_of
-from qafd.view.placement import beside, freeze, with_new
+from qafd.view.placement import ASPECT, DRAWN, beside, freeze, with_new
 from qafd.wording import say
 
-DRAWN = 150
-ASPECT = 1.6
 TOP = 2.0  # of the suggested mass, where colors and widths end
 SEPARATOR = "|"  # of the two ends in the id of an edge
 
@@ -30,15 +28,12 @@ def drawing_controls() -> Drawing:
     """How to draw, in the sidebar."""
     with st.sidebar, st.expander(say("Picture")):
         st.toggle(
-            say("Contract passages"), True, key=keep("contract"), bind="query-params",
+            say("Contract passages"), True, **bound("contract"),
             help=say("Draw the flow that passages carry between their entities; it still adds "
                      "up."))
-        st.segmented_control(
-            say("Edge thickness"), ("flow", "weight"), default="flow", required=True,
-            key=keep("thickness", ("flow", "weight")), bind="query-params", format_func=say,
-            help=say("Flow w (x_u - x_v), or the query-aware weight w alone."))
-        st.segmented_control(say("Colors"), list(RAMPS), default="green", required=True,
-                             key=keep("ramp", list(RAMPS)), bind="query-params", format_func=say)
+        choose_option(say("Edge thickness"), {"flow": "flow", "weight": "weight"}, "thickness",
+               help=say("Flow w (x_u - x_v), or the query-aware weight w alone."))
+        choose_option(say("Colors"), {ramp: ramp for ramp in RAMPS}, "ramp")
     return chosen_drawing()
 
 
@@ -49,23 +44,26 @@ def chosen_drawing() -> Drawing:
                    DRAWN, ASPECT)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _frozen(workspace: str, version: str, question: str, rule: str, _view: View,  # noqa: ARG001
-            ) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset[str]]:
+def _frozen(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset[str]]:
+    return shared("frozen", (view.about, view.method.rule), lambda: _freeze(view))
+
+
+def _freeze(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset[str]]:
     """One layout for what the preset of a rule of mass shows, and shows with as much as is drawn.
 
     So no slider moves a node: a mass of `DRAWN` fills all nodes that a picture can have. A preset
     with a diffusion for each seed is taken in one, which reaches about the same. The last is what
     the preset retrieves.
     """
-    graph = _view.graph
-    corpus = _view.knowledge.corpus(graph, FlowDiffusion.needs)
-    preset = next((one.method for one in PRESETS.values() if one.method.rule == rule), FlowDiffusion())
-    usual = replace(preset, diffusions="joint").fitted(graph).started(corpus, _view.plan)
+    graph = view.graph
+    corpus = view.knowledge.corpus(graph, FlowDiffusion.needs)
+    preset = next((one.method for one in PRESETS.values() if one.method.rule == view.method.rule),
+                  FlowDiffusion())
+    usual = replace(preset, diffusions="joint").fitted(graph).started(corpus, view.plan)
     most = replace(usual, mass=min(usual.highest(graph), max(TOP * usual.mass, DRAWN)))
-    shown = [method.retrieve(corpus, _view.plan) for method in (usual, most)]
+    shown = [method.retrieve(corpus, view.plan) for method in (usual, most)]
     first = {n.id for n in shown[0].nodes if n.state == SATURATED}
-    return (*freeze(shown, first, DRAWN, ASPECT), frozenset(first))
+    return (*freeze(shown, first), frozenset(first))
 
 
 def placed(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
@@ -74,32 +72,23 @@ def placed(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
     What only an unusual setting retrieves is put beside its neighbors, so that nothing else
     moves.
     """
-    frozen, others, _ = _frozen(view.knowledge.id, view.version, view.question, view.method.rule,
-                                view)
-    return with_new(frozen, view.retrieval, DRAWN, ASPECT), others
-
-
-def placed_too(view: View, other: Retrieval) -> Positions:
-    """The positions of `placed` and of what another retrieval shows."""
-    return with_new(placed(view)[0], other, DRAWN, ASPECT)
+    frozen, others, _ = _frozen(view)
+    return with_new(frozen, view.retrieval), others
 
 
 def scale(view: View, drawing: Drawing) -> Scale | None:
     """What colors and widths mean at every mass of the question, by the other controls."""
     method = replace(view.method, mass=type(view.method)().mass)
-    read = f"{view.plan.question}\n{view.plan.planner}"
-    return _scale(view.knowledge.id, view.version, read, method, drawing, view)
+    read = view.knowledge.id, view.version, view.plan.question, view.plan.planner
+    return shared("scale", (read, method, drawing), lambda: _scale(view, method, drawing))
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _scale(workspace: str, version: str, read: str, method: FlowDiffusion,  # noqa: ARG001
-           drawing: Drawing, _view: View) -> Scale | None:
+def _scale(view: View, method: FlowDiffusion, drawing: Drawing) -> Scale | None:
     """It ends at twice the mass that is suggested: where all is full, importance has no bound."""
-    graph = _view.graph
-    start, end, _ = method.fitted(graph).scale(graph, span_of(_view.knowledge, _view.plan.question, method))
+    graph = view.graph
+    start, end, _ = method.fitted(graph).scale(graph, span_of(view.knowledge, view.plan.question, method))
     widest = replace(method, mass=min(TOP * start, end))
-    corpus = _view.knowledge.corpus(graph, method.needs)
-    return scale_of(widest.retrieve(corpus, _view.plan), drawing)
+    return scale_of(widest.retrieve(view.knowledge.corpus(graph, method.needs), view.plan), drawing)
 
 
 def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | None:
@@ -110,8 +99,10 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | Non
     opened = [] if anew else expanded(key)
     retrieval = with_neighbors(view.retrieval, view.graph, opened, drawing.contract)
     known, others = placed(view)
-    positions = beside(known, retrieval.nodes, ((e.source, e.target) for e in retrieval.edges),
-                       ASPECT) if opened else known
+    positions = known
+    if opened:
+        edges = ((e.source, e.target) for e in retrieval.edges)
+        positions = beside(known, retrieval.nodes, edges)
     subtitle, unsure = say("query-aware flow diffusion"), view.answer.abstained
     if unsure:
         subtitle = say("pale: what is retrieved does not answer for sure")
@@ -134,18 +125,17 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | Non
 
 def groups_of(view: View) -> Groups:
     """The documents and communities of all that the picture may show of the question."""
-    return _groups(view.knowledge.id, view.version, view.question, view.method.rule, view)
+    return shared("groups", (view.about, view.method.rule), lambda: _groups(view))
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _groups(workspace: str, version: str, question: str, rule: str, _view: View) -> Groups:
-    graph = _view.graph
-    frozen, _, first = _frozen(workspace, version, question, rule, _view)
+def _groups(view: View) -> Groups:
+    graph = view.graph
+    frozen, _, first = _frozen(view)
     ids = [node for node in frozen if node in graph.row]
     passages: dict[str, None] = {}
     for node in ids:
         passages.update(dict.fromkeys(passages_of(graph, node)))
-    with _view.knowledge.store() as store:
+    with view.knowledge.store() as store:
         node_of = {node.key: name for name, node in store.graph.nodes(passages).items()}
         chunks = store.passages.get(node_of)
     documents = {node_of[key]: chunk.document for key, chunk in chunks.items()}

@@ -9,7 +9,7 @@ import streamlit as st
 from qafd.answer import Answer
 from qafd.app.controls import ControlPlaces, controls, mass_control, start_anew
 from qafd.app.escaping import plain, said
-from qafd.app.session import forget_all_but, keep, session, value_of
+from qafd.app.session import bound, choose_option, forget_all_but, session, shared, value_of
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import LLM
@@ -38,6 +38,11 @@ class View:
     retrieval: Retrieval
 
     @property
+    def about(self) -> tuple[str, str, str]:
+        """What names the question among all that are asked: its workspace and the graph's version."""
+        return self.knowledge.id, self.version, self.question
+
+    @property
     def certificate(self) -> dict[str, Any]:
         """The certificate of the diffusion, as plain values."""
         assert self.retrieval.certificate is not None
@@ -58,7 +63,7 @@ def method_controls(knowledge: KnowledgeGraph, question: str,
     graph, span = knowledge.graph, partial(span_of, knowledge, question)
     with st.sidebar:
         labels = {one.label: name for name, one in PRESETS.items()}
-        name = st.radio(say("Preset"), list(PRESETS), key=keep("preset", labels), bind="query-params",
+        name = st.radio(say("Preset"), list(PRESETS), **bound("preset", labels),
                         format_func=lambda key: say(PRESETS[key].label))
         method = PRESETS[name].method
         if session().anew:
@@ -83,9 +88,8 @@ def upon_controls(knowledge: KnowledgeGraph, question: str, method: FlowDiffusio
         with place:
             span = partial(span_of, knowledge, question)
             method = mass_control(method, PRESETS[preset].method, preset, knowledge.graph, span)
-        aware = st.segmented_control(
-            say("Edges"), (AWARE, PLAIN), default=AWARE, required=True, format_func=say,
-            key=keep("edges", (AWARE, PLAIN)), bind="query-params",
+        aware = choose_option(
+            say("Edges"), {AWARE: AWARE, PLAIN: PLAIN}, "edges",
             help=say("Query-aware edges are wide where they lead towards the question; plain "
                      "ones are as wide as the graph has them."))
     return replace(method, variant="plain") if aware == PLAIN else method
@@ -96,16 +100,11 @@ def span_of(knowledge: KnowledgeGraph, question: str,
     """The masses between which the result changes, 0 and 0 where they are not known."""
     if not question.strip() or method.subqueries == "on":
         return 0.0, 0.0
-    graph = knowledge.graph
-    return _span(knowledge.id, knowledge.version(graph), question,
-                 replace(method, mass=0.0), knowledge, graph)
-
-
-@st.cache_data(max_entries=256, show_spinner=False)
-def _span(workspace: str, version: str, question: str, method: FlowDiffusion,
-          _knowledge: KnowledgeGraph, _graph: Graph) -> tuple[float, float]:
-    plan = plan_of(workspace, version, question, _knowledge, _graph)
-    return method.span(_knowledge.corpus(_graph, method.needs), plan)
+    graph, method = knowledge.graph, replace(method, mass=0.0)
+    version = knowledge.version(graph)
+    return shared("span", (knowledge.id, version, question, method), lambda: method.span(
+        knowledge.corpus(graph, method.needs),
+        plan_of(knowledge.id, version, question, knowledge, graph)))
 
 
 def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion,
@@ -128,11 +127,10 @@ def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion,
     return View(knowledge, graph, version, question, plan, method, retrieval)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def plan_of(workspace: str, version: str, question: str, _knowledge: KnowledgeGraph,  # noqa: ARG001
-            _graph: Graph) -> QueryPlan:
+def plan_of(workspace: str, version: str, question: str, knowledge: KnowledgeGraph,
+            graph: Graph) -> QueryPlan:
     """The plan of a question by the local rules, kept in memory."""
-    return _knowledge.plan(question, _graph)
+    return shared("plan", (workspace, version, question), lambda: knowledge.plan(question, graph))
 
 
 # A model that failed is asked again after a minute; good replies are in the workspace.
@@ -142,11 +140,11 @@ def _read(place: tuple[str, str], question: str, apart: bool, reader: str,  # no
     return _knowledge.plan(question, _graph, subqueries=apart, client=_client)
 
 
-@st.cache_resource(max_entries=128, show_spinner=False)
-def retrieved(workspace: str, version: str, question: str, method: Retriever,  # noqa: ARG001
-              _knowledge: KnowledgeGraph, _graph: Graph, _plan: QueryPlan) -> Retrieval:
+def retrieved(workspace: str, version: str, question: str, method: Retriever,
+              knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> Retrieval:
     """What a method retrieves, kept in memory."""
-    return _knowledge.retrieve(_plan, method, graph=_graph)
+    return shared("retrieval", (workspace, version, question, method),
+                  lambda: knowledge.retrieve(plan, method, graph=graph))
 
 
 def status_line(view: View, following: str = "") -> None:

@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from qafd.wording import say
 
 if TYPE_CHECKING:
-    from qafd.app.explore.follow import Followed
+    from qafd.app.explore.reading import Followed
     from qafd.app.runs.opened import Sent
     from qafd.evaluate.judge import Verdict
     from qafd.ingest.tuning import Tuned
@@ -113,6 +113,26 @@ def keep(key: str, options: Collection[str] | Mapping[str, object] = ()) -> str:
     return key
 
 
+def bound(key: str, options: Collection[str] | Mapping[str, object] = ()) -> dict[str, Any]:
+    """The arguments of a widget that stands in the address and outlives a visit to another page.
+
+    See `keep`.
+    """
+    return {"key": keep(key, options), "bind": "query-params"}
+
+
+def choose_option(label: str, options: Mapping[T, str], key: str, default: T | None = None, **more: Any) -> T:
+    """One of a few options, shown by their templates side by side; kept and in the address.
+
+    Without a `default` the first one is chosen until another is; `more` is for Streamlit.
+    """
+    first = next(iter(options)) if default is None else default
+    chosen: T | None = st.segmented_control(
+        label, list(options), default=first, required=True, format_func=lambda one: say(options[one]),
+        **bound(key, {template: one for one, template in options.items()}), **more)
+    return first if chosen is None else chosen
+
+
 def keep_english(key: str, options: Collection[str] | Mapping[str, object]) -> None:
     """Let a link in English name an option of another language by its template."""
     linked = st.query_params.get(key, "")
@@ -172,6 +192,19 @@ def remember(name: str, key: object, compute: Callable[[], T]) -> T:
     if name not in computed or computed[name][0] != key:
         computed[name] = key, compute()
     return cast("T", computed[name][1])
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _shared(name: str, key: object, _compute: Callable[[], Any]) -> Any:  # noqa: ARG001
+    return _compute()
+
+
+def shared(name: str, key: object, compute: Callable[[], T]) -> T:
+    """What is computed once for all sessions under a name and a key; nobody may change it.
+
+    What was not asked for longest gives way to what is new.
+    """
+    return cast("T", _shared(name, key, compute))
 
 
 def remembered(name: str, key: object) -> Any:

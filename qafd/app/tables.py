@@ -6,8 +6,11 @@ from typing import Any
 import streamlit as st
 
 from qafd.export import table_csv
+from qafd.view.panel import clean
 from qafd.wording import say
 
+LONGEST = 1000  # characters of a cell
+SHARE_BAR = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)
 Columns = Mapping[str, Iterable[Any]]
 
 
@@ -18,7 +21,7 @@ def table(columns: Columns, *, formats: Mapping[str, str] | None = None,
     Parameters
     ----------
     columns : mapping of str to values
-        The template of each column's name and its cells.
+        The template of each column's name and its cells; texts are shown as one line.
     formats : mapping of str to str
         How the numbers of a column are written, by its template.
     meanings : mapping of str to str
@@ -34,7 +37,8 @@ def table(columns: Columns, *, formats: Mapping[str, str] | None = None,
             config[name] = st.column_config.NumberColumn(help=meaning, format=formats[name])
         elif meaning:
             config[name] = st.column_config.Column(help=meaning)
-    cells = {say(name): list(values) for name, values in columns.items()}
+    cells = {say(name): [clean(value, LONGEST) if isinstance(value, str) else value for value in values]
+             for name, values in columns.items()}
     said = {say(name): settings for name, settings in config.items()}
     options.setdefault("placeholder", "")
     return st.dataframe(cells, hide_index=True, column_config=said, **options)

@@ -2,50 +2,33 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from qafd.answer import Answer, Citation
 from qafd.answer.conversation import keep_turn
-from qafd.cli import CAPPED, FAILED
-from qafd.cli.command import Outcome, command, note, spending, wants_json
+from qafd.cli.command import Outcome, command, note, wants_json
 from qafd.cli.inquiry import Inquiry, asks
-from qafd.cli.models import (
-    call_options,
-    change_cap,
-    endpoint_named,
-    remember_price,
-    settings_of_calls,
-    spending_options,
-)
-from qafd.cli.options import model_options
-from qafd.errors import ModelError, ParameterError, SpendingCapError, StoreError
+from qafd.cli.models import ModelRequest, may_call_model
+from qafd.errors import ModelError, ParameterError, StoreError
 from qafd.explain.conditions import has_answers
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Streamed
-from qafd.models.address import is_local
-from qafd.models.call_settings import CallSettings
-from qafd.models.cost import FREE, Meter, Metered, Price
-from qafd.models.instructions import Instructed
+from qafd.models.cost import Metered
+from qafd.models.instructions import instructions_of
 from qafd.reading.text import count_tokens
 from qafd.reading.text.markdown import plain_pieces
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import Retrieval
-from qafd.storage.rows import now
 from qafd.wording import say_error
 from qafd.wording.answers import say_absence, say_doubts, say_gap
 from qafd.wording.reasons import word_notice
 
-if TYPE_CHECKING:
-    from qafd.models.endpoint import Endpoint
-
 
 @command()
 @asks(method=True)
-@model_options
-@spending_options
-@call_options
+@may_call_model
 @click.option("--length", type=click.Choice(["short", "paragraphs", "list"]), default="short",
               help="Of a model's answer.")
 @click.option("--tokens", type=click.IntRange(min=1), default=3000,
@@ -55,44 +38,46 @@ if TYPE_CHECKING:
               help="Who names the keywords and parts of the question.")
 @click.option("--follow", is_flag=True,
               help="The question refers to the last one that was asked here.")
-def answer(inquiry: Inquiry, model: str | None, base_url: str | None, length: str, tokens: int,
-           prompt: bool, plan: str, follow: bool, **most: float | None) -> Outcome | int:
-    knowledge = inquiry.knowledge
-    client, reader, calls = None, None, CallSettings()
-    if model and not (prompt and plan == "rules"):
-        endpoint = endpoint_named(model, base_url)
-        calls = settings_of_calls(most, endpoint)
-        client = meter_calls(knowledge, inquiry.text, endpoint, calls, most)
-    if plan == "model":
-        if client is None:
-            raise ParameterError("--plan model has no model to ask; name one with --model, or leave "
-                                 "the question to the rules")
-        reader = replace(client, purpose="plan")  # under the same cap
-    typed = ""
+def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prompt: bool, plan: str,
+           follow: bool) -> Outcome:
+    knowledge, client, typed = inquiry.knowledge, None, ""
+    if plan == "model" and not asked.model:
+        raise ParameterError("--plan model has no model to ask; name one with --model, or leave the "
+                             "question to the rules")
+    if asked.model and not (prompt and plan == "rules"):
+        client = asked.client(knowledge, "answer", inquiry.text)
     if follow:
         typed, inquiry = inquiry.text, follow_last(inquiry, client)
-    retrieval = inquiry.retrieve(reader)
-    if not prompt:
-        keep_question(inquiry, typed)
-    for notice in retrieval.notices if reader else ():
-        note(one_line(word_notice(notice), 600))
+    retrieval = retrieve_as_planned(inquiry, client if plan == "model" else None)
     if prompt:
         messages = knowledge.draft(retrieval, budget=tokens, length=length).messages
         return Outcome(messages, ["\n\n".join(message.content for message in messages)])
-    given = knowledge.answer(retrieval)
-    failure = None
+    keep_question(inquiry, typed)
+    return answered(knowledge, retrieval, client, tokens, length)
+
+
+def retrieve_as_planned(inquiry: Inquiry, client: Metered | None) -> Retrieval:
+    """What is retrieved for a question that a model has read, or the rules where there is none."""
+    if client is None:
+        return inquiry.retrieve()
+    retrieval = inquiry.retrieve(replace(client, purpose="plan"))  # under the same cap
+    for notice in retrieval.notices:
+        note(one_line(word_notice(notice), 600))
+    return retrieval
+
+
+def answered(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metered | None, tokens: int,
+             length: str) -> Outcome:
+    """The quoted answer, or that of a model where it can write one."""
+    given, failure = knowledge.answer(retrieval), None
     if client is not None and (not given.abstained or has_answers(retrieval)):
         try:
-            given = write_answer(knowledge, retrieval, client, given, calls, tokens, length)
+            given = write_answer(knowledge, retrieval, client, given, tokens, length)
         except ModelError as error:
             failure = error
     absent = given.abstained if given.written is None else given.written.abstained
-    outcome = Outcome(answer_data(given, failure), answer_lines(given), not absent)
-    if failure is None:
-        return outcome
-    outcome.print()
-    note(f"{one_line(str(failure), 600)} These sentences are quoted instead.")
-    return CAPPED if isinstance(failure, SpendingCapError) else FAILED
+    return Outcome(answer_data(given, failure), answer_lines(given), not absent, failure=failure,
+                   instead="These sentences are quoted instead.")
 
 
 def follow_last(inquiry: Inquiry, client: Metered | None) -> Inquiry:
@@ -115,29 +100,10 @@ def keep_question(inquiry: Inquiry, typed: str) -> None:
         note(f"the question is not kept for a follow-up: {one_line(say_error(error), 600)}")
 
 
-def meter_calls(knowledge: KnowledgeGraph, question: str, endpoint: "Endpoint",
-                calls: CallSettings, most: dict[str, float | None]) -> Metered:
-    """The named endpoint, called and instructed as the workspace says, and capped; its calls are
-    noted in the workspace and never paid for twice."""
-    given: Any = most.pop("price", None)
-    if given is not None:
-        remember_price(endpoint.name, Price(*given))
-    price = price_at(endpoint)
-    cap = change_cap(most, spending().cap_where(price is not None))
-    told = Instructed(endpoint.with_settings(calls), replace(knowledge.instructions, calls=calls))
-    return Metered(told, knowledge.url, Meter(cap), price, endpoint.base_url, "answer",
-                   f"answer {now()}", question=question)
-
-
-def price_at(endpoint: "Endpoint") -> Price | None:
-    """What a model costs by the settings; nothing on this machine where they do not say."""
-    price = spending().price(endpoint.name)
-    return FREE if price is None and is_local(endpoint.base_url) else price
-
-
 def write_answer(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metered, quoted: Answer,
-                 calls: CallSettings, tokens: int, length: str) -> Answer:
+                 tokens: int, length: str) -> Answer:
     """The answer with a model's words, which are printed as they come unless JSON is wanted."""
+    calls = instructions_of(client).calls
     budget = calls.fit(tokens, count_tokens(retrieval.query))
     draft = knowledge.draft(retrieval, budget=budget, length=length)
     with knowledge.store():  # else the call would open and close the file

@@ -13,9 +13,10 @@ from qafd.answer import Answer
 from qafd.cli import DONE, NOTHING_FOUND
 from qafd.cli.answering import answer_lines
 from qafd.cli.command import Outcome, command, note, open_graph, wants_json, with_workspace
+from qafd.cli.history import FORMS as RECORDS
 from qafd.cli.inquiry import Inquiry, asks
 from qafd.cli.options import db_option, out_option, question_argument
-from qafd.cli.streams import check_output, text_of, write_out
+from qafd.cli.streams import check_output, open_output, text_of, write_out
 from qafd.errors import ParameterError
 from qafd.export import (
     edges_csv,
@@ -42,11 +43,9 @@ from qafd.retrieve.qafd import PRESETS
 from qafd.retrieve.rank import stated
 from qafd.runs import Run
 from qafd.runs import keep as keep_run
-from qafd.runs.bundle import bundled
 from qafd.runs.comparison import page, rows_csv
 from qafd.runs.comparison import report as comparison_report
 from qafd.runs.replay import recorded
-from qafd.runs.report import report
 from qafd.wording import say_error
 from qafd.wording.answers import say_certainty
 from qafd.wording.comparison import word_missed
@@ -56,7 +55,6 @@ FORMS: dict[str, Callable[[Retrieval], str]] = {
     "json": lambda retrieval: json.dumps(node_link(retrieval), ensure_ascii=False),
     "graphml": graphml, "gexf": gexf, "nodes.csv": nodes_csv, "edges.csv": edges_csv,
     "passages.csv": passages_csv, "html": html, "pyvis.html": pyvis_html}
-RECORDS: dict[str, Callable[[Run], str | bytes]] = {"report": report, "bundle": bundled}
 
 
 @command()
@@ -129,16 +127,8 @@ def _export_graph(knowledge: KnowledgeGraph, form: str, out: Path | None) -> int
     with knowledge.store() as store, whole(store) as graph:
         if graph.stale:
             note("documents or edits wait to be taken in; this is the graph without them")
-        if out is None:
-            sys.stdout.flush()
-            write(graph, form, sys.stdout.buffer)
-        else:
-            try:
-                with out.open("wb") as file:
-                    write(graph, form, file)
-            except OSError as error:
-                raise ParameterError("{file} cannot be written: {reason}", file=out,
-                                     reason=error.strerror) from error
+        with open_output(out) as file:
+            write(graph, form, file)
         return DONE if graph.node_count else NOTHING_FOUND
 
 
@@ -260,16 +250,13 @@ def sweep_settings(knowledge: KnowledgeGraph, question: str, preset: str, titles
     gold = _gold_titled(corpus, titles)
     grid = Grid(alphas or masses or masses_for(method.problem(corpus, plan)),
                 axes["seeds"] or [method.seeds], axes["variants"] or [method.variant])
-    outcome = _swept(sweep(corpus, plan, method, grid, gold))
+    cells = sweep(corpus, plan, method, grid, gold)
+    outcome = Outcome(cells, _sweep_lines(cells), any(cell.size for cell in cells))
     if not csv:
         return outcome
     names = [spec.name for spec in fields(Cell)]
-    sys.stdout.write(table_csv(names, map(astuple, outcome.data)))
+    sys.stdout.write(table_csv(names, map(astuple, cells)))
     return outcome.code
-
-
-def _swept(cells: Sequence[Cell]) -> Outcome:
-    return Outcome(cells, _sweep_lines(cells), any(cell.size for cell in cells))
 
 
 def _vary(knowledge: KnowledgeGraph, question: str, varied: Sequence[str], titles: Sequence[str],

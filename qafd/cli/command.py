@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
-from qafd.cli import DONE, FAILED, NOTHING_FOUND
+from qafd.cli import CAPPED, DONE, FAILED, NOTHING_FOUND
 from qafd.cli.options import Function, db_option
-from qafd.errors import ParameterError
+from qafd.errors import ModelError, ParameterError, SpendingCapError
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.address import OPENAI
 from qafd.models.cost import Meter
@@ -41,6 +41,10 @@ class Outcome:
         Whether something went wrong that has been said; exit code 1.
     notes : iterable of str
         What goes to stderr with the lines.
+    failure : ModelError, optional
+        Why a model did not do its part, which is said last; exit code 1, or 4 at a cap.
+    instead : str
+        What is printed in place of that part.
     """
 
     data: Any
@@ -48,10 +52,14 @@ class Outcome:
     found: bool = True
     failed: bool = False
     notes: Iterable[str] = ()
+    failure: ModelError | None = None
+    instead: str = ""
 
     @property
     def code(self) -> int:
-        if self.failed:
+        if isinstance(self.failure, SpendingCapError):
+            return CAPPED
+        if self.failed or self.failure:
             return FAILED
         return DONE if self.found else NOTHING_FOUND
 
@@ -59,11 +67,13 @@ class Outcome:
         """The data where --json was given, else the lines."""
         if wants_json():
             print_json(self.data)
-            return
-        for remark in self.notes:
-            note(remark)
-        for line in self.lines:
-            print(line)
+        else:
+            for remark in self.notes:
+                note(remark)
+            for line in self.lines:
+                print(line)
+        if self.failure:
+            note(f"{one_line(str(self.failure), 600)} {self.instead}".rstrip())
 
 
 def command(name: str | None = None, *, as_json: bool = True

@@ -33,7 +33,7 @@ from qafd.ingest.erase import footprint
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import one_line
 from qafd.storage.rows import Hit
-from qafd.view.panel import counted
+from qafd.wording.counts import count
 from qafd.wording.entities import say_grounds, say_likeness
 from qafd.wording.erasing import say_going, say_gone, say_staying
 from qafd.wording.models import say_reading
@@ -94,7 +94,7 @@ def _search(knowledge: KnowledgeGraph, words: str) -> Outcome:
     elif not found.hits:
         notes.append("no passage has this; give other words")
     if found.total > len(found.hits):
-        notes.append(f"and {counted(found.total - len(found.hits), 'passage')} more")
+        notes.append(f"and {count(found.total - len(found.hits), 'passage')} more")
     hits = [{**asdict(hit.chunk), "score": hit.score, "parts": hit.parts} for hit in found.hits]
     return Outcome({"total": found.total, "said": found.said, "hits": hits}, lines,
                    found=bool(hits), notes=notes)
@@ -136,10 +136,10 @@ def _list_documents(knowledge: KnowledgeGraph) -> Outcome:
     for file in files:
         held = contents[file.name]
         state = "deleted" if file.deleted_at else file.status
-        lines.append(f"{state:10} {counted(file.passages, 'passage'):>14} "
-                     f"{counted(held.entities, 'entity'):>14} "
-                     f"{counted(held.relations, 'relation'):>16} "
-                     f"{counted(held.tokens, 'token'):>15}  "
+        lines.append(f"{state:10} {count(file.passages, 'passage'):>14} "
+                     f"{count(held.entities, 'entity'):>14} "
+                     f"{count(held.relations, 'relation'):>16} "
+                     f"{count(held.tokens, 'token'):>15}  "
                      f"{one_line(file.name, 200)}  {file.error}".rstrip())
     data = [asdict(file) | asdict(contents[file.name]) for file in files]
     notes = [] if files else ["this workspace has no documents"]
@@ -194,7 +194,7 @@ def _list_near(knowledge: KnowledgeGraph, name: str, words: str) -> Outcome:
 def _list_named(knowledge: KnowledgeGraph, words: str) -> Outcome:
     with knowledge.store() as store:
         some = find(entities(store), words)
-    return Outcome(some, [f"{counted(one.passages, 'passage'):>14}  {one.type or '-':12}  "
+    return Outcome(some, [f"{count(one.passages, 'passage'):>14}  {one.type or '-':12}  "
                           f"{one_line(one.name, 120)}" for one in some], found=bool(some))
 
 

@@ -1,24 +1,21 @@
 """What meets all conditions of a question, with the table of its conditions."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from qafd.cli import CAPPED, FAILED
-from qafd.cli.answering import answer_data, answer_lines, meter_calls, write_answer
-from qafd.cli.command import Outcome, command, note, open_graph
-from qafd.cli.models import call_options, endpoint_named, settings_of_calls, spending_options
-from qafd.cli.options import db_option, model_options, question_argument
+from qafd.cli.answering import answer_data, answer_lines, write_answer
+from qafd.cli.command import Outcome, command, with_workspace
+from qafd.cli.models import ModelRequest, may_call_model
+from qafd.cli.options import question_argument
 from qafd.cli.streams import text_of
-from qafd.errors import ModelError, SpendingCapError
+from qafd.errors import ModelError
 from qafd.explain.conditions import AnswerConditions, ConditionRow
 from qafd.explain.matching_steps import MatchingWalk, walk_through
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
-from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Metered
 from qafd.models.prompts_conditions import holds_query
 from qafd.reading.text.plaintext import one_line
@@ -32,20 +29,8 @@ from qafd.wording.reasons import word_notice
 LENGTH, TOKENS = "short", 3000  # of a written answer, and what a model is shown for it
 
 
-@dataclass(frozen=True)
-class ConditionChanges:
-    """Names of conditions that the user adds, removes and turns round."""
-
-    add: Sequence[str]
-    remove: Sequence[str]
-    negate: Sequence[str]
-
-    def __bool__(self) -> bool:
-        return bool(self.add or self.remove or self.negate)
-
-
 @command()
-@db_option
+@with_workspace
 @question_argument
 @click.option("--evidence", type=click.Choice(LEVELS), default="passage",
               help="The weakest that meets a condition: a relation, a sentence or a passage with "
@@ -57,22 +42,14 @@ class ConditionChanges:
               "to; of a condition that is negated already, the contrary.")
 @click.option("--stages", is_flag=True, help="Also how it is matched: the steps of SG-RAG's "
               "algorithms, and how many candidates each stage of its filter leaves.")
-@model_options
-@spending_options
-@call_options
-def exact(db: Path | None, question: str, evidence: str, answers: int, add: Sequence[str],
-          remove: Sequence[str], negate: Sequence[str], stages: bool, model: str | None,
-          base_url: str | None, **most: Any) -> Outcome | int:
-    knowledge = open_graph(db)
-    asked = text_of(question)
-    calls, client = CallSettings(), None
-    if model:
-        endpoint = endpoint_named(model, base_url)
-        calls = settings_of_calls(most, endpoint)
-        client = meter_calls(knowledge, asked, endpoint, calls, most)
+@may_call_model
+def exact(knowledge: KnowledgeGraph, question: str, evidence: str, answers: int, stages: bool,
+          asked: ModelRequest, **changes: Sequence[str]) -> Outcome:
+    text = text_of(question)
+    client = asked.client(knowledge, "answer", text) if asked.model else None
     method = ExactMatches(evidence=evidence, answers=answers)
     graph = knowledge.graph
-    plan = _plan(knowledge, graph, asked, ConditionChanges(add, remove, negate), client)
+    plan = _plan(knowledge, graph, text, changes, client)
     knowledge.build_layers(method.needs)
     retrieval = knowledge.retrieve(plan, method, graph=graph)
     found = knowledge.conditions(retrieval)
@@ -86,27 +63,21 @@ def exact(db: Path | None, question: str, evidence: str, answers: int, add: Sequ
     if client is None or not found:
         return Outcome(data, lines, bool(found), notes=told)
     try:
-        given = write_answer(knowledge, retrieval, client, knowledge.answer(retrieval), calls,
-                             TOKENS, LENGTH)
+        given = write_answer(knowledge, retrieval, client, knowledge.answer(retrieval), TOKENS, LENGTH)
     except ModelError as error:
-        Outcome(data, lines, notes=told).print()
-        note(one_line(str(error), 600))
-        return CAPPED if isinstance(error, SpendingCapError) else FAILED
+        return Outcome(data, lines, notes=told, failure=error)
     data["written"] = answer_data(given, None)["written"]
     return Outcome(data, [*answer_lines(given), "", *lines], notes=told)
 
 
-def _plan(knowledge: KnowledgeGraph, graph: Graph, asked: str, changes: ConditionChanges,
+def _plan(knowledge: KnowledgeGraph, graph: Graph, text: str, changes: Mapping[str, Sequence[str]],
           client: Metered | None) -> QueryPlan:
     """The conditions of a question, read by a model if there is one, and changed."""
-    plan = knowledge.plan(asked, graph)
+    plan = knowledge.plan(text, graph)
     if client is not None:
         reading = replace(client, purpose="plan", accepts=holds_query)
         plan = knowledge.read_conditions(plan, reading, graph=graph)
-    if changes:
-        plan = edit_conditions(graph, plan, add=changes.add, remove=changes.remove,
-                               negate=changes.negate)
-    return plan
+    return edit_conditions(graph, plan, **changes) if any(changes.values()) else plan
 
 
 def _lines(found: Sequence[AnswerConditions]) -> Iterator[str]:

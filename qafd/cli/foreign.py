@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
-from qafd.cli.answering import meter_calls
 from qafd.cli.command import Outcome, command, note, open_graph
-from qafd.cli.models import call_options, endpoint_named, settings_of_calls, spending_options
-from qafd.cli.options import db_option, model_options, question_argument
+from qafd.cli.models import ModelRequest, may_call_model
+from qafd.cli.options import db_option, question_argument
 from qafd.cli.streams import text_of
 from qafd.errors import ModelError, ParameterError
 from qafd.flow.verify import sealed
@@ -38,58 +38,54 @@ dialect_option = click.option(
 @click.option("--run", "running", is_flag=True, help="Also run the SQL, read-only.")
 @click.option("--mass", type=float, default=2.0,
               help="For each seed; more retrieves more of the schema.")
-@click.option("--subqueries", is_flag=True,
+@click.option("--subqueries", flag_value="on", default="off", show_default=False,
               help="Take a complex question apart and unite what each part needs.")
 @dialect_option
 @db_option
-@model_options
+@may_call_model
 @click.option("--seeds", type=click.Choice(["rules", "model"]), default="rules",
               help="Who chooses where the diffusion starts, and the parts of the question.")
-@spending_options
-@call_options
-def sql(source: str, question: str, running: bool, mass: float, subqueries: bool, dialect: str,
-        db: Path | None, model: str | None, base_url: str | None, seeds: str,
-        **most: float | None) -> Outcome:
+def sql(source: str, question: str, running: bool, dialect: str, db: Path | None, seeds: str,
+        asked: ModelRequest, **parameters: Any) -> Outcome:
     """Draft the SQL of a question to a database, which is only read.
 
     SOURCE is a SQLite file, .sql or .json with a schema, a .duckdb file, or an address as
     postgresql://user@host/name. With --model a language model writes the SQL too; its calls are noted
     in the workspace that --db names.
     """
-    asked_for = text_of(question)
-    client = _client(db, asked_for, model, base_url, most)
+    text = text_of(question)
+    client = _client(asked, db, text)
     if seeds == "model" and client is None:
         raise ParameterError("--seeds model has no model to ask; name one with --model, or leave the "
                              "seeds to the rules")
     database = Database.open(source, local_embedder(), dialect)
-    method = replace(METHOD, mass=mass, subqueries="on" if subqueries else "off")
     chosen, notes = None, list[str]()
     if client is not None and seeds == "model":
         try:
-            chosen = choose_seeds(asked_for, database.schema, client)
+            chosen = choose_seeds(text, database.schema, client)
         except ModelError as error:
             notes.append(f"{one_line(say_error(error), 600)} The seeds were chosen by rules.")
-    asked = database.ask(asked_for, method, chosen)
-    draft, said = asked.draft, describe_draft(asked.draft)
+    found = database.ask(text, replace(METHOD, **parameters), chosen)
+    draft, said = found.draft, describe_draft(found.draft)
     written = draft.sql
-    notes += [*database.schema.notices, *map(word_notice, asked.retrieval.notices)]
+    notes += [*database.schema.notices, *map(word_notice, found.retrieval.notices)]
     doubts = [word_doubt(doubt) for doubt in draft.doubts]
     if client is None:
         notes += doubts
     else:
         try:
-            written, said = write_sql(asked, replace(client, accepts=has_sql)), f"Written by {client.name}."
+            written, said = write_sql(found, replace(client, accepts=has_sql)), f"Written by {client.name}."
         except ModelError as error:
             notes += [f"{one_line(say_error(error), 600)} This is the draft.", *doubts]
     rows = database.run(written) if running else None
     if rows is not None and rows.cut:
         notes.append(rows.cut)
     data = {
-        "question": asked.plan.question, "tables": asked.linked.tables,
-        "columns": asked.linked.columns, "values": asked.values, "sql": written, "said": said,
+        "question": found.plan.question, "tables": found.linked.tables,
+        "columns": found.linked.columns, "values": found.values, "sql": written, "said": said,
         "dialect": database.schema.dialect, "notices": doubts, "rows": rows,
-        "retrieval": sealed(asked.retrieval.to_dict())}
-    lines = _lines(asked, said, written, rows)
+        "retrieval": sealed(found.retrieval.to_dict())}
+    lines = _lines(found, said, written, rows)
     return Outcome(data, lines, found=rows is None or bool(rows.rows), notes=notes)
 
 
@@ -109,18 +105,14 @@ def schema(source: str, dialect: str) -> Outcome:
     return Outcome(data, [json.dumps(data, ensure_ascii=False, indent=1)])
 
 
-def _client(db: Path | None, question: str, model: str | None, base_url: str | None,
-            most: dict[str, float | None]) -> Metered | None:
+def _client(asked: ModelRequest, db: Path | None, question: str) -> Metered | None:
     """The named model, its calls noted in a workspace; None where none is named."""
-    if not model:
+    if not asked.model:
         return None
     if db is None:
         raise ParameterError("no workspace is named that the calls of the model are noted in; add "
                              "--db FILE or set QAFD_DB")
-    endpoint = endpoint_named(model, base_url)
-    calls = settings_of_calls(most, endpoint)
-    client = meter_calls(open_graph(db), question, endpoint, calls, most)
-    return replace(client, purpose="sql")
+    return asked.client(open_graph(db), "sql", question)
 
 
 def _lines(asked: DatabaseQuestion, said: str, sql: str, rows: QueryRows | None) -> Iterator[str]:

@@ -1,22 +1,17 @@
 """Derived layers: listed, built, and written by a language model."""
 
 from dataclasses import replace
-from typing import Any
 
 import click
 
-from qafd.cli import CAPPED, FAILED
-from qafd.cli.answering import meter_calls
-from qafd.cli.command import Outcome, command, note, on_interrupt, with_workspace
-from qafd.cli.models import call_options, endpoint_named, settings_of_calls, spending_options
-from qafd.cli.options import model_options
+from qafd.cli.command import Outcome, command, on_interrupt, with_workspace
+from qafd.cli.models import ModelRequest, may_call_model
 from qafd.cli.progress import ProgressLine
-from qafd.errors import ModelError, ParameterError, SpendingCapError
+from qafd.errors import ModelError, ParameterError
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.layers import LAYERS, WRITABLE, LayerState
-from qafd.wording import say_error
 from qafd.wording.layers import say_origin
 from qafd.wording.models import say_cap, say_writing_plan
 
@@ -28,19 +23,15 @@ from qafd.wording.models import say_cap, say_writing_plan
 @click.option("--write", is_flag=True, help="Let --model write the reports, summaries and merged "
               "descriptions of the layers that --build names, as in the papers.")
 @click.option("--dry-run", is_flag=True, help="Print what --write would cost, and do nothing.")
-@model_options
-@spending_options
-@call_options
+@may_call_model
 def list_layers(knowledge: KnowledgeGraph, names: tuple[str, ...], write: bool, dry_run: bool,
-                model: str | None, base_url: str | None, **options: Any) -> Outcome | int:
+                asked: ModelRequest) -> Outcome:
     """List the derived layers that methods need, and build them."""
     if write or dry_run:
         wanted = tuple(WRITABLE) if "all" in names else names
         if not write or not wanted:
             raise ParameterError("nothing is to be written; name layers with --build and add --write")
-        endpoint = endpoint_named(model, base_url)
-        calls = settings_of_calls(options, endpoint)
-        client = replace(meter_calls(knowledge, "", endpoint, calls, options), purpose="write")
+        client = asked.client(knowledge, "write")
         if dry_run:
             planned = knowledge.plan_layers(wanted, client)
             cap = client.meter.cap
@@ -53,15 +44,14 @@ def list_layers(knowledge: KnowledgeGraph, names: tuple[str, ...], write: bool, 
     return _list(knowledge)
 
 
-def _write(knowledge: KnowledgeGraph, names: tuple[str, ...], client: Metered) -> Outcome | int:
+def _write(knowledge: KnowledgeGraph, names: tuple[str, ...], client: Metered) -> Outcome:
     stopped = on_interrupt("stopping after the calls at work; run the command again to go on")
     try:
         with ProgressLine() as meter:
             knowledge.write_layers(names, client, progress=meter, stopped=stopped)
     except ModelError as error:
-        _list(knowledge).print()
-        note(f"{one_line(say_error(error), 600)} What was written is used; run the command again to go on.")
-        return CAPPED if isinstance(error, SpendingCapError) else FAILED
+        return replace(_list(knowledge), failure=error,
+                       instead="What was written is used; run the command again to go on.")
     return replace(_list(knowledge), failed=stopped())
 
 

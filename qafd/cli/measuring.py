@@ -11,13 +11,12 @@ from typing import Any
 
 import click
 
-from qafd.cli import DONE, FAILED
-from qafd.cli.answering import meter_calls, price_at
-from qafd.cli.command import note, open_graph, print_json
-from qafd.cli.models import call_options, endpoint_named, settings_of_calls, spending_options
-from qafd.cli.options import FILE, model_options
+from qafd.cli import DONE
+from qafd.cli.command import Outcome, command, note, open_graph
+from qafd.cli.models import ModelRequest, endpoint_named, may_call_model, price_at
+from qafd.cli.options import FILE
 from qafd.cli.progress import ProgressLine
-from qafd.cli.streams import check_output
+from qafd.cli.streams import check_output, write_out
 from qafd.errors import ModelError, ParameterError
 from qafd.evaluate import Evaluation, Score, evaluate
 from qafd.evaluate.collection import collection
@@ -40,7 +39,6 @@ from qafd.evaluate.written import (
 )
 from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
-from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Metered
 from qafd.models.instructions import Instructed, instructions_of
 from qafd.models.prompts_answer import LENGTHS
@@ -84,26 +82,24 @@ def retrieval(questions: Path, passages: Path | None, methods: str, db: Path | N
     asked = read_questions(_read(questions), questions.name, limit)
     for notice in asked.notices:
         note(word_notice(notice))
-    result = _measure(asked, questions.name, passages, methods, db)
+    with _workspace(asked, questions.name, passages, db) as (knowledge, meter):
+        result = evaluate(knowledge, asked.questions, configured(methods, knowledge.graph),
+                          progress=meter.show)
     for notice in result.notices:
         note(word_notice(notice))
-    text = json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
+    text = json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     if out == "-":
-        print(text)
+        write_out(text, None)
         return DONE
     for line in _table_lines(result):  # before it is written: what was measured is not lost
         print(line)
     _note_refused(result)
     if out is not None:
-        try:
-            Path(out).write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            raise ParameterError("{file} cannot be written: {reason}; name another file, or '-' "
-                                 "for stdout", file=out, reason=error.strerror) from error
+        write_out(text, Path(out))
     return DONE
 
 
-@evaluation.command("exact")
+@command("exact")
 @click.argument("questions", type=FILE)
 @click.option("--db", type=FILE, required=True, help="The workspace that the questions are about.")
 @click.option("--methods", default="exact,qafd,pagerank,ego,vector", help="As for 'retrieval'; "
@@ -111,9 +107,7 @@ def retrieval(questions: Path, passages: Path | None, methods: str, db: Path | N
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
 @click.option("--deleted", is_flag=True, help="Also delete 1, 2 and 3 of the relations that the "
               "first method's answers rest on.")
-@click.option("--json", "out", is_flag=True, help="Print one JSON value.")
-def conditions(questions: Path, db: Path, methods: str, limit: int | None, deleted: bool, out: bool
-               ) -> int:
+def conditions(questions: Path, db: Path, methods: str, limit: int | None, deleted: bool) -> Outcome:
     """Measure how often what meets all conditions of a question comes first.
 
     A question has 'question', 'answer' (a name or a list) and, if known, 'conditions', their number.
@@ -127,32 +121,26 @@ def conditions(questions: Path, db: Path, methods: str, limit: int | None, delet
     if result.unknown:
         note(f"{result.unknown} of {len(asked)} answers are no names of this workspace and count as "
              "missed")
-    if not out:
-        print("\n".join(_factual_lines("all", result.scores())))
-        for size in result.sizes:
-            print("\n".join(_factual_lines(f"{size} conditions", result.scores(size))))
+    by_size = {str(size): result.scores(size) for size in result.sizes}
+    lines = list(_factual_lines("all", result.scores()))
+    for size, scores in by_size.items():
+        lines += _factual_lines(f"{size} conditions", scores)
     less: tuple[FactualScore, ...] = ()
     if deleted:
         name, method = next(iter(chosen.items()))
         less = evaluate_deleted(knowledge, asked, name, method)
-    if out:
-        print_json({"all": result.scores(), "deleted": less, "by_conditions": {
-            str(size): result.scores(size) for size in result.sizes}})
-    elif less:
-        print("\n".join(_factual_lines("relations deleted", less)))
-    return DONE
+        lines += _factual_lines("relations deleted", less)
+    return Outcome({"all": result.scores(), "deleted": less, "by_conditions": by_size}, lines)
 
 
-@evaluation.command("answers")
+@command("answers")
 @click.option("--questions", type=FILE, required=True, metavar="Q.jsonl",
               help="One a line: 'question' and, if known, 'answer' (a text or a list).")
 @click.option("--passages", type=FILE, metavar="P.jsonl", help="The collection, as for 'retrieval'.")
 @click.option("--methods", default="qafd,vector", help="As for 'retrieval'.")
 @click.option("--db", type=FILE, help="The workspace; calls are kept in it and never paid twice.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
-@model_options
-@spending_options
-@call_options
+@may_call_model
 @click.option("--length", type=click.Choice(list(LENGTHS)), default="short",
               help="Of a model's answer.")
 @click.option("--tokens", type=click.IntRange(min=1), default=3000,
@@ -165,9 +153,8 @@ def conditions(questions: Path, db: Path, methods: str, limit: int | None, delet
 @click.option("--rounds", type=click.IntRange(min=1, max=20), default=2,
               help="Of judging, the order reversed from one to the next.")
 @click.option("--dry-run", is_flag=True, help="Print what it would take at most, and call nothing.")
-@click.option("--json", "out", is_flag=True, help="Print one JSON value, with every answer.")
 def written_answers(questions: Path, passages: Path | None, methods: str, db: Path | None,
-                    limit: int | None, **options: Any) -> int:
+                    limit: int | None, asked: ModelRequest, **how: Any) -> Outcome:
     """Compare the answers of methods with the known ones.
 
     With a model it writes them from what each method retrieves, else they are quoted. Prints exact
@@ -175,48 +162,46 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Pa
     ROUGE-L and METEOR (without synonyms); the share of questions without an answer; and what the
     model thinks, if asked: it does not see which method wrote what, and equal answers once.
     """
-    asked = read_questions(_read(questions), questions.name, limit, with_gold=False)
-    length, tokens, out = (options.pop(name) for name in ("length", "tokens", "out"))
-    model, base_url, dry_run = (options.pop(name) for name in ("model", "base_url", "dry_run"))
-    judge, judge_model, rounds = (options.pop(name) for name in ("judge", "judge_model", "rounds"))
-    if (judge or dry_run) and not model:
+    if (how["judge"] or how["dry_run"]) and not asked.model:
         raise ParameterError("{option} needs a model; name one with --model",
-                             option="--judge" if judge else "--dry-run")
-    with _workspace(asked, questions.name, passages, db) as (knowledge, meter):
-        client, calls = None, CallSettings()
-        if model:
-            endpoint = endpoint_named(model, base_url)
-            calls = settings_of_calls(options, endpoint)
-            client = meter_calls(knowledge, "", endpoint, calls, options)
-        writing = Writing(calls.fit(tokens), length, calls.answer_tokens)
+                             option="--judge" if how["judge"] else "--dry-run")
+    gold = read_questions(_read(questions), questions.name, limit, with_gold=False)
+    with _workspace(gold, questions.name, passages, db) as (knowledge, meter):
+        client = asked.client(knowledge, "answer") if asked.model else None
+        calls = instructions_of(client).calls
+        writing = Writing(calls.fit(how["tokens"]), how["length"], calls.answer_tokens)
         chosen = configured(methods, knowledge.graph)
-        judging: Judging | None = None
-        if client is not None and judge:
-            judging = Judging(_judge_named(judge_model, base_url, client, calls), rounds,
-                              judge != "grades", judge != "correct")
-        if judging is not None and judging.grades and len(chosen) > AT_ONCE:
-            raise ParameterError("the grades of {methods} answers do not fit into one reply; name at "
-                                 "most {most} methods, or judge with --judge correct",
-                                 methods=len(chosen), most=AT_ONCE)
-        if client is not None and dry_run:
-            return _print_cost(estimate_cost(knowledge, asked.questions, chosen, client, writing,
-                                             judging), out)
-        result = answer_all(knowledge, asked.questions, chosen, client, writing, meter.show)
-        graded_by: Opinions | None = None
+        judging = None
+        if client is not None and how["judge"]:
+            judging = Judging(_judge_named(how["judge_model"], asked.base_url, client), how["rounds"],
+                              how["judge"] != "grades", how["judge"] != "correct")
+            _check_size(judging, len(chosen))
+        if client is not None and how["dry_run"]:
+            cost = estimate_cost(knowledge, gold.questions, chosen, client, writing, judging)
+            return Outcome(cost, [_word_cost(cost)])
+        result = answer_all(knowledge, gold.questions, chosen, client, writing, meter.show)
+        graded: Opinions | None = None
         if judging is not None and not result.stopped:
-            result, graded_by = _judged(result, judging, meter.show)
-    if out:
-        print_json(result.to_dict() | {"grades": graded_by})
-    else:
-        print("\n".join(_answer_lines(result, graded_by)))
-    for failure in _failures(result, graded_by):
+            result, graded = _judged(result, judging, meter.show)
+    for failure in _failures(result, graded):
         note(failure)
-    failed = result.stopped or all(score.errors == len(score.answers) for score in result.scores)
-    return FAILED if failed else DONE
+    failed = all(score.errors == len(score.answers) for score in result.scores)
+    return Outcome(result.to_dict() | {"grades": graded}, _answer_lines(result, graded),
+                   failed=failed or bool(result.stopped))
 
 
-def _judge_named(name: str | None, base_url: str | None, client: Metered, calls: CallSettings
-                 ) -> Metered:
+for one in (conditions, written_answers):
+    evaluation.add_command(one)
+
+
+def _check_size(judging: Judging, methods: int) -> None:
+    if judging.grades and methods > AT_ONCE:
+        raise ParameterError("the grades of {methods} answers do not fit into one reply; name at most "
+                             "{most} methods, or judge with --judge correct", methods=methods,
+                             most=AT_ONCE)
+
+
+def _judge_named(name: str | None, base_url: str | None, client: Metered) -> Metered:
     """The model that judges, under the cap of the one that writes.
 
     Raises
@@ -226,13 +211,13 @@ def _judge_named(name: str | None, base_url: str | None, client: Metered, calls:
     """
     if not name:
         return replace(client, purpose="judge")
-    other = endpoint_named(name, base_url).with_settings(calls)
+    told = instructions_of(client)
+    other = endpoint_named(name, base_url).with_settings(told.calls)
     price = price_at(other)
     if price is None and client.meter.cap.cost is not None:
         raise ParameterError("there is no price for {model}, so its cost cannot be capped; enter it in "
                              "Settings, or cap tokens with --max-tokens", model=name)
-    told = Instructed(other, instructions_of(client))
-    return replace(client, llm=told, price=price, purpose="judge")
+    return replace(client, llm=Instructed(other, told), price=price, purpose="judge")
 
 
 def _judged(result: AnswerResult, judging: Judging, progress: Callable[[Progress], None]
@@ -266,14 +251,10 @@ def _failures(result: AnswerResult, graded: Opinions | None) -> Iterator[str]:
         yield f"ended early: {one_line(result.stopped, 400)}"
 
 
-def _print_cost(cost: Cost, out: bool) -> int:
-    if out:
-        print_json(cost)
-    else:
-        dollars = "no price is set" if cost.cost is None else f"${cost.cost:.2f}"
-        print(f"at most {cost.calls:,} calls, {cost.tokens_in:,} tokens sent, {cost.tokens_out:,} "
-              f"received; {dollars}")
-    return DONE
+def _word_cost(cost: Cost) -> str:
+    dollars = "no price is set" if cost.cost is None else f"${cost.cost:.2f}"
+    return (f"at most {cost.calls:,} calls, {cost.tokens_in:,} tokens sent, {cost.tokens_out:,} "
+            f"received; {dollars}")
 
 
 def _answer_lines(result: AnswerResult, grades: Opinions | None) -> Iterator[str]:
@@ -313,13 +294,6 @@ def _factual_lines(title: str, scores: Sequence[FactualScore]) -> Iterator[str]:
         yield (f"{score.name:34} {score.hit_1:6.3f} {score.hit_5:6.3f} {score.precision:6.3f} "
                f"{score.recall:6.3f} {score.f1:6.3f} {score.milliseconds:7.1f}")
     yield ""
-
-
-def _measure(asked: QuestionSet, source: str, file: Path | None, methods: str, db: Path | None
-             ) -> Evaluation:
-    with _workspace(asked, source, file, db) as (knowledge, meter):
-        return evaluate(knowledge, asked.questions, configured(methods, knowledge.graph),
-                        progress=meter.show)
 
 
 @contextmanager

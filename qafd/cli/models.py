@@ -1,21 +1,25 @@
-"""Options that choose models, and what their calls may cost and have cost."""
+"""Options that choose models, how these are called, and what their calls may cost."""
 
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from qafd.cli.command import DAY, home, settings, spending
-from qafd.cli.options import with_options
+from qafd.cli.options import Function, model_options, with_options
 from qafd.errors import ModelError, ParameterError
 from qafd.ingest.reader import ModelChoice
-from qafd.models.address import OPENAI
+from qafd.knowledge import KnowledgeGraph
+from qafd.models.address import OPENAI, is_local
 from qafd.models.call_settings import CallSettings
-from qafd.models.cost import Cap, Price
+from qafd.models.cost import FREE, Cap, Meter, Metered, Price
+from qafd.models.instructions import Instructed
 from qafd.preferences import amend
+from qafd.storage.rows import now
 
 if TYPE_CHECKING:
     from qafd.models.endpoint import Endpoint
@@ -127,17 +131,58 @@ call_options = with_options(
                  help="Tokens that the model reads at once; else what its server says."))
 
 
-def settings_of_calls(options: dict[str, Any], endpoint: "Endpoint") -> CallSettings:
-    """How a model is called: as the settings say, as far as no option says otherwise.
+@dataclass(frozen=True)
+class ModelRequest:
+    """The model that a command may call, how, and under which cap, as far as its options say."""
 
-    Its context is asked for where nobody names one; a server that does not tell limits nothing.
-    """
-    given = {spec.name: options.pop(spec.name, None) for spec in fields(CallSettings)}
-    chosen = replace(spending().calls, **{n: v for n, v in given.items() if v is not None})
-    if not chosen.context:
-        with suppress(ModelError):
-            chosen = replace(chosen, context=endpoint.context_length() or 0)
-    return chosen
+    model: str | None
+    base_url: str | None
+    calls: Mapping[str, Any]
+    most: Mapping[str, Any]
+
+    def client(self, knowledge: KnowledgeGraph, purpose: str, question: str = "") -> Metered:
+        """The model, called and instructed as the workspace says, and capped.
+
+        Its calls are noted in the workspace and never paid for twice.
+        """
+        endpoint = endpoint_named(self.model, self.base_url)
+        calls = self._settings(endpoint)
+        if self.most["price"] is not None:
+            remember_price(endpoint.name, Price(*self.most["price"]))
+        price = price_at(endpoint)
+        cap = change_cap(self.most, spending().cap_where(price is not None))
+        told = Instructed(endpoint.with_settings(calls), replace(knowledge.instructions, calls=calls))
+        return Metered(told, knowledge.url, Meter(cap), price, endpoint.base_url, purpose,
+                       f"{purpose} {now()}", question=question)
+
+    def _settings(self, endpoint: "Endpoint") -> CallSettings:
+        """How it is called: as the settings say, as far as no option says otherwise.
+
+        Its context is asked for where nobody names one; a server that does not tell limits nothing.
+        """
+        given = {name: value for name, value in self.calls.items() if value is not None}
+        chosen = replace(spending().calls, **given)
+        if not chosen.context:
+            with suppress(ModelError):
+                chosen = replace(chosen, context=endpoint.context_length() or 0)
+        return chosen
+
+
+def may_call_model(function: Function) -> Function:
+    """Give a command the options of a model, and as `asked` the request that they make."""
+    @wraps(function)
+    def run(*positional: Any, model: str | None, base_url: str | None, **options: Any) -> Any:
+        calls = {spec.name: options.pop(spec.name) for spec in fields(CallSettings)}
+        most = {name: options.pop(name) for name in ("tokens_most", "cost_most", "price")}
+        return function(*positional, asked=ModelRequest(model, base_url, calls, most), **options)
+
+    return model_options(spending_options(call_options(run)))  # type: ignore[no-any-return]
+
+
+def price_at(endpoint: "Endpoint") -> Price | None:
+    """What a model costs by the settings; nothing on this machine where they do not say."""
+    price = spending().price(endpoint.name)
+    return FREE if price is None and is_local(endpoint.base_url) else price
 
 
 def endpoint_named(model: str | None, base_url: str | None) -> "Endpoint":

@@ -1,15 +1,12 @@
 """The prompts of a workspace: shown, changed, tuned to its documents, and brought back."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
-from qafd.cli.answering import meter_calls
 from qafd.cli.command import Outcome, command, note, with_workspace
-from qafd.cli.models import call_options, endpoint_named, settings_of_calls, spending_options
-from qafd.cli.options import FILE, model_options
+from qafd.cli.models import ModelRequest, may_call_model
+from qafd.cli.options import FILE
 from qafd.cli.streams import read_file
 from qafd.errors import ParameterError
 from qafd.ingest.instructions import versions_of
@@ -30,39 +27,38 @@ TASK = click.argument("task", required=False, type=click.Choice(list(TASKS)))
 @click.option("--tune", is_flag=True, help="Let --model fit the prompt that reads passages to the "
               "documents, by one call, and print it.")
 @click.option("--keep", is_flag=True, help="Use what --tune gives, with its entity types.")
-@model_options
-@spending_options
-@call_options
-def prompts(knowledge: KnowledgeGraph, task: str | None, file: Path | None, model: str | None,
-            base_url: str | None, **options: Any) -> Outcome:
+@may_call_model
+def prompts(knowledge: KnowledgeGraph, task: str | None, file: Path | None, asked: ModelRequest,
+            **wishes: bool) -> Outcome:
     """List the prompts of a workspace, print one, or change it.
 
     A prompt has fields in braces, which are filled when it is sent; TASK names it. After a change of
     "extract", the next run reads anew what a model has read.
     """
-    ours, history, tuning, keeping = (options.pop(name) for name in ("ours", "history", "tune", "keep"))
-    changing = [name for name, wanted in (("--set", file), ("--ours", ours), ("--tune", tuning)) if wanted]
+    tuning = wishes["tune"]
+    changing = [name for name, wanted in (("--set", file), ("--ours", wishes["ours"]),
+                                          ("--tune", tuning)) if wanted]
     if len(changing) > 1:
         raise ParameterError("{options} cannot be used together; choose one",
                              options=" and ".join(changing))
-    if keeping and not tuning:
+    if wishes["keep"] and not tuning:
         raise ParameterError("--keep keeps what --tune gives; add --tune")
     if tuning:
         if task not in (None, "extract"):
             raise ParameterError("only the prompt that reads passages, extract, is tuned")
-        return _tune(knowledge, model, base_url, keeping, options)
+        return _tune(knowledge, asked, wishes["keep"])
     if task is None:
-        if changing or history:
+        if changing or wishes["history"]:
             raise ParameterError("no prompt is named; choose {known}", known=", ".join(TASKS))
         return _list(knowledge)
-    if history:
+    if wishes["history"]:
         with knowledge.store() as store:
             versions = versions_of(store, task)
         lines = [f"{one.since}  {one.prompt or '(ours)'}" for one in versions]
         return Outcome({"prompt": task, "versions": versions}, lines, bool(versions))
     if file is not None:
         knowledge.keep_prompt(task, decode(read_file(str(file)))[0])
-    elif ours:
+    elif wishes["ours"]:
         knowledge.keep_prompt(task, "")
     told = knowledge.instructions
     text = told.prompt(task)
@@ -78,12 +74,8 @@ def _list(knowledge: KnowledgeGraph) -> Outcome:
     return Outcome({"prompts": rows}, lines)
 
 
-def _tune(knowledge: KnowledgeGraph, model: str | None, base_url: str | None, keeping: bool,
-          options: dict[str, Any]) -> Outcome:
-    endpoint = endpoint_named(model, base_url)
-    calls = settings_of_calls(options, endpoint)
-    client = replace(meter_calls(knowledge, "", endpoint, calls, options), purpose="extract")
-    tuned: Tuned = knowledge.tune_prompt(client)
+def _tune(knowledge: KnowledgeGraph, asked: ModelRequest, keeping: bool) -> Outcome:
+    tuned: Tuned = knowledge.tune_prompt(asked.client(knowledge, "extract"))
     if keeping:
         with knowledge.store() as store:
             keep_tuned(store, tuned)

@@ -2,7 +2,10 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from qafd.errors import ParameterError, QafdError
 
@@ -51,20 +54,27 @@ def read_file(name: str) -> bytes:
 
 
 def write_out(data: str | bytes, out: Path | None) -> None:
-    """Write to a file, or to stdout.
+    """Write to a file, or to stdout; see `open_output`."""
+    with open_output(out) as file:
+        file.write(data.encode("utf-8") if isinstance(data, str) else data)
+
+
+@contextmanager
+def open_output(out: Path | None) -> Iterator[BinaryIO]:
+    """The file to write to, or stdout.
 
     Raises
     ------
     ParameterError
         The file cannot be written.
     """
-    encoded = data.encode("utf-8") if isinstance(data, str) else data
     if out is None:
         sys.stdout.flush()
-        sys.stdout.buffer.write(encoded)
+        yield sys.stdout.buffer
         return
     try:
-        out.write_bytes(encoded)
+        with out.open("wb") as file:
+            yield file
     except OSError as error:
         raise ParameterError("{file} cannot be written: {reason}", file=out,
                              reason=error.strerror) from error

@@ -23,6 +23,7 @@ from qafd.reading.text.plaintext import FORMULA
 from qafd.retrieve.base import Retrieval
 from qafd.view.layout import layout
 from qafd.view.panel import Drawing, Look, panel_data
+from qafd.view.placement import prominent
 from qafd.wording.reasons import word_reason
 
 if TYPE_CHECKING:
@@ -166,9 +167,9 @@ def html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | No
 
 
 def pyvis_html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | None = None, *,
-               contract: bool = False, limit: int = 150) -> str:
+               limit: int = 150) -> str:
     """The page of `html` as pyvis draws it: vis-network, in which nodes can be dragged."""
-    data = _drawn(retrieval, positions, contract, limit, {})
+    data = _drawn(retrieval, positions, False, limit, {})
     return page(data, _shown(retrieval.query) or "Retrieved subgraph", retrieval.made_by.qafd,
                 _record(retrieval), imprint(retrieval))
 
@@ -176,7 +177,7 @@ def pyvis_html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]
 def _drawn(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | None,
            contract: bool, limit: int, look: Look) -> dict[str, Any]:
     if positions is None:
-        labels = {node.id: node.name[:40] for node in retrieval.nodes}
+        labels = {node.id: node.name[:40] for node in prominent(retrieval, limit)}
         positions = layout(labels, [(e.source, e.target) for e in retrieval.edges], labels=labels)
     return panel_data([retrieval], Drawing(contract=contract, limit=limit), positions=positions,
                       **look)

@@ -23,7 +23,8 @@ from qafd.export.whole import EDGE_FIELDS, NODE_FIELDS, Whole, WholeEdge, WholeN
 from qafd.reasons import given_reason
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.layout import layout
-from qafd.view.panel import Caption, Drawing, counted, panel_data
+from qafd.view.panel import Caption, Drawing, panel_data
+from qafd.wording.counts import count
 
 BESIDE = ("by_hand", "extracted")  # edges that stand beside a relation, which is drawn
 DRAWN = 300  # nodes that a page draws at most
@@ -202,13 +203,13 @@ def _html(graph: Whole) -> Iterator[str]:
             e.label or e.kind, e.by_hand)))) for e in edges), made_by=graph.made_by)
     labels = {n.id: n.name[:40] for n in nodes}
     kinds = Counter(n.kind for n in nodes)
-    size = f"{counted(kinds['entity'], 'entity')}, {counted(kinds['passage'], 'passage')}"
+    size = f"{count(kinds['entity'], 'entity')}, {count(kinds['passage'], 'passage')}"
     foremost = ", ".join(n.name[:40] for n in nodes[:3])
     yield export.page(
         panel_data([drawn], Drawing(thickness="weight", limit=DRAWN, measures=("edges", "weight")),
                    positions=layout(labels, [(e.source, e.target) for e in edges], labels=labels),
                    captions=[Caption("All that the graph has", "",
-                                     f"{size}, {counted(len(edges), 'edge')}",
+                                     f"{size}, {count(len(edges), 'edge')}",
                                      f"{size}; most edges: {foremost}.")]),
         "Knowledge graph", graph.made_by.qafd, json.dumps(graph.record), _made(graph))
 

@@ -14,20 +14,13 @@ from qafd.reasons import UNSTATED, Reason
 from qafd.retrieve.base import SATURATED, Retrieval
 from qafd.retrieve.compare import TEXTS, ComparedMethod, Comparison
 from qafd.runs.report import said
-from qafd.view.panel import (
-    Caption,
-    Drawing,
-    brought,
-    counted,
-    largest_of,
-    panel_data,
-    percent,
-    share_of,
-)
+from qafd.view.panel import Caption, Drawing, largest_of, panel_data, share_of
 from qafd.view.placement import freeze
 from qafd.wording import say_error
 from qafd.wording.answers import say_absence
 from qafd.wording.comparison import word_missed
+from qafd.wording.counts import count
+from qafd.wording.panels import say_percent, say_retrieved
 from qafd.wording.reasons import word_reason
 
 LISTED = 60  # rows of the table of nodes in a report
@@ -186,8 +179,9 @@ def panels(comparison: Comparison) -> dict[str, Any]:
     for column in comparison.columns:
         if column.retrieval is not None:
             retrievals.append(column.retrieval)
-            ranked = counted(len(column.ranked("passages")), "passage")
-            captions.append(Caption(column.label, "", f"{brought(len(column.found))} · {ranked} ranked"))
+            found = say_retrieved(len(column.found))
+            ranked = count(len(column.ranked("passages")), "passage")
+            captions.append(Caption(column.label, "", f"{found} · {ranked} ranked"))
     first = set()
     if retrievals:
         first = {node.id for node in retrievals[0].nodes if node.state == SATURATED}
@@ -243,7 +237,7 @@ def _listed(table: Sequence[Row], labels: Sequence[str], kept: Sequence[int]) ->
     lines = []
     for row in table[:LISTED]:
         found = [row.found[i] for i in kept]
-        lines.append((row.name, row.kind, *(percent(one.share) if one else "–" for one in found)))
+        lines.append((row.name, row.kind, *(say_percent(one.share) if one else "–" for one in found)))
     return _Section("Nodes and passages, each method's score over its largest", more,
                     ("name", "kind", *labels), tuple(lines))
 

@@ -89,27 +89,17 @@ def contract_passages(retrieval: Retrieval, spared: Collection[str] = ()) -> Con
     strength = weight[m:].sum(axis=1)
     joined = csr_array(weight[:m, :m] + weight[:m, m:] @ _onward(
         weight[m:, m:], weight[m:, :m], strength))
-
-    enters = csr_array(flow[:m, m:] > 0, dtype=np.float64)
-    leaves = csr_array(onward[:, :m] > 0, dtype=np.float64)
-    count = csr_array(enters @ leaves)
-    which = csr_array(enters @ diags_array(np.arange(n - m, dtype=np.float64)) @ leaves)
     direct = _direct(retrieval.edges, entities)
     found = {(int(u), int(v)) for u, v in zip(*drawn.nonzero(), strict=True)}
     found |= {(u, v) for u, v in direct if (v, u) not in found}
     lines = sorted(found, key=lambda at: (entities[at[0]].id, entities[at[1]].id))
+    carriers = _carriers(flow[:m, m:], onward[:, :m], passages, lines)
     edges = []
-    for (u, v), carriers, place, amount, strong in zip(
-            lines, *(_at(matrix, lines) for matrix in (count, which, drawn, joined)), strict=True):
+    for (u, v), via, amount, strong in zip(lines, carriers, _at(drawn, lines), _at(joined, lines),
+                                           strict=True):
         edge = direct.get((u, v)) or direct.get((v, u))
-        label = edge.label if edge else ""
-        if round(carriers) and not label:
-            label = say("via {number} passages", number=round(carriers))
-            if round(carriers) == 1:
-                label = say("via {name}", name=passages[round(place)].name)
-        edges.append(RetrievedEdge(
-            entities[u].id, entities[v].id, edge.kind if edge else "contracted",
-            amount, strong, label))
+        kind, label = (edge.kind, edge.label) if edge else ("contracted", "")
+        edges.append(RetrievedEdge(entities[u].id, entities[v].id, kind, amount, strong, label or via))
 
     def per_entity(amounts: Floats) -> dict[str, float]:
         return {node.id: float(a) for node, a in zip(entities, amounts, strict=True)}
@@ -117,6 +107,21 @@ def contract_passages(retrieval: Retrieval, spared: Collection[str] = ()) -> Con
     return Contraction(
         replace(retrieval, nodes=tuple(entities), edges=tuple(edges)), per_entity(absorbed),
         per_entity(booked[:m]), per_entity(opposite.sum(axis=1)), float(booked[m]))
+
+
+def _carriers(arriving: csr_array, onward: csr_array, passages: Sequence[RetrievedNode],
+              lines: Sequence[tuple[int, int]]) -> list[str]:
+    """Through which passages flow runs along each line, in words; "" where through none."""
+    enters, leaves = (csr_array(matrix > 0, dtype=np.float64) for matrix in (arriving, onward))
+    counts = _at(csr_array(enters @ leaves), lines)
+    places = diags_array(np.arange(len(passages), dtype=np.float64))
+    words = []
+    for many, place in zip(counts, _at(csr_array(enters @ places @ leaves), lines), strict=True):
+        if round(many) == 1:
+            words.append(say("via {name}", name=passages[round(place)].name))
+        else:
+            words.append(say("via {number} passages", number=round(many)) if round(many) else "")
+    return words
 
 
 def _direct(edges: Sequence[RetrievedEdge], entities: Sequence[RetrievedNode],

@@ -8,9 +8,9 @@ import numpy as np
 
 from qafd.graph import Graph
 from qafd.retrieve.layers.communities import partition
+from qafd.view.neighbors import near
 
 LEVEL = 1
-NEAR = 200  # neighbors of a node that are looked at
 
 
 @dataclass(frozen=True)
@@ -69,19 +69,13 @@ def passages_of(graph: Graph, node: str) -> list[str]:
     """The passages of a node: itself, or those that mention it."""
     if graph.kinds[graph.row[node]] == "passage":
         return [node]
-    return [graph.ids[row] for row in _near(graph, node) if graph.kinds[row] == "passage"]
-
-
-def _near(graph: Graph, node: str) -> list[int]:
-    row = graph.row[node]
-    near: list[int] = graph.neighbors[graph.indptr[row]:graph.indptr[row + 1]][:NEAR].tolist()
-    return near
+    return [graph.ids[row] for row in near(graph, graph.row[node]) if graph.kinds[row] == "passage"]
 
 
 def _communities(graph: Graph, ids: Sequence[str]) -> list[tuple[str, list[str]]]:
     """Communities of the edges between some nodes, named by their hubs."""
     inside = {graph.row[node] for node in ids}
-    pairs = [(graph.row[node], other, 1) for node in ids for other in _near(graph, node)
+    pairs = [(graph.row[node], other, 1) for node in ids for other in near(graph, graph.row[node])
              if other in inside and graph.row[node] < other]
     level, _, members = partition(graph, np.array(pairs, np.int64).reshape(-1, 3))
     degree = Counter(end for u, v, _ in pairs for end in (u, v))

@@ -9,9 +9,9 @@ no slider moves a node. Positions depend on ids, edges and names only, never on 
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from scipy.linalg import eigh, inv
+from scipy.linalg import inv
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, dijkstra, shortest_path
+from scipy.sparse.csgraph import connected_components, shortest_path
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
@@ -21,8 +21,6 @@ from qafd.records import Floats, Nodes
 Positions = dict[str, tuple[float, float]]
 Edges = Iterable[tuple[str, str] | tuple[str, str, float]]
 
-STRESS_LIMIT = 400
-PIVOTS = 100
 FRAME = 540.0
 EDGE_PIXELS = 110.0
 NODE_PIXELS = (26.0, 24.0)
@@ -38,11 +36,10 @@ def layout(
 ) -> Positions:
     """Positions in [0, aspect] x [0, 1], y downward, one per distinct node id.
 
-    Every connected component of up to 400 nodes is placed by stress majorization over all
-    pairs (SMACOF with weights d^-2), a larger one over its edges and 100 pivots; components
-    are packed, and nodes are pushed apart where names would lie on each other or an edge of
-    others would run through a node, as far as the frame has room. benchmarks/layout.py
-    compares it with the layouts of networkx.
+    Every connected component is placed by stress majorization over all pairs (SMACOF with weights
+    d^-2), whose time grows with the square of the nodes; components are packed, and nodes are pushed
+    apart where names would lie on each other or an edge of others would run through a node, as far
+    as the frame has room. benchmarks/layout.py compares it with the layouts of networkx.
 
     Parameters
     ----------
@@ -197,11 +194,8 @@ def _component(lengths: csr_array) -> Floats:
     n = lengths.shape[0]
     if n == 1:
         return np.zeros((1, 2))
-    if n <= STRESS_LIMIT:
-        distance = shortest_path(lengths, directed=False)
-        points = majorize(distance, _classical(distance) + 0.01 * distance.mean() * _spiral(n))
-    else:
-        points = _coarse(lengths)
+    distance = shortest_path(lengths, directed=False)
+    points = majorize(distance, _classical(distance) + 0.01 * distance.mean() * _spiral(n))
     return _landscape(points - points.mean(axis=0), lengths)
 
 
@@ -213,40 +207,6 @@ def _classical(distance: Floats) -> Floats:
     # All eigenvectors: LAPACK's search for the last two finds none when many values are equal.
     values, vectors = np.linalg.eigh(gram)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0)))[:, :-3:-1])
-
-
-def _coarse(lengths: csr_array, rounds: int = 30) -> Floats:
-    """Stress over edges and distances to pivots only, for what is too large for all pairs.
-
-    Pivots are chosen farthest first and start by pivot scaling; each round moves every node
-    to the weighted mean of where its neighbors and the pivots want it.
-    """
-    n = lengths.shape[0]
-    distance, pivots = np.empty((n, PIVOTS)), np.zeros(PIVOTS, dtype=np.int64)
-    nearest = np.full(n, np.inf)
-    for k in range(PIVOTS):
-        pivots[k] = 0 if k == 0 else int(nearest.argmax())
-        distance[:, k] = dijkstra(lengths, indices=pivots[k])
-        nearest = np.minimum(nearest, distance[:, k])
-    square = distance**2
-    gram = square.mean(axis=0) + square.mean(axis=1)[:, None] - square - square.mean()
-    points = gram @ eigh(gram.T @ gram, subset_by_index=[PIVOTS - 2, PIVOTS - 1])[1][:, ::-1]
-    points = points + 1e-3 * points.std() * _spiral(n)
-    points *= distance.sum() / np.linalg.norm(points[:, None] - points[pivots], axis=2).sum()
-    far = np.divide(n / PIVOTS, square, out=np.zeros_like(square), where=square > 0)
-    edges = lengths.tocoo()
-    near = 1 / edges.data**2
-    total = (far.sum(axis=1) + np.bincount(edges.row, near, n))[:, None]
-    for _ in range(rounds):
-        gap = points[:, None] - points[pivots]
-        pull = far * distance / np.maximum(np.linalg.norm(gap, axis=2), 1e-9)
-        aim = far @ points[pivots] + (pull[:, :, None] * gap).sum(axis=1)
-        gap = points[edges.row] - points[edges.col]
-        pull = near * edges.data / np.maximum(np.linalg.norm(gap, axis=1), 1e-9)
-        step = near[:, None] * points[edges.col] + pull[:, None] * gap
-        np.add.at(aim, edges.row, step)
-        points = aim / total
-    return np.asarray(points)
 
 
 def _spiral(n: int) -> Floats:

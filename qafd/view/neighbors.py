@@ -50,15 +50,16 @@ def new_neighbors(graph: Graph, node: str, known: Collection[str],
 def _neighbors(graph: Graph, row: int, through_passages: bool) -> Counter[int]:
     """The rows joined to a row, or sharing passages with it, and how often they are."""
     found: Counter[int] = Counter()
-    for other in _near(graph, row):
+    for other in near(graph, row):
         if not through_passages:
             found[other] += 1
         elif graph.kinds[other] == "passage":
-            found.update(far for far in _near(graph, other) if graph.kinds[far] != "passage")
+            found.update(far for far in near(graph, other) if graph.kinds[far] != "passage")
     del found[row]
     return found
 
 
-def _near(graph: Graph, row: int) -> list[int]:
-    near: list[int] = graph.neighbors[graph.indptr[row]:graph.indptr[row + 1]][:NEAR].tolist()
-    return near
+def near(graph: Graph, row: int) -> list[int]:
+    """The first neighbors of a row: of a hub's thousands none are looked at beyond them."""
+    first: list[int] = graph.around(row)[:NEAR].tolist()
+    return first

@@ -21,14 +21,12 @@ from qafd.view.groups import Groups
 from qafd.view.idioms import Idiom
 from qafd.wording import say
 from qafd.wording.panels import (
-    say_drawn,
     say_footer,
     say_idiom,
     say_kind,
     say_number,
     say_percent,
     say_picture,
-    say_retrieved,
     say_words,
 )
 from qafd.wording.reasons import word_reason
@@ -247,57 +245,27 @@ def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
     ParameterError
         When the captions, or the largest importances, do not match the retrievals.
     """
-    count, captions, largest = len(retrievals), look.get("captions"), look.get("largest")
-    if captions and len(captions) != count:
-        raise ParameterError("{captions} captions for {retrievals} retrievals; give one for each or "
-                             "none", captions=len(captions), retrievals=count)
-    if largest and len(largest) != count:
-        raise ParameterError("{largest} largest importances for {retrievals} retrievals; give one "
-                             "for each or none", largest=len(largest), retrievals=count)
-    tops = largest or [largest_of(retrieval.nodes) for retrieval in retrievals]
-    shown = [_choose(retrieval, drawing, positions, look.get("selected"))
-             for retrieval in retrievals]
+    captions = look.get("captions") or [Caption()] * len(retrievals)
+    largest = look.get("largest") or [largest_of(retrieval.nodes) for retrieval in retrievals]
+    for name, given in (("captions", captions), ("largest importances", largest)):
+        if len(given) != len(retrievals):
+            raise ParameterError("{given} {name} for {retrievals} retrievals; give one for each or none",
+                                 given=len(given), name=name, retrievals=len(retrievals))
+    shown = [_choose(retrieval, drawing, positions, look.get("selected")) for retrieval in retrievals]
     drawn = _drawn_nodes(shown, drawing, positions, look.get("others", ()))
     index = {node: i for i, node in enumerate(sorted(drawn))}
-    scale, signed = look.get("scale"), look.get("signed")
+    scale, signed, groups = look.get("scale"), look.get("signed"), look.get("groups")
     colors = scale.colors if scale else _color_scale(shown)
     picture = _Picture(drawing, index, colors, scale, _found_once(shown) if look.get("lone") else set(),
                        signed, look.get("graph_size"))
-    groups = look.get("groups")
-    nodes = []
-    for node in index:
-        x, y = positions[node]
-        place: dict[str, Any] = {
-            "id": node, "name": shown_name(drawn[node]),
-            "kind": say_kind(clean(drawn[node].kind, NAME_LENGTH)),
-            "x": round(x / drawing.aspect, 4), "y": round(y, 4)}
-        if drawn[node].kind == "passage":
-            place["square"] = 1
-        if node in look.get("late", ()):
-            place["late"] = 1
-        if groups is not None:
-            place["d"] = list(groups.documents_of.get(node, ()))[:DOCUMENTS]
-            place["c"] = groups.community_of.get(node, -1)
-        nodes.append(place)
-    panels = [picture.panel(*one) for one in zip(
-        shown, captions or [Caption()] * count, tops, strict=True)]
+    panels = list(map(picture.panel, shown, captions, largest))
     for panel, idioms in zip(panels, look.get("idioms", ()), strict=False):
         panel["shapes"] = _shapes(idioms, index)
-    legend = _legend(shown, colors is rank_scale, drawing, tops)
-    if scale is not None:
-        legend |= _legend_of(scale)
-    ramp = PALE if look.get("unsure") else RAMPS[drawing.ramp]
-    if signed is not None:
-        ramp = DIVERGING
-        legend |= {"color": say("difference"), "low": say("second only"),
-                   "high": say("first only"), "note": ""}
+    ramp, legend = _coloring(shown, colors is rank_scale, drawing, largest, look)
     return {
-        "aspect": drawing.aspect,
-        "nodes": nodes,
-        "panels": panels,
-        "ramp": ramp,
+        "aspect": drawing.aspect, "legend": legend, "ramp": ramp, "panels": panels,
+        "nodes": [_place(drawn[node], positions[node], drawing, look) for node in index],
         "signed": signed is not None,
-        "legend": legend,
         "lone": look.get("lone", False),
         "unsure": look.get("unsure", False),
         "boxes": look.get("boxes"),
@@ -310,6 +278,22 @@ def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
         "words": say_words(),
         "selected": look.get("selected"),
     }
+
+
+def _place(node: RetrievedNode, at: tuple[float, float], drawing: Drawing, look: Look) -> dict[str, Any]:
+    """What a node is in all panels, and where it stands."""
+    x, y = at
+    place: dict[str, Any] = {
+        "id": node.id, "name": shown_name(node), "kind": say_kind(clean(node.kind, NAME_LENGTH)),
+        "x": round(x / drawing.aspect, 4), "y": round(y, 4)}
+    if node.kind == "passage":
+        place["square"] = 1
+    if node.id in look.get("late", ()):
+        place["late"] = 1
+    if groups := look.get("groups"):
+        place["d"] = list(groups.documents_of.get(node.id, ()))[:DOCUMENTS]
+        place["c"] = groups.community_of.get(node.id, -1)
+    return place
 
 
 def _named(groups: Groups) -> dict[str, list[str]]:
@@ -344,9 +328,6 @@ def shown_name(node: RetrievedNode) -> str:
     return f"¶ {name}" if node.kind == "passage" else name
 
 
-number, percent = say_number, say_percent
-
-
 def largest_of(nodes: Iterable[RetrievedNode]) -> float:
     """The largest importance, which is 100% wherever importances are shown; 0 without nodes."""
     return max((n.importance for n in nodes), default=0.0)
@@ -355,15 +336,6 @@ def largest_of(nodes: Iterable[RetrievedNode]) -> float:
 def share_of(importance: float, largest: float) -> float:
     """An importance over the largest one; 0 when either is not above 0."""
     return max(importance, 0.0) / largest if largest > 0 else 0.0
-
-
-def counted(count: int, word: str) -> str:
-    """A count with its word: "1 name", "2,000 names", "3 entities"."""
-    many = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
-    return f"{count:,} {word if count == 1 else many}"
-
-
-brought, nodes_shown = say_retrieved, say_drawn
 
 
 def root_scale(importance: Floats) -> Floats:
@@ -553,6 +525,18 @@ def _describe(title: str, shown: Shown) -> str:
     if widest is not None and widest.flow > 0:
         largest = names[widest.source], names[widest.target], widest.flow
     return say_picture(title, shown, list(names.values())[:3], largest)
+
+
+def _coloring(shown: Sequence[Shown], ranked: bool, drawing: Drawing, largest: Sequence[float],
+              look: Look) -> tuple[dict[str, list[str]], dict[str, Any]]:
+    """The ramp of a picture, and its legend."""
+    legend = _legend(shown, ranked, drawing, largest)
+    if (scale := look.get("scale")) is not None:
+        legend |= _legend_of(scale)
+    if look.get("signed") is not None:
+        return DIVERGING, {**legend, "color": say("difference"), "low": say("second only"),
+                           "high": say("first only"), "note": ""}
+    return PALE if look.get("unsure") else RAMPS[drawing.ramp], legend
 
 
 def _legend(shown: Sequence[Shown], ranked: bool, drawing: Drawing,

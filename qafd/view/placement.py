@@ -8,18 +8,20 @@ from zlib import crc32
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
 from qafd.view.layout import Positions, layout
 
+DRAWN = 150  # nodes of a picture at most
+ASPECT = 1.6  # its width over its height
 MARGIN = 0.08  # of a frame, for names
 LENS = 2.0  # how much more room the nodes of the first view get than those it leaves out
 
 
-def prominent(retrieval: Retrieval, most: int) -> list[RetrievedNode]:
+def prominent(retrieval: Retrieval, most: int = DRAWN) -> list[RetrievedNode]:
     """The nodes a picture needs first: seeds, full ones, then wet ones."""
     return sorted(retrieval.nodes, key=lambda n: (
         not n.seed, n.state != SATURATED, -n.importance, -n.mass, n.id))[:most]
 
 
-def freeze(retrievals: Sequence[Retrieval], first: Collection[str], most: int,
-           aspect: float) -> tuple[Positions, tuple[RetrievedNode, ...]]:
+def freeze(retrievals: Sequence[Retrieval], first: Collection[str], most: int = DRAWN,
+           aspect: float = ASPECT) -> tuple[Positions, tuple[RetrievedNode, ...]]:
     """One layout for the `most` prominent nodes of each retrieval, and these nodes.
 
     Edges between nodes in `first`, what is seen first, are drawn longer than others.
@@ -36,12 +38,9 @@ def freeze(retrievals: Sequence[Retrieval], first: Collection[str], most: int,
     return layout(nodes, edges, aspect=aspect, labels=names), tuple(nodes.values())
 
 
-def with_new(frozen: Mapping[str, tuple[float, float]], retrieval: Retrieval, most: int,
-             aspect: float) -> Positions:
-    """Frozen positions, and the `most` prominent nodes of a retrieval that have none beside them.
-    """
-    return beside(frozen, prominent(retrieval, most),
-                  ((e.source, e.target) for e in retrieval.edges), aspect)
+def with_new(frozen: Mapping[str, tuple[float, float]], retrieval: Retrieval) -> Positions:
+    """Frozen positions, and the prominent nodes of a retrieval that have none beside them."""
+    return beside(frozen, prominent(retrieval), ((e.source, e.target) for e in retrieval.edges))
 
 
 def spread(positions: Mapping[str, tuple[float, float]], aspect: float) -> Positions:
@@ -57,7 +56,7 @@ def spread(positions: Mapping[str, tuple[float, float]], aspect: float) -> Posit
 
 
 def beside(frozen: Mapping[str, tuple[float, float]], nodes: Iterable[RetrievedNode],
-           edges: Iterable[tuple[str, str]], aspect: float) -> Positions:
+           edges: Iterable[tuple[str, str]], aspect: float = ASPECT) -> Positions:
     """Frozen positions, and nodes that have none put beside their neighbors.
 
     Nothing else moves. A node without a neighbor in the layout stands in the middle.

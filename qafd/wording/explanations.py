@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         WhyNot,
     )
 
+NAMED = 3  # neighbors of a balance on each side
 FEW_PARTS = 4  # diffusions that do not fill a node and are told of one by one
 _HELD = {
     "saturated": "{name} is full: it holds {held:.3g} of {capacity:.3g}",
@@ -89,10 +90,10 @@ def _say_parts(why: "Why") -> str:
     return " ".join(words + others)
 
 
-def say_balance(balance: "Balance", most: int = 3) -> str:
+def say_balance(balance: "Balance") -> str:
     """A balance, e.g. "iPod is full: it holds 1 of 1: 0.46 from Steve Jobs".
 
-    At most `most` neighbors are named on each side; the rest is summed. Numbers are rounded to
+    At most three neighbors are named on each side; the rest is summed. Numbers are rounded to
     three digits; `Balance` has them in full.
     """
     node = balance.node
@@ -106,8 +107,8 @@ def say_balance(balance: "Balance", most: int = 3) -> str:
     parts = []
     if balance.injected > 0:
         parts.append(say("{mass:.3g} injected by the question", mass=balance.injected))
-    parts += _say_flows(balance, balance.inflows, most, "{mass:.3g} from {name}")
-    gone = _say_flows(balance, balance.outflows, most, "{mass:.3g} to {name}")
+    parts += _say_flows(balance, balance.inflows, "{mass:.3g} from {name}")
+    gone = _say_flows(balance, balance.outflows, "{mass:.3g} to {name}")
     if gone:
         parts.append(say("of which {flows} went on", flows=", ".join(gone)))
     if parts:
@@ -115,10 +116,10 @@ def say_balance(balance: "Balance", most: int = 3) -> str:
     return words.rstrip(".") + "."
 
 
-def _say_flows(balance: "Balance", flows: Sequence[tuple[str, float]], most: int,
+def _say_flows(balance: "Balance", flows: Sequence[tuple[str, float]],
                template: str) -> list[str]:
-    words = [say(template, mass=mass, name=balance.names[node]) for node, mass in flows[:most]]
-    rest = flows[most:]
+    words = [say(template, mass=mass, name=balance.names[node]) for node, mass in flows[:NAMED]]
+    rest = flows[NAMED:]
     if rest:
         others = say_count(len(rest), "{number} other", "{number} others")
         words.append(say(template, mass=sum(mass for _, mass in rest), name=others))

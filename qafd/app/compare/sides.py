@@ -16,7 +16,6 @@ from qafd.app.documents.work import jobs_panel
 from qafd.app.escaping import capital, safe, said
 from qafd.app.evaluate.gold import needed_documents
 from qafd.app.markup import paragraph
-from qafd.app.picture import ASPECT as EXPLORE_ASPECT
 from qafd.app.picture import pick, placed
 from qafd.app.result import explored, plan_of, retrieved, span_of
 from qafd.app.session import forget_all_but, keep, put, remember, session
@@ -45,6 +44,7 @@ from qafd.view.contraction import contract_passages, drawn_contracted
 from qafd.view.idioms import RIBBON, Idiom, idioms_of
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, Drawing, largest_of, panel_data
+from qafd.view.placement import ASPECT as EXPLORE_ASPECT
 from qafd.view.placement import beside, prominent, spread
 from qafd.wording import say, say_count, say_error, say_some
 from qafd.wording.comparison import say_verdict

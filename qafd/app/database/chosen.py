@@ -8,11 +8,12 @@ from tempfile import TemporaryDirectory
 import streamlit as st
 
 from qafd.app.asking import asked_among
-from qafd.app.escaping import plain, said
-from qafd.app.explore.node import heading, held, importances
+from qafd.app.escaping import brief, said
+from qafd.app.explore.card import heading, held, importances
 from qafd.app.home import home
-from qafd.app.picture import ASPECT, DRAWN, chosen_drawing, pick
+from qafd.app.picture import chosen_drawing, pick
 from qafd.app.session import (
+    bound,
     empty,
     exchange,
     forget,
@@ -21,6 +22,7 @@ from qafd.app.session import (
     put,
     put_next,
     session,
+    shared,
     value_of,
 )
 from qafd.app.workspaces import offer_instead
@@ -31,7 +33,6 @@ from qafd.retrieve.base import SATURATED, RetrievedNode
 from qafd.sql import box
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.link import METHOD, SchemaDiffusion
-from qafd.sql.plan import SchemaPlan
 from qafd.sql.sources import DDL, JSON, schema_from
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, clean, panel_data
@@ -83,8 +84,9 @@ def chosen_database() -> Database:
         offer_instead(say("There is no database {name} here; choose one that is, or add it at the "
                           "left.", name=repr(asked[:60])), list(found), _choose)
         st.stop()
-    state = found[name].stat()
-    return _opened(found[name], state.st_mtime_ns, state.st_size)
+    file, state = found[name], found[name].stat()
+    return shared("database", (file, state.st_mtime_ns, state.st_size),
+                  lambda: Database.open(file, local_embedder()))
 
 
 def _choose(name: str) -> None:
@@ -125,11 +127,6 @@ def _upload(found: dict[str, Path]) -> None:
     st.rerun()
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _opened(path: Path, changed: int, size: int) -> Database:  # noqa: ARG001
-    return Database.open(path, local_embedder())
-
-
 def question_box(database: Database) -> str:
     """The question, from the box, an example or the link."""
     examples = EXAMPLES.get(Path(database.source).stem, ())
@@ -142,30 +139,25 @@ def question_box(database: Database) -> str:
 def method_controls() -> SchemaDiffusion:
     """How much of the schema is retrieved, in the sidebar."""
     with st.sidebar:
-        mass = st.slider(say("Mass for each seed"), 0.5, MASS, METHOD.mass, 0.5, key=keep("dbmass"),
-                         bind="query-params", help=say("Seeds are what the question names. Each table "
+        mass = st.slider(say("Mass for each seed"), 0.5, MASS, METHOD.mass, 0.5, **bound("dbmass"),
+                         help=say("Seeds are what the question names. Each table "
                              "and column holds 1 of mass: more mass retrieves more of the schema."))
-        apart = st.toggle(say("Take the question apart"), key=keep("dbparts"), bind="query-params",
+        apart = st.toggle(say("Take the question apart"), **bound("dbparts"),
                           help=say("One diffusion for each part of a complex question, united."))
-        st.toggle(say("Mark the joins of the draft"), True, key=keep("dbpath"), bind="query-params")
+        st.toggle(say("Mark the joins of the draft"), True, **bound("dbpath"))
     return replace(METHOD, mass=mass, subqueries="on" if apart else "off")
 
 
 def asked_of(database: Database, question: str, method: SchemaDiffusion) -> DatabaseQuestion:
     """What the question needs; repeats come from memory."""
-    return _asked(database.source, changed_at(database), question, method, session().chosen_seeds.get(
-        (database.source, question)), database)
+    chosen = session().chosen_seeds.get((database.source, question))
+    asked = database.source, changed_at(database), question, method, chosen
+    return shared("asked", asked, lambda: database.ask(question, method, chosen))
 
 
 def changed_at(database: Database) -> int:
     """When the file of a database was written last, in nanoseconds."""
     return Path(database.source).stat().st_mtime_ns
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _asked(source: str, changed: int, question: str, method: SchemaDiffusion,  # noqa: ARG001
-           chosen: SchemaPlan | None, _database: Database) -> DatabaseQuestion:
-    return _database.ask(question, method, chosen)
 
 
 def status_line(asked: DatabaseQuestion) -> None:
@@ -181,34 +173,33 @@ def status_line(asked: DatabaseQuestion) -> None:
         say("exact (checked)") if optimal else say("not converged"),
         say("{milliseconds:.1f} ms", milliseconds=retrieval.work.milliseconds)]))
     for number, part in enumerate(retrieval.parts, 1):
-        st.caption(f"**{number}** {plain(clean(part.query, 200))}")
+        st.caption(f"**{number}** {brief(part.query)}")
     for notice in (*asked.database.schema.notices, *map(word_notice, retrieval.notices)):
         st.caption(f":material/info: {said(clean(notice, 300))}")
 
 
 def database_picture(asked: DatabaseQuestion) -> str | None:
     """The retrieved part of the schema; returns the selected node."""
-    positions, others = _frozen(asked.database.source, asked.plan.question,
-                                asked.method.subqueries, asked.plan.planner, asked)
+    positions, others = shared("frozen schema", (
+        asked.database.source, asked.plan.question, asked.method.subqueries, asked.plan.planner),
+        lambda: _freeze(asked))
     edges = tuple(replace(edge, label=say_label(edge.label)) for edge in asked.retrieval.edges)
     retrieval, drawing = replace(asked.retrieval, edges=edges), replace(chosen_drawing(), contract=False)
     key = f"schema-{Path(asked.database.source).stem}"
     path = asked.path if value_of("dbpath", True) and asked.importance else ()
     return pick(lambda chosen: panel_data(
         [retrieval], drawing,
-        positions=with_new(positions, retrieval, DRAWN, ASPECT), others=others,
+        positions=with_new(positions, retrieval), others=others,
         path=path, selected=chosen, graph_size=len(asked.database.graph),
         captions=[Caption(say("Schema"), say("the joins of the draft are marked") if path else "")]),
         key)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _frozen(source: str, question: str, subqueries: str, planner: str,  # noqa: ARG001
-            _asked: DatabaseQuestion) -> tuple[Positions, tuple[RetrievedNode, ...]]:
+def _freeze(asked: DatabaseQuestion) -> tuple[Positions, tuple[RetrievedNode, ...]]:
     """One layout for all masses, so that the control moves no node."""
-    widest, usual = (replace(_asked.method, mass=mass).retrieve(_asked.corpus, _asked.plan)
+    widest, usual = (replace(asked.method, mass=mass).retrieve(asked.corpus, asked.plan)
                      for mass in (MASS, METHOD.mass))
-    return freeze([widest], {n.id for n in usual.nodes if n.state == SATURATED}, DRAWN, ASPECT)
+    return freeze([widest], {n.id for n in usual.nodes if n.state == SATURATED})
 
 
 def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
@@ -218,7 +209,7 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
     with st.container(key="card"):
         if node is None and chosen in graph.row:
             name = graph.names[graph.row[chosen]]
-            st.markdown(f"## {plain(clean(name, 200))}")
+            st.markdown(f"## {brief(name)}")
             _tell(asked, chosen, name)
             return
         if node is None:
@@ -236,8 +227,8 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
 
 def _tell(asked: DatabaseQuestion, node: str, name: str) -> None:
     """Why a node is retrieved or not, and what the file says of it."""
-    st.write(plain(clean(why_line(asked, node), 2000)))
-    st.caption(plain(clean(say_facts(asked.database.schema, name), 2000)))
+    st.write(brief(why_line(asked, node), 2000))
+    st.caption(brief(say_facts(asked.database.schema, name), 2000))
 
 
 def why_line(asked: DatabaseQuestion, node: str) -> str:

@@ -1,27 +1,24 @@
 """The tabs of the Database page: SQL and its rows, why, the schema, and the certificate."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
 from qafd.app.database.chosen import changed_at, why_line
-from qafd.app.escaping import plain, said
+from qafd.app.escaping import brief, plain, said
+from qafd.app.explore.explained import node_choice
 from qafd.app.explore.tabs import proof
-from qafd.app.explore.why import ways_listed
-from qafd.app.markup import read_table
-from qafd.app.pages import page
+from qafd.app.explore.why import seeds_and_ways
+from qafd.app.pages import way
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
-from qafd.app.session import exchange, keep, put, put_next, session, value_of
+from qafd.app.session import bound, exchange, put, put_next, remember, session, value_of
 from qafd.app.tables import columns_of, download_csv, table
 from qafd.errors import ModelError, QafdError
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.instructions import instructions_of
-from qafd.retrieve.base import SATURATED
 from qafd.sql import box
 from qafd.sql.box import QueryRows
 from qafd.sql.database import Database, DatabaseQuestion
@@ -32,7 +29,6 @@ from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
 from qafd.wording.databases import describe_draft, say_key, word_doubt
-from qafd.wording.reasons import word_seed
 
 RAN = "ran"
 
@@ -48,7 +44,7 @@ def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuesti
                    describe_draft=plain(describe_draft(draft))))
     for doubt in draft.doubts:
         st.caption(f":material/warning: {plain(word_doubt(doubt))}")
-    sql = st.text_area(say("SQL"), key=keep("sql"), bind="query-params", height=190) or ""
+    sql = st.text_area(say("SQL"), **bound("sql"), height=190) or ""
     with st.container(horizontal=True, vertical_alignment="center"):
         if database.schema.has_rows and st.button(say("Run"), type="primary",
                                                   icon=":material/play_arrow:"):
@@ -71,13 +67,13 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
     model = language_model(knowledge.url, "sql", asked.plan.question)
     if model is None:
         st.caption(plain(why_no_model().partition(";")[0].rstrip(".")) + ".")
-        st.page_link(page("settings"), label=say("Language models"), icon=":material/settings:")
+        way("settings", say("Language models"))
         return
     _seeds(asked, model)
     model = replace(model, accepts=has_sql)
     told = instructions_of(model)
     messages = sql_messages(asked, told.prompt("sql"))
-    if st.button(say("Let {name} write it", name=plain(clean(model.name, 40)))):
+    if st.button(say("Let {name} write it", name=brief(model.name, 40))):
         try:
             with st.spinner(say("One call, or two if its SQL cannot be run")):
                 put_next("sql", write_sql(asked, model))
@@ -107,7 +103,7 @@ def _seeds(asked: DatabaseQuestion, model: Metered) -> None:
     key = (asked.database.source, asked.plan.question)
     if key in chosen:
         if st.button(say("Seeds by rules again"), help=say("{name} chose the seeds.",
-                                                           name=plain(clean(model.name, 40)))):
+                                                           name=brief(model.name, 40))):
             del chosen[key]
             st.rerun()
         return
@@ -127,7 +123,8 @@ def _seeds(asked: DatabaseQuestion, model: Metered) -> None:
 
 def _result(database: Database, sql: str) -> None:
     try:
-        rows = _run(database.source, changed_at(database), sql)
+        rows: QueryRows = remember("rows", (database.source, changed_at(database), sql),
+                                   lambda: box.run(Path(database.source), sql))
     except QafdError as error:
         st.error(said(error), icon=":material/error:")
         return
@@ -137,11 +134,6 @@ def _result(database: Database, sql: str) -> None:
              say("{milliseconds:.1f} ms", milliseconds=rows.milliseconds), rows.cut]
     st.caption(" · ".join(filter(None, facts)))
     download_csv(say("CSV"), names, lambda: rows.rows, "result.csv")
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _run(source: str, changed: int, sql: str) -> QueryRows:  # noqa: ARG001
-    return box.run(Path(source), sql)
 
 
 def _distinct(columns: Sequence[str]) -> list[str]:
@@ -159,33 +151,14 @@ def _distinct(columns: Sequence[str]) -> list[str]:
 def why_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> None:
     """Why a table or column is retrieved, or what would bring it in."""
     graph, explanation = database.graph, asked.explanation
-    nodes = sorted(asked.retrieval.nodes,
-                   key=lambda n: (n.state != SATURATED, n.seed, -n.importance, -n.mass))
-    found = [node.id for node in nodes]
-    options = list(dict.fromkeys([*found, *graph.ids]))
-    if not found:
+    node = node_choice(graph, explanation, "dbabout")
+    if not node:
         st.write(say("Nothing was touched; raise the mass."))
         return
-    picked = st.query_params.get("node")
-    before = exchange("picked", "")
-    exchange("picked", picked or "")
-    if picked in options and before != picked:
-        put("dbabout", picked)
-    node = st.selectbox(say("Why is this here, or not?"), options, key=keep("dbabout"),
-                        bind="query-params",
-                        format_func=lambda i: clean(graph.names[graph.row[i]], 120))
-    st.write(plain(clean(why_line(asked, node), 2000)))
+    st.write(brief(why_line(asked, node), 2000))
     if not explanation.touched(graph.row[node]):
         return
-    left, right = st.columns(2, gap="medium")
-    ways = explanation.paths(8, to=node)
-    with left:
-        st.caption(say("The seeds that its mass was poured on"))
-        st.html(read_table((say("seed"), say("why it is a seed"), say("share")), [
-            (s.name, word_seed(s.reason), f"{s.share:.1%}") for s in explanation.seed_shares(node)]))
-    with right:
-        st.caption(say("The paths it came by, through the schema"))
-        st.html(read_table((say("path"), say("mass")), ways_listed(ways)))
+    seeds_and_ways(explanation.seed_shares(node), explanation.paths(8, to=node))
 
 
 def schema_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion | None) -> None:
@@ -202,18 +175,15 @@ def schema_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion | 
     for join in schema.joins:
         for label, other in join.pairs:
             keys[label] = say_key(other, join.inferred)
-    cells: dict[str, list[Any]] = defaultdict(list)
+    rows = []
     for one in schema.tables:
         for column in one.columns:
-            cells["table"].append(clean(one.name, 80))
-            cells["column"].append(clean(column.name, 80))
-            if asked:
-                cells["retrieved"].append(column.label in found)
-            cells["type"].append(clean(column.type, 40))
             key = say("primary") if column.key else keys.get(column.label, "")
-            cells["key"].append(clean(key, 120))
-            cells["rows"].append(one.rows)
-            cells["values"].append(clean(", ".join(column.values), 120))
+            rows.append((one.name, column.name, column.label in found, column.type, key, one.rows,
+                         ", ".join(column.values)))
+    cells = columns_of(("table", "column", "retrieved", "type", "key", "rows", "values"), rows)
+    if not asked:
+        del cells["retrieved"]
     table(cells, height=420, column_config={"column": st.column_config.TextColumn(width=150),
                                             "key": st.column_config.TextColumn(width=190)})
 

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 
 import streamlit as st
 
 from qafd.answer import paged
-from qafd.app.escaping import plain, safe, said
+from qafd.app.escaping import brief, safe, said
 from qafd.app.links import link
+from qafd.app.markup import marked, spaced
 from qafd.app.page_images import show_page
 from qafd.app.session import WORKSPACE, empty, fresh_key, value_of
 from qafd.curate.excerpt import Excerpt, Passage, around, excerpt
@@ -16,19 +16,10 @@ from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
 from qafd.storage.rows import Head
-from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
 
 _SPAN = re.compile(r"(\d{1,12})-(\d{1,12})")
-STYLE = (
-    "<style>.document section{max-width:46rem;padding:.1em 0 .1em .9em;margin:0 0 .9em;"
-    "border-left:3px solid rgba(128,128,128,.22);scroll-margin-top:4.5rem}"
-    ".document section.asked{border-left-color:rgb(240,180,0);background:rgba(240,180,0,.07)}"
-    ".document p{margin:.15em 0 0;line-height:1.6;overflow-wrap:anywhere}"
-    ".document small,.document .above{opacity:.75}.document a{color:inherit}"
-    ".document dfn{font-style:inherit;background:rgba(90,150,120,.14);border-radius:.2em}"
-    ".document mark{background:rgba(240,180,0,.35);color:inherit}</style>")
 
 
 def opened(knowledge: KnowledgeGraph) -> bool:
@@ -56,7 +47,7 @@ def opened(knowledge: KnowledgeGraph) -> bool:
     spans = _spans(st.query_params.get_all("at"))
     _way(shown, "top")
     left, right = st.columns([3, 2], gap="medium")
-    left.html(STYLE + _text(shown, asked, spans))
+    left.html(_text(shown, asked, spans))
     with right, st.container(key="printed"):
         show_page(knowledge, name, spans)
     _way(shown, "bottom")
@@ -72,8 +63,8 @@ def _leave(*names: str) -> None:
 
 
 def _head(knowledge: KnowledgeGraph, head: Head) -> None:
-    st.header(plain(clean(head.title or head.name, 200)), anchor=False)
-    said = [plain(clean(head.name, 200)), count(head.passages, "passage"),
+    st.header(brief(head.title or head.name), anchor=False)
+    said = [brief(head.name), count(head.passages, "passage"),
             *([count(head.pages, "page")] if head.pages else []),
             count(head.characters, "character")]
     st.caption(" · ".join(said) + (say(" · deleted: not in the graph") if head.deleted_at else ""))
@@ -149,50 +140,34 @@ def _scroll(number: int) -> None:
 
 
 def _spans(texts: Sequence[str]) -> list[tuple[int, int]]:
-    return [(int(found[1]), int(found[2])) for text in texts[:20]
-            if (found := _SPAN.fullmatch(text))]
+    found = [_SPAN.fullmatch(text) for text in texts[:20]]
+    return [(int(span[1]), int(span[2])) for span in found if span]
 
 
 def _text(shown: Excerpt, asked: int | None, spans: Sequence[tuple[int, int]]) -> str:
-    return "<div class='document'>" + "".join(
-        _section(passage, paged(passage.chunk, shown.marks), passage.number == asked, spans)
-        for passage in shown.passages) + "</div>"
+    sections = []
+    for passage in shown.passages:
+        pages = paged(passage.chunk, shown.marks)
+        if passage.number == asked:
+            sections.append(_section(passage, pages, spans, " class=asked"))
+        else:
+            sections.append(_section(passage, pages, ()))
+    return f"<div class='document'>{''.join(sections)}</div>"
 
 
-def _section(passage: Passage, pages: str, asked: bool, spans: Sequence[tuple[int, int]]) -> str:
-    chunk, ws = passage.chunk, value_of(WORKSPACE, "")
-    place = [f"{passage.number:,}", *filter(None, [pages]),
-             *([safe(chunk.heading, 160)] if chunk.heading not in ("", chunk.title) else [])]
+def _section(passage: Passage, pages: str, spans: Sequence[tuple[int, int]], style: str = "") -> str:
+    """A passage below its heading, with its names set off and the sentences of `spans` marked."""
+    chunk = passage.chunk
+    place = [f"{passage.number:,}", pages]
+    if chunk.heading != chunk.title:
+        place.append(safe(chunk.heading, 160))
     if passage.subject:
-        place.append(link("./", {"ws": ws, "q": about(passage.subject)},
-                           f"Ask about {safe(passage.subject, 40)}"))
-    above = ("" if passage.above in ("", chunk.title) else
-             f"<p class='above'>{_lines(passage.above)}</p>")
-    return (f"{above}<section id='passage-{passage.number}'{' class=asked' * asked}>"
-            f"<small>{' · '.join(place)}</small>"
-            f"<p dir='auto'>{_marked(passage, spans if asked else ())}</p></section>")
-
-
-def _marked(passage: Passage, spans: Sequence[tuple[int, int]]) -> str:
-    """The text of a passage with its names set off and the sentences of `spans` marked."""
-    text, start = passage.chunk.text, passage.chunk.start
-    names = [(found.start, found.end) for found in passage.names]
-    marks = [(a - start, b - start) for a, b in spans]
-    cuts = sorted({0, len(text), *(min(max(at, 0), len(text))
-                                   for pair in (*names, *marks) for at in pair)})
-    parts = []
-    for a, b in pairwise(cuts):
-        part = _lines(text[a:b])
-        if any(x <= a and b <= y for x, y in names):
-            part = f"<dfn>{part}</dfn>"
-        if any(x <= a and b <= y for x, y in marks):
-            part = f"<mark>{part}</mark>"
-        parts.append(part)
-    return "".join(parts)
-
-
-def _lines(text: str) -> str:
-    """Text with its line breaks, and the spaces at the ends of its lines."""
-    return "<br>".join(
-        f"{' ' * line[:1].isspace()}{safe(line, len(line) + 1)}{' ' * line[-1:].isspace()}"
-        for line in text.split("\n"))
+        place.append(link("./", {"ws": value_of(WORKSPACE, ""), "q": about(passage.subject)},
+                          safe(say("Ask about {name}", name=passage.subject), 60)))
+    above = ""
+    if passage.above not in ("", chunk.title):
+        above = f"<p class='above'>{spaced(passage.above)}</p>"
+    text = marked(chunk.text, [(first - chunk.start, last - chunk.start) for first, last in spans],
+                  names=[(found.start, found.end) for found in passage.names])
+    return (f"{above}<section id='passage-{passage.number}'{style}>"
+            f"<small>{' · '.join(filter(None, place))}</small><p dir='auto'>{text}</p></section>")

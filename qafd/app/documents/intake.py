@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 import streamlit as st
 
 from qafd.app.documents.models import choice_of, start
-from qafd.app.escaping import plain, said
+from qafd.app.escaping import brief, plain, said
 from qafd.app.provider import addresses_are_free
 from qafd.app.session import empty, fresh_key
 from qafd.app.workspaces import is_sample, new_workspace
@@ -96,7 +96,7 @@ def _graph_file(knowledge: KnowledgeGraph) -> None:
         st.warning(said(error))
         return
     graph = note_missing([u.name for u in uploads], graph)
-    st.markdown(plain(clean(graph.summary, 400)))
+    st.markdown(brief(graph.summary, 400))
     for notice in graph.notices:
         st.caption(said(clean(notice, 400)))
     if st.button(say("Add the graph"), type="primary"):

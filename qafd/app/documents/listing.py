@@ -1,20 +1,21 @@
 """The list of files on the Documents page: read, delete, bring back, retry, erase."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
 
 from qafd.app.documents.models import notices, start
-from qafd.app.escaping import plain
-from qafd.app.pages import page
-from qafd.app.session import empty, fresh_key, session
-from qafd.app.tables import table
+from qafd.app.escaping import brief, plain
+from qafd.app.pages import way
+from qafd.app.session import empty, fresh_key, session, shared
+from qafd.app.tables import SHARE_BAR, columns_of, table
 from qafd.curate.filelist import FileLine, listing
 from qafd.curate.unread import Unread, find_nameless, unread
 from qafd.ingest.erase import footprint
 from qafd.ingest.jobs import enqueue, retry
 from qafd.knowledge import KnowledgeGraph
+from qafd.storage import Workspace
 from qafd.storage.rows import Contents
 from qafd.view.panel import clean
 from qafd.wording import say
@@ -39,15 +40,16 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     _held(knowledge, lines)
     chosen = _table(lines)
     _told(lines)
-    said = say_nameless(_nameless(knowledge, (knowledge.id, knowledge.version(knowledge.graph))))
+    said = say_nameless(shared("nameless", (knowledge.id, knowledge.version(knowledge.graph)),
+                               lambda: _of_store(knowledge, find_nameless)))
     if said:
-        st.caption(f":material/info: {plain(clean(said, 800))}")
+        st.caption(f":material/info: {brief(said, 800)}")
     _actions(knowledge, lines, chosen)
     if len(chosen) == 1:
         _read(knowledge, chosen[0])
     _replies(knowledge, [line for line in chosen or lines if line.retriable])
     if len(knowledge.graph):
-        st.page_link(page("explore"), label=say("Explore the graph"), icon=":material/hub:")
+        way("explore", say("Explore the graph"))
     st.caption(say("Choose rows to read, delete or retry. A deleted file leaves the graph as if it had "
                    "never been there, and can be brought back until it is erased."))
 
@@ -57,21 +59,14 @@ def _lines(knowledge: KnowledgeGraph) -> tuple[FileLine, ...]:
         files, working = store.files.all(), bool(store.queue.open())
     state = (knowledge.id, knowledge.version(knowledge.graph),
              [(file.name, file.passages) for file in files])
-    return listing(files, _contents(knowledge, state), notices(knowledge), working)
+    contents: dict[str, Contents] = shared("contents", state, lambda: _of_store(
+        knowledge, lambda store: store.files.contents()))
+    return listing(files, contents, notices(knowledge), working)
 
 
-@st.cache_data(max_entries=4, show_spinner=False)
-def _contents(_knowledge: KnowledgeGraph, state: object) -> dict[str, Contents]:  # noqa: ARG001
-    """What each file brings, counted once for a state of graph and files."""
-    with _knowledge.store() as store:
-        return store.files.contents()
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def _nameless(_knowledge: KnowledgeGraph, state: object) -> tuple[str, ...]:  # noqa: ARG001
-    """Which files have no names, looked up once for a graph."""
-    with _knowledge.store() as store:
-        return find_nameless(store)
+def _of_store(knowledge: KnowledgeGraph, read: Callable[[Workspace], Any]) -> Any:
+    with knowledge.store() as store:
+        return read(store)
 
 
 def _held(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
@@ -83,13 +78,10 @@ def _held(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
             count(int((graph.kinds == "passage").sum()), "passage"),
             count(int((graph.kinds == "entity").sum()), "entity"), count(graph.edge_count, "edge")]
     if made_by:
-        held.append(say("read by {made_by}", made_by=plain(clean(made_by, 80))))
+        held.append(say("read by {made_by}", made_by=brief(made_by)))
     st.caption(" · ".join(held))
 
 
-STATES = {"waiting": "waiting", "reading": "reading", "extracting": "extracting", "done": "done",
-          "failed": "failed", "cancelled": "cancelled", "deleted": "deleted",
-          "interrupted": "interrupted", "not begun": "not begun"}
 MEANINGS = {"entities": "Entities that its passages mention, in the graph as it is now",
             "relations": "Relations that its sentences state, in the graph as it is now",
             "tokens": "Length of its passages", "passages": "Pieces of text",
@@ -100,17 +92,13 @@ DULL: dict[str, set[Any]] = {"documents": {0, 1}, "pages": {None}, "read": {None
 
 def _table(lines: Sequence[FileLine]) -> list[FileLine]:
     """The table; returns the chosen lines."""
-    columns: dict[str, list[Any]] = {
-        "file": [clean(line.file.name, 160) for line in lines],
-        "state": [say(STATES[line.state]) for line in lines],
-        "documents": [line.file.documents for line in lines],
-        "pages": [line.contents.pages or None for line in lines],
-        "passages": [line.file.passages for line in lines],
-        "entities": [line.contents.entities for line in lines],
-        "relations": [line.contents.relations for line in lines],
-        "tokens": [line.contents.tokens for line in lines],
-        "size": [line.file.size for line in lines], "read": [line.read for line in lines],
-        "what happened": [clean(line.happened, 400) for line in lines]}
+    rows = []
+    for line in lines:
+        file, held = line.file, line.contents
+        rows.append((file.name, say(line.state), file.documents, held.pages or None, file.passages,
+                     held.entities, held.relations, held.tokens, file.size, line.read, line.happened))
+    columns = columns_of(("file", "state", "documents", "pages", "passages", "entities", "relations",
+                          "tokens", "size", "read", "what happened"), rows)
     for name, values in DULL.items():
         if set(columns[name]) <= values:
             del columns[name]
@@ -121,7 +109,7 @@ def _table(lines: Sequence[FileLine]) -> list[FileLine]:
             "file": st.column_config.TextColumn(width=180),
             "state": st.column_config.TextColumn(width=80),
             "size": st.column_config.NumberColumn(format="bytes"),
-            "read": st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent"),
+            "read": SHARE_BAR,
             "what happened": st.column_config.TextColumn(width=500)})
     # a choice outlives a change to a shorter list
     return [lines[row] for row in event["selection"]["rows"] if row < len(lines)]
@@ -132,7 +120,7 @@ def _told(lines: Sequence[FileLine]) -> None:
     told = [line for line in lines if not line.gone and (line.file.error or line.doubt)]
     for line in told[:TOLD]:
         mark = ":material/error: " if line.file.error else ""
-        st.caption(f"{mark}**{plain(clean(line.file.name, 120))}**: "
+        st.caption(f"{mark}**{brief(line.file.name)}**: "
                    f"{plain(line.file.error or line.doubt)}")
     if len(told) > TOLD:
         st.caption(say("{files} more, under “what happened” in the table; "
@@ -216,7 +204,7 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
     """What goes and what stays, and the button that does it."""
     with st.container(border=True):
         with knowledge.store() as store:
-            st.markdown(plain(clean(say_going(footprint(store, names)), 2000)))
+            st.markdown(brief(say_going(footprint(store, names)), 2000))
             busy = store.lease.writer is not None or any(
                 job.state != "paused" for job in store.queue.open())
         st.caption(plain(say_staying()))
@@ -229,7 +217,7 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
         if erase:
             with st.spinner(say("Erasing, and making the graph anew")):
                 gone = knowledge.erase(*names)
-            st.toast(plain(clean(say_gone(gone), 600)), duration="long")
+            st.toast(brief(say_gone(gone), 600), duration="long")
         if erase or keep:
             session().erasing = None
             _anew()
@@ -264,7 +252,7 @@ def _replies(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
         if not passages:
             continue
         with st.expander(say("What the model replied for {name}: "
-                             "{passages}", name=plain(clean(name, 80)),
+                             "{passages}", name=brief(name),
                              passages=count(len(passages), "passage")), icon=":material/troubleshoot:"):
             for one in passages[:SHOWN]:
                 _reply(one)

@@ -6,12 +6,12 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from qafd.app.escaping import plain
+from qafd.app.escaping import brief, plain
 from qafd.app.keys import keys
-from qafd.app.pages import page
+from qafd.app.pages import way
 from qafd.app.provider import allow, preferences, spending
 from qafd.app.session import remember
-from qafd.app.tables import table
+from qafd.app.tables import columns_of, table
 from qafd.ingest import plan
 from qafd.ingest.jobs import retry, start_worker
 from qafd.ingest.reader import ModelChoice, choose, chosen
@@ -52,8 +52,7 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
         if not model:
             st.caption(say("Documents are read on this machine, and nothing leaves it. A language "
                            "model describes what it finds, at a price; choose one in Settings."))
-            st.page_link(page("settings"), label=say("Choose a language model"),
-                         icon=":material/settings:")
+            way("settings", say("Choose a language model"))
             return
         other = ModelChoice(model, url) if now.model != model or now.base_url != url else now
         options = [ModelChoice(), other] if not now.model or other == now else [ModelChoice(), now, other]
@@ -93,7 +92,7 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
 def _name(choice: ModelChoice) -> str:
     if not choice.model:
         return say("this machine (no language model)")
-    return say("{model} at {address}", model=plain(clean(choice.model, 60)),
+    return say("{model} at {address}", model=brief(choice.model, 60),
                address=plain(urlsplit(choice.base_url).netloc))
 
 
@@ -198,21 +197,18 @@ def ledger(knowledge: KnowledgeGraph) -> None:
             return
         with st.expander(say("What language models have cost")):
             by = st.segmented_control(say("Sum up by"), list(BY), default="run", required=True,
-                                      format_func=_by, key="ledger_by") or "run"
+                                      format_func=lambda key: say(BY[key]), key="ledger_by") or "run"
             totals = store.ledger.totals(by)
             names: dict[str, str] = {}
             if by == "chunk":
                 for total in totals:
                     names[total.what] = _name_passages(store, total.what.split())
             other = say("questions") if by == "run" else "-"
-            table({
-                BY[by]: [clean(names.get(one.what, "") or one.what, 120) or other for one in totals],
-                "calls": [one.calls for one in totals],
-                "tokens in": [one.tokens_in for one in totals],
-                "tokens out": [one.tokens_out for one in totals],
-                "tokens counted": [_counted(one) for one in totals],
-                "dollars": [None if one.unpriced else one.cost for one in totals],
-                "seconds": [round(one.seconds, 1) for one in totals]})
+            rows = [(names.get(one.what, "") or one.what or other, one.calls, one.tokens_in, one.tokens_out,
+                     say("~ by qafd") if one.estimated else say("by the endpoint"),
+                     None if one.unpriced else one.cost, round(one.seconds, 1)) for one in totals]
+            table(columns_of((BY[by], "calls", "tokens in", "tokens out", "tokens counted", "dollars",
+                              "seconds"), rows))
             st.caption(say("A request for vectors is for many passages; it counts for their document, "
                            "or for none where there are several."))
 
@@ -225,14 +221,6 @@ def _name_passages(store: Workspace, ids: Sequence[str]) -> str:
     return say("{document}, characters {start} to {end}",
                document=next(iter(found)).document, start=min(chunk.start for chunk in found),
                end=max(chunk.end for chunk in found))
-
-
-def _by(key: str) -> str:
-    return say(BY[key])
-
-
-def _counted(total: Total) -> str:
-    return say("~ by qafd") if total.estimated else say("by the endpoint")
 
 
 def _words(total: Total) -> str:

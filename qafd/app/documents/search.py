@@ -1,12 +1,13 @@
 """The search over the documents of a workspace, or one of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
 from qafd.answer import paged
 from qafd.app.escaping import plain, safe
 from qafd.app.links import in_document
+from qafd.app.markup import bold, paragraph, small, spaced
 from qafd.app.session import keep, put, value_of
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Mark
@@ -41,9 +42,7 @@ def search(knowledge: KnowledgeGraph) -> None:
         st.caption(plain(found.said))
     if not found.hits:
         return
-    st.html("<style>.found mark{background:rgba(240,180,0,.35);color:inherit}</style>"
-            f"<div class='found'>{''.join(_shown(hit, marks) for hit in found.hits)}"
-            "</div>")
+    st.html("".join(_shown(hit, marks[hit.chunk.document]) for hit in found.hits))
     with st.container(horizontal=True, vertical_alignment="center"):
         passages = count(found.total, "passage")
         if found.total == len(found.hits):
@@ -55,18 +54,12 @@ def search(knowledge: KnowledgeGraph) -> None:
                       args=(MORE, ((words, document), many)))
 
 
-def _shown(hit: Hit, marks: Mapping[str, Sequence[Mark]]) -> str:
+def _shown(hit: Hit, marks: Sequence[Mark]) -> str:
     chunk = hit.chunk
-    place = [paged(chunk, marks[chunk.document]),
-             safe(chunk.heading, 120) if chunk.heading != chunk.title else ""]
-    text = "".join(f"<mark>{_piece(part)}</mark>" if on else _piece(part)
-                   for part, on in hit.parts)
+    place = [safe(chunk.document, 120), paged(chunk, marks)]
+    if chunk.heading != chunk.title:
+        place.append(safe(chunk.heading, 120))
+    text = "".join(f"<mark>{spaced(part)}</mark>" if on else spaced(part) for part, on in hit.parts)
     title = in_document(chunk.document, chunk.id, words=safe(chunk.title or chunk.document, 120))
-    where = " · ".join(filter(None, [safe(chunk.document, 120), *place]))
-    return (f"<p style='margin:0;max-width:52rem'><b>{title}</b> "
-            f"<small style='opacity:.75'>{where}</small></p>"
-            f"<p dir='auto' style='margin:.1em 0 .8em;max-width:52rem'>{text}</p>")
-
-
-def _piece(text: str) -> str:
-    return f"{' ' * text[:1].isspace()}{safe(text)}{' ' * text[-1:].isspace()}"
+    head = f"{bold(title)} {small(' · '.join(filter(None, place)))}"
+    return paragraph(f"{head}<br><span dir='auto'>{text}</span>", "found")

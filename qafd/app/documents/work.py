@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from qafd.app.documents.models import meter, start
-from qafd.app.escaping import plain, said
+from qafd.app.escaping import brief, plain, said
 from qafd.app.language import spoken
-from qafd.app.pages import page
+from qafd.app.pages import way
 from qafd.app.session import exchange, session
 from qafd.ingest.jobs import cancel, go_on, needs_worker, unparsed
 from qafd.knowledge import KnowledgeGraph
@@ -75,9 +75,7 @@ def _invite(knowledge: KnowledgeGraph) -> None:
     with st.container(border=True):
         st.markdown(f":material/check_circle: **{say('Done: ask something')}**")
         for question in questions:
-            st.page_link(page("explore"), label=plain(clean(question, 120)),
-                         icon=":material/hub:",
-                         query_params={"ws": knowledge.name, "q": question})
+            way("explore", brief(question), q=question)
 
 
 def _jobs(knowledge: KnowledgeGraph, busy: bool, stale: bool) -> None:

@@ -27,5 +27,5 @@ def show() -> None:
     measure = verdict(result)
     chart(result, measure)
     numbers(result, measure)
-    questions_table(result, knowledge, measure)
+    questions_table(result, measure)
     judged(result, knowledge, methods)

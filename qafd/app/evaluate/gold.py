@@ -2,16 +2,15 @@
 
 import streamlit as st
 
-from qafd.app.escaping import plain
-from qafd.app.session import forget, keep, session, value_of
-from qafd.app.tables import download, table
+from qafd.app.escaping import brief
+from qafd.app.session import choose_option, forget, session, value_of
+from qafd.app.tables import columns_of, download, table
 from qafd.errors import ParameterError
 from qafd.evaluate.collection import gold_documents, save_questions, saved_questions
 from qafd.evaluate.gold import TEMPLATE, Question, QuestionSet, read_questions, to_jsonl
 from qafd.knowledge import KnowledgeGraph
 from qafd.package import assets
 from qafd.samples import SAMPLES
-from qafd.view.panel import clean
 from qafd.wording import say
 
 BUNDLED, UPLOADED, WRITTEN = "Bundled", "Upload", "Write"
@@ -21,12 +20,11 @@ def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
     """Questions that come with the sample, from a file, or written here; None while there are none.
     """
     bundled = _bundled(knowledge)
-    choices = [*([BUNDLED] if bundled else []), UPLOADED, WRITTEN]
+    choices = [BUNDLED, UPLOADED, WRITTEN] if bundled else [UPLOADED, WRITTEN]
     if value_of("gold", None) not in (None, *choices):
         forget("gold")
-    source = st.segmented_control(
-        say("Questions"), choices, default=BUNDLED if bundled else WRITTEN, required=True,
-        key=keep("gold", choices), bind="query-params", format_func=say,
+    source = choose_option(
+        say("Questions"), {name: name for name in choices}, "gold", BUNDLED if bundled else WRITTEN,
         help=say("A question comes with its gold: the documents that a good answer needs, and where "
             "they are stated the nodes."))
     if source == BUNDLED:
@@ -76,7 +74,7 @@ def _uploaded(knowledge: KnowledgeGraph) -> QuestionSet | None:
     if knowledge.id in files:
         name, content = files[knowledge.id]
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(say("From {name}", name=plain(clean(name, 120))), width="content")
+            st.caption(say("From {name}", name=brief(name)), width="content")
             if st.button(say("Remove the file")):
                 del files[knowledge.id]
                 st.rerun()
@@ -123,10 +121,8 @@ def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
                        "answer needs; ten or more tell methods apart."))
         return None
     event = table(
-        {"question": [clean(one.text, 300) for one in saved],
-         "documents": [clean(" | ".join(one.gold), 600) for one in saved],
-         "answer": [clean(" | ".join(one.answers), 300) for one in saved],
-         "nodes": [clean(" | ".join(one.nodes), 300) for one in saved]},
+        columns_of(("question", "documents", "answer", "nodes"), [
+            (one.text, *map(" | ".join, (one.gold, one.answers, one.nodes))) for one in saved]),
         on_select="rerun", selection_mode="multi-row", key="written")
     chosen = event["selection"]["rows"]
     with st.container(horizontal=True):

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import streamlit as st
 
-from qafd.app.escaping import plain, said
+from qafd.app.escaping import brief, plain, said
 from qafd.app.evaluate.measuring import Running, watch
 from qafd.app.language import spoken
-from qafd.app.pages import page
+from qafd.app.pages import way
 from qafd.app.provider import language_model, leaves_this_machine, preferences
 from qafd.app.session import keep, remember
 from qafd.app.tables import download_csv, table
@@ -21,7 +21,6 @@ from qafd.models.cost import Metered
 from qafd.retrieve.base import Retriever
 from qafd.retrieve.methods import label_of
 from qafd.storage.rows import now
-from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
 from qafd.wording.evaluation import say_estimate, say_gap, say_interval
@@ -70,8 +69,8 @@ def _asked(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, 
     if running is not None and not running.over(0.5):
         st.fragment(spoken(watch), run_every=0.5)(running, "question")
         return
-    st.page_link(page("settings"), label=say("Caps and prices"), icon=":material/settings:")
-    if st.button(say("Ask {name}", name=plain(clean(model.name, 40))), key="ask_judge"):
+    way("settings", say("Caps and prices"))
+    if st.button(say("Ask {name}", name=brief(model.name, 40)), key="ask_judge"):
         asked[_key(result, knowledge)] = Running(
             lambda progress, stopped: _asking(knowledge, answers, model, names, repeats,
                                               progress, stopped),

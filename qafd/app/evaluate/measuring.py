@@ -9,7 +9,7 @@ import streamlit as st
 
 from qafd.app.escaping import plain
 from qafd.app.language import spoken
-from qafd.app.session import keep
+from qafd.app.session import bound
 from qafd.evaluate import Evaluation, evaluate
 from qafd.evaluate.gold import Question, QuestionSet
 from qafd.ingest.progress import Progress
@@ -83,7 +83,7 @@ def choose_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
         say("Methods"), options, [name for name in USUAL if name in options],
         # what is typed comes back from the browser as it is shown
         format_func=lambda spec: say(label_of(spec)) if spec in options else spec,
-        key=keep("measure"), bind="query-params", accept_new_options=True,
+        **bound("measure"), accept_new_options=True,
         help=say("The others are compared with the first. Type a variant to measure it: "
             "qafd(mass=30,variant=plain), qafd:paper(seeds=20)."))
     if not specs:

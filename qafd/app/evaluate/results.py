@@ -1,18 +1,17 @@
 """What an evaluation found: verdict, chart, tables of numbers, and question by question."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
-from qafd.app.escaping import plain
+from qafd.app.escaping import brief, plain
 from qafd.app.figures import GREEN
-from qafd.app.pages import PAGES, page
-from qafd.app.session import forget, keep, value_of
+from qafd.app.pages import fold_tabs, way
+from qafd.app.session import choose_option, forget, value_of
 from qafd.app.tables import columns_of, download, download_csv, table
 from qafd.evaluate import Evaluation, Score, Trial
-from qafd.knowledge import KnowledgeGraph
 from qafd.models.prompts_answer import ABSENT
 from qafd.view.panel import clean
 from qafd.wording import say
@@ -28,6 +27,8 @@ from qafd.wording.reasons import word_notice
 
 SHARE = "%.3f"
 MISSED = "–"
+OTHER_MEANINGS = {"all in 5": "The share of questions with all gold passages among the first 5",
+                  "MRR": "Mean of 1 / rank of the best gold passage"}
 
 
 def verdict(result: Evaluation) -> str:
@@ -49,18 +50,12 @@ def verdict(result: Evaluation) -> str:
             st.caption(f":material/error: {plain(words)}")
     if value_of("by", None) not in (None, *result.measures):
         forget("by")
-    measure = st.segmented_control(
-        say("Compare by"), result.measures, default=result.main, required=True,
-        format_func=_label, key=keep("by", {MEASURES[key].label: key for key in result.measures}),
-        bind="query-params") or result.main
+    labels = {key: MEASURES[key].label for key in result.measures}
+    measure = choose_option(say("Compare by"), labels, "by", result.main)
     st.caption(say(MEASURES[measure].meaning))
     first, *others = result.scores
     st.markdown("\n".join(f"- {plain(say_difference(score, first, measure))}" for score in others))
     return measure
-
-
-def _label(measure: str) -> str:
-    return say(MEASURES[measure].label)
 
 
 def chart(result: Evaluation, measure: str) -> None:
@@ -88,7 +83,7 @@ def chart(result: Evaluation, measure: str) -> None:
             for label, share in zip(labels, shares, strict=True)]
     st.plotly_chart(
         figure, theme="streamlit", config={"displayModeBar": False},
-        alt=say("{measure}, with 95% intervals: {shares}", measure=_label(measure),
+        alt=say("{measure}, with 95% intervals: {shares}", measure=say(MEASURES[measure].label),
                 shares="; ".join(told)))
     highest = say_highest(result.best(measure), len(scores), measure)
     st.caption(say("Bars: mean {phrase}; whiskers: 95%. {highest}", highest=plain(highest),
@@ -107,9 +102,7 @@ def numbers(result: Evaluation, measure: str) -> None:
     if any(score.f1 is not None for score in result.scores):
         tables["Answers"] = _answers
     tables["Work"] = _work
-    for tab, draw in zip(st.tabs([say(name) for name in tables]), tables.values(), strict=True):
-        with tab:
-            draw(result, measure)
+    fold_tabs(tables, result, measure)
     download(say("Everything as JSON"), lambda: json.dumps(result.to_dict(), ensure_ascii=False),
              "evaluation.json", "application/json")
 
@@ -134,31 +127,29 @@ def _compared(result: Evaluation, measure: str) -> None:
 
 
 def _passages(result: Evaluation, _: str) -> None:
-    scores = result.scores
-    columns = {"found in 5": _means(result, "recall@5"), "precision": _means(result, "precision@5"),
-               "F1": _means(result, "f1@5"), "found in 2": _means(result, "recall@2"),
-               "found in 10": [score.recall[2] for score in scores],
-               "all in 5": [score.complete for score in scores],
-               "MRR": [score.reciprocal for score in scores]}
-    table({"method": _methods(result), **columns}, formats=dict.fromkeys(columns, SHARE), meanings={
-        "found in 5": MEASURES["recall@5"].meaning, "precision": MEASURES["precision@5"].meaning,
-        "F1": MEASURES["f1@5"].meaning,
-        "all in 5": "The share of questions with all gold passages among the first 5",
-        "MRR": "Mean of 1 / rank of the best gold passage"})
+    measures = {"found in 5": "recall@5", "precision": "precision@5", "F1": "f1@5",
+                "found in 2": "recall@2"}
+    _shares(result, measures, {"found in 10": [score.recall[2] for score in result.scores],
+                               "all in 5": [score.complete for score in result.scores],
+                               "MRR": [score.reciprocal for score in result.scores]})
 
 
 def _nodes(result: Evaluation, _: str) -> None:
-    measures = {"nodes found": "node_recall", "precision": "node_precision", "F1": "node_f1"}
-    columns = {name: _means(result, measure) for name, measure in measures.items()}
+    _shares(result, {"nodes found": "node_recall", "precision": "node_precision", "F1": "node_f1"}, {})
+
+
+def _shares(result: Evaluation, measures: Mapping[str, str], others: dict[str, list[Any]]) -> None:
+    """Measures of each method, by what their columns are called, and other shares beside them."""
+    columns = others | {name: _means(result, measure) for name, measure in measures.items()}
+    meanings = {name: MEASURES[measure].meaning for name, measure in measures.items()}
     table({"method": _methods(result), **columns}, formats=dict.fromkeys(columns, SHARE),
-          meanings={name: MEASURES[measure].meaning for name, measure in measures.items()})
+          meanings=OTHER_MEANINGS | meanings)
 
 
 def _answers(result: Evaluation, _: str) -> None:
-    scores = result.scores
-    columns = {"contains": [score.contains for score in scores], "F1": [score.f1 for score in scores],
-               "exact": [score.exact_match for score in scores]}
-    table({"method": _methods(result), **columns}, formats=dict.fromkeys(columns, SHARE))
+    _shares(result, {}, {"contains": [score.contains for score in result.scores],
+                         "F1": [score.f1 for score in result.scores],
+                         "exact": [score.exact_match for score in result.scores]})
     st.caption(say("contains: how often the quoted sentences hold the known answer; F1 and exact: how "
                    "well all their words match it, normalized as SQuAD and HotpotQA do, and small "
                    "because whole sentences are quoted."))
@@ -175,13 +166,12 @@ def _work(result: Evaluation, _: str) -> None:
         "ms": "Median time of a retrieval once the question was read"})
 
 
-def questions_table(result: Evaluation, knowledge: KnowledgeGraph, measure: str) -> None:
+def questions_table(result: Evaluation, measure: str) -> None:
     """Question by question, failures first; a chosen one shows all of its gold and its ranks."""
     st.header(say("Question by question"), anchor=False)
     order = result.failures_first(measure)
     nodes = measure.startswith("node")
-    cells: dict[str, list[Any]] = {
-        "question": [clean(result.questions[place].text, 300) for place in order]}
+    cells: dict[str, list[Any]] = {"question": [result.questions[place].text for place in order]}
     config = {"question": st.column_config.TextColumn(width=340)}
     for score in result.scores:
         trials = [score.trials[place] for place in order]
@@ -197,7 +187,7 @@ def questions_table(result: Evaluation, knowledge: KnowledgeGraph, measure: str)
     download_csv(say("Ranks as CSV"), ["question", "kind", "gold", *(s.label for s in result.scores)],
                  lambda: _all_ranks(result), "ranks.csv")
     chosen = [row for row in event["selection"]["rows"] if row < len(order)]
-    _question(result, order[chosen[0] if chosen else 0], knowledge)
+    _question(result, order[chosen[0] if chosen else 0])
 
 
 def _all_ranks(result: Evaluation) -> list[list[Any]]:
@@ -211,24 +201,20 @@ def _all_ranks(result: Evaluation) -> list[list[Any]]:
     return rows
 
 
-def _question(result: Evaluation, place: int, knowledge: KnowledgeGraph) -> None:
+def _question(result: Evaluation, place: int) -> None:
     """One question: the rank of each gold passage by each method, and where to look further."""
     question = result.questions[place]
-    st.markdown(f"### {plain(clean(question.text, 600))}")
-    link = {"ws": knowledge.name, "q": question.text}
+    st.markdown(f"### {brief(question.text, 600)}")
     with st.container(horizontal=True, gap="small"):
-        for name, label in (("explore", say("Open in Explore")), ("compare", say("Open in Compare"))):
-            st.page_link(page(name), label=label, icon=PAGES[name][1], query_params=link)
+        way("explore", say("Open in Explore"), q=question.text)
+        way("compare", say("Open in Compare"), q=question.text)
     trials = [score.trials[place] for score in result.scores]
     methods = _methods(result)
-    golds = [clean(name, 160) for name in question.gold]
-    ranks = columns_of(golds, [list(map(_rank, trial.ranks)) for trial in trials])
+    ranks = columns_of(question.gold, [list(map(_rank, trial.ranks)) for trial in trials])
     table({"rank by": methods, **ranks})
     if question.nodes:
-        names = [clean(name, 120) for name in question.nodes]
-        for at, name in enumerate(question.nodes):
-            if name in result.unknown:
-                names[at] = say("{name} (not in the graph)", name=names[at])
+        names = [say("{name} (not in the graph)", name=name) if name in result.unknown else name
+                 for name in question.nodes]
         places = columns_of(names, [list(map(_rank, trial.node_ranks)) for trial in trials])
         table({"place of the node by": methods, **places,
                "retrieved": [trial.entities for trial in trials]},
@@ -242,8 +228,7 @@ def _known_answer(known: Sequence[str], scores: Sequence[Score], trials: Sequenc
     st.caption(plain(say("Known answer: {answers}", answers=clean(" | ".join(known), 600))))
     table({"method": [say(score.label) for score in scores],
            "contains it": [say("yes") if trial.contains else say("no") for trial in trials],
-           "quoted answer": [clean(trial.answer or trial.error or say(ABSENT), 1000)
-                             for trial in trials]},
+           "quoted answer": [trial.answer or trial.error or say(ABSENT) for trial in trials]},
           column_config={"quoted answer": st.column_config.TextColumn(width=700)})
 
 

@@ -8,20 +8,18 @@ import streamlit as st
 from qafd.app.asking import ask_something, empty_workspace, question_box
 from qafd.app.conditions import conditions_panel
 from qafd.app.explore.answer import answer_tab, write_from_table
+from qafd.app.explore.card import answer_first, card, edge_detail, node_detail
 from qafd.app.explore.contrast import contrast_tab
-from qafd.app.explore.edge import edge_detail
 from qafd.app.explore.explained import next_in
-from qafd.app.explore.follow import how_it_was_read, keep_asked
 from qafd.app.explore.keeping import keep_button
-from qafd.app.explore.node import answer_first, card, node_detail
 from qafd.app.explore.overview import overview_map
 from qafd.app.explore.paths import chosen_path, paths_tab
-from qafd.app.explore.reading import layered, reader
+from qafd.app.explore.reading import how_it_was_read, keep_asked, layered, reader
 from qafd.app.explore.tabs import certificate_tab, code_tab, passages_tab, table_tab
 from qafd.app.explore.whatif import whatif_tab
 from qafd.app.explore.why import why_tab
+from qafd.app.language import spoken
 from qafd.app.pages import draw_tabs, heading
-from qafd.app.parts import part
 from qafd.app.picture import drawing_controls, ends_of, picture
 from qafd.app.result import View, explored, method_controls, status_line, upon_controls
 from qafd.app.tour import tour
@@ -57,7 +55,7 @@ def show() -> None:
     how_it_was_read(question)
     client = reader(knowledge, question)
     # What moves the mass or selects a node draws the result anew, and nothing around it.
-    st.fragment(part(_result))(knowledge, question, method, drawing, client)
+    st.fragment(spoken(_result))(knowledge, question, method, drawing, client)
     keep_asked(knowledge, question)  # last: a workspace that is being written may let it wait
 
 

@@ -9,12 +9,12 @@ import streamlit as st
 from qafd.answer import WEAK, Answer, Citation, Draft, Written
 from qafd.answer.context import BUDGET
 from qafd.app import markup
-from qafd.app.escaping import capital, plain, safe, said
+from qafd.app.escaping import brief, capital, plain, safe, said
 from qafd.app.links import in_document
-from qafd.app.pages import page
+from qafd.app.pages import way
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
 from qafd.app.result import View
-from qafd.app.session import keep, session
+from qafd.app.session import bound, keep, session
 from qafd.app.tables import table
 from qafd.errors import ModelError
 from qafd.evaluate.judge import Verdict, judge
@@ -24,7 +24,6 @@ from qafd.models.prompts_answer import ABSENT, EMPOWERMENT, LENGTHS, PAPER
 from qafd.reading.text.markdown import answer_html
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval
-from qafd.view.panel import clean
 from qafd.wording import say, say_error, say_list
 from qafd.wording.answers import say_absence, say_doubts, say_gap, say_need
 from qafd.wording.counts import count
@@ -43,7 +42,7 @@ def answer_tab(view: View) -> None:
         _written(view, answer, model)
     st.html(_quoted(answer, capital(why_no_model())))
     if model is None:
-        st.page_link(page("settings"), label=say("Language models"), icon=":material/settings:")
+        way("settings", say("Language models"))
 
 
 def _quoted(answer: Answer, why_quoted: str) -> str:
@@ -123,8 +122,8 @@ def _written(view: View, answer: Answer, model: Metered, certain: bool = False) 
     `certain` says that there is something to answer from, whatever the quoted sentences are.
     """
     asked, length, button = st.columns([3, 1, 1], vertical_alignment="bottom")
-    choice = length.selectbox(say("Length"), list(LENGTHS), key=keep("length", list(LENGTHS)),
-                              bind="query-params", format_func=lambda name: say(name.capitalize()))
+    choice = length.selectbox(say("Length"), list(LENGTHS), **bound("length", list(LENGTHS)),
+                              format_func=lambda name: say(name.capitalize()))
     calls = preferences().calls
     draft = view.knowledge.draft(view.retrieval, view.plan, length=choice, budget=calls.fit(BUDGET))
     known = model.stored(model.key(draft.messages, None, calls.answer_tokens))
@@ -186,7 +185,7 @@ def _show(written: Written, model: Metered) -> None:
         st.caption(say(":material/warning: It cites sources that do not exist: {numbers}. They are "
                        "struck out.", numbers=say_list([str(n) for n in written.unknown])))
     for doubt in say_doubts(written):
-        st.caption(f":material/warning: {plain(clean(doubt, 600))}")
+        st.caption(f":material/warning: {brief(doubt, 600)}")
     if not written.citations and not written.abstained:
         st.caption(say(":material/warning: It cites no source, so nothing here is proved."))
     st.html(sources_html(written.citations, "source"))

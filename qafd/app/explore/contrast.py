@@ -8,9 +8,9 @@ import streamlit as st
 
 from qafd.app.component import panels
 from qafd.app.controls import mass_range, set_to, started
-from qafd.app.picture import ASPECT, DRAWN, chosen_drawing, placed
+from qafd.app.picture import chosen_drawing, placed
 from qafd.app.result import View, explored, span_of
-from qafd.app.session import keep
+from qafd.app.session import bound, choose_option, keep
 from qafd.app.tables import columns_of, download_csv, table
 from qafd.explain import Contrast, contrast, core, shown
 from qafd.flow.weights import SIMILARITIES, VARIANTS
@@ -29,10 +29,7 @@ PARTS = {"part": "Subqueries"}
 def contrast_tab(view: View) -> None:
     """Two results with their signed difference, or the stable core of several phrasings."""
     offered = BY | PARTS if view.retrieval.by_subqueries else BY
-    labels = {template: by for by, template in offered.items()}
-    by = st.segmented_control(say("Contrast with"), list(offered), default="question",
-                              required=True, key=keep("by", labels), bind="query-params",
-                              format_func=lambda name: say(offered[name])) or "question"
+    by = choose_option(say("Contrast with"), offered, "by")
     if by == "question":
         _questions(view)
     elif by == "part":
@@ -48,8 +45,8 @@ def _other(view: View, by: str) -> tuple[FlowDiffusion, str]:
     method, span = view.method, partial(span_of, view.knowledge, view.question)
     if by == "preset":
         labels = {preset.label: name for name, preset in PRESETS.items()}
-        name = st.selectbox(say("Preset"), list(PRESETS), key=keep("by_preset", labels),
-                            bind="query-params", index=len(PRESETS) - 1,
+        name = st.selectbox(say("Preset"), list(PRESETS), **bound("by_preset", labels),
+                            index=len(PRESETS) - 1,
                             format_func=lambda name: say(PRESETS[name].label))
         return started(PRESETS[name].method, view.graph, span), say(PRESETS[name].label)
     if by == "mass":
@@ -68,7 +65,8 @@ def _other(view: View, by: str) -> tuple[FlowDiffusion, str]:
 
 def _option(options: Sequence[str], now: str, by: str) -> str:
     others = [option for option in options if option != now]
-    return st.selectbox(say(BY[by]), others, key=keep(f"by_{by}"), bind="query-params")
+    chosen: str = st.selectbox(say(BY[by]), others, **bound(f"by_{by}"))
+    return chosen
 
 
 def _words(method: FlowDiffusion, by: str) -> str:
@@ -81,8 +79,7 @@ def _words(method: FlowDiffusion, by: str) -> str:
 
 def _questions(view: View) -> None:
     lines = st.text_area(
-        say("Other questions or phrasings, one a line"), key=keep("phrasings"),
-        bind="query-params", placeholder=say(
+        say("Other questions or phrasings, one a line"), **bound("phrasings"), placeholder=say(
             "The first is drawn beside this one; all together give the stable core."))
     asked = [line.strip() for line in (lines or "").splitlines() if line.strip()][:8]
     if not asked:
@@ -112,8 +109,8 @@ def _subqueries(view: View) -> None:
     chosen = []
     for index, (place, name) in enumerate(zip(st.columns(2, gap="medium"), ("First", "Second"),
                                               strict=True)):
-        at = place.selectbox(say(name), range(len(parts)), index, key=keep(f"part_{name}"),
-                             bind="query-params", format_func=words.__getitem__)
+        at = place.selectbox(say(name), range(len(parts)), index, **bound(f"part_{name}"),
+                             format_func=words.__getitem__)
         chosen.append(at if 0 <= at < len(parts) else 0)
     first, second = chosen
     drawn(view, (parts[first], parts[second]), (words[first], words[second]), parts)
@@ -143,10 +140,10 @@ def drawn(view: View, both: tuple[Retrieval, Retrieval], words: tuple[str, str],
     if all(each.query == view.retrieval.query for each in among):
         positions, others = placed(view)
         for each in among:
-            positions = with_new(positions, each, DRAWN, ASPECT)
+            positions = with_new(positions, each)
     else:  # what another question brings may be anywhere
         stable = {node for node, times in core(among) if times == len(among)}
-        positions, others = freeze(among, stable, DRAWN, ASPECT)
+        positions, others = freeze(among, stable)
     data = panel_data(
         both, chosen_drawing(), positions=positions, others=others,
         signed=dict(found.signed),

@@ -9,15 +9,15 @@ import streamlit as st
 
 from qafd.app.markup import ticks
 from qafd.app.result import View, counts_tokens
-from qafd.app.session import exchange, keep, put, session
+from qafd.app.session import bound, exchange, put, session, shared
 from qafd.explain import Explanation, RunExplanation, shown
 from qafd.explain.entry import entries
 from qafd.flow.homotopy import Path as Entries
+from qafd.graph import Graph
 from qafd.retrieve.base import SATURATED
-from qafd.retrieve.qafd import FlowDiffusion
-from qafd.view.panel import number
 from qafd.wording import say
 from qafd.wording.explanations import say_why, say_why_not
+from qafd.wording.panels import say_number
 
 SEARCHED = 400  # retrieved nodes up to which the mass of an entry is looked for
 OFFERED = 5_000  # nodes up to which the list has every name
@@ -27,26 +27,20 @@ TICKED = 300  # retrieved nodes up to which entries are computed while the page 
 
 def explanation_of(view: View) -> Explanation:
     """The explanation of the view: of all subqueries together, or of the part that is shown."""
-    parts = "\n".join([view.plan.question, view.plan.planner,
-                       *(part.question for part in view.plan.subqueries)])
-    return _explanation(view.knowledge.id, view.version, parts, view.method, view)
+    plan = view.plan
+    parts = plan.question, plan.planner, tuple(part.question for part in plan.subqueries)
+    return shared("explanation", (view.knowledge.id, view.version, parts, view.method),
+                  lambda: view.knowledge.explain(view.retrieval, graph=view.graph, plan=plan))
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _explanation(workspace: str, version: str, read: str,  # noqa: ARG001
-                 method: FlowDiffusion, _view: View) -> Explanation:  # noqa: ARG001
-    return _view.knowledge.explain(_view.retrieval, graph=_view.graph, plan=_view.plan)
-
-
-def node_choice(view: View, explanation: Explanation) -> str:
+def node_choice(graph: Graph, explanation: Explanation, key: str = "about") -> str:
     """The node that is asked about: the selected one, one from the list, or any other by name."""
     picked = st.query_params.get("node")
     options = [n.id for n in sorted(explanation.retrieval.nodes, key=lambda n: (
         n.state != "saturated", n.seed, n.kind == "passage", -n.importance, -n.mass))]
-    asked = "about" in st.session_state or "about" in st.query_params
-    if exchange("node", picked) != picked or picked and not asked:
-        put("about", picked)
-    graph = view.graph
+    asked = key in st.session_state or key in st.query_params
+    if exchange(f"node {key}", picked) != picked or picked and not asked:
+        put(key, picked)
     if len(graph) <= OFFERED:
         options = list(dict.fromkeys([*options, *graph.ids]))
     elif picked and picked not in options and picked in graph.row:
@@ -54,7 +48,7 @@ def node_choice(view: View, explanation: Explanation) -> str:
     first = options[0] if explanation.retrieval.nodes else ""
     chosen = st.selectbox(
         say("Why is this node here, or not?"), options, 0 if first else None,
-        key=keep("about"), bind="query-params", accept_new_options=True,
+        **bound(key), accept_new_options=True,
         placeholder=say("Type any name of the graph"),
         format_func=lambda i: shown(graph, graph.row[i]) if i in graph.row else i,
         help=say("Select a node in the picture, choose one that mass touched, or type another "
@@ -81,8 +75,8 @@ def next_in(view: View) -> str:
             or not view.method.mass > 0):
         return ""
     run, end = explanation.runs[0], session().highest_mass
-    path = _entered(view.knowledge.id, view.version, view.question,
-                    replace(view.method, mass=end), run) or run.entered
+    widest = replace(view.method, mass=end)
+    path = shared("entered", (view.about, widest), lambda: _entered(run, end)) or run.entered
     retrieved = {n.id for n in view.retrieval.nodes if n.state == SATURATED}
     following = _following(view, path, retrieved)
     places = [(alpha / end, alpha <= view.method.mass) for alpha in path.alphas.tolist()
@@ -107,15 +101,12 @@ def _following(view: View, path: Entries, retrieved: Collection[str]) -> str:
             return say("next to fill: {name} at {tokens} tokens", name=name,
                        tokens=f"{math.ceil(at):,}")
         enough = float(Context(3, ROUND_CEILING).create_decimal(at))
-        return say("next to fill: {name} at mass {mass}", name=name, mass=number(enough))
+        return say("next to fill: {name} at mass {mass}", name=name, mass=say_number(enough))
     return ""
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _entered(workspace: str, version: str, question: str, method: FlowDiffusion,  # noqa: ARG001
-             _explanation: RunExplanation) -> Entries | None:
-    """Where every node enters up to the method's mass, None where they are too many."""
-    problem = _explanation.problem
-    if len(problem.at(method.mass).support) > TICKED:
+def _entered(run: RunExplanation, mass: float) -> Entries | None:
+    """Where every node enters up to a mass, None where they are too many."""
+    if len(run.problem.at(mass).support) > TICKED:
         return None
-    return entries(problem, method.mass)
+    return entries(run.problem, mass)

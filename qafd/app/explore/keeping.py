@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from qafd.app.pages import page
+from qafd.app.pages import way
 from qafd.app.picture import placed
 from qafd.app.result import View
 from qafd.app.session import remember, remembered
@@ -38,8 +38,7 @@ def keep_button(view: View) -> None:
         key = remembered(KEPT, shown)
         if key is not None:
             st.caption(say(":material/bookmark_added: Kept. Nothing of it will change."))
-            st.page_link(page("runs"), label=say("See it in Runs"), icon=":material/history:",
-                         query_params={"ws": view.knowledge.name, "run": key})
+            way("runs", say("See it in Runs"), run=key)
 
 
 def _keep(knowledge: KnowledgeGraph, run: Run) -> str:

@@ -4,21 +4,22 @@
 import streamlit as st
 
 from qafd.app.escaping import plain
-from qafd.app.explore.node import said_of
+from qafd.app.explore.card import said_of
 from qafd.app.markup import read_table
-from qafd.app.pages import page
-from qafd.app.picture import ASPECT, pick
-from qafd.app.session import QUESTION, put
+from qafd.app.pages import way
+from qafd.app.picture import pick
+from qafd.app.session import QUESTION, put, shared
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
 from qafd.retrieve.base import Retrieval
 from qafd.view.layout import Positions
 from qafd.view.overview import DRAWN, overview
-from qafd.view.panel import Caption, Drawing, clean, number, panel_data
-from qafd.view.placement import freeze
+from qafd.view.panel import Caption, Drawing, clean, panel_data
+from qafd.view.placement import ASPECT, freeze
 from qafd.wording import say, say_list
 from qafd.wording.counts import count
+from qafd.wording.panels import say_number
 
 LISTED = 10
 
@@ -29,7 +30,7 @@ def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
     `asking` says that this page has the question box.
     """
     graph = knowledge.graph
-    drawn, positions = _overview(knowledge.id, knowledge.version(graph), graph)
+    drawn, positions = shared("map", (knowledge.id, knowledge.version(graph)), lambda: _overview(graph))
     if not drawn.nodes:
         st.caption(say("No name was found in these documents."))
         return
@@ -51,11 +52,9 @@ def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
         _card(knowledge, drawn, chosen, asking)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _overview(workspace: str, version: str,  # noqa: ARG001
-              _graph: Graph) -> tuple[Retrieval, Positions]:
-    drawn = overview(_graph)
-    return drawn, freeze([drawn], {n.id for n in drawn.nodes}, DRAWN, ASPECT)[0]
+def _overview(graph: Graph) -> tuple[Retrieval, Positions]:
+    drawn = overview(graph)
+    return drawn, freeze([drawn], {n.id for n in drawn.nodes})[0]
 
 
 def _card(knowledge: KnowledgeGraph, drawn: Retrieval, chosen: str | None,
@@ -65,15 +64,14 @@ def _card(knowledge: KnowledgeGraph, drawn: Retrieval, chosen: str | None,
         st.caption(say("Click a name, or press Tab, arrow keys and Enter, to read what is said of "
                        "it."))
         st.html(read_table((say("name"), say("passages")), [
-            (clean(n.name, 80), number(n.importance)) for n in drawn.nodes[:LISTED]]))
+            (clean(n.name, 80), say_number(n.importance)) for n in drawn.nodes[:LISTED]]))
         return
     st.write(f"**{plain(node.name)}**")
     st.caption(count(int(node.importance), "passage"))
-    question = {QUESTION: about(node.name)}
+    question = about(node.name)
     if asking:  # a link to the page itself would not reach its box
         st.button(say("Ask about it"), icon=":material/hub:", type="tertiary",
-                  on_click=put, args=(QUESTION, question[QUESTION]))
+                  on_click=put, args=(QUESTION, question))
     else:
-        st.page_link(page("explore"), label=say("Ask about it"), icon=":material/hub:",
-                     query_params={"ws": knowledge.name, **question})
+        way("explore", say("Ask about it"), q=question)
     said_of(knowledge, node.id)

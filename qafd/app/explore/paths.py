@@ -9,9 +9,9 @@ import streamlit as st
 from qafd.app import markup
 from qafd.app.escaping import plain, safe
 from qafd.app.explore.explained import explanation_of
-from qafd.app.figures import BARE, label
+from qafd.app.figures import BARE, ink, label
 from qafd.app.result import View
-from qafd.app.session import keep, value_of
+from qafd.app.session import bound, value_of
 from qafd.app.tables import columns_of, download_csv, table
 from qafd.explain import Explanation, Paths, ReasoningPath, links, shown
 from qafd.view.panel import clean
@@ -85,8 +85,8 @@ def _chains(explanation: Explanation) -> None:
 
 def _list(found: Paths, listed: Sequence[ReasoningPath]) -> None:
     st.caption(say("Where the mass went, largest first. Choose a path to see it in the picture."))
-    st.radio(say("Paths"), [str(k) for k in range(len(listed))], index=None, key=keep("path"),
-             bind="query-params", label_visibility="collapsed",
+    st.radio(say("Paths"), [str(k) for k in range(len(listed))], index=None, **bound("path"),
+             label_visibility="collapsed",
              format_func=lambda k: _said(listed[int(k)]),
              captions=[say("{mass} of mass, {share}", mass=f"{p.mass:.3g}", share=f"{p.share:.1%}")
                        for p in listed])
@@ -157,8 +157,7 @@ def sankey(explanation: Explanation, paths: tuple[ReasoningPath, ...]) -> dict[s
                      "pad": 12, "thickness": 12, "line": {"width": 0}, "align": "left",
                      "color": [green] * len(names) + [pale] * bends,
                      "hovertemplate": f"%{{customdata}}: %{{value:.3g}}{BARE}"},
-            "textfont": {"size": 12, "shadow": "none", "color": (
-                "#f0efea" if st.context.theme.type == "dark" else "#23231f")},
+            "textfont": {"size": 12, "shadow": "none", "color": ink()},
             "link": {"source": [a for a, _, _, _ in bands],
                      "target": [b for _, b, _, _ in bands],
                      "value": [mass for _, _, mass, _ in bands], "color": pale,

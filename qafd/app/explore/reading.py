@@ -1,23 +1,26 @@
-"""How a question is read: by rules or by a model, whole or in parts, and what each part brings."""
+"""How a question is read: by rules or a model, whole or in parts, and as a follow-up to another."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from qafd.app.escaping import plain
+from qafd.answer.conversation import FollowUp, follow_up, keep_turn, what_was_said
+from qafd.app.escaping import brief, plain, said
 from qafd.app.provider import language_model
 from qafd.app.result import View
-from qafd.app.session import keep
-from qafd.errors import MalformedReplyError
+from qafd.app.session import QUESTION, bound, empty, fresh_key, put, put_next, session, value_of
+from qafd.errors import MalformedReplyError, StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Reply
 from qafd.models.cost import Metered
 from qafd.models.prompts_answer import read_plan
+from qafd.samples import EXAMPLES
 from qafd.view.panel import clean
-from qafd.wording import say
+from qafd.wording import say, say_error
 from qafd.wording.counts import count
 
 MODEL_READS = "model_reads"
+BOX = "follow"
 
 
 def reader(knowledge: KnowledgeGraph, question: str) -> Metered | None:
@@ -27,8 +30,8 @@ def reader(knowledge: KnowledgeGraph, question: str) -> Metered | None:
         return None
     with st.sidebar:
         wanted = st.toggle(
-            say("Let {model} read the question", model=plain(clean(model.name, 40))),
-            key=keep(MODEL_READS), bind="query-params",
+            say("Let {model} read the question", model=brief(model.name, 40)),
+            **bound(MODEL_READS),
             help=say("It names the keywords, and the parts of a complex question when subqueries "
                      "are on (Advanced), and rewrites follow-ups. One call for each new question."))
     return replace(model, accepts=_names_keywords) if wanted else None
@@ -61,11 +64,11 @@ def layered(view: View) -> View:
         brought = [n for n in view.retrieval.nodes if number - 1 in n.brought_by]
         alone = sum(len(n.brought_by) == 1 for n in brought)
         st.caption(say("**{number}** {question} — {nodes}, {alone} of them by this part alone",
-                       number=number, question=plain(clean(part.query, 200)), alone=alone,
+                       number=number, question=brief(part.query), alone=alone,
                        nodes=count(len(brought), "node")))
     shown = st.segmented_control(
-        say("Show"), range(len(parts) + 1), default=0, required=True, key=keep("shown_part"),
-        bind="query-params", format_func=_part) or 0
+        say("Show"), range(len(parts) + 1), default=0, required=True, **bound("shown_part"),
+        format_func=_part) or 0
     if not 0 < shown <= len(parts):
         return view
     plan = view.plan.subqueries[shown - 1]
@@ -85,3 +88,60 @@ def _keywords(view: View, level: str) -> str:
 
 def _part(part: int) -> str:
     return say("Part {number}", number=part) if part else say("All parts")
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A follow-up that was asked, and the question that it followed."""
+
+    made: FollowUp
+    before: str
+
+
+def follow_box(view: View) -> None:
+    """The box for a follow-up to the question of a view."""
+    typed = st.text_input(say("Follow-up"), key=fresh_key(BOX), max_chars=1000,
+                          placeholder=say("Ask a follow-up"), label_visibility="collapsed",
+                          icon=":material/reply:")
+    if not typed or not typed.strip():
+        return
+    # The toggle beside the question lets a model read it; a follow-up is read by the same.
+    reads = value_of(MODEL_READS, False)
+    model = language_model(view.knowledge.url, "plan", view.question) if reads else None
+    with view.knowledge.store():
+        made = follow_up(typed, [what_was_said(view.retrieval, view.answer)], model)
+    session().followed = Followed(made, view.question)
+    put_next(QUESTION, made.question)
+    empty(BOX)
+    st.rerun()
+
+
+def how_it_was_read(question: str) -> None:
+    """That the question was a follow-up, and a way back to its own words."""
+    followed = session().followed
+    if followed is None or followed.made.question != question:
+        return
+    made = followed.made
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if made.failure is not None:
+            st.caption(said(say_error(made.failure)))
+        if made.made_by:
+            st.caption(say(":material/reply: “{typed}”, after “{before}”. Edit the question above if "
+                           "it means something else.", typed=brief(made.typed),
+                           before=brief(followed.before)), width="content")
+            st.button(say("Ask as typed"), type="tertiary", on_click=put, args=(QUESTION, made.typed))
+
+
+def keep_asked(knowledge: KnowledgeGraph, question: str) -> None:
+    """Note a question that was not the last one in this session, where the workspace can be written."""
+    asked, seen = (knowledge.id, question), session().seen
+    if seen.get("asked") == asked or question in EXAMPLES.get(knowledge.name, ()):
+        return
+    seen["asked"] = asked
+    followed = session().followed
+    typed = followed.made.typed if followed and followed.made.question == question else ""
+    try:
+        with knowledge.store() as store:
+            keep_turn(store, question, typed)
+    except StoreError:
+        return  # a workspace that cannot be written has no history

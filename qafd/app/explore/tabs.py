@@ -10,8 +10,8 @@ from qafd.answer import pages_of, where
 from qafd.answer.quote import find_near
 from qafd.app import markup
 from qafd.app.escaping import safe
+from qafd.app.explore.card import relative
 from qafd.app.explore.keeping import run_shown
-from qafd.app.explore.node import relative
 from qafd.app.links import in_document
 from qafd.app.picture import chosen_drawing, groups_of, placed, scale
 from qafd.app.result import View
@@ -22,7 +22,7 @@ from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
 from qafd.runs.bundle import bundled
 from qafd.runs.report import report
-from qafd.view.panel import clean, shown_name
+from qafd.view.panel import shown_name
 from qafd.wording import say
 from qafd.wording.answers import say_certainty
 from qafd.wording.counts import count
@@ -106,15 +106,9 @@ def table_tab(view: View) -> None:
     if not retrieval.nodes:
         st.write(say("Nothing was touched; raise the mass or ask about names in your documents."))
         return
-    nodes, edges = st.tabs([count(len(retrieval.nodes), "node"), count(len(retrieval.edges), "edge")])
-    with nodes:
-        nodes_table(retrieval)
-    with edges:
-        edges_table(retrieval)
+    both_tables(retrieval)
     with st.container(horizontal=True):
-        download(say("Nodes CSV"), lambda: export.nodes_csv(retrieval), "nodes.csv",
-                 help=say(EXPORTED))
-        download(say("Edges CSV"), lambda: export.edges_csv(retrieval), "edges.csv")
+        csv_buttons(retrieval)
         download(say("GraphML"), lambda: export.graphml(retrieval), "retrieval.graphml",
                  "application/xml")
         download(say("GEXF"), lambda: export.gexf(retrieval), "retrieval.gexf", "application/xml")
@@ -132,6 +126,21 @@ def table_tab(view: View) -> None:
                           "again."))
 
 
+def both_tables(retrieval: Retrieval) -> None:
+    """The nodes and the edges of a picture."""
+    nodes, edges = st.tabs([count(len(retrieval.nodes), "node"), count(len(retrieval.edges), "edge")])
+    with nodes:
+        _nodes_table(retrieval)
+    with edges:
+        _edges_table(retrieval)
+
+
+def csv_buttons(retrieval: Retrieval) -> None:
+    """The buttons for both tables as files."""
+    download(say("Nodes CSV"), lambda: export.nodes_csv(retrieval), "nodes.csv", help=say(EXPORTED))
+    download(say("Edges CSV"), lambda: export.edges_csv(retrieval), "edges.csv")
+
+
 def _offline(view: View) -> str:
     """The picture as it is drawn, as a page that needs no network."""
     drawing = chosen_drawing()
@@ -145,25 +154,25 @@ NODES = ("name", "kind", "state", "seed", "importance", "x", "mass", "capacity",
          "similarity", "reason")
 
 
-def nodes_table(retrieval: Retrieval) -> None:
+def _nodes_table(retrieval: Retrieval) -> None:
     """All touched nodes with their numbers and reasons."""
     shares = relative(retrieval.nodes)
     rows = [(shown_name(n), say_kind(n.kind), say_state(n.state), n.seed, shares[n.id],
-             n.importance, n.mass, n.capacity, n.source, n.alignment,
-             clean(word_reason(n.reason), 300)) for n in retrieval.nodes]
+             n.importance, n.mass, n.capacity, n.source, n.alignment, word_reason(n.reason))
+            for n in retrieval.nodes]
     table(columns_of(NODES, rows), formats={"importance": "percent", "x": "%.4g"},
           meanings={"importance": "x over the largest x, as everywhere in the app",
                     "x": "The dual variable of the diffusion; exports call it importance"})
 
 
-def edges_table(retrieval: Retrieval) -> None:
+def _edges_table(retrieval: Retrieval) -> None:
     """All edges between touched nodes with flow and weight."""
     if not retrieval.edges:
         st.write(say("No two of these nodes are joined."))
         return
     names = {n.id: shown_name(n) for n in retrieval.nodes}
-    rows = [(names[e.source], names[e.target], e.flow, e.weight, say_kind(clean(e.kind, 40)),
-             clean(e.label, 120)) for e in retrieval.edges]
+    rows = [(names[e.source], names[e.target], e.flow, e.weight, say_kind(e.kind), e.label)
+            for e in retrieval.edges]
     table(columns_of(("from", "to", "flow", "weight", "kind", "relation"), rows))
 
 

@@ -11,17 +11,18 @@ from qafd.app import markup
 from qafd.app.component import panels
 from qafd.app.escaping import plain, safe
 from qafd.app.explore.explained import explanation_of
-from qafd.app.picture import chosen_drawing, placed, placed_too
+from qafd.app.picture import chosen_drawing, placed
 from qafd.app.result import View
-from qafd.app.session import keep
-from qafd.app.tables import columns_of, download_csv, table
+from qafd.app.session import bound
+from qafd.app.tables import SHARE_BAR, columns_of, download_csv, table
 from qafd.explain import Change, Effect, Explanation, Sensitivity, shown
 from qafd.retrieve.base import RankedPassage, RetrievedNode
-from qafd.view.panel import Caption, largest_of, panel_data, percent, share_of, shown_name
+from qafd.view.panel import Caption, largest_of, panel_data, share_of, shown_name
+from qafd.view.placement import with_new
 from qafd.wording import say, say_count
 from qafd.wording.answers import say_change
 from qafd.wording.counts import count
-from qafd.wording.panels import say_kind
+from qafd.wording.panels import say_kind, say_percent
 
 EDGES = 60
 FACTORS = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 100.0)
@@ -70,9 +71,8 @@ def _attributions(explanation: Explanation, foremost: Sequence[Sensitivity],
                   found: Sequence[Sensitivity]) -> None:
     rows = [(say(KINDS[one.kind]), _thing(explanation, one), one.share, one.elasticity)
             for one in foremost]
-    share = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)
     names = ("kind", "what", "mass that passes it", "importance lost per 1% of that mass")
-    table(columns_of(names, rows), formats={names[3]: "%.2f%%"}, column_config={names[2]: share})
+    table(columns_of(names, rows), formats={names[3]: "%.2f%%"}, column_config={names[2]: SHARE_BAR})
     st.caption(say("The last column is the exact derivative of the solution: were one percent of "
                    "what passes there lost, the importance of all that is found beyond the seeds "
                    "would fall by so much."))
@@ -111,13 +111,12 @@ def _change(explanation: Explanation) -> Change:
         gone = _several(say("Without edges"), "no_edge", edges)
     with st.expander(say("Change or add an edge")):
         edge = st.selectbox(say("Edge whose weight is changed"), list(edges), index=None,
-                            key=keep("edge"), bind="query-params", format_func=edges.__getitem__,
+                            **bound("edge"), format_func=edges.__getitem__,
                             placeholder=say("Choose an edge"))
-        factor = st.select_slider(say("Times as wide"), FACTORS, 1.0, key=keep("factor"),
-                                  bind="query-params")
+        factor = st.select_slider(say("Times as wide"), FACTORS, 1.0, **bound("factor"))
         ends = _several(say("Join two nodes"), "join", names, most=2)
         similarity = st.slider(say("Similarity of the new edge"), 0.01, 1.0, 0.5, 0.01,
-                               key=keep("join_similarity"), bind="query-params")
+                               **bound("join_similarity"))
     pairs = []
     for pair in gone:
         u, v = pair.split("|")
@@ -133,7 +132,7 @@ def _change(explanation: Explanation) -> Change:
 
 
 def _several(label: str, key: str, options: dict[str, str], most: int | None = None) -> list[str]:
-    return st.multiselect(label, list(options), key=keep(key), bind="query-params",
+    return st.multiselect(label, list(options), **bound(key),
                           max_selections=most, format_func=options.__getitem__)
 
 
@@ -158,7 +157,7 @@ def _difference(view: View, difference: Effect) -> None:
         passages_lost=len(difference.lost_passages),
         passages_gained=len(difference.gained_passages)))
     panels(panel_data(
-        [difference.before, after], chosen_drawing(), positions=placed_too(view, after),
+        [difference.before, after], chosen_drawing(), positions=with_new(placed(view)[0], after),
         others=placed(view)[1], lone=True,
         captions=[Caption(say("As it is"), say("in color: lost by the change")),
                   Caption(say("With the change"), say("in color: gained by it"))]), key="whatif")
@@ -174,7 +173,7 @@ def _rows(view: View, nodes: Sequence[RetrievedNode], passages: Sequence[RankedP
     """Names of nodes and passages, and what they are."""
     largest, rows = largest_of(among), []
     for node in nodes:
-        importance = percent(share_of(node.importance, largest))
+        importance = say_percent(share_of(node.importance, largest))
         rows.append((shown_name(node), say("{kind}, importance {importance}",
                                            kind=say_kind(node.kind), importance=importance)))
     for passage in passages:

@@ -5,15 +5,14 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from qafd.app.escaping import plain, safe
+from qafd.app.explore.card import balance_rows, by_hand, quoted
 from qafd.app.explore.explained import SEARCHED, explanation_of, node_choice
-from qafd.app.explore.node import balance_rows, by_hand, quoted
 from qafd.app.markup import paragraph, read_table
 from qafd.app.result import View
-from qafd.app.session import keep
+from qafd.app.session import bound
 from qafd.app.tables import columns_of, table
-from qafd.explain import Balance, Gate, Inflow, Paths, Why, WhyNot
+from qafd.explain import Balance, Gate, Inflow, Paths, SeedShare, Why, WhyNot
 from qafd.retrieve import METHODS
-from qafd.view.panel import number
 from qafd.wording import say
 from qafd.wording.entities import say_by_hand
 from qafd.wording.explanations import (
@@ -27,6 +26,7 @@ from qafd.wording.explanations import (
     say_why,
     say_why_not,
 )
+from qafd.wording.panels import say_number
 from qafd.wording.reasons import word_seed
 
 _COUNTS: dict[str, Callable[[Balance], float]] = {
@@ -42,7 +42,7 @@ _FACTORS = {"strength of the edge": "structure",
 def why_tab(view: View) -> None:
     """Why a node is retrieved, or why not."""
     explanation = explanation_of(view)
-    node = node_choice(view, explanation)
+    node = node_choice(view.graph, explanation)
     if not node:
         st.write(say("Nothing was touched; raise the mass or ask about names in your documents."))
         return
@@ -53,7 +53,7 @@ def why_tab(view: View) -> None:
         _why(explanation.why(node))
     else:
         _why_not(explanation.why_not(node, SEARCHED))
-    if st.toggle(say("What other methods say"), key=keep("elsewhere"), bind="query-params",
+    if st.toggle(say("What other methods say"), **bound("elsewhere"),
                  help=say("Asks every other method the same question; takes a moment.")):
         st.html(read_table((say("its own reason"), say("method")), [
             (say_other(other), say(METHODS[other.method].label))
@@ -94,11 +94,7 @@ def _sums(why: Why) -> None:
 def _shares(why: Why) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        st.caption(say("The seeds that its mass was poured on"))
-        st.html(read_table((say("seed"), say("why it is a seed"), say("share")), [
-            (seed.name, word_seed(seed.reason), f"{seed.share:.1%}") for seed in why.seeds]))
-        st.caption(say("The ways it came; with the rest they add up to what it holds"))
-        st.html(read_table((say("way"), say("mass")), ways_listed(why.ways)))
+        seeds_and_ways(why.seeds, why.ways)
     with right:
         for inflow in why.inflows:
             st.write(say("**{share}** of what reached it came straight from **{name}**",
@@ -108,12 +104,16 @@ def _shares(why: Why) -> None:
         _balance(why)
 
 
-def ways_listed(ways: Paths) -> list[tuple[str, str]]:
-    """The rows of a table of ways: each in words with its mass, and all others unless none is."""
-    rows = [(say_path(way), number(way.mass)) for way in ways.paths]
+def seeds_and_ways(seeds: Sequence[SeedShare], ways: Paths) -> None:
+    """The seeds of the mass of a node, and each way that it came, in words with what came by it."""
+    st.caption(say("The seeds that its mass was poured on"))
+    st.html(read_table((say("seed"), say("why it is a seed"), say("share")), [
+        (seed.name, word_seed(seed.reason), f"{seed.share:.1%}") for seed in seeds]))
+    st.caption(say("The ways it came; with the rest they add up to what it holds"))
+    rows = [(say_path(way), say_number(way.mass)) for way in ways.paths]
     if ways.rest > 0:
-        rows.append((say("all other ways"), number(ways.rest)))
-    return rows
+        rows.append((say("all other ways"), say_number(ways.rest)))
+    st.html(read_table((say("way"), say("mass")), rows))
 
 
 def _quotes(inflow: Inflow) -> None:
@@ -158,7 +158,7 @@ def _gates(gates: Sequence[Gate]) -> None:
                    "over", source=source))
     rows = []
     for name, key in _FACTORS.items():
-        rows.append((say(name), *(number(getattr(gate, key)) for gate in gates)))
+        rows.append((say(name), *(say_number(getattr(gate, key)) for gate in gates)))
     targets = [say("to {name}", name=gate.target_name) for gate in gates]
     st.html(read_table((say("what makes it so wide"), *targets), rows))
     st.caption(say("The weight of an edge, how wide it is, is made of the three above it."))

@@ -1,16 +1,13 @@
 """The Graph page: names, their map, which may be one, what was put right, and all of it as a file."""
 
-import streamlit as st
-
 from qafd.app.asking import empty_workspace
 from qafd.app.documents.work import jobs_panel
 from qafd.app.explore.overview import overview_map
-from qafd.app.graph.duplicates import pairs
 from qafd.app.graph.entities import entity_table
-from qafd.app.graph.putting_right import history
+from qafd.app.graph.putting_right import history, pairs
 from qafd.app.graph.whole import exports
 from qafd.app.pages import heading
-from qafd.app.session import keep
+from qafd.app.session import choose_option
 from qafd.app.workspaces import workspace
 from qafd.wording import say
 
@@ -25,8 +22,6 @@ def show() -> None:
     if not len(knowledge.graph):
         empty_workspace(knowledge)
         return
-    shown = st.segmented_control(
-        say("View"), list(VIEWS), default="Entities", required=True, key=keep("part", list(VIEWS)),
-        bind="query-params", format_func=say, label_visibility="collapsed")
+    shown = choose_option(say("View"), {name: name for name in VIEWS}, "part", label_visibility="collapsed")
     jobs_panel(knowledge)
-    VIEWS[str(shown)](knowledge)
+    VIEWS[shown](knowledge)

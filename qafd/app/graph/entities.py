@@ -7,14 +7,13 @@ from functools import partial
 import streamlit as st
 
 from qafd.app import markup
-from qafd.app.escaping import plain, safe
-from qafd.app.explore.node import said_of
-from qafd.app.explore.remarks import drawn
+from qafd.app.escaping import brief, plain, safe
+from qafd.app.explore.card import draw_remarks, said_of
 from qafd.app.graph.putting_right import known_entities, put_right
 from qafd.app.markup import paragraph
-from qafd.app.pages import page
-from qafd.app.session import keep, session
-from qafd.app.tables import table
+from qafd.app.pages import way
+from qafd.app.session import bound, session
+from qafd.app.tables import columns_of, table
 from qafd.curate import entities as curate
 from qafd.curate.descriptions import Remark, remarks
 from qafd.curate.entities import Entity, find, hubs, orphans, similar
@@ -46,14 +45,13 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
         st.write(say("No name was found in these documents."))
         return
     finding, typing, ordering = st.columns([3, 1, 1])
-    words = finding.text_input(say("Find"), key=keep("find"), bind="query-params",
+    words = finding.text_input(say("Find"), **bound("find"),
                                placeholder=say("a name, or the beginnings of its words"))
     types = sorted({_type(one) for one in known})
     kind = typing.selectbox(say("Type"), types, index=None, placeholder=say("all"),
-                            key=keep("type"), bind="query-params",
+                            **bound("type"),
                             format_func=lambda name: say_type(name) or say("(none)"))
-    which = ordering.selectbox(say("Show"), list(ORDERS), key=keep("show", list(ORDERS)),
-                               bind="query-params", format_func=say,
+    which = ordering.selectbox(say("Show"), list(ORDERS), **bound("show", list(ORDERS)), format_func=say,
                                help=say("Hubs are in most relations. Orphans connect nothing: they "
                                    "are in one passage and in no relation."))
     found = find(known, words)
@@ -76,9 +74,9 @@ def _choose(found: Sequence[Entity], key: str) -> Entity:
     rows = found[:ROWS]
     above = st.empty()
     event = table(
-        {"name": [clean(one.name, 120) for one in rows], "type": [say_type(_type(one)) for one in rows],
-         "passages": [one.passages for one in rows], "relations": [one.relations for one in rows],
-         "also": [clean(", ".join(one.also), 200) for one in rows]},
+        columns_of(("name", "type", "passages", "relations", "also"), [
+            (one.name, say_type(_type(one)), one.passages, one.relations, ", ".join(one.also))
+            for one in rows]),
         on_select="rerun", selection_mode="single-row", key=key, height=min(420, 37 + 35 * len(rows)),
         selection_default={"selection": {"rows": [
             at for at, one in enumerate(rows) if one.id == linked] or [0]}},
@@ -103,11 +101,11 @@ def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> No
     facts = [say_type(_type(one)), count(one.passages, "passage"), count(one.relations, "relation")]
     if one.also:
         facts.append(say("also {names}", names=clean(", ".join(one.also[:ALSO]), 300)))
-    st.header(plain(clean(one.name, 200)), anchor=False)
+    st.header(brief(one.name), anchor=False)
     st.html(markup.anchored(markup.small(safe(" · ".join(filter(None, facts)))), CARD, 1))
     with knowledge.store() as store:
         said = remarks(store, one.id)
-    drawn(said.get("", ()))
+    draw_remarks(said.get("", ()))
     sentences, edges, right = st.tabs([say("Sentences"), say("Neighbors"), say("Put right")])
     with sentences:
         said_of(knowledge, one.id, SENTENCES, MOST)
@@ -116,8 +114,7 @@ def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> No
     with right:
         _naming(knowledge, one, known)
         _typing(knowledge, one, known)
-    st.page_link(page("explore"), label=say("Ask about it"), icon=":material/hub:",
-                 query_params={"ws": knowledge.name, "q": about(one.name)})
+    way("explore", say("Ask about it"), q=about(one.name))
 
 
 def _naming(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
@@ -211,7 +208,7 @@ def _connecting(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity])
     label = st.text_input(
         say("How it is related to that"), max_chars=LABEL, placeholder=say("founded"),
         help=say("The edge leads from {name} to the other entity and says this. Empty: related "
-                 "somehow.", name=plain(clean(one.name, 60))))
+                 "somehow.", name=brief(one.name, 60)))
     note = st.text_input(say("Note"), max_chars=NOTE, placeholder=say("where you know it from"),
                          help=say("Shown with the date where a sentence would be quoted."))
     pressed = st.form_submit_button(say("Connect"))
@@ -234,12 +231,12 @@ def _neighbor(knowledge: KnowledgeGraph, one: Entity, other: Neighbor,
               said: Sequence[Remark]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch", gap="xxsmall"):
-            st.markdown(f"**{plain(clean(other.name, 120))}**")
+            st.markdown(f"**{brief(other.name)}**")
             facts = [", ".join(other.labels[:LABELS]), say_grounds(other)]
-            st.caption(plain(clean(" · ".join(filter(None, facts)), 900)))
-            drawn(said, REMARKS)
+            st.caption(brief(" · ".join(filter(None, facts)), 900))
+            draw_remarks(said, REMARKS)
         if st.button(say("Remove"), key=f"cut {one.id} {other.id}", type="tertiary",
-                     help=plain(clean(other.evidence, 300)) or None):
+                     help=brief(other.evidence, 300) or None):
             put_right(knowledge, partial(disconnect, one=one.name, other=other.name))
 
 

@@ -1,27 +1,32 @@
-"""Edits by hand: making one, all that were made, and taking one back."""
+"""Edits by hand: pairs that may be one, making an edit, all that were made, and taking one back."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from qafd.app.documents.models import start
-from qafd.app.escaping import plain, said
+from qafd.app.escaping import brief, plain, said
+from qafd.app.session import shared
 from qafd.curate import entities as curate
-from qafd.curate.entities import Entity, entities
+from qafd.curate.entities import Entity, Suggestion, entities, suggestions
 from qafd.edits import Edit
 from qafd.errors import QafdError
 from qafd.ingest.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph
 from qafd.storage import Workspace
 from qafd.view.panel import clean
-from qafd.wording import say
-from qafd.wording.entities import say_edit
+from qafd.wording import say, say_count
+from qafd.wording.counts import count
+from qafd.wording.entities import say_edit, say_likeness, say_type
+
+PAIRS = 8  # shown at a time
 
 
 def known_entities(knowledge: KnowledgeGraph) -> tuple[Entity, ...]:
     """The entities of a workspace; repeats come from memory."""
-    return _entities(state_of(knowledge), knowledge)
+    return shared("entities", state_of(knowledge), lambda: _entities(knowledge))
 
 
 def state_of(knowledge: KnowledgeGraph) -> tuple[str, str, tuple[Edit, ...]]:
@@ -30,10 +35,8 @@ def state_of(knowledge: KnowledgeGraph) -> tuple[str, str, tuple[Edit, ...]]:
         return knowledge.id, store.graph.version, store.edits.all()
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _entities(state: tuple[str, str, tuple[Edit, ...]],  # noqa: ARG001
-              _knowledge: KnowledgeGraph) -> tuple[Entity, ...]:
-    with _knowledge.store() as store:
+def _entities(knowledge: KnowledgeGraph) -> tuple[Entity, ...]:
+    with knowledge.store() as store:
         return entities(store)
 
 
@@ -62,15 +65,15 @@ def history(knowledge: KnowledgeGraph) -> None:
     for edit in reversed(edits):
         words, button = st.columns([6, 1], vertical_alignment="center")
         kind = curate.type_words(edit.name) if edit.action == "type" else ""
-        words.markdown(plain(clean(say_edit(edit, known, kind), 1000)))
+        words.markdown(brief(say_edit(edit, known, kind), 1000))
         keys = (edit.key, edit.name) if edit.action in ("join", "cut") else (edit.key,)
         lost = [key for key in keys if merged.get(key, key) not in known]
-        words.caption(plain(" · ".join(_facts(edit, lost))))
+        words.caption(plain(" · ".join(_word_edit(edit, lost))))
         if not edit.undone_at and button.button(say("Undo"), key=f"undo {edit.id}"):
             put_right(knowledge, partial(_undo, number=edit.id))
 
 
-def _facts(edit: Edit, lost: Sequence[str]) -> list[str]:
+def _word_edit(edit: Edit, lost: Sequence[str]) -> list[str]:
     facts = [_minute(edit.made_at)]
     if edit.undone_at:
         facts.append(say("undone {time}", time=_minute(edit.undone_at)))
@@ -85,3 +88,63 @@ def _minute(time: str) -> str:
 
 def _undo(store: Workspace, number: int) -> None:
     store.edits.undo(number)
+
+
+def pairs(knowledge: KnowledgeGraph) -> None:
+    """The pairs, each with a sentence about both."""
+    with st.spinner(say("Looking for names that may be one")):
+        found = shared("alike", state_of(knowledge), lambda: _suggestions(knowledge))
+    if not found:
+        st.write(say("No two names look like one entity."))
+        return
+    st.caption(say("Two names may mean one entity: in one or both of its spellings. Nothing is merged "
+                   "by itself, and Edits takes back what you decide here."))
+    for pair in found[:PAIRS]:
+        with st.container(border=True):
+            _pair(knowledge, pair)
+    if len(found) > PAIRS:
+        st.caption(say("{found} more wait behind these.", found=len(found) - PAIRS))
+
+
+def _suggestions(knowledge: KnowledgeGraph) -> tuple[Suggestion, ...]:
+    with knowledge.store() as store:
+        return suggestions(store, knowledge.graph)
+
+
+def _pair(knowledge: KnowledgeGraph, pair: Suggestion) -> None:
+    left, right = st.columns(2, gap="medium")
+    _side(left, pair.second)
+    _side(right, pair.first)
+    st.caption(plain(" · ".join(_word_pair(pair))))
+    with st.container(horizontal=True):
+        for kept, other in ((pair.second, pair.first), (pair.first, pair.second)):
+            if st.button(plain(say("Both are {name}", name=clean(kept.name, 60))),
+                         key=f"{kept.id} also {other.id}"):
+                put_right(knowledge, partial(curate.call, known=other.name, name=kept.name))
+        if st.button(say("Different"), key=f"apart {pair.first.id} {pair.second.id}"):
+            put_right(knowledge, partial(_tell_apart, pair=pair))
+
+
+def _tell_apart(store: Workspace, pair: Suggestion) -> None:
+    curate.keep_apart(store, pair.first.name, pair.second.name)
+
+
+def _side(column: DeltaGenerator, entity: Entity) -> None:
+    facts = [count(entity.passages, "passage")]
+    if entity.type:
+        facts.insert(0, say_type(curate.type_words(entity.type)))
+    column.markdown(f"**{brief(entity.name)}** :gray[{plain(' · '.join(facts))}]")
+    column.markdown(brief(entity.evidence, 300) or say("Only in titles."))
+
+
+def _word_pair(pair: Suggestion) -> list[str]:
+    """Why the two may be one, and what speaks against it."""
+    facts = [say_likeness(pair),
+             say("names alike by {similarity:.2f}", similarity=pair.similarity)]
+    own, other = (curate.type_words(one.type) for one in (pair.second, pair.first))
+    if own and other and own != other:
+        facts.append(say("types differ: {own}, {other}", own=say_type(own), other=say_type(other)))
+    if pair.together:
+        facts.append(say_count(pair.together, "{number} sentence with both names",
+                               "{number} sentences with both names"))
+    return facts

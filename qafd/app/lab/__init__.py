@@ -5,8 +5,14 @@ import streamlit as st
 from qafd.app.asking import ask_something, empty_workspace, question_box
 from qafd.app.lab.bounds import guarantees_tab, scale_tab
 from qafd.app.lab.embeddings import embeddings_tab
-from qafd.app.lab.experiments import gates_tab, movie_tab, robustness_tab, sweep_tab, timeline_tab
-from qafd.app.lab.varying import vary_tab
+from qafd.app.lab.experiments import (
+    gates_tab,
+    movie_tab,
+    robustness_tab,
+    sweep_tab,
+    timeline_tab,
+    vary_tab,
+)
 from qafd.app.pages import heading
 from qafd.app.result import explored, method_controls, status_line
 from qafd.app.session import keep_english, keep_linked

@@ -7,7 +7,7 @@ import streamlit as st
 from qafd.app import figures
 from qafd.app.lab.experiments import chart, compute_once
 from qafd.app.markup import read_table
-from qafd.app.session import keep, put, value_of
+from qafd.app.session import bound, put, value_of
 from qafd.flow.guarantees import Model
 from qafd.flow.weights import VARIANTS
 from qafd.lab.planted import PLACES, Experiment, Place, experiment
@@ -35,8 +35,8 @@ def guarantees_tab() -> None:
     st.caption(say("Definition 5 plants a relevant set R in a random graph of 600 nodes. Theorem 7 "
                    "promises that a diffusion poured inside R retrieves all of it and leaks at most "
                    "beta. Start where it holds, or at one of the places where it does not."))
-    title = st.pills(say("Start from"), titles, default=titles[0], required=True, key=keep("place"),
-                     bind="query-params", format_func=say, on_change=_move)
+    title = st.pills(say("Start from"), titles, default=titles[0], required=True, **bound("place"),
+                     format_func=say, on_change=_move)
     place = _place(title)
     st.write(f"**{say(place.title)}.** {say(place.remark)}")
     asked = _planted_controls(place)
@@ -72,16 +72,14 @@ def _planted_controls(place: Place) -> tuple[Model, int, int, float, bool]:
     chosen = {}
     for i, (name, (label, low, high, step, why)) in enumerate(SLIDERS.items()):
         chosen[name] = columns[i % 3].slider(
-            say(label), low, high, getattr(place.model, name), step, key=keep(f"planted_{name}"),
-            bind="query-params", help=say(why))
-    beta = columns[2].slider(say("beta, extra mass"), 0.05, 1.0, 0.2, 0.05, key=keep("planted_beta"),
-                             bind="query-params", help=say("How much more is poured than R can hold, "
+            say(label), low, high, getattr(place.model, name), step, **bound(f"planted_{name}"),
+            help=say(why))
+    beta = columns[2].slider(say("beta, extra mass"), 0.05, 1.0, 0.2, 0.05, **bound("planted_beta"),
+                             help=say("How much more is poured than R can hold, "
                                  "as a share of that: all of it that leaves R is leakage."))
-    inside = columns[0].toggle(say("Source inside R"), place.source_inside, key=keep("planted_source"),
-                               bind="query-params")
-    draws = columns[1].slider(say("Draws"), 1, 30, 10, key=keep("planted_draws"), bind="query-params")
-    seed = columns[2].number_input(say("Seed of the draws"), 0, 9999, 0, key=keep("planted_seed"),
-                                   bind="query-params")
+    inside = columns[0].toggle(say("Source inside R"), place.source_inside, **bound("planted_source"))
+    draws = columns[1].slider(say("Draws"), 1, 30, 10, **bound("planted_draws"))
+    seed = columns[2].number_input(say("Seed of the draws"), 0, 9999, 0, **bound("planted_seed"))
     return replace(place.model, **chosen), draws, int(seed), beta, inside
 
 
@@ -118,13 +116,12 @@ def scale_tab() -> None:
                    "A local method's work depends on the mass, not on the graph."))
     columns = st.columns(4, gap="medium")
     largest = columns[0].select_slider(say("Largest graph, nodes"), SIZES[1:], SIZES[2],
-                                       key=keep("largest"), bind="query-params",
+                                       **bound("largest"),
                                        format_func=lambda n: f"{n:,}")
-    mass = columns[1].slider(say("Mass, in nodes"), 10, 300, 60, 10, key=keep("scale_mass"),
-                             bind="query-params")
-    seeds = columns[2].slider(say("Seeds"), 1, 40, 10, key=keep("scale_seeds"), bind="query-params")
+    mass = columns[1].slider(say("Mass, in nodes"), 10, 300, 60, 10, **bound("scale_mass"))
+    seeds = columns[2].slider(say("Seeds"), 1, 40, 10, **bound("scale_seeds"))
     variant = columns[3].selectbox(say("Edge weight"), VARIANTS, VARIANTS.index("product"),
-                                   key=keep("scale_variant"), bind="query-params")
+                                   **bound("scale_variant"))
     sizes = [n for n in SIZES if n <= largest]
     found: tuple[Size, ...] = compute_once(
         "scale", (largest, mass, seeds, variant),

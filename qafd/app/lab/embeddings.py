@@ -8,12 +8,12 @@ import streamlit as st
 
 from qafd.app import figures
 from qafd.app.documents.models import choice_of, embedders
-from qafd.app.escaping import plain, said
+from qafd.app.escaping import brief, said
 from qafd.app.explore.contrast import drawn
 from qafd.app.lab.experiments import GATE_COLUMNS, chart, compute_once
-from qafd.app.pages import page
+from qafd.app.pages import way
 from qafd.app.result import View
-from qafd.app.tables import table
+from qafd.app.tables import SHARE_BAR, columns_of, table
 from qafd.errors import StoreError
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph, local_embedder
@@ -37,16 +37,15 @@ def embeddings_tab(knowledge: KnowledgeGraph, view: View | None) -> None:
     if not earlier:
         st.write(say("This workspace has one embedding: {name}. Compute all "
                      "vectors anew with another model, and both can be compared here: the vectors "
-                     "there are now are kept.", name=plain(clean(name, 80))))
-        st.page_link(page("settings"), label=say("Choose another embedding model in Settings"),
-                     icon=":material/settings:")
+                     "there are now are kept.", name=brief(name)))
+        way("settings", say("Choose another embedding model in Settings"))
         st.code(f"qafd index --db {quote(knowledge.place.written)} --embed-model NAME "
                 "--embed-url URL --re-embed",
                 language="bash", wrap_lines=True)
         return
     st.write(say("Now: {name}, {dimension} dimensions. Earlier: "
-                 "{earlier}, {size} dimensions.", name=plain(clean(name, 80)), dimension=dimension,
-                 earlier=plain(clean(earlier, 80)), size=size))
+                 "{earlier}, {size} dimensions.", name=brief(name), dimension=dimension,
+                 earlier=brief(earlier), size=size))
     try:
         before = _earlier(knowledge, name, earlier)
     except StoreError as error:
@@ -89,10 +88,8 @@ def _neighbors(knowledge: KnowledgeGraph, before: Graph, earlier: str) -> None:
               "neighbors", ("node", "kind", "share of neighbors kept"),
               [(node.name, node.kind, node.share) for node in kept])
     with right:
-        table({"node": [node.name for node in kept[:100]],
-               "neighbors kept": [node.share for node in kept[:100]]},
-              column_config={"neighbors kept": st.column_config.ProgressColumn(
-                  format="percent", min_value=0.0, max_value=1.0)})
+        table(columns_of(("node", "neighbors kept"), [(node.name, node.share) for node in kept[:100]]),
+              column_config={"neighbors kept": SHARE_BAR})
 
 
 def _sides(view: View, before: Graph, earlier: str) -> None:
@@ -102,10 +99,10 @@ def _sides(view: View, before: Graph, earlier: str) -> None:
     if embedder is None:
         st.write(say("To see what {earlier} retrieves, the question must be "
                      "embedded with it too: name it and its endpoint in Settings.",
-                     earlier=plain(clean(earlier, 80))))
-        st.page_link(page("settings"), label=say("Settings"), icon=":material/settings:")
+                     earlier=brief(earlier)))
+        way("settings", say("Settings"))
         return
-    asked = knowledge.id, view.version, view.question, view.method, earlier
+    asked = view.about, view.method, earlier
     both: tuple[Side, Side] = compute_once("sides", asked, lambda _: (
         side(knowledge, before, embedder, view.question, view.method),
         side(knowledge, view.graph, knowledge.embedder, view.question, view.method)))
@@ -115,7 +112,7 @@ def _sides(view: View, before: Graph, earlier: str) -> None:
             closed = sum(gate.closed for gate in one.gates)
             st.caption(say("{word}, {model}: {gates} gates were read, {closed} of them closed.",
                            word=say(word),
-                           model=plain(clean(one.model, 60)), gates=f"{len(one.gates):,}",
+                           model=brief(one.model, 60), gates=f"{len(one.gates):,}",
                            closed=f"{closed:,}"))
             if one.gates:
                 chart(figures.gate_histogram(one.gates, other.gates),

@@ -1,38 +1,43 @@
-"""The Lab page: experiments on the diffusion behind the question."""
+"""The Lab page: experiments on the diffusion behind the question, and on any method's parameters."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import streamlit as st
 
 from qafd.app import figures
-from qafd.app.escaping import capital, plain
+from qafd.app.escaping import brief, capital, said
 from qafd.app.evaluate.gold import needed_documents
 from qafd.app.markup import read_table
 from qafd.app.movie import ORDERS, Staging, movie, movie_data
-from qafd.app.pages import page
-from qafd.app.picture import ASPECT, chosen_drawing, placed
+from qafd.app.pages import way
+from qafd.app.picture import chosen_drawing, placed
 from qafd.app.result import View
-from qafd.app.session import keep, put, remember, value_of
+from qafd.app.session import bound, choose_option, put, remember, value_of
 from qafd.app.tables import columns_of, download_csv, table
+from qafd.errors import ParameterError, StoreError
 from qafd.explain.paths import shown
 from qafd.flow.reference import RELEASED
 from qafd.flow.weights import VARIANTS
 from qafd.lab.gatehouse import gates
 from qafd.lab.jitter import returns
 from qafd.lab.movie import Movie, film, states
-from qafd.lab.sweep import Cell, Grid, masses_for, sweep
+from qafd.lab.sweep import Cell, Grid, Variation, masses_for, sweep, values_for, vary
 from qafd.lab.timeline import reach, timeline
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import Retriever
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion, Problem
 from qafd.view.panel import clean
+from qafd.view.placement import ASPECT
 from qafd.wording import say
 from qafd.wording.counts import count
 
 LOADED = "loaded"
 LISTED = 3000  # passages that may be named as gold
+LINES = 6  # values of a second parameter, at most
 NOTE = {"budget": "mass, in nodes"}
 GATE_COLUMNS = ("from", "to", "strength of the edge", "start to question", "end to question",
                 "weight", "flow", "closed")
@@ -58,11 +63,6 @@ def compute_once(name: str, key: object, compute: Callable[[Callable[[float], ob
     return remember(name, key, compute_with_bar)
 
 
-def _ink() -> str:
-    """The color of text on the page."""
-    return "#f0efea" if st.context.theme.type == "dark" else "#23231f"
-
-
 def mass_label(method: FlowDiffusion) -> str:
     """What the mass counts, by its rule."""
     return say(NOTE.get(method.rule, "alpha"))
@@ -81,12 +81,11 @@ def sweep_tab(view: View) -> None:
                    "outlined."))
     left, middle, right = st.columns([3, 3, 4], gap="medium")
     variants = left.pills(say("Edge weights"), VARIANTS, selection_mode="multi",
-                          default=("plain", "hybrid", "product"), key=keep("sweep_weights"),
-                          bind="query-params", wrap=True)
+                          default=("plain", "hybrid", "product"), **bound("sweep_weights"), wrap=True)
     usual = (0, 5, 10, 20) if method.seeding == "question" else (5, 10, 20, 40)
     counts = sorted({*usual, method.seeds})
     seeds = middle.pills(seeds_label(method), counts, selection_mode="multi", default=counts,
-                         key=keep(f"sweep_{method.seeding}"), bind="query-params", wrap=True)
+                         **bound(f"sweep_{method.seeding}"), wrap=True)
     passages = np.flatnonzero(graph.kinds == "passage")[:LISTED]
     names = {graph.ids[row]: clean(graph.names[row], 80) for row in passages.tolist()}
     gold = right.multiselect(
@@ -99,20 +98,18 @@ def sweep_tab(view: View) -> None:
         return
     masses = masses_for(_problem(view))
     base = replace(method, mass=masses[0], seeds=1, variant="plain")
-    asked = (view.knowledge.id, view.version, view.question, base, tuple(variants),
-             tuple(sorted(seeds)), tuple(gold))
+    asked = view.about, base, tuple(variants), tuple(sorted(seeds)), tuple(gold)
     cells: tuple[Cell, ...] = compute_once("sweep", asked, lambda progress: sweep(
         _corpus(view), view.plan, base, Grid(masses, sorted(seeds), variants), gold, progress))
-    metrics = [m for m in figures.METRICS if gold or m not in ("recall", "leakage")]
-    metric = st.segmented_control(
-        say("Color and number"), metrics, default="size", required=True, key=keep("sweep_metric"),
-        bind="query-params", format_func=lambda m: say(figures.METRICS[m][0])) or "size"
+    metrics = {name: one[0] for name, one in figures.METRICS.items()
+               if gold or name not in ("recall", "leakage")}
+    metric = choose_option(say("Color and number"), metrics, "sweep_metric")
     _sweep_maps(cells, metric, variants, method)
     loaded: Cell | None = value_of(LOADED, None)
     if loaded is not None:
         st.caption(say("Loaded: mass {mass}, {seeds}, {weight} weights.", mass=f"{loaded.mass:g}",
                        seeds=count(loaded.seeds, "seed"), weight=loaded.variant))
-        st.page_link(page("explore"), label=say("See it in Explore"), icon=":material/hub:")
+        way("explore", say("See it in Explore"))
 
 
 def _known_gold(view: View, passages: Iterable[str]) -> list[str]:
@@ -153,7 +150,7 @@ def _sweep_maps(cells: Sequence[Cell], metric: str, variants: Sequence[str], met
             alt = f"{alt} {told}"
         key = f"sweep-{variant}"
         with place:
-            chart(figures.sweep_map(mine, axes, now, _ink()), alt, key,
+            chart(figures.sweep_map(mine, axes, now), alt, key,
                   [spec.name for spec in fields(Cell)], [astuple(cell) for cell in mine],
                   partial(_load, key, mine, method))
 
@@ -186,11 +183,10 @@ def timeline_tab(view: View) -> None:
                    "counts all inflows, so another seed may have the largest share there."))
     drawn = many = len(found.entries)
     if many > 10:
-        drawn = st.slider(say("Nodes shown"), 10, min(many, 150), min(many, 40), key=keep("lanes_shown"),
-                                                bind="query-params")
+        drawn = st.slider(say("Nodes shown"), 10, min(many, 150), min(many, 40), **bound("lanes_shown"))
     unit = mass_label(view.method)
     first = found.entries[0]
-    chart(figures.lanes(found, drawn, unit, _ink(), view.method.mass),
+    chart(figures.lanes(found, drawn, unit, view.method.mass),
           say("Swim lanes of {nodes} nodes; the first to fill is {name} at {mass}; the mass is {now} "
               "now.", nodes=drawn, name=clean(first.name, 40), mass=f"{first.mass:.3g}",
               now=f"{view.method.mass:.3g}"), "timeline",
@@ -198,14 +194,15 @@ def timeline_tab(view: View) -> None:
           [(e.name, e.kind, e.mass, e.lane, e.seed) for e in found.entries])
     if found.next_mass is not None:
         st.caption(say("Next: {next_name} at {next_mass}.",
-                       next_name=plain(clean(found.next_name, 60)),
+                       next_name=brief(found.next_name, 60),
                        next_mass=f"{found.next_mass:.4g}"))
 
 
 def movie_tab(view: View) -> None:
     """Algorithm 2, push by push, beside the exact solution."""
     problem = _problem(view)
-    filmed = _film(view.knowledge.id, view.version, view.question, view.method, problem)
+    filmed = remember("film", (view.about, view.method), lambda: film(
+        problem.layer, problem.gates, problem.seeds.rows, problem.mass, view.method.capacity))
     graph = problem.layer
     positions, _ = placed(view)
     ids = [graph.ids[row] for row in filmed.rows.tolist()]
@@ -250,8 +247,8 @@ def gates_tab(view: View) -> None:
           say("Histogram of {number} edge weights from {low} to {high}.", number=len(found),
               low=f"{found[-1].weight:.1e}", high=f"{found[0].weight:.1e}"),
           "gates", GATE_COLUMNS, [astuple(gate) for gate in found])
-    rows = [(clean(g.source, 60), clean(g.target, 60), *astuple(g)[2:]) for g in found]
-    table(columns_of(GATE_COLUMNS, rows), formats=dict.fromkeys(GATE_COLUMNS[2:7], "%.3g"), meanings={
+    table(columns_of(GATE_COLUMNS, map(astuple, found)),
+          formats=dict.fromkeys(GATE_COLUMNS[2:7], "%.3g"), meanings={
         GATE_COLUMNS[2]: "The part of the weight that no question changes: how similar the ends are, "
         "for all that joins them. It can exceed 1: a name in a passage's title counts four times."})
 
@@ -260,11 +257,10 @@ def robustness_tab(view: View) -> None:
     """How often each node returns when the embeddings are jittered."""
     left, middle, right = st.columns(3, gap="medium")
     noise = left.slider(say("Noise, relative to an embedding's length"), 0.0, 1.0, 0.5, 0.01,
-                        key=keep("noise"), bind="query-params")
-    draws = middle.slider(say("Draws"), 5, 50, 20, key=keep("draws"), bind="query-params")
-    seed = right.number_input(say("Seed of the noise"), 0, 9999, 0, key=keep("noise_seed"),
-                              bind="query-params")
-    asked = (view.knowledge.id, view.version, view.question, view.method, noise, draws, seed)
+                        **bound("noise"))
+    draws = middle.slider(say("Draws"), 5, 50, 20, **bound("draws"))
+    seed = right.number_input(say("Seed of the noise"), 0, 9999, 0, **bound("noise_seed"))
+    asked = view.about, view.method, noise, draws, seed
     found = compute_once("robustness", asked, lambda progress: returns(
         _corpus(view), view.plan, view.method, noise, draws, np.random.default_rng(seed), progress))
     usual = [r for r in found if r.usual]
@@ -275,7 +271,7 @@ def robustness_tab(view: View) -> None:
     others = len(found) - len(usual)
     st.caption(say("{steady} of {usual} retrieved nodes return in every draw. Others that come in at "
                    "least one: {others}.", steady=steady, usual=len(usual), others=others))
-    chart(figures.return_bars(found, 60, _ink()),
+    chart(figures.return_bars(found, 60),
           say("Bars of how often nodes return: {steady} of {usual} in all {draws} draws.",
               steady=steady, usual=len(usual), draws=draws),
           "robustness", ("node", "kind", "share of draws", "retrieved without noise"),
@@ -292,8 +288,46 @@ def _problem(view: View) -> Problem:
     return view.method.problem(_corpus(view), view.plan)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _film(workspace: str, version: str, question: str, method: FlowDiffusion,  # noqa: ARG001
-          _problem: Problem) -> Movie:
-    return film(_problem.layer, _problem.gates, _problem.seeds.rows, _problem.mass,
-                method.capacity)
+def vary_tab(view: View) -> None:
+    """How a method's result follows one of its parameters, and a second one as several lines."""
+    left, middle, right = st.columns(3, gap="medium")
+    labels = {kind.label: name for name, kind in METHODS.items()}
+    name = left.selectbox(say("Method"), list(METHODS), **bound("vary_method", labels),
+                          format_func=lambda one: say(METHODS[one].label))
+    method: Retriever = METHODS[name]().fitted(view.graph)
+    own = [spec.name for spec in fields(cast("Any", method)) if spec.name != "top"]
+    across = middle.selectbox(say("Parameter"), own, **bound(f"vary_{name}"),
+                              format_func=_say_name)
+    others = ["", *(one for one in own if one != across)]
+    beside = right.selectbox(say("One line for each"), others, **bound(f"vary_{name}_by"),
+                             format_func=lambda one: _say_name(one) or say("none"))
+    values = {across: values_for(method, across)}
+    if beside:
+        values[beside] = values_for(method, beside)[:LINES]
+    try:
+        with st.spinner(say("Building layers")):
+            view.knowledge.build_layers(method.needs)
+        found: tuple[Variation, ...] = compute_once(
+            "vary", (view.about, method, repr(values)),
+            lambda progress: vary(view.knowledge.corpus(view.graph), view.plan, method, values,
+                                  progress=progress))
+    except (ParameterError, StoreError) as error:
+        st.caption(f":material/info: {said(error)}")
+        return
+    _drawn(found, across, list(values))
+
+
+def _drawn(found: Sequence[Variation], across: str, names: Sequence[str]) -> None:
+    metrics = {name: figures.METRICS[name][0] for name in ("size", "tokens", "milliseconds")}
+    metric = choose_option(say("Shown"), metrics, "vary_metric")
+    amounts = [getattr(one, metric) for one in found]
+    rows = [(*(str(one.params[name]) for name in names), one.size, one.tokens, one.milliseconds)
+            for one in found]
+    chart(figures.sweep_lines(found, across, metric),
+          say("Lines of {what} over {parameter}: from {least} to {most}.",
+              what=figures.METRICS[metric][1], parameter=across, least=f"{min(amounts):.3g}",
+              most=f"{max(amounts):.3g}"), "vary", (*names, *metrics), rows)
+
+
+def _say_name(name: str) -> str:
+    return say(name.replace("_", " ").capitalize()) if name else ""

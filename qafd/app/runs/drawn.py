@@ -7,13 +7,14 @@ from typing import Any
 
 import streamlit as st
 
-from qafd import export
 from qafd.app import markup
 from qafd.app.escaping import plain, safe, said
-from qafd.app.explore.node import heading, held, importances
-from qafd.app.explore.tabs import EXPORTED, edges_table, nodes_table, ranked
-from qafd.app.picture import ASPECT, DRAWN, pick
-from qafd.app.tables import columns_of, download, download_csv, table
+from qafd.app.explore.card import heading, held, importances
+from qafd.app.explore.tabs import both_tables, csv_buttons, ranked
+from qafd.app.pages import fold_tabs
+from qafd.app.picture import pick
+from qafd.app.session import shared
+from qafd.app.tables import columns_of, download_csv, table
 from qafd.flow.verify import Verification, verify
 from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.methods import label_of
@@ -66,8 +67,8 @@ def drawn(run: Run, key: str, drawing: Drawing, checked: Verification | None = N
         st.caption(f":material/info: {said(clean(word_notice(notice), 300))}")
     left, right = st.columns([5, 2], gap="medium")
     with left:
-        positions = (with_new(run.layout, run.retrieval, DRAWN, ASPECT)
-                     if run.layout else _frozen((key,), [run])[0])
+        positions = (with_new(run.layout, run.retrieval)
+                     if run.layout else _frozen(key, [run])[0])
         caption = Caption(say(label_of(run.retrieval.method)), run.note)
         picked = _picture([run], positions, drawing, [caption], key)
     with right:
@@ -75,9 +76,7 @@ def drawn(run: Run, key: str, drawing: Drawing, checked: Verification | None = N
     views: dict[str, Callable[[Run], None]] = {
         "Answer": _answer, "Passages": _passages, "Table": _table,
         "Certificate": partial(_certificate, checked=checked), "Settings": _settings}
-    for tab, draw in zip(st.tabs([say(title) for title in views]), views.values(), strict=True):
-        with tab:
-            draw(run)
+    fold_tabs(views, run)
 
 
 def _picture(shown: Sequence[Run], positions: Positions, drawing: Drawing,
@@ -88,11 +87,10 @@ def _picture(shown: Sequence[Run], positions: Positions, drawing: Drawing,
         captions=captions, selected=chosen), key)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _frozen(keys: tuple[str, ...],  # noqa: ARG001
-            _shown: Sequence[Run]) -> tuple[Positions, tuple[RetrievedNode, ...]]:
-    first = {node.id for node in chain.from_iterable(run.retrieved for run in _shown)}
-    return freeze([run.retrieval for run in _shown], first, DRAWN, ASPECT)
+def _frozen(key: str, shown: Sequence[Run]) -> tuple[Positions, tuple[RetrievedNode, ...]]:
+    first = {node.id for node in chain.from_iterable(run.retrieved for run in shown)}
+    return shared("frozen runs", key, lambda: freeze(
+        [run.retrieval for run in shown], first))
 
 
 def _reasons(run: Run, picked: str | None) -> None:
@@ -142,21 +140,14 @@ def _passages(run: Run) -> None:
 
 def _table(run: Run) -> None:
     retrieval = run.retrieval
-    nodes, edges = st.tabs([count(len(retrieval.nodes), "node"),
-                            count(len(retrieval.edges), "edge")])
-    with nodes:
-        nodes_table(retrieval)
-        download(say("Nodes CSV"), lambda: export.nodes_csv(retrieval), "nodes.csv",
-                 help=say(EXPORTED))
-    with edges:
-        edges_table(retrieval)
-        download(say("Edges CSV"), lambda: export.edges_csv(retrieval), "edges.csv")
+    both_tables(retrieval)
+    with st.container(horizontal=True):
+        csv_buttons(retrieval)
 
 
 def _settings(run: Run) -> None:
     known = settings_of(run) | {"graph": run.retrieval.revision, "graph SHA-256": run.graph}
-    table(columns_of(("setting", "value"), [
-        (clean(name, 80), clean(value, 300)) for name, value in say_settings(known).items()]))
+    table(columns_of(("setting", "value"), list(say_settings(known).items())))
 
 
 def _certificate(run: Run, checked: Verification | None) -> None:
@@ -178,31 +169,20 @@ def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[st
     `key` names the two among what this app has drawn, `words` are beside their letters.
     """
     found = difference(*both)
-    st.html(f"<p style='font-size:1.1rem;margin:0'>{safe(say_difference(found))}</p>")
+    st.html(markup.paragraph(safe(say_difference(found)), "lead"))
     st.caption(plain(say("{nodes} in both · tokens "
                          "{before} → {after}", nodes=count(len(found.shared), "node"),
                          before=f"{found.tokens[0]:,}", after=f"{found.tokens[1]:,}")))
     first, second = both
     others: Sequence[RetrievedNode] = ()
     if first.layout and first.retrieval.query == second.retrieval.query:
-        known = with_new(first.layout, first.retrieval, DRAWN, ASPECT)
-        positions = with_new(known, second.retrieval, DRAWN, ASPECT)
+        known = with_new(first.layout, first.retrieval)
+        positions = with_new(known, second.retrieval)
     else:
-        positions, others = _frozen((key,), both)
+        positions, others = _frozen(key, both)
     _picture(both, positions, drawing,
              [Caption(letter, said) for letter, said in zip("AB", words, strict=True)], key, others)
-    nodes, passages, differing = st.tabs([say("Nodes"), say("Passages"), say("Settings")])
-    with nodes:
-        _changes(found)
-    with passages:
-        rows = [(p.title, p.document, "A") for p in found.passages_lost]
-        rows += [(p.title, p.document, "B") for p in found.passages_gained]
-        _table_of(("passage", "document", "only in"), rows, "passages",
-                  say("Both have the same passages."))
-    with differing:
-        _table_of(("setting", "A", "B"), [
-            (say_setting_name(s.name), say_value(s.before), say_value(s.after))
-            for s in found.settings], "settings", say("Both have the same settings."))
+    fold_tabs({"Nodes": _changes, "Passages": _changed_passages, "Settings": _changed_settings}, found)
 
 
 def _changes(found: RunDifference) -> None:
@@ -212,11 +192,22 @@ def _changes(found: RunDifference) -> None:
         for change in changes:
             before = None if change.before is None else round(100 * change.share_before, 1)
             after = None if change.after is None else round(100 * change.share_after, 1)
-            rows.append((change.name, say_kind(clean(change.kind, 40)), where, before, after,
+            rows.append((change.name, say_kind(change.kind), where, before, after,
                          round(100 * change.difference, 1)))
     _table_of(("name", "kind", "retrieved by", "importance in A, %", "importance in B, %",
                "change, points"), rows, "nodes", say("Neither retrieved a node."))
     st.caption(say("100% is the largest importance of a run."))
+
+
+def _changed_passages(found: RunDifference) -> None:
+    rows = [(p.title, p.document, "A") for p in found.passages_lost]
+    rows += [(p.title, p.document, "B") for p in found.passages_gained]
+    _table_of(("passage", "document", "only in"), rows, "passages", say("Both have the same passages."))
+
+
+def _changed_settings(found: RunDifference) -> None:
+    rows = [(say_setting_name(s.name), say_value(s.before), say_value(s.after)) for s in found.settings]
+    _table_of(("setting", "A", "B"), rows, "settings", say("Both have the same settings."))
 
 
 def _table_of(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], name: str,
@@ -224,9 +215,6 @@ def _table_of(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], name: str
     if not rows:
         st.write(nothing)
         return
-    cells = {}
-    for name, values in columns_of(columns, rows).items():
-        cells[name] = [clean(value, 200) if isinstance(value, str) else value for value in values]
-    table(cells)
+    table(columns_of(columns, rows))
     download_csv(say("Data as CSV"), columns, lambda: rows, f"difference-{name}.csv",
                  key=f"difference-{name}")

@@ -12,8 +12,8 @@ from qafd.app.asking import empty_workspace
 from qafd.app.compare.sides import PREFIXES
 from qafd.app.pages import page
 from qafd.app.runs.drawn import compared, drawn, figures_of, made, question_of, settings
-from qafd.app.session import exchange, forget_all_but
-from qafd.app.tables import download, table
+from qafd.app.session import exchange, forget_all_but, shared
+from qafd.app.tables import columns_of, download, table
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.methods import label_of
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
@@ -63,14 +63,10 @@ def _choose(knowledge: KnowledgeGraph, rows: Sequence[KeptRun]) -> tuple[str, ..
     """The table of kept runs; those that are chosen in it, the newest last."""
     places = {row.id: place for place, row in enumerate(rows)}
     linked = [places[key] for key in st.query_params.get_all("run") if key in places]
-    columns: dict[str, list[object]] = {
-        "time (UTC)": [made(row.made_at) for row in rows],
-        "question": [clean(row.question, 120) for row in rows],
-        "note": [clean(row.note, runs.NOTE) for row in rows],
-        "method": [say(label_of(row.method)) for row in rows],
-        "settings": [clean(settings(row.changed), 120) for row in rows],
-        "nodes": [row.nodes for row in rows], "tokens": [row.tokens for row in rows],
-        "exact": [say_exact(row.exact) for row in rows]}
+    columns = columns_of(
+        ("time (UTC)", "question", "note", "method", "settings", "nodes", "tokens", "exact"),
+        [(made(row.made_at), row.question, row.note, say(label_of(row.method)), settings(row.changed),
+          row.nodes, row.tokens, say_exact(row.exact)) for row in rows])
     widths = {"question": 260, "note": 110, "method": 120, "settings": 130}
     if not any(columns["note"]):
         del columns["note"]
@@ -152,12 +148,12 @@ def _change(knowledge: KnowledgeGraph, do: Callable[[Workspace], Any]) -> None:
 
 def _loaded(past: History, key: str) -> Run:
     row = next(row for row in past.rows if row.id == key)
-    return replace(_read(past.knowledge.id, key, past.knowledge), note=row.note)
+    run = shared("run", (past.knowledge.id, key), lambda: _read(past.knowledge, key))
+    return replace(run, note=row.note)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _read(workspace: str, key: str, _knowledge: KnowledgeGraph) -> Run:  # noqa: ARG001
-    with _knowledge.store() as store:
+def _read(knowledge: KnowledgeGraph, key: str) -> Run:
+    with knowledge.store() as store:
         return runs.load(store, key)
 
 

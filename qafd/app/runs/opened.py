@@ -8,7 +8,7 @@ import streamlit as st
 
 from qafd import runs
 from qafd.app import markup
-from qafd.app.escaping import plain, said
+from qafd.app.escaping import brief, plain, said
 from qafd.app.runs.drawn import compared, drawn, figures_of, made, question_of
 from qafd.app.session import empty, forget, fresh_key, remember, session
 from qafd.errors import QafdError
@@ -81,7 +81,7 @@ def bundle_view(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> None
                   help=say("Put it into the history of this workspace, as it is.") if sent.found.keepable
                   else say("What does not hold is not kept."))
         st.button(say("Close"), icon=":material/close:", on_click=_close)
-        st.caption(plain(clean(sent.name, 80)))
+        st.caption(brief(sent.name))
     view = st.segmented_control(say("View"), VIEWS, default=VIEWS[0], required=True,
                                 label_visibility="collapsed", key="bundle_view", format_func=say)
     if view == VIEWS[1]:
@@ -161,6 +161,6 @@ def _asked_again(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> Non
     with st.spinner(say("Asking again")):
         result = remember("bundle again", asked, lambda: replayed(sent.found.run, knowledge))
     for sentence in say_replay(result):
-        st.write(plain(clean(sentence, 2000)))
+        st.write(brief(sentence, 2000))
     compared((sent.found.run, result.run), f"again-{'-'.join(map(str, asked))}", drawing,
              (say("the bundle"), say("asked again here")))

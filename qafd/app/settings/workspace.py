@@ -17,8 +17,8 @@ from qafd.app.documents.models import (
     use_embedder,
 )
 from qafd.app.documents.work import jobs_panel
-from qafd.app.escaping import plain
-from qafd.app.pages import page
+from qafd.app.escaping import brief, plain
+from qafd.app.pages import way
 from qafd.app.session import session
 from qafd.app.tables import table
 from qafd.app.workspaces import choose, is_at_home, is_sample, names, new_workspace
@@ -26,7 +26,6 @@ from qafd.ingest.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph
 from qafd.samples import SAMPLES
 from qafd.storage import remove_workspace, size_of
-from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
 
@@ -47,8 +46,8 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
     st.code(knowledge.place.written, language=None)
     if embedder:
         st.caption(say("Entities: {extractor}. Embeddings: {embedder}, {dimension} dimensions.",
-                       extractor=plain(clean(extractor, 80)), dimension=dimension,
-                       embedder=plain(clean(embedder, 80))))
+                       extractor=brief(extractor), dimension=dimension,
+                       embedder=brief(embedder)))
     else:
         st.caption(say("Nothing is read or embedded yet."))
     if asked := len(knowledge.questions):
@@ -66,7 +65,7 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
         st.success(say("Removed {removed} for good.", removed=plain(removed)))
     if not files and session().created == knowledge.name:
         st.success(say("Made {stem}; it is the chosen workspace.", stem=plain(knowledge.name)))
-        st.page_link(page("documents"), label=say("Add documents"), icon=":material/upload_file:")
+        way("documents", say("Add documents"))
 
 
 def remake(knowledge: KnowledgeGraph) -> None:

@@ -1,4 +1,4 @@
-"""The selected node: what the documents say of it, why it is here, and its mass balance."""
+"""The card beside the picture: the selected node or edge, or the answer with its sources."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -7,32 +7,41 @@ from operator import attrgetter
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from qafd.answer import Confidence
+from qafd.answer import Citation, Confidence
 from qafd.app import markup
-from qafd.app.escaping import plain, safe
-from qafd.app.explore.explained import why_line
-from qafd.app.explore.follow import follow_box
-from qafd.app.explore.remarks import remarks_on
-from qafd.app.explore.source import open_source, source_button
+from qafd.app.escaping import brief, plain, safe
+from qafd.app.explore.explained import explanation_of, why_line
+from qafd.app.explore.reading import follow_box
 from qafd.app.links import in_document
-from qafd.app.markup import bold, paragraph, read_table, small
-from qafd.app.pages import page
+from qafd.app.markup import bold, italic, lines, paragraph, read_table, small
+from qafd.app.page_images import show_page
+from qafd.app.pages import way
 from qafd.app.result import View
+from qafd.app.session import session
+from qafd.curate.descriptions import Remark, remarks
 from qafd.curate.neighbors import find_added
-from qafd.explain import Balance, mass_balance
+from qafd.explain import Along, Balance, Strand, mass_balance
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.table_rows import is_row
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
 from qafd.storage.rows import Evidence
-from qafd.view.panel import clean, largest_of, percent, share_of, shown_name
+from qafd.view.panel import clean, largest_of, share_of, shown_name
 from qafd.wording import say, say_count
 from qafd.wording.answers import say_absence, say_certainty, say_gap
-from qafd.wording.entities import say_by_hand
-from qafd.wording.explanations import say_balance
-from qafd.wording.panels import say_kind, say_state
+from qafd.wording.counts import count
+from qafd.wording.entities import (
+    say_author,
+    say_by_hand,
+    say_keywords,
+    say_more_passages,
+    say_place,
+)
+from qafd.wording.explanations import say_along, say_balance, say_unquoted
+from qafd.wording.panels import say_kind, say_number, say_percent, say_state
 from qafd.wording.reasons import word_reason
 
 TITLES, NAMES = 3, 10
+MOST = 20  # remarks behind the first
 
 
 def card() -> DeltaGenerator:
@@ -67,9 +76,7 @@ def _card(view: View, node: RetrievedNode) -> None:
     st.html(paragraph(safe(why_line(view, node.id) or word_reason(node.reason))))
     held(view.retrieval, node)
     if node.kind == "entity":
-        st.page_link(page("graph"), label=say("Rename, connect or hide it"),
-                     icon=":material/account_tree:",
-                     query_params={"ws": view.knowledge.name, "find": node.name})
+        way("graph", say("Rename, connect or hide it"), find=node.name)
 
 
 def heading(node: RetrievedNode) -> str:
@@ -142,7 +149,7 @@ def quoted(evidence: Evidence) -> str:
     hint = say("characters {start} to {end}", start=f"{evidence.start:,}", end=f"{evidence.end:,}")
     link = in_document(evidence.document, evidence.chunk, [(evidence.start, evidence.end)],
                        markup.hinted(where, hint))
-    return paragraph(markup.lines(markup.marked_in_line(evidence.text, marks, between), small(link)))
+    return paragraph(markup.lines(markup.marked(evidence.text, marks, between=between), small(link)))
 
 
 def by_hand(words: str) -> str:
@@ -192,10 +199,110 @@ def importances(retrieval: Retrieval, nodes: Iterable[RetrievedNode]) -> str:
     """Some nodes with their importances, as shares of the largest, as an HTML table."""
     shares = relative(retrieval.nodes)
     return read_table((say("name"), say("importance")), [
-        (clean(n.name, 80), percent(shares[n.id])) for n in nodes])
+        (clean(n.name, 80), say_percent(shares[n.id])) for n in nodes])
 
 
 def relative(nodes: Sequence[RetrievedNode]) -> dict[str, float]:
     """Importances over the largest by node id, in [0, 1]; all 0 when that is 0."""
     top = largest_of(nodes)
     return {n.id: share_of(n.importance, top) for n in nodes}
+
+
+def edge_detail(view: View, ends: Sequence[str], contracted: bool) -> None:
+    """The edge between two nodes, given by id."""
+    along = explanation_of(view).along(ends[0], ends[1], contracted)
+    arrow = "→" if along.flow > 0 else "–"
+    st.html(markup.heading(f"{along.source} {arrow} {along.target}", along.label)
+            + markup.paragraph(safe(say_along(along), 600)))
+    if along.question:
+        st.caption(plain(say("Most of it for the subquery “{question}”:", question=along.question)))
+    for strand in along.strands:
+        _strand(strand)
+    remarks_on(view.knowledge, ends[0], ends[1])
+    if along.rest > 0:
+        st.caption(say("{mass} more through other passages.", mass=say_number(along.rest)))
+    _widths(along)
+
+
+def _strand(strand: Strand) -> None:
+    if strand.passage:
+        st.write(say("**{mass}** through **{passage}**", mass=say_number(strand.flow),
+                     passage=plain(strand.passage)))
+    if strand.added:
+        st.html(by_hand(say_by_hand(strand.added)))
+    if strand.sentences:
+        st.html("".join(map(quoted, strand.sentences)))
+    elif not strand.added:
+        st.caption(say_unquoted(strand.kind))
+
+
+def _widths(along: Along) -> None:
+    rows = []
+    for strand in along.strands:
+        for gate in strand.gates:
+            factors = (gate.structure, gate.alignment_source, gate.alignment_target, gate.weight)
+            rows.append((f"{gate.source_name} – {gate.target_name}", *map(say_number, factors)))
+    head = ("edge", "strength", "start", "end", "weight")
+    with st.expander(say("Why it is that wide")):
+        st.html(markup.read_table([say(name) for name in head], rows))
+        st.caption(say("The weight of an edge is made of its strength in the graph and of how like "
+                       "its start and its end are to the question."))
+
+
+def source_button(citation: Citation) -> None:
+    """The title of a source, which opens its passage in the place of the answer."""
+    st.button(brief(citation.title, 60), key=f"source {citation.number}", type="tertiary",
+              icon=":material/format_quote:", help=brief(citation.where),
+              on_click=_open, args=(citation.passage.chunk,))
+
+
+def open_source(view: View) -> bool:
+    """Draw the source that is open; False without one, or where the answer cites it no longer."""
+    citation = next((c for c in view.answer.citations
+                     if c.passage.chunk == session().source), None)
+    if citation is None:
+        return False
+    st.button(say("The answer"), icon=":material/arrow_back:", type="tertiary", on_click=_open,
+              args=("",))
+    text = citation.passage.text
+    st.html(markup.heading(clean(citation.title, 120), clean(citation.where, 200))
+            + markup.paragraph(markup.marked(text, citation.marks), "source"))
+    spans = [(citation.passage.start + start, citation.passage.start + end)
+             for start, end in citation.marks]
+    show_page(view.knowledge, citation.passage.document, spans)
+    way("documents", say("Read on in the document"), doc=citation.passage.document,
+        passage=citation.passage.chunk, at=[f"{start}-{end}" for start, end in spans])
+    return True
+
+
+def _open(chunk: str) -> None:
+    session().source = chunk
+
+
+def remarks_on(knowledge: KnowledgeGraph, node: str, other: str = "") -> None:
+    """Draw what is said of an entity, or of its relation to `other`; nothing where nothing is.
+
+    The first of it is shown, at most `MOST` of the rest folded. Both are ids of nodes.
+    """
+    with knowledge.store() as store:
+        some = remarks(store, node).get(other, ())
+    draw_remarks(some)
+
+
+def draw_remarks(some: Sequence[Remark], first: int = 1) -> None:
+    """Draw remarks; the `first` shown, the rest folded."""
+    if some:
+        st.html("".join(map(remark, some[:first])))
+    if more := some[first:]:
+        with st.expander(say("{descriptions} more", descriptions=count(len(more), "description"))):
+            st.html("".join(map(remark, more[:MOST])))
+            if len(more) > MOST:
+                st.caption(say("The first {most} of them", most=MOST))
+
+
+def remark(one: Remark) -> str:
+    """A remark with who wrote it and of which passage, as HTML."""
+    place = in_document(one.document, one.chunk, (), safe(say_place(one.document, one.page), 200))
+    source = f"{safe(say_author(one), 200)} {place} {safe(say_more_passages(one))}"
+    return paragraph(lines(italic(safe(one.text, 1200)),
+                           small(lines(safe(say_keywords(one), 300), source))))
