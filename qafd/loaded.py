@@ -72,7 +72,7 @@ def told_apart(graph: Graph, store: Workspace) -> Graph:
 def corpus_of(graph: Graph, store: Workspace, needs: Sequence[str] = tuple(LAYERS)) -> Corpus:
     """What methods retrieve from: the graph, the words of its passages, and built layers."""
     return Corpus(graph, passages_of(graph, partial(read_passages, graph, store)),
-                  layers_of(graph, store, needs))
+                  layers_of(graph, store, needs), partial(types_at, store.place.url))
 
 
 def read_passages(graph: Graph, store: Workspace, compared: bool = True) -> Passages:
@@ -83,6 +83,17 @@ def read_passages(graph: Graph, store: Workspace, compared: bool = True) -> Pass
     return Passages(graph, partial(texts_of, store), titled=True,
                     sentences=partial(sentences_at, store.place.url) if compared else None,
                     series=tuple(series.values()))
+
+
+def types_at(url: str, passages: Sequence[str]) -> dict[str, set[str]]:
+    """The types of the entities that some passages of a workspace name there, by id."""
+    found: dict[str, set[str]] = {}
+    with open_workspace(url) as store:
+        nodes = store.graph.nodes(passages)
+        for names in store.passages.names(node.key for node in nodes.values()).values():
+            for name in names:
+                found.setdefault(name.node, set()).add(name.type)
+    return found
 
 
 def sentences_at(url: str, ids: Sequence[str]) -> list[Vectors]:

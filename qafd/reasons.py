@@ -74,7 +74,7 @@ class ReasonKind(StrEnum):
     SUMS_UP = "sums_up"  # text, level, count
     COSINE = "cosine"  # cosine
     # Conditions of the question
-    MEETS = "meets"  # met, wanted
+    MEETS = "meets"  # met: surely, perhaps, wanted, strength
     MET_BY_RELATION = "met_by_relation"  # name, text, passage: its node
     MET_IN_SENTENCE = "met_in_sentence"  # name, text, passage
     MET_IN_PASSAGE = "met_in_passage"  # name, passage

@@ -1,5 +1,7 @@
 """Exact matching against networkx, and what conditions a question is read to have."""
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from networkx.algorithms.isomorphism import GraphMatcher
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.plan.query_graph import edit_query_graph, read_query_graph
+from qafd.reading.text import canonical
 from qafd.reasons import NoticeKind, ReasonKind
 from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan, node_id
 from qafd.retrieve.base import Corpus, Retrieval
@@ -195,7 +198,9 @@ def test_standing_in_one_passage_breaks_no_negated_condition_but_one_sentence_do
 
 def test_weaker_evidence_counts_only_where_it_is_asked_for() -> None:
     corpus = library({"Ada": "Chile"}, {"p": ("Ada", "Peru"), "q": ("Ada", "Norway")})
-    assert met_by(ask(corpus, ALL, NAMES, evidence="passage")) == {"Ada": 3}
+    weak, = [node.reason.values for node in ask(corpus, ALL, NAMES, evidence="passage").nodes
+             if node.reason.kind is ReasonKind.MEETS]
+    assert (weak["met"], weak["perhaps"], weak["wanted"]) == (1, 2, 3)
     assert met_by(ask(corpus, ALL, NAMES, evidence="relation")) == {"Ada": 1}
     assert {one.id for one in ask(corpus, ALL, NAMES).ranking} == {"p", "q"}
 
@@ -238,3 +243,32 @@ def test_conditions_are_added_removed_and_negated_by_name() -> None:
 def test_negating_twice_changes_nothing() -> None:
     query = read_query_graph("Who was in Chile but not in Peru?", ["chile", "peru"])
     assert edit_query_graph(edit_query_graph(query, negate=["peru"]), negate=["peru"]) == query
+
+
+@given(st.dictionaries(st.sampled_from(PEOPLE), st.tuples(st.sets(st.sampled_from(PLACES)),
+                                                          st.sets(st.sampled_from(PLACES)))))
+@settings(max_examples=40, deadline=None)
+def test_answers_stand_in_the_order_of_the_conditions_that_they_surely_meet(
+        known: dict[str, tuple[set[str], set[str]]]) -> None:
+    related = {name: " ".join(sorted(places)) for name, (places, _) in known.items()}
+    passages = {f"p{name}": (name, *sorted(places)) for name, (_, places) in known.items()}
+    met = list(met_by(ask(library(related, passages), ALL, NAMES)).values())
+    assert met == sorted(met, reverse=True)
+
+
+def test_what_is_related_to_a_namesake_meets_the_condition() -> None:
+    names = ["Ada", "Ben", "Chile", "Chile [2]", "Peru"]
+    vectors = np.ones((5, 2), np.float32) / np.float32(np.sqrt(2))
+    graph = Graph.build([node_id("entity", canonical(name)) for name in names], names, ["entity"] * 5,
+                        [0, 0, 1], [3, 4, 2], None, ["relation"] * 3, vectors=vectors,
+                        name_vectors=vectors, tokens=[1] * 5)
+    corpus = tiny_corpus(graph, lambda ids: [""] * len(ids))
+    assert met_by(ask(corpus, "Who was in Chile and in Peru?", ("chile", "peru"))) == {"Ada": 2}
+
+
+def test_a_place_is_no_answer_to_who() -> None:
+    corpus = library({"Ada": "Chile", "Norway": "Chile"}, {"p": ("Ada", "Norway", "Chile")})
+    types = {node_id("entity", "norway"): {"gpe"}, node_id("entity", "ada"): {"person"}}
+    typed = replace(corpus, types=lambda _: types)
+    assert set(met_by(ask(typed, "Who was in Chile?", ("chile",)))) == {"Ada"}
+    assert set(met_by(ask(typed, "Where is Chile?", ("chile",)))) == {"Norway"}

@@ -103,7 +103,7 @@ def build_table_context(retrieval: Retrieval, answers: Sequence[AnswerConditions
     rows = []
     for answer in answers:
         said = [_condition(row, numbers) for row in answer.rows]
-        rows.append(f"{_quoted(answer.name)} meets {answer.met} of {answer.wanted} conditions: "
+        rows.append(f"{_quoted(answer.name)} surely meets {answer.met} of {answer.wanted} conditions: "
                     + "; ".join(said))
     fitting = list(_fitting(iter(rows), room - count_tokens("Candidates:")))
     lines = ["Candidates:", *fitting, ""] if fitting else []
@@ -118,9 +118,11 @@ def _condition(row: ConditionRow, numbers: Mapping[str, int]) -> str:
     if not row.met:
         return f"{name}: not met"
     cited = f" [{numbers[row.passage]}]" if row.passage in numbers else ""
-    if row.sentence:
+    if row.level == "sentence":
+        return f"{name}: perhaps, both are named in “{_quoted(row.sentence)}”{cited}"
+    if row.level == "relation" and row.sentence:
         return f"{name}: met, “{_quoted(row.sentence)}”{cited}"
-    return f"{name}: met, both are named in one passage{cited}"
+    return f"{name}: {'met' if row.level == 'relation' else 'perhaps, both are named in one passage'}{cited}"
 
 
 def _passages_within(retrieval: Retrieval, left: int) -> list[RetrievedPassage]:

@@ -23,7 +23,7 @@ from qafd.retrieve.exact import ExactMatches
 from qafd.view.panel import clean
 from qafd.view.query_picture import draw_query
 from qafd.wording import say, say_error
-from qafd.wording.conditions import STAGES, say_step
+from qafd.wording.conditions import STAGES, say_met, say_step
 from qafd.wording.reasons import word_notice, word_seed
 
 STEPS = 320  # pixels of the list of steps
@@ -32,7 +32,7 @@ COLUMNS = ("Answer", "Condition", "Met by", "Sentence", "Document")
 Writer = Callable[[Retrieval, QueryPlan], None]
 """Draws what lets a model write an answer from a retrieval."""
 
-MET = {"relation": "a relation", "sentence": "a sentence", "passage": "a passage"}
+MET = {"relation": "a relation", "sentence": "perhaps: a sentence", "passage": "perhaps: a passage"}
 
 
 def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
@@ -56,7 +56,7 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
         st.write(said(word_notice(notice)))
     rows = []
     for answer in knowledge.conditions(retrieval):
-        first = f"{answer.name} ({answer.met}/{answer.wanted})"
+        first = f"{answer.name} ({say_met(answer)})"
         for row in answer.rows:
             met = say("not related, as asked") if row.negated else say(MET.get(row.level, "not met"))
             rows.append((first, row.name, met, row.sentence, row.document))

@@ -23,7 +23,7 @@ from qafd.records import QueryPlan
 from qafd.retrieve.conditions import edit_conditions
 from qafd.retrieve.evidence import LEVELS
 from qafd.retrieve.exact import ExactMatches
-from qafd.wording.conditions import say_condition, say_step
+from qafd.wording.conditions import say_condition, say_met, say_step
 from qafd.wording.reasons import word_notice
 
 LENGTH, TOKENS = "short", 3000  # of a written answer, and what a model is shown for it
@@ -82,7 +82,7 @@ def _plan(knowledge: KnowledgeGraph, graph: Graph, text: str, changes: Mapping[s
 
 def _lines(found: Sequence[AnswerConditions]) -> Iterator[str]:
     for number, answer in enumerate(found, 1):
-        yield f"{number}. {one_line(answer.name, 200)}  {answer.met}/{answer.wanted}"
+        yield f"{number}. {one_line(answer.name, 200)}  {say_met(answer)}"
         for row in answer.rows:
             yield f"   {_mark(row)} {one_line(say_condition(row), 600)}"
 
@@ -106,4 +106,6 @@ def _walk_data(walk: MatchingWalk) -> dict[str, Any]:
 
 
 def _mark(row: ConditionRow) -> str:
-    return "+" if row.met else "-"
+    if not row.met:
+        return "-"
+    return "~" if row.level in LEVELS[1:] else "+"

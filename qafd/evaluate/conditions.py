@@ -19,7 +19,7 @@ from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.pace import silent
 from qafd.plan.linking import entities_named
-from qafd.retrieve.base import Retrieval, Retriever
+from qafd.retrieve.base import Retrieval, RetrievedNode, Retriever
 from qafd.retrieve.conditions import LinkedQuery, edit_conditions, link_conditions
 
 SEED = 20261123
@@ -40,7 +40,8 @@ class FactualTrial:
     """What one method answered to one question of so many conditions.
 
     Answers are the entities that it retrieved and that the question does not name, in the order of
-    their importance; those that are equal to the first in it stand first together. `precision` and
+    their importance; those that are equal to the first in it, of exact retrieval in what they surely
+    meet and how well, stand first together. `precision` and
     `recall` are of these: the former is also the chance that the first answer is right when equals
     stand in any order. `milliseconds` are those of processors for the whole question, read and retrieved.
     """
@@ -206,16 +207,24 @@ def _evidence_of(graph: Graph, question: FactualQuestion, linked: LinkedQuery, i
 def _mark(retrieval: Retrieval, question: FactualQuestion, linked: LinkedQuery, graph: Graph,
           ids: Mapping[str, str], milliseconds: float = 0.0) -> FactualTrial:
     """How good the answers of a retrieval are."""
-    named = {graph.ids[row] for row in linked.rows.values()}
+    named = {graph.ids[row] for row in linked.named}
     gold = {ids.get(name, "") for name in question.answers} - {""}
     answers = [node for node in retrieval.nodes if node.kind == "entity" and node.id not in named]
-    together = {node.id for node in answers if node.importance == answers[0].importance}
+    together = {node.id for node in answers if _rank(node) == _rank(answers[0])}
     right = len(together & gold)
     wanted = question.conditions or sum(not one.negated for one in linked.query.conditions)
     return FactualTrial(
         wanted, float(bool(answers) and answers[0].id in gold),
         float(any(node.id in gold for node in answers[:5])), right / max(len(together), 1),
         right / len(question.answers), milliseconds)
+
+
+def _rank(node: RetrievedNode) -> tuple[object, ...]:
+    """What is equal for answers whose order says nothing."""
+    values = node.reason.values
+    if "strength" in values:
+        return values["met"], values["strength"]
+    return (node.importance,)
 
 
 def _mean(name: str, trials: Sequence[FactualTrial]) -> FactualScore:

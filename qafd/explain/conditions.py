@@ -33,11 +33,13 @@ class ConditionRow:
 
 @dataclass(frozen=True)
 class AnswerConditions:
-    """An answer with its conditions, of which it meets `met` of `wanted` that are not negated."""
+    """An answer with its conditions: of `wanted` that are not negated it meets `met` by a relation, or
+    by the strongest evidence that there is, and `perhaps` by weaker evidence."""
 
     id: str
     name: str
     met: int
+    perhaps: int
     wanted: int
     rows: tuple[ConditionRow, ...]
 
@@ -54,6 +56,7 @@ def tabulate_conditions(retrieval: Retrieval, store: Workspace) -> tuple[AnswerC
         values = node.reason.values
         rows = tuple(_row(one, documents) for one in node.reason.also)
         found.append(AnswerConditions(node.id, node.name, int(str(values["met"])),
+                                      int(str(values.get("perhaps", 0))),
                                       int(str(values["wanted"])), rows))
     return tuple(found)
 

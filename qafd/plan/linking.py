@@ -31,6 +31,7 @@ NEAREST = 0.8  # cosine from which a name stands for one that the graph does not
 SOUGHT = TYPES - {"NORP", "LANGUAGE"}  # single words of these types ought to be names
 TOLD = 4  # unknown names of a question that are told one by one
 
+_MARK = re.compile(r"(?<=\S) \[[^\[\]]+\]$")  # by which an imported graph tells nodes of one name apart
 _REGION = re.compile(r"(?<=\w)-[A-Z]{2}$")  # of a language tag such as en-GB
 
 Found = tuple[str, int, int]
@@ -78,7 +79,10 @@ class Names:
         self._exact |= {key: key for key in keys}
         # Of names that are typed alike, the last one in the order of the alphabet.
         self._typed = {as_typed(name): self._exact[name] for name in sorted(self._exact)}
-        self._typed = _places_left_out(self._typed) | _regions_left_out(keys) | self._typed
+        self._namesakes = _group_namesakes(keys)
+        marked = {name: found[0] for name, found in self._namesakes.items()}
+        self._typed = (_places_left_out(self._typed) | _regions_left_out(keys) | marked
+                       | self._typed)
         self._index = NameIndex(self._typed)
         self._shown = keys
 
@@ -88,6 +92,15 @@ class Names:
     def get(self, name: str) -> str | None:
         """The key of the entity that a canonical name means, with other accents and dashes too."""
         return self._exact.get(name) or self._typed.get(as_typed(name))
+
+    def namesakes(self, key: str) -> tuple[str, ...]:
+        """The keys of the other entities that an imported graph calls as it calls this one."""
+        together = self._namesakes.get(as_typed(_MARK.sub("", key)), ())
+        return tuple(one for one in together if one != key)
+
+    def is_title(self, key: str) -> bool:
+        """Whether an entity's name begins with an article in capitals: "The Graduate"."""
+        return self._shown.get(key, "").startswith(("The ", "An ", "A "))
 
     def find(self, asked: str, common: set[str]) -> list[Found]:
         """Names in a text by longest match; lower-case terms only when there is nothing else.
@@ -323,6 +336,17 @@ def _places_left_out(typed: Mapping[str, str]) -> dict[str, str]:
              for head, comma, _ in [name.partition(", ")] if comma and " " in head]
     times = Counter(head for head, _ in heads)
     return {head: key for head, key in heads if times[head] == 1}
+
+
+def _group_namesakes(keys: Iterable[str]) -> dict[str, list[str]]:
+    """The keys of entities that differ in their marks alone, ascending, by the name without it."""
+    marked = {as_typed(_MARK.sub("", key)) for key in keys if _MARK.search(key)}
+    together: dict[str, list[str]] = {}
+    for key in sorted(keys):
+        name = as_typed(_MARK.sub("", key))
+        if name in marked:
+            together.setdefault(name, []).append(key)
+    return together
 
 
 def _regions_left_out(shown: Mapping[str, str]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """What every retrieval method returns: one subgraph, its reasons and its evidence."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from numbers import Real
@@ -227,17 +227,22 @@ class Retrieval:
         return graph
 
 
+TypesOf = Callable[[Sequence[str]], Mapping[str, Set[str]]]
+"""From the ids of passages, the types of the entities that they name, by id."""
+
+
 @dataclass(frozen=True, eq=False)
 class Corpus:
     """What a method retrieves from: the graph, its passages, and the layers built for it.
 
     `layers` maps the names of `qafd.retrieve.layers.LAYERS` to what was built; a method names those it
-    cannot do without in `needs`.
+    cannot do without in `needs`. Where nobody reads `types`, nothing has one.
     """
 
     graph: Graph
     passages: Passages
     layers: Mapping[str, Any] = field(default_factory=dict)
+    types: TypesOf = field(default=lambda _: {}, repr=False)
 
     def layer(self, name: str) -> Any:
         """One layer; raises MissingLayerError, which says how to build it."""

@@ -19,7 +19,7 @@ from qafd.retrieve.subgraph import foremost
 
 LONGEST = 6  # words of a name
 OPENING = 4  # words of a question that say what is asked for
-NEAR = 0.7  # cosine from which on a phrase stands for a name
+NEAR = 0.88  # cosine from which on a phrase stands for a name
 RIVAL = 0.03  # how much farther another name may be to be told as a rival
 SMALL = 0.8  # how much a name in small letters counts, which may be a word like others
 _SHARED = re.compile(r"\b([\w-]+),? (?:and|or) [\w-]+ ([\w-]+)")
@@ -27,11 +27,20 @@ _SHARED = re.compile(r"\b([\w-]+),? (?:and|or) [\w-]+ ([\w-]+)")
 
 @dataclass(frozen=True)
 class LinkedNode:
-    """The graph row of a known node, why it is that, and how sure this is, above 0 and at most 1."""
+    """The graph row of a known node, why it is that, and how sure this is, above 0 and at most 1.
+
+    `namesakes` are other rows of the same name: what is related to any of them meets a condition.
+    """
 
     row: int
     why: Reason
     sure: float = 1.0
+    namesakes: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """All rows that the name may be."""
+        return (self.row, *self.namesakes)
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,10 @@ class LinkedQuery:
         """The graph row of each known node."""
         return {place: node.row for place, node in self.known.items()}
 
+    @property
+    def named(self) -> frozenset[int]:
+        """Every row that a name of the question may be."""
+        return frozenset(row for node in self.known.values() for row in node.rows)
 
     def contradictions(self) -> tuple[int, ...]:
         """The rows that the answer is to be related to and not to be."""
@@ -70,12 +83,12 @@ def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
     given = plan.conditions
     query = given or _read(graph, plan)
     known: dict[int, LinkedNode] = {}
+    guessed = False
     for place, node in enumerate(query.nodes):
         row = graph.row.get(node_id("entity", node.key)) if node.key else None
         if row is not None:
             sure = SMALL if node.text.islower() and given is None else 1.0
             known[place] = LinkedNode(row, reason(ReasonKind.NAMED), sure)
-    notices: list[Notice] = []
     if given is None:
         found = [node.text for node in query.nodes[1:]]
         extra = list(_stand_ins(graph, names_of(graph), plan, query.unread))
@@ -84,20 +97,32 @@ def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
             near = keyword_seeds(graph, plan, max(1, len(plan.keywords)), "entities")
             extra = [LinkedNode(row, why) for row, why in zip(
                 near.rows.tolist(), near.reasons, strict=True)]
-            if extra:
-                notices.append(notice(NoticeKind.NEAREST_TAKEN))
+            guessed = bool(extra)
         query, known = _with_more(graph, query, known, extra)
-    linked = LinkedQuery(query, known)
-    if not query.conditions:
-        notices.append(notice(NoticeKind.NO_CONDITION))
-    elif len(query.conditions) == 1:
-        notices.append(notice(NoticeKind.ONE_CONDITION, name=query.nodes[-1].text))
+    names = names_of(graph)
+    linked = LinkedQuery(query, {
+        place: replace(node, namesakes=_rows_of(graph, names.namesakes(canonical(graph.names[node.row]))))
+        for place, node in known.items()})
+    if guessed:
+        return replace(linked, notices=(notice(NoticeKind.NEAREST_TAKEN),))
+    return replace(linked, notices=tuple(_notices(graph, plan, linked)))
+
+
+def _notices(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> Iterator[Notice]:
+    """What is wrong with the conditions of a question, or what of it none has."""
+    contradictions = linked.contradictions()
+    for row in contradictions:
+        yield notice(NoticeKind.CONTRADICTION, name=graph.names[row])
+    if contradictions:
+        return
+    if not linked.query.conditions:
+        yield notice(NoticeKind.NO_CONDITION)
+        return
+    if len(linked.query.conditions) == 1:
+        yield notice(NoticeKind.ONE_CONDITION, name=linked.query.nodes[-1].text)
     unread = _unread(plan, linked)
     if unread:
-        notices.append(notice(NoticeKind.UNREAD, words=unread))
-    for row in linked.contradictions():
-        notices.append(notice(NoticeKind.CONTRADICTION, name=graph.names[row]))
-    return replace(linked, notices=tuple(notices))
+        yield notice(NoticeKind.UNREAD, words=unread)
 
 
 def edit_conditions(graph: Graph, plan: QueryPlan, *, add: Sequence[str] = (),
@@ -118,6 +143,11 @@ def edit_conditions(graph: Graph, plan: QueryPlan, *, add: Sequence[str] = (),
     query = edit_query_graph(replace(linked.query, nodes=tuple(nodes)), add=keys[0],
                              remove=keys[1], negate=keys[2])
     return replace(plan, conditions=query)
+
+
+def _rows_of(graph: Graph, keys: Sequence[str]) -> tuple[int, ...]:
+    rows = [graph.row.get(node_id("entity", key)) for key in keys]
+    return tuple(row for row in rows if row is not None)
 
 
 def _keys_of(names: Names, asked: Sequence[str]) -> list[str]:
@@ -188,11 +218,13 @@ def _written(names: Names, question: str) -> Iterator[str]:
     words = [word.strip(".,;:?!()\"'") for word in question.split()]
     for size in range(LONGEST, 0, -1):
         for first in range(len(words) - size + 1):
-            key = canonical(" ".join(words[first:first + size]))
+            text = " ".join(words[first:first + size])
+            key = canonical(text)
             if key in FUNCTION_WORDS:
                 continue
             known = names.get(key) or names.get(singular(key))
-            if known:
+            # "graduates" are not The Graduate.
+            if known and not (size == 1 and text.islower() and names.is_title(known)):
                 yield known
 
 
@@ -216,11 +248,15 @@ def _nearest_names(graph: Graph, plan: QueryPlan, found: Sequence[str]) -> Itera
     if graph.name_vectors is None or not len(entities):
         return
     opening = " ".join(plan.words.split()[:OPENING])
-    for keyword, vector in zip(plan.keywords, plan.keyword_embeddings, strict=True):
+    places = []
+    for place, keyword in enumerate(plan.keywords):
         named = any(text in keyword.text or keyword.text in text for text in found)
-        if named or keyword.text in opening:  # "which film" says what the answer is
-            continue
-        cosines = (graph.name_vectors[entities] @ vector).astype(np.float64)
+        if not named and keyword.text not in opening:  # "which film" says what the answer is
+            places.append(place)
+    # All names at once: picking the entities first would copy their vectors.
+    near = (graph.name_vectors @ plan.keyword_embeddings[places].T)[entities].astype(np.float64)
+    for column, place in enumerate(places):
+        keyword, cosines = plan.keywords[place], near[:, column]
         first, *others = foremost(graph, entities, cosines, 4).tolist()
         if cosines[first] < NEAR:
             continue
@@ -228,9 +264,5 @@ def _nearest_names(graph: Graph, plan: QueryPlan, found: Sequence[str]) -> Itera
                   if cosines[one] >= cosines[first] - RIVAL]
         why = reason(ReasonKind.NEAR_KEYWORD, score=float(cosines[first]), word=keyword.text,
                      rivals=tuple(rivals))
-        yield LinkedNode(int(entities[first]), why, _surety(float(cosines[first])))
+        yield LinkedNode(int(entities[first]), why, min(float(cosines[first]), 1.0))
 
-
-def _surety(cosine: float) -> float:
-    """How sure a name is that is only near: a quarter at `NEAR`, all of it at 1."""
-    return min(max((cosine - NEAR) / (1 - NEAR), 0.0) * 0.75 + 0.25, 1.0)

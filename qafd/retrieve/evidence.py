@@ -110,9 +110,13 @@ class EvidenceIndex:
         passages = self.passages(one, other)
         return JointSentence(int(passages[0]), "", 0.0) if len(passages) else None
 
+    def naming(self, row: int) -> Nodes:
+        """The passages that name an entity, ascending."""
+        return self._mentions.around(row)
+
     def passages(self, one: int, other: int) -> Nodes:
         """The passages that name both, ascending."""
-        return share(self._mentions.around(one), self._mentions.around(other))
+        return share(self.naming(one), self.naming(other))
 
 
 @lru_cache(maxsize=20_000)

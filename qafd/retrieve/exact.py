@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from qafd.graph import Graph
+from qafd.plan.asked import Asked, asked_for, contradicts
 from qafd.reading.text.bm25 import content_words
 from qafd.reading.text.stems import stem, stems
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
@@ -18,6 +19,7 @@ from qafd.retrieve.base import (
     Corpus,
     Method,
     Retrieval,
+    TypesOf,
     Work,
     knob,
     params_of,
@@ -29,10 +31,11 @@ from qafd.retrieve.matching import match_exactly
 from qafd.retrieve.seeds import match
 from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
 
-STRENGTH = {"relation": 1.0, "sentence": 0.2, "passage": 0.1}
+FOUND = {"relation": 1.0, "sentence": 0.2, "passage": 0.1}  # by which candidates are chosen
 RARE = 0.1  # how much more a condition counts for each e-fold that its name is rarer
 FITS = 0.3  # how much more it counts when its sentence has all words of the question
-LIKE, SPECIFIC = 0.2, 0.02  # of a candidate: cosine with the question, and logarithm of its degree
+LIKE, SPECIFIC = 0.2, 0.02  # of equals: cosine with the question, and logarithm of the degree
+CLOSE = 1e-6  # of importance, for what decides between equals; no strength differs by so little
 COMPARED = 60  # candidates whose sentences are read
 MOST = 2000  # exact matches that are looked at, and what something else unknown may be
 
@@ -42,12 +45,15 @@ class ExactMatches(Method):
     """The entities that meet all conditions of a question, then those that meet fewer.
 
     SG-RAG (paper 002): the question as a graph of known and unknown nodes, its names linked to
-    entities, exact matching, and the best matches where no exact one is left. A condition is met
-    by a relation, by a sentence that names both ends, or by a passage that does; `evidence` is the
-    weakest that counts. Answers are ordered by the conditions that they meet, each counted as far
-    as it is shown (a relation 1, a sentence .2, a passage .1), as its name is sure and rare, and as
-    the sentence has the words of the question. Equals go by likeness to the question and by how
-    little else is related to them, and a notice says that they are equal.
+    entities, exact matching, and the best matches where no exact one is left. A condition is surely
+    met by a relation, perhaps by a sentence that names both ends or a passage that does; `evidence`
+    is the weakest that is looked at. Where the names have no relation at all, the strongest that
+    there is counts as sure.
+
+    Answers are ordered by the number of conditions that they surely meet, then by how strong these
+    are: as sure and rare as the name is, and as the sentence has the words of the question. Equals
+    go by likeness to the question and by how little else is related to them, and a notice says that
+    they are equal. What is of another kind than what is asked for, a place for "who", is left out.
 
     Deviations: rules in the place of the prompt that reads the question (`qafd.plan.query_graph`),
     unless a model has read it; a join in the place of learned embeddings and the index of paths, as
@@ -80,15 +86,19 @@ class ExactMatches(Method):
         linked = link_conditions(graph, plan)
         evidence = EvidenceIndex(graph, corpus.layer("sentences"),
                             LEVELS[:LEVELS.index(self.evidence) + 1])
-        answers = _Search(evidence, linked, plan).answers()
+        answers = _Search(evidence, linked, plan, corpus.types).answers()
         shown = _cut(answers, self.answers)
         told: dict[int, tuple[float, Reason, str]] = {
             node.row: (1.0, node.why, SATURATED) for node in linked.known.values()}
         for answer in shown:
             state = SATURATED if answer.met == shown[0].met else WET
             told.setdefault(answer.row, (answer.importance, _why(graph, linked, answer), state))
+            for number, end in answer.ends.items():
+                node = linked.known.get(linked.query.conditions[number].target)
+                if node is not None:  # which may be a namesake of the one above
+                    told.setdefault(end, (1.0, node.why, SATURATED))
         rows = np.array(list(told), np.int64)
-        seeds = set(linked.rows.values())
+        seeds = set(told).intersection(linked.named)
         passages, scores = _supporting(corpus, plan, evidence, shown, self.top)
         layer = graph.layer({"relation", "synonym"})
         among = entries_among(layer, rows)
@@ -109,21 +119,17 @@ class MatchedEntity:
     """A row that may be the answer, and by the numbers of the conditions that it meets how it does.
 
     `ends` are the rows at the other ends, `levels` the evidence, `shown` what shows it, of
-    conditions on the answer itself. `strength` adds up what is met; `importance` is that and what
-    decides between equals, between 0 and 1.
+    conditions on the answer itself. `met` counts what is surely met and `strength` adds up how
+    well; `importance`, between 0 and 1, grows with both and with what decides between equals.
     """
 
     row: int
     ends: dict[int, int]
     levels: dict[int, str]
     shown: dict[int, JointSentence]
+    met: int
     strength: float
     importance: float
-
-    @property
-    def met(self) -> int:
-        """How many conditions are met."""
-        return len(self.ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,11 +150,13 @@ class _Reached:
 class _Search:
     """One question against the evidence: which entities meet which conditions, and how well."""
 
-    def __init__(self, evidence: EvidenceIndex, linked: LinkedQuery, plan: QueryPlan) -> None:
+    def __init__(self, evidence: EvidenceIndex, linked: LinkedQuery, plan: QueryPlan,
+                 types: TypesOf) -> None:
         self._evidence, self._plan, self._query = evidence, plan, linked.query
         self._rows, self._contradicts = linked.rows, bool(linked.contradictions())
-        self._weights = {node.row: node.sure * (1 + RARE * max(evidence.rarity(node.row), 0.0))
-                         for node in linked.known.values()}
+        self._known, self._named, self._types = linked.known, linked.named, types
+        self._weights = {place: node.sure * (1 + RARE * max(min(map(evidence.rarity, node.rows)), 0.0))
+                         for place, node in linked.known.items()}
         named = stems(" ".join(evidence.graph.names[row] for row in self._rows.values()))
         self._asked = frozenset(map(stem, content_words(plan.words))) - named
 
@@ -162,31 +170,45 @@ class _Search:
         found = {row: self._met(reached, row) for row in rows[best].tolist()}
         if any(place not in self._rows for place in range(1, len(query.nodes))):
             found = {row: self._consistent(row, met) for row, met in found.items()} | self._exact()
-        answers = [self._compare(row, met) for row, met in found.items()]
+        found = self._keep_kind(found)
+        levels = {row: self._levels(row, met) for row, met in found.items()}
+        sure = min((LEVELS.index(one) for own in levels.values() for one in own.values()), default=0)
+        answers = [self._compare(row, met, levels[row], LEVELS[sure]) for row, met in found.items()]
         answers.sort(key=lambda one: (-one.importance, self._evidence.graph.ids[one.row]))
         wanted = sum(not condition.negated for condition in query.conditions)
         if answers and answers[0].met == wanted:
             answers = [one for one in answers if one.met == wanted]
         return answers
 
+    def _keep_kind(self, found: dict[int, dict[int, int]]) -> dict[int, dict[int, int]]:
+        """The candidates without those that are no person where one is asked for, or no place."""
+        kind = asked_for(self._plan.words)
+        if kind not in (Asked.PERSON, Asked.PLACE):
+            return found
+        ids = self._evidence.graph.ids
+        places = {place for row in found for place in self._evidence.naming(row)[:1].tolist()}
+        types = self._types([ids[place] for place in sorted(places)])
+        return {row: met for row, met in found.items()
+                if not contradicts(kind, types.get(ids[row], frozenset()))}
+
     def _count(self, source: int) -> tuple[dict[int, _Reached], Nodes, Floats]:
         """What meets each condition on a node of the query, by number; the rows that meet any and
         are not removed by a negated one; and how much they meet."""
         reached: dict[int, _Reached] = {}
-        removed = [np.array(list(self._rows.values()), np.int64)]
+        removed = [np.array(sorted(self._named), np.int64)]
         for number, condition in enumerate(self._query.conditions):
             if condition.source != source:
                 continue
             if not condition.negated:
                 reached[number] = self._reach(condition.target)
-            elif condition.target in self._rows:
-                removed.append(self._evidence.break_by(self._rows[condition.target]))
+            elif condition.target in self._known:
+                removed += map(self._evidence.break_by, self._known[condition.target].rows)
             else:
                 removed.append(self._reach(condition.target).rows)
         rows = np.unique(np.concatenate([one.rows for one in reached.values()] or [removed[0][:0]]))
         rows = np.setdiff1d(rows, np.concatenate(removed), assume_unique=False)
         counted = np.zeros(len(rows))
-        strength = np.array([STRENGTH[level] for level in LEVELS])
+        strength = np.array([FOUND[level] for level in LEVELS])
         for number, found in reached.items():
             weight = self._weight(number)
             inside = np.isin(found.rows, rows)
@@ -196,8 +218,8 @@ class _Search:
 
     def _reach(self, target: int) -> _Reached:
         """What is related to a node of the query, at the strongest level that relates the two."""
-        if target in self._rows:
-            ends = [self._rows[target]]
+        if target in self._known:
+            ends = list(self._known[target].rows)
         else:
             _, rows, counted = self._count(target)
             ends = rows[foremost(self._evidence.graph, rows, counted, COMPARED)].tolist()
@@ -233,7 +255,10 @@ class _Search:
         wanted = [number for number, one in enumerate(conditions) if not one.negated]
         if len(met) < len(wanted):
             return met
-        matches = match_exactly(len(self._query.nodes), conditions, {**self._rows, 0: row},
+        known = {**self._rows, 0: row}
+        known |= {conditions[number].target: end for number, end in met.items()
+                  if conditions[number].target in known}
+        matches = match_exactly(len(self._query.nodes), conditions, known,
                                 self._evidence.reach(len(self._evidence.levels)),
                                 np.flatnonzero(self._evidence.graph.kinds == "entity"),
                                 self._evidence.break_by)
@@ -259,26 +284,36 @@ class _Search:
                 break
         return met
 
-    def _compare(self, row: int, ends: dict[int, int]) -> MatchedEntity:
-        """A candidate with what shows its conditions, and what it scores by that."""
+    def _levels(self, row: int, ends: dict[int, int]) -> dict[int, str]:
+        """The strongest evidence of each condition that a row meets."""
+        places = self._places(row, ends)
+        return {number: self._evidence.level(places[self._query.conditions[number].source], end)
+                for number, end in ends.items()}
+
+    def _compare(self, row: int, ends: dict[int, int], levels: dict[int, str], sure: str
+                 ) -> MatchedEntity:
+        """A candidate with what shows its conditions, and what it scores by that.
+
+        `sure` is the level at which a condition is surely met.
+        """
         graph = self._evidence.graph
-        levels: dict[int, str] = {}
         shown: dict[int, JointSentence] = {}
         strength = 0.0
         places = self._places(row, ends)
         for number, end in ends.items():
-            source = places[self._query.conditions[number].source]
-            levels[number] = self._evidence.level(source, end)
             weight = self._weight(number)
-            strength += weight * STRENGTH[levels[number]]
+            strength += weight * (levels[number] == sure)
+            source = places[self._query.conditions[number].source]
             best = self._evidence.show(source, end, self._asked)
             if best is not None:
                 shown[number] = best
                 strength += FITS * weight * best.fit
-        strength = round(strength, 9)
+        strength = round(strength, 4)
+        count = sum(level == sure for level in levels.values())
         like = 0.0 if graph.vectors is None else float(graph.vectors[row] @ self._plan.embedding)
-        score = strength + LIKE * like - SPECIFIC * float(np.log1p(self._evidence.degree(row)))
-        return MatchedEntity(row, ends, levels, shown, strength, self._share(score))
+        between = LIKE * like - SPECIFIC * float(np.log1p(self._evidence.degree(row)))
+        importance = self._share(count, strength, between)
+        return MatchedEntity(row, ends, levels, shown, count, strength, importance)
 
     def _places(self, row: int, ends: dict[int, int]) -> dict[int, int]:
         """The row of each node of the query, for one answer."""
@@ -287,14 +322,15 @@ class _Search:
 
     def _weight(self, number: int) -> float:
         """How much a condition counts; one on something else unknown as a name that is sure."""
-        target = self._rows.get(self._query.conditions[number].target)
-        return 1.0 if target is None else self._weights[target]
+        return self._weights.get(self._query.conditions[number].target, 1.0)
 
-    def _share(self, score: float) -> float:
-        """A score as a share of the largest that there can be, between 0 and 1."""
+    def _share(self, count: int, strength: float, between: float) -> float:
+        """A score between 0 and 1 that orders by what is surely met, then by strength, then by what
+        decides between equals, which is between -1 and 1."""
         wanted = [number for number, one in enumerate(self._query.conditions) if not one.negated]
-        most = LIKE + sum((1 + FITS) * self._weight(number) for number in wanted)
-        return min(max(score / most, 0.0), 1.0)
+        most = sum((1 + FITS) * self._weight(number) for number in wanted)
+        return (count + (1 - CLOSE) * strength / (most or 1.0) + CLOSE * (1 + between) / 2) / (
+            len(wanted) + 1)
 
 
 def _cut(answers: list[MatchedEntity], count: int) -> list[MatchedEntity]:
@@ -339,7 +375,8 @@ def _why(graph: Graph, linked: LinkedQuery, answer: MatchedEntity) -> Reason:
         else:
             told.append(_shown_by(graph, graph.names[end], answer.levels[number],
                                   answer.shown.get(number)))
-    return reason(ReasonKind.MEETS, *told, met=answer.met, wanted=wanted)
+    return reason(ReasonKind.MEETS, *told, met=answer.met, perhaps=len(answer.ends) - answer.met,
+                  wanted=wanted, strength=answer.strength)
 
 
 def _shown_by(graph: Graph, name: str, level: str, shown: JointSentence | None) -> Reason:

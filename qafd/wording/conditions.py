@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from qafd.wording import say, say_count, say_list
 
 if TYPE_CHECKING:
-    from qafd.explain.conditions import ConditionRow
+    from qafd.explain.conditions import AnswerConditions, ConditionRow
     from qafd.explain.matching_steps import MatchingStep
     from qafd.records import QueryNode
     from qafd.retrieve.decomposition import QueryPath
@@ -18,8 +18,16 @@ STAGES = {
     "dominance": "Embedding dominates", "exact": "Meets all"}
 
 _SHOWN = {"relation": "{name}: a relation, “{sentence}” ({document})",
-          "sentence": "{name}: both are named in “{sentence}” ({document})",
-          "passage": "{name}: both are named in one passage ({document})"}
+          "sentence": "{name}: perhaps, both are named in “{sentence}” ({document})",
+          "passage": "{name}: perhaps, both are named in one passage ({document})"}
+
+
+def say_met(answer: "AnswerConditions") -> str:
+    """How many conditions an answer meets, and how many more perhaps."""
+    counted = f"{answer.met}/{answer.wanted}"
+    if not answer.perhaps:
+        return counted
+    return say("{counted}, {more} more perhaps", counted=counted, more=answer.perhaps)
 
 
 def say_condition(row: "ConditionRow") -> str:

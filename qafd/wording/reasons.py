@@ -66,10 +66,10 @@ _SENTENCES = {
     ReasonKind.MENTIONED_BY: "Mentioned by passage number {place}, {title}.",
     ReasonKind.IN_TREE: "Number {place} of all passages and summaries, cosine {cosine:.2f}.",
     ReasonKind.BELOW_SUMMARY: "Below the summary of {title}, cosine {cosine:.2f}.",
-    ReasonKind.MEETS: "It meets {met} of {wanted} conditions.",
+    ReasonKind.MEETS: "It surely meets {met} of {wanted} conditions.",
     ReasonKind.MET_BY_RELATION: "{name}: met by a relation, “{text}”.",
-    ReasonKind.MET_IN_SENTENCE: "{name}: met, both are named in “{text}”.",
-    ReasonKind.MET_IN_PASSAGE: "{name}: met, both are named in one passage.",
+    ReasonKind.MET_IN_SENTENCE: "{name}: perhaps met, both are named in “{text}”.",
+    ReasonKind.MET_IN_PASSAGE: "{name}: perhaps met, both are named in one passage.",
     ReasonKind.NOT_MET: "{name}: not met.",
     ReasonKind.NOT_RELATED: "{name}: not related, as asked.",
     ReasonKind.COSINE: "Cosine {cosine:.2f} with the question.",
@@ -168,7 +168,8 @@ _CAUSES = {
         "it ranks {places} of all passages and summaries by similarity to the question",
         "they rank {places} of all passages and summaries by similarity to the question"),
     ReasonKind.MEETS: (
-        "it meets {met} of {wanted} conditions", "they meet {met} of {wanted} conditions"),
+        "it surely meets {met} of {wanted} conditions",
+        "they surely meet {met} of {wanted} conditions"),
     ReasonKind.BELOW_SUMMARY: (
         "it lies below the summary of {title}", "they lie below the summary of {title}"),
 }
@@ -201,13 +202,15 @@ _NOTICES = {
         "No two entities near the keywords are joined by a path of 3 relations that keeps its "
         "resource.",
     NoticeKind.NONE_MET: "Nothing is related to what the question names.",
-    NoticeKind.NO_CONDITION: "The question names nothing that an answer could be related to.",
+    NoticeKind.NO_CONDITION:
+        "The question names nothing that the graph knows and an answer could be related to; name "
+        "something that is in the documents.",
     NoticeKind.ONE_CONDITION:
         "The question has one condition, so all that is related to {name} meets it; add another.",
     NoticeKind.CONTRADICTION:
         "{name} is asked for and excluded, which nothing can meet; take one of the two back.",
     NoticeKind.NEAREST_TAKEN:
-        "The question names nothing that the graph knows; what is nearest in name was taken.",
+        "The question names nothing that the graph knows; what is nearest in name was taken, a guess.",
     NoticeKind.NOTHING_NAMED:
         "The question names no table, column or value of this database; what is nearest in "
         "meaning was taken.",
@@ -247,8 +250,8 @@ _COUNTED_NOTICES = {
         "The first of them is shown best.",
         "The first {number} of them are shown equally well: their order says nothing."),
     NoticeKind.SOME_MET: (
-        "Nothing meets all {wanted} conditions; {number} answer meets {met}.",
-        "Nothing meets all {wanted} conditions; {number} answers meet {met}, equally well."),
+        "Nothing surely meets all {wanted} conditions; {number} answer surely meets {met}.",
+        "Nothing surely meets all {wanted} conditions; {number} answers surely meet {met}, equally well."),
 }
 
 
