@@ -37,10 +37,6 @@ def test_a_workspace_embedded_by_an_endpoint_is_opened_and_asked(
     assert "vectors, 4 dimensions" in shown(page("settings", ws="mine"))
 
 
-def test_python_finds_the_embedder_of_a_workspace_by_itself(embedded: KnowledgeGraph) -> None:
-    assert KnowledgeGraph.open(embedded.url).plan("Who met Ada?").embedding.shape == (4,)
-
-
 def test_another_number_of_dimensions_is_refused_with_the_remedy(
         embedded: KnowledgeGraph, server: FaultServer) -> None:
     server.dimension = 5
