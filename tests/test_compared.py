@@ -65,14 +65,6 @@ def test_the_table_has_every_node_with_each_methods_own_score(comparison: Compar
         "a is near.", None, "b is near.", "p is full.", None]
 
 
-def test_the_table_as_csv_has_scores_ranks_and_reasons(comparison: Comparison) -> None:
-    table = list(csv.DictReader(io.StringIO(rows_csv(comparison), newline="")))
-    assert [(row["name"], row["found by"]) for row in table][:2] == [("A", "2"), ("C", "1")]
-    assert (table[0]["one: score"], table[0]["two: rank"]) == ("4.0", "2")
-    assert (table[1]["one: score"], table[1]["two: reason"]) == ("", "c is near.")
-    assert all(row["made_by"].endswith("workspace f00-7") for row in table)
-
-
 def test_the_page_has_a_panel_for_each_method_and_loads_nothing(comparison: Comparison) -> None:
     text = page(comparison)
     root = lxml_html.fromstring(text)
