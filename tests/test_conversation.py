@@ -43,22 +43,6 @@ class Model:
         raise NotImplementedError
 
 
-@pytest.mark.parametrize(("typed", "becomes"), [
-    ("And Hagen Mill?", "Who founded Hagen Mill?"),
-    ("What about Hagen Mill", "Who founded Hagen Mill?"),
-    ("When did she die?", "When did she die? (Ada Brenner, Karl Voss, Lindau Mill)"),
-    ("Where were they born?", "Where were they born? (Ada Brenner, Karl Voss, Lindau Mill)"),
-    ("Did Ada Brenner sell it?", "Did Ada Brenner sell it? (Karl Voss, Lindau Mill)"),
-    ("Which river drives mills?", "Which river drives mills?"),
-    ("Which river that drives mills is near?", "Which river that drives mills is near?"),
-    ("And where was she born?", "And where was she born? (Ada Brenner, Karl Voss, Lindau Mill)"),
-    ("And why?", "And why? (Ada Brenner, Karl Voss, Lindau Mill)"),
-    ("What about her sister?", "What about her sister? (Ada Brenner, Karl Voss, Lindau Mill)"),
-])
-def test_rules_bring_the_names_that_a_follow_up_leaves_out(typed: str, becomes: str) -> None:
-    assert follow_up(typed, [BEFORE]).question == becomes
-
-
 def test_a_models_question_is_taken_and_its_essay_is_not() -> None:
     model = Model('"When did Ada Brenner die?"')
     assert follow_up("When did she die?", [BEFORE], model) == FollowUp(
