@@ -20,7 +20,7 @@ from qafd.explain import mass_balance
 from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import UNSTATED, NoticeKind, notice
 from qafd.retrieve.base import RetrievedEdge, RetrievedNode
-from qafd.runs import Run, bundle, keep, kept, load
+from qafd.runs import Run, bundle, kept, load
 from qafd.runs.bundle import PARTS, bundled, check_size, examined
 from qafd.runs.difference import settings_of
 from qafd.runs.replay import recorded
@@ -99,35 +99,6 @@ def test_a_bundle_is_drawn_and_checked_in_an_empty_workspace(run: Run, empty: st
     assert not app.exception
 
 
-def test_asked_again_on_the_same_graph_it_is_equal(run: Run, home: Path) -> None:
-    app = opened(bundled(run))
-    app.session_state["bundle_view"] = "Ask again here"
-    text = shown(app.run())
-    assert f"Equal: the same {len(run.retrieved)} nodes" in text
-    assert [p["subtitle"] for p in panels_of(app)] == ["the bundle", "asked again here"]
-
-
-def test_a_question_that_this_version_cannot_ask_is_one_sentence(run: Run, home: Path) -> None:
-    obj = written(run)
-    obj["retrieval"]["params"]["speed"] = 3
-    app = opened(forged(run, obj))
-    app.session_state["bundle_view"] = "Ask again here"
-    assert ["no parameter" in e.value and "speed" in e.value for e in app.run().error] == [
-        False, True]  # the first is that it does not hold
-
-
-def test_it_is_compared_with_a_kept_run(run: Run, home: Path) -> None:
-    knowledge = KnowledgeGraph.sample("apple-amazon", home)
-    plan = knowledge.plan(QUESTION)
-    with knowledge.store() as store:
-        keep(store, recorded(knowledge, knowledge.retrieve(plan, mass=30.0), plan, note="mine"))
-    app = opened(bundled(run))
-    app.session_state["bundle_view"] = "Compare with a kept run"
-    text = shown(app.run())
-    assert "B brings iPod" in text
-    assert "mass 12 → 30" in text
-
-
 def test_keeping_it_puts_it_into_the_history_with_its_own_time(run: Run, empty: str,
                                                                home: Path) -> None:
     app = opened(bundled(run), ws=empty)
@@ -150,28 +121,12 @@ def test_what_was_changed_does_not_hold_and_is_not_kept(run: Run, home: Path) ->
     assert next(b for b in app.button if b.label == "Keep").disabled
 
 
-def test_a_run_without_certificate_can_be_kept(
-        run: Run, home: Path) -> None:
-    app = opened(bundled(replace(run, retrieval=replace(run.retrieval, certificate=None))))
-    assert not app.error
-    assert not next(b for b in app.button if b.label == "Keep").disabled
-
-
 def test_a_bundle_without_certificate_is_not_sound_and_a_changed_one_not_kept(run: Run) -> None:
     bare = replace(run, retrieval=replace(run.retrieval, certificate=None))
     found = examined(bundled(bare))
     assert (found.intact, found.sound, found.keepable) == (True, False, True)
     found = examined(forged(bare, written(bare), report_md="All is well"))
     assert (found.intact, found.sound, found.keepable) == (False, False, False)
-
-
-@pytest.mark.parametrize("data", [b"", b"PK\3\4 no more", b"<html>"], ids=["empty", "cut", "html"])
-def test_a_file_that_is_no_bundle_is_one_sentence_above_the_history(
-        data: bytes, home: Path) -> None:
-    app = opened(data)
-    assert len(app.error) == 1
-    assert "This is no readable bundle of a run" in app.error[0].value.replace("\\", "")
-    assert "No run is kept yet" in shown(app)
 
 
 def with_nodes(run: Run, change: dict[str, Any], **more: Any) -> Run:
