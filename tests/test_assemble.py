@@ -7,7 +7,7 @@ from local_models import embedder, extractor
 from qafd.assemble import assemble
 from qafd.assemble.readings import Reading, read
 from qafd.reading.text import canonical
-from qafd.records import Assertion, Chunk, Extraction, Mention, node_id
+from qafd.records import Assertion, Chunk, Extraction, Mention
 
 
 def axis(key: str) -> np.ndarray:
@@ -54,15 +54,6 @@ def edges(assembly, kind):
     return {(name[e.source], name[e.target]): e for e in assembly.edges if e.kind == kind}
 
 
-def test_a_passage_is_joined_with_the_entities_it_mentions():
-    assembly = assemble([reading("Apple hired Steve Jobs", [("Apple", "ORG"),
-                                                            ("Steve Jobs", "PERSON")])], embed)
-    assert set(edges(assembly, "mention")) == {("apple", "d-0"), ("steve jobs", "d-0")}
-    node = next(n for n in assembly.nodes if n.key == "apple")
-    assert (node.id, node.name, node.text) == (
-        node_id("entity", "apple"), "Apple", "Apple hired Steve Jobs")
-
-
 def test_mention_weights_are_cosines_times_title_term_and_hub_factors():
     at = int(axis("mac").argmax())
     mac = [("Mac", "PRODUCT")]
@@ -103,10 +94,11 @@ def chain(unit, **told):
 
 
 @pytest.mark.parametrize("spread", [0.5, 0.2], ids=["few near", "crowds"])
-def test_of_thousands_of_names_no_near_pair_is_missed(spread):
+def test_of_many_names_no_near_pair_is_missed(spread, monkeypatch):
+    monkeypatch.setattr("qafd.assemble.synonyms.MANY", 500)  # from here on bounds are compared first
     rng = np.random.default_rng(3)
-    group = rng.integers(0, 1500 if spread > 0.3 else 5, 4500)
-    raw = rng.normal(size=(1500, 160))[group] + spread * rng.normal(size=(4500, 160))
+    group = rng.integers(0, 300 if spread > 0.3 else 5, 900)
+    raw = rng.normal(size=(300, 160))[group] + spread * rng.normal(size=(900, 160))
     unit = (raw / np.linalg.norm(raw, axis=1, keepdims=True)).astype(np.float32)
     told = []
     assembly, row = chain(unit, compared=lambda done, total: told.append((done, total)))
@@ -115,11 +107,11 @@ def test_of_thousands_of_names_no_near_pair_is_missed(spread):
     np.fill_diagonal(cosines, 0)
     expected = {frozenset((u, int(v))) for u, some in enumerate(cosines)
                 for v in np.lexsort((np.arange(len(some)), -some))[:16] if some[v] >= 0.8}
-    assert len(expected) > 1000
+    assert len(expected) > 200
     assert {frozenset((row[u], row[v])) for u, v in edges(assembly, "synonym")} == expected
     assert told == sorted(told)
-    assert {total for _, total in told} == {4500}
-    assert len(told) > 10
+    assert {total for _, total in told} == {900}
+    assert len(told) > 2
 
 
 SOME = [
@@ -170,22 +162,6 @@ def test_read_gives_unit_vectors_for_the_passage_and_each_sentence():
     assert np.array_equal(found.vector, embedder().embed([f"Two topics\n{text}"])[0])
     river = embedder().embed(["a river in Egypt"])[0]
     assert found.sentences[0] @ river > found.sentences[1] @ river + 0.1
-
-
-def test_names_that_a_model_cannot_read_are_no_synonyms_unless_they_are_spelled_alike():
-    text = "北京 北京市 红叶茶 苏州市 Suzhou"
-    names = text.split()
-    mentions = tuple(Mention(name.casefold(), name, text.index(name), text.index(name) + len(name),
-                             0, "GPE") for name in names)
-    chunk = Chunk("c", "d", "", text, 0, len(text))
-    one = np.array([1.0, 0.0], np.float32)
-    built = assemble([Reading(chunk, Extraction("c", "x", ((0, len(text)),), mentions, ()), one,
-                              one[None, :])], lambda keys: np.array([one] * len(keys)))
-    name = {node.id: node.name for node in built.nodes}
-    pairs = {frozenset((name[e.source], name[e.target])) for e in built.edges
-             if e.kind == "synonym"}
-    assert pairs == {frozenset(("北京", "北京市")),
-                     *(frozenset((other, "Suzhou")) for other in names[:4])}
 
 
 def test_no_bit_of_an_edge_depends_on_the_order_in_which_a_processor_adds():

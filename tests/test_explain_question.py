@@ -51,13 +51,6 @@ def test_every_touched_node_can_be_explained_and_all_its_numbers_add_up(told: Ex
             assert sum(i.share for i in why.inflows) <= 1 + 1e-9
 
 
-def test_an_unknown_name_is_one_sentence_with_the_nearest_names(told: Explanation) -> None:
-    with pytest.raises(ParameterError, match="no node 'Steve Jobbs'.*'Steve Jobs'"):
-        told.why("Steve Jobbs")
-    with pytest.raises(ParameterError, match="no document 'steve-job.md'.*'steve-jobs.md'"):
-        told.without(documents=["steve-job.md"])
-
-
 def test_without_a_document_is_the_solution_of_the_graph_without_its_passages(
         told: Explanation) -> None:
     graph, problem = told.graph, told.runs[0].problem

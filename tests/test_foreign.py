@@ -1,7 +1,7 @@
 """Names of short texts in five languages, against what a reader of them would mark."""
 
 import pytest
-from texts_in_languages import CHINESE, FRENCH, GERMAN, JAPANESE, SPANISH
+from texts_in_languages import CHINESE, GERMAN, JAPANESE
 
 from qafd.reading.names import LocalExtractor
 from qafd.reading.names.foreign import sentences
@@ -21,8 +21,7 @@ def names(extraction: Extraction) -> list[str]:
     return [m.name for m in extraction.mentions if m.kind not in ("title", "term")]
 
 
-@pytest.mark.parametrize("texts", [CHINESE, JAPANESE, GERMAN, FRENCH, SPANISH],
-                         ids=["zh", "ja", "de", "fr", "es"])
+@pytest.mark.parametrize("texts", [CHINESE, JAPANESE, GERMAN], ids=["zh", "ja", "de"])
 def test_every_document_has_names_and_relations_in_its_sentences(extractor, texts):
     for text in texts.values():
         extraction = read(extractor, text)

@@ -370,11 +370,11 @@ def obedient(body: dict) -> str:
         for name in found)
 
 
-def test_sixty_poisoned_documents_and_an_obedient_model_invent_nothing(path):
+def test_poisoned_documents_and_an_obedient_model_invent_nothing(path):
     key = "sk-CANARY-0123456789"
     files = [("poisoned.jsonl", b"".join(
         json.dumps({"id": i, "text": POISON[i % 2].format(i)}).encode() + b"\n"
-        for i in range(60)))]
+        for i in range(20)))]
     with serving(obedient) as server:
         with open_workspace(path) as store:
             choose(store, ModelChoice("tiny", server.url))
@@ -413,7 +413,7 @@ def mixed(rng: random.Random) -> Callable[[int, dict], str]:
     return lambda *_: rng.choice(FAULTS) if rng.random() < 0.3 else "ok"
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(500, marks=pytest.mark.chaos)])
+@pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.chaos)])
 def test_thirty_percent_faults_heal_without_a_trace(path, tmp_path, count):
     other = tmp_path / "other.db"
     files = [("many.jsonl", lines(count))]

@@ -222,20 +222,6 @@ def test_global_brings_the_relations_whose_ends_are_nearest():
     assert len(found.edges) == 2
 
 
-def test_hybrid_takes_passages_from_both_levels_in_turn():
-    found = EgoNet(entities=1, relations=1).retrieve(NET, asked(keywords=[LOW, HIGH]))
-    assert titles(found) == [0, 2, 1]
-    assert [p.score for p in found.ranking] == pytest.approx([1, 1 / 2, 1 / 3])
-
-
-@pytest.mark.parametrize(("mode", "keywords", "brought"), [
-    ("global", [LOW], "Near"), ("local", [HIGH], "Top"), ("hybrid", [], "Near")],
-    ids=["no themes", "no names", "no keywords"])
-def test_a_level_without_keywords_gives_way(mode, keywords, brought):
-    found = EgoNet(mode=mode, entities=1, relations=1).retrieve(NET, asked(keywords=keywords))
-    assert brought in {node.name for node in found.nodes if node.seed}
-
-
 # path
 
 def graph_of(*edges):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from qafd.graph import Graph
 from qafd.records import node_id
-from qafd.retrieve.rank import PARTS, Ranking, log_scale, rank, stated, within_budget
+from qafd.retrieve.rank import PARTS, log_scale, rank, stated, within_budget
 from qafd.retrieve.seeds import Match, Passages
 
 TEXTS = ["mill corn", "river flood", "ship river", "town"]
@@ -40,19 +40,6 @@ def test_meaning_alone_orders_when_nothing_else_speaks(passages):
     assert scores == pytest.approx([1, 2 / 3, 1 / 3, 0])
 
 
-def test_importance_outweighs_meaning(passages):
-    order, scores, _ = rank(GRAPH, passages, found([0, 1, 0, 0]), x(0, 5, 0, 0.005, 0))
-    assert order.tolist()[:2] == [1, 2]
-    assert scores[:2] == pytest.approx([1.5, 1])
-    assert scores[2] == pytest.approx(1.5 * log(2) / log(1001))
-
-
-def test_a_passage_has_the_importance_of_the_entity_that_is_its_title(passages):
-    order, scores, _ = rank(GRAPH, passages, found([0, 0, 0, 0]), x(2, 1, 0, 0, 0))
-    assert order.tolist()[:2] == [4, 1]
-    assert scores[0] == pytest.approx(1.5)
-
-
 def test_every_part_of_a_score_is_stated(passages):
     by_word = [[2, 0], [1, 0], [0, 1], [0, 0]]
     order, scores, parts = rank(NAMING, passages, found([0.5, 1, 0.25, 0], by_word),
@@ -80,11 +67,6 @@ def test_the_first_stays_before_one_of_its_score_in_an_earlier_row(passages):
 def test_equal_passages_keep_the_order_of_the_graph(passages):
     order, _, _ = rank(GRAPH, passages, found([0.5] * 4), np.zeros(5))
     assert order.tolist() == [1, 2, 3, 4]
-
-
-def test_without_names_importance_does_not_displace_the_passage_nearest_to_the_question(passages):
-    order, _, _ = rank(GRAPH, passages, found([0.9, 1, 0, 0]), x(0, 9, 0, 3, 0), Ranking.suited(0))
-    assert order.tolist()[:2] == [2, 1]
 
 
 @given(st.lists(st.floats(-1, 1), min_size=4, max_size=4),

@@ -118,7 +118,7 @@ def test_what_is_no_workspace_is_refused_and_left_alone(path, content):
 
 @pytest.mark.parametrize("left", ["closed", "open", "killed"])
 @pytest.mark.parametrize("mode", ["delete", "wal"])
-@pytest.mark.parametrize("version", range(len(tables.STEPS) + 2))
+@pytest.mark.parametrize("version", [0, 1, len(tables.STEPS), len(tables.STEPS) + 1])
 def test_another_programs_database_is_left_alone_whatever_its_version(path, version, mode, left):
     folder, live = path.parent / "theirs", path.parent / "live"
     folder.mkdir()
