@@ -108,7 +108,10 @@ def test_of_many_names_no_near_pair_is_missed(spread, monkeypatch):
     expected = {frozenset((u, int(v))) for u, some in enumerate(cosines)
                 for v in np.lexsort((np.arange(len(some)), -some))[:16] if some[v] >= 0.8}
     assert len(expected) > 200
-    assert {frozenset((row[u], row[v])) for u, v in edges(assembly, "synonym")} == expected
+    synonyms = edges(assembly, "synonym")
+    assert {frozenset((row[u], row[v])) for u, v in synonyms} == expected
+    for (u, v), edge in synonyms.items():
+        assert edge.similarity == pytest.approx(0.1 * cosines[row[u], row[v]], rel=1e-5)
     assert told == sorted(told)
     assert {total for _, total in told} == {900}
     assert len(told) > 2
