@@ -6,15 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from clicks import page as opened
-from clicks import shown
 from hostile import STRINGS
 from lxml import html as lxml_html
 
 from qafd.cli import main
 from qafd.errors import QafdError
-from qafd.evaluate.collection import save_questions
-from qafd.evaluate.gold import Question
 from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import given_reason
 from qafd.retrieve.base import (
@@ -111,24 +107,3 @@ def test_the_command_writes_report_page_and_table(
     assert main([*ask, "--out", str(tmp_path / "x")]) == 2
     assert main([*ask, "--format", "csv", "--json"]) == 2
     assert main([*ask, "--format", "csv", "--out", knowledge.place.written]) == 2
-
-
-def test_gold_gives_recall_precision_and_f1_of_passages_and_nodes(home: Path) -> None:
-    app = opened("explore")  # copies the sample
-    knowledge = KnowledgeGraph.open(home / "apple-amazon.db")
-    with knowledge.store() as store:
-        named = next(row.name for row in store.documents.all() if row.title == "Steve Jobs")
-    save_questions(knowledge, [Question("1", "Who founded Apple?", (named,), nodes=(
-        "Steve Jobs", "Nobody Anywhere"))])
-    app = opened("compare", q="Who founded Apple?", methods=["qafd", "vector"], view="Numbers")
-    assert not app.exception
-    frame = next(d.value for d in app.dataframe if "Found in 5" in d.value)
-    assert {"Passage precision", "Passage F1", "Nodes found", "Node precision",
-            "Node F1"} <= set(frame.columns)
-    first = frame.iloc[0]
-    found, precision = first["Found in 5"], first["Passage precision"]
-    assert (found, precision) in ((1.0, 0.2), (0.0, 0.0))
-    assert first["Nodes found"] == 0.5  # one of the two is in the graph
-    both = 2 * first["Node precision"] * 0.5 / (first["Node precision"] + 0.5)
-    assert first["Node F1"] == pytest.approx(both)
-    assert "Nobody Anywhere" in shown(app)

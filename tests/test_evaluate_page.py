@@ -41,14 +41,3 @@ def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> 
     assert [label for label, _ in links] == ["Open in Explore", "Open in Compare"]
     assert [parse_qs(query) for _, query in links] == 2 * [
         {"ws": ["apple-amazon"], "q": [questions["question"][0]]}]
-
-
-def test_a_variant_in_the_link_is_measured_and_a_wrong_one_refused(home: Path) -> None:
-    app = measured(measure="qafd(mass=9,variant=plain)")
-    assert app.dataframe[0].value["method"].tolist() == [
-        "QAFD flow diffusion (mass=9, variant=plain)"]
-    app.run()  # the browser sends back what the box shows
-    assert not app.error
-    assert app.dataframe[0].value["method"].tolist() == [
-        "QAFD flow diffusion (mass=9, variant=plain)"]
-    assert "has no parameter" in shown(measured(measure="qafd(speed=9)"))
