@@ -20,7 +20,7 @@ from qafd.explain import mass_balance
 from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import UNSTATED, NoticeKind, notice
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
-from qafd.runs import Run, bundle, kept, load
+from qafd.runs import Run, bundle, keep, kept, load
 from qafd.runs.bundle import PARTS, bundled, check_size, examined
 from qafd.runs.difference import settings_of
 from qafd.runs.replay import recorded
@@ -97,6 +97,20 @@ def test_a_bundle_is_drawn_and_checked_in_an_empty_workspace(run: Run, empty: st
     app.session_state["bundle_view"] = "Compare with a kept run"
     assert "No run is kept in this workspace" in shown(app.run())
     assert not app.exception
+
+
+def test_it_is_asked_again_and_compared_with_a_kept_run(run: Run, home: Path) -> None:
+    knowledge = KnowledgeGraph.sample("apple-amazon", home)
+    plan = knowledge.plan(QUESTION)
+    with knowledge.store() as store:
+        keep(store, recorded(knowledge, knowledge.retrieve(plan, mass=30.0), plan))
+    app = opened(bundled(run))
+    for view in ("Ask again here", "Compare with a kept run"):
+        app.session_state["bundle_view"] = view
+        assert not app.run().exception
+        first, second = ({n["n"] for n in panel["nodes"] if n["state"] == "saturated"}
+                         for panel in panels_of(app))
+        assert first < second if view.startswith("Compare") else first == second
 
 
 def test_keeping_it_puts_it_into_the_history_with_its_own_time(run: Run, empty: str,
