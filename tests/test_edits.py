@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qafd.curate import entities as curate
-from qafd.edits import Edit, entity_names
-from qafd.errors import StoreError
-from qafd.ingest import refresh
+from qafd.edits import Edit, entity_names, entity_types
+from qafd.errors import ParameterError, StoreError
+from qafd.ingest import index, refresh
 from qafd.knowledge import KnowledgeGraph
 
 TEXTS = {
@@ -24,12 +24,19 @@ TEXTS = {
                 "Watson was named after him."}
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    knowledge = KnowledgeGraph.open(tmp_path_factory.mktemp("built") / "edits.db")
+    index(knowledge.url, [(name, text.encode()) for name, text in TEXTS.items()], processes=1)
+    with knowledge.store() as store:
+        store.compact()
+    return Path(knowledge.place.written).read_bytes()
+
+
 @pytest.fixture
-def graph(tmp_path: Path) -> KnowledgeGraph:
-    knowledge = KnowledgeGraph.open(tmp_path / "edits.db")
-    for name, text in TEXTS.items():
-        knowledge.add_text(name, text)
-    return knowledge
+def graph(built: bytes, tmp_path: Path) -> KnowledgeGraph:
+    (tmp_path / "edits.db").write_bytes(built)
+    return KnowledgeGraph.open(tmp_path / "edits.db")
 
 
 def entities(knowledge: KnowledgeGraph) -> dict[str, curate.Entity]:
@@ -120,6 +127,29 @@ def test_edits_outlive_deletions_and_new_documents(graph, tmp_path):
         store.documents.undo("chess.md")
     refresh(graph.url)
     assert entities(graph)["International Business Machines"].passages == 2
+
+
+def test_the_last_type_counts_and_follows_what_is_merged(graph):
+    graph.retype("IBM", "place")
+    graph.retype("IBM", "company")
+    call(graph, "IBM", "International Business Machines")
+    assert entities(graph)["International Business Machines"].type == "COMPANY"
+    with graph.store() as store:
+        assert entity_types(store.edits.all()) == {"international business machines": "COMPANY"}
+
+
+def test_what_cannot_be_edited_changes_nothing(graph):
+    with graph.store() as store:
+        for name, kind in (("Nobody", "person"), ("IBM", " \n"), ("IBM", "12"), ("IBM", "x" * 41)):
+            with pytest.raises(ParameterError):
+                curate.retype(store, name, kind)
+        for name, called in (("Nobody", "Somebody"), ("IBM", " … "), ("IBM", "IBM")):
+            with pytest.raises(ParameterError):
+                curate.call(store, name, called)
+        assert not store.edits.all()
+        curate.hide(store, "New York")
+        with pytest.raises(ParameterError):
+            curate.call(store, "IBM", "new york")
 
 
 def test_a_pair_that_was_told_apart_is_not_suggested_again(graph):

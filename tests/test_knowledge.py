@@ -55,11 +55,18 @@ def test_unknown_methods_and_samples_are_refused_with_the_choices(songs: Knowled
 @pytest.mark.parametrize(("wrong", "message"), [
     ({"mass": "3"}, "mass is '3'; it is a number"), ({"seeds": "3"}, "seeds is '3'"),
     ({"mass": None}, "mass is 'None'"), ({"foo": 3}, "no parameter 'foo'; it has "),
-    ({"method": 3}, "3 is no method")])
+    ({"method": 3}, "3 is no method"), ({"alpha": "much"}, "alpha is 'much'")])
 def test_values_of_a_wrong_type_are_refused_in_a_sentence(
         wrong: dict[str, Any], message: str, songs: KnowledgeGraph) -> None:
     with pytest.raises(ParameterError, match=message):
         songs.retrieve("Who wrote?", **wrong)
+
+
+def test_alpha_is_the_mass_of_the_papers_rule(songs: KnowledgeGraph) -> None:
+    question = "Who founded the prize that Salt Road won?"
+    short = songs.retrieve(question, alpha=2, seeds=3, variant="hybrid")
+    long = songs.retrieve(question, mass=2.0, rule="source-degree", seeds=3, variant="hybrid")
+    assert short.nodes == long.nodes
 
 
 def test_passages_deleted_after_the_graph_was_read_do_not_stop_a_question(tmp_path: Path) -> None:
