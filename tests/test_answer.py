@@ -11,6 +11,7 @@ from files import pdf
 from qafd.answer import Answer, Written
 from qafd.answer.claims import find_missing
 from qafd.errors import DeadlineError, ModelError, ParameterError
+from qafd.ingest import index
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Recorded, Reply
@@ -227,9 +228,9 @@ class Obedient:
 @pytest.fixture(scope="module")
 def poisoned(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
     knowledge = KnowledgeGraph(tmp_path_factory.mktemp("poison") / "poison.db")
-    for i, line in enumerate(INJECTIONS):
-        knowledge.add_text(f"{i}.txt", f"Ada Lovelace was born in London. {line} Ada Lovelace "
-                                       "wrote to Charles Babbage.")
+    said = "Ada Lovelace was born in London. {} Ada Lovelace wrote to Charles Babbage."
+    index(knowledge.url, [(f"{i}.txt", said.format(line).encode())
+                          for i, line in enumerate(INJECTIONS)], processes=1)
     return knowledge
 
 

@@ -15,7 +15,7 @@ from qafd.doctor import doctor
 from qafd.edits import STRENGTH, Edit, connect_by_hand, edges_by_hand
 from qafd.errors import StoreError
 from qafd.graph import kind_names
-from qafd.ingest import refresh
+from qafd.ingest import index, refresh
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Edge, Node, node_id
 from qafd.storage import open_workspace
@@ -30,8 +30,7 @@ TEXTS = {
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     knowledge = KnowledgeGraph.open(tmp_path_factory.mktemp("built") / "edges.db")
-    for name, text in TEXTS.items():
-        knowledge.add_text(name, text)
+    index(knowledge.url, [(name, text.encode()) for name, text in TEXTS.items()], processes=1)
     with knowledge.store() as store:
         store.compact()
     return Path(knowledge.place.written).read_bytes()
