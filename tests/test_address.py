@@ -1,13 +1,14 @@
 """Which addresses a model endpoint may have, whatever their form and whatever a name says."""
 
+import socket
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import pytest
 from faults import FaultServer
 
-from qafd.errors import MissingKeyError, ParameterError, RefusedError
+from qafd.errors import MissingKeyError, ParameterError, RefusedError, UnreachableError
 from qafd.models import Message
-from qafd.models.address import check_address, destinations, is_local
+from qafd.models.address import check_address, destinations, is_local, resolve
 from qafd.models.endpoint import Endpoint
 
 ASK = [Message("user", "color?")]
@@ -126,3 +127,25 @@ def test_a_name_that_changes_its_address_before_the_call_is_not_called(
     with pytest.raises(RefusedError, match="no model endpoint|not in your network"):
         model.complete(ASK)
     assert server.bodies == []
+
+
+def test_a_name_with_a_dead_and_a_live_address_is_reached(server: FaultServer) -> None:
+    with socket.socket() as unheard:
+        unheard.bind(("127.0.0.2", 0))  # bound, but nobody listens
+    model = Endpoint("tiny", server.url.replace("127.0.0.1", "llm.local"), resolver=lambda _: (
+        IPv4Address("127.0.0.2"), IPv4Address("127.0.0.1")))
+    assert model.complete(ASK).text == "fine"
+
+
+def test_a_name_that_cannot_be_resolved_is_said_to_be_out_of_reach() -> None:
+    for url, key in (("http://unknown:11434/v1", None), ("https://unknown.example.com/v1", "sk-1")):
+        with pytest.raises(UnreachableError):
+            Endpoint("m", url, key, resolver=table, attempts=1).complete(ASK)
+
+
+def test_this_machine_resolves_its_own_names_and_no_others() -> None:
+    assert all(address.is_loopback for address in resolve("localhost"))
+    with pytest.raises(OSError, match=".+"):
+        resolve("no-such-host.invalid")
+    with pytest.raises(OSError, match=".+"):
+        resolve("a" * 70 + ".com")

@@ -8,7 +8,7 @@ import pytest
 
 from qafd.cli import main
 from qafd.errors import ParameterError
-from qafd.ingest.folders import files_below
+from qafd.ingest.folders import Given, files_below, told_apart
 from qafd.storage import open_workspace
 
 
@@ -109,3 +109,25 @@ def test_the_command_says_how_files_of_one_name_are_called(
     with open_workspace(alone / "w.db") as store:
         assert [(f.name, f.status) for f in store.files.all()] == [
             ("A/notes.txt", "done"), ("B/notes.txt", "done")]
+
+
+def test_a_file_without_a_name_keeps_no_other_one_out() -> None:
+    def given(name: str) -> Given:
+        return Given(name, name, name.encode)
+
+    said: list[str] = []
+    files = [given("a.txt"), given("..."), given("b.txt")]
+    assert [file.name for file in told_apart(files, said.append)] == ["a.txt", "b.txt"]
+    assert len(said) == 1
+    with pytest.raises(ParameterError):
+        told_apart([given("..."), given("/")])
+
+
+def test_a_folder_without_files_makes_no_workspace(
+        alone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (alone / "hidden").mkdir()
+    (alone / "hidden" / ".txt").write_text("no")
+    assert main(["index", str(alone / "hidden"), "--db", str(alone / "w.db")]) == 3
+    said = capsys.readouterr()
+    assert f"there is no file in {alone / 'hidden'}" in said.err
+    assert (said.out, said.err.count("\n"), (alone / "w.db").exists()) == ("", 1, False)

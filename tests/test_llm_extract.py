@@ -192,6 +192,17 @@ def test_relations_of_graphrag_and_lightrag_are_read():
     assert read_records("relation<|>Ada<|>Bob<|>meeting<|>They met.").relations == found.relations
 
 
+@pytest.mark.parametrize(("spelled", "near"), [
+    ("Charles Babage", True), ("Charles Babbagge", True), ("Charles Barbage", True),
+    ("Charles Babge", False), ("Charles Baggage", False), ("Lunden", False), ("Londen", True)])
+def test_one_letter_of_spelling_is_a_near_match_with_a_doubt(spelled, near):
+    reading, _ = read(GOOD.replace("CHARLES BABBAGE", spelled).replace(
+        "Charles Babbage", spelled).replace("Ada Lovelace<|>p", "Ada<|>p"))
+    own = "london" if spelled == "Londen" else "charles babbage"
+    assert (own in {m.key for m in reading.extraction.mentions}) == near
+    assert reading.doubt.startswith(ReadingDoubt.NEAR) == near
+
+
 def test_a_number_is_never_a_near_match():
     text = "It happened in Route 1838."
     reading, _ = read('("entity"<|>Route 1839<|>place<|>x)', '("entity"<|>Route 1839<|>place<|>x)',
@@ -207,6 +218,13 @@ def test_a_reply_is_paid_again_when_nothing_of_it_stands_in_the_passage(server, 
     assert reading.doubt == ""
     assert ModelExtractor(paid).read(CHUNK, local()).extraction == reading.extraction
     assert len(server.bodies) == 3  # the bad one twice, the good one once
+
+
+def test_gleaning_adds_what_was_missed():
+    reading, model = read('("entity"<|>London<|>place<|>A city.)', GOOD, gleanings=1)
+    assert {m.key for m in reading.extraction.mentions} == {
+        "notes", "london", "ada lovelace", "charles babbage", "engine"}
+    assert model.asked[1].messages[-2].role == "assistant"
 
 
 def test_the_passage_stands_between_marks_that_it_cannot_hold():
@@ -341,6 +359,12 @@ def test_a_refused_key_ends_the_run_at_once(path, server):
     with pytest.raises(MissingKeyError):
         indexed(path, server, [("many.jsonl", lines(40))], in_flight=2)
     assert len(server.bodies) <= 4
+
+
+def test_a_dead_endpoint_is_not_asked_for_every_passage(path, server):
+    server.fault = lambda *_: "500"
+    indexed(path, server, [("many.jsonl", lines(60))], in_flight=2, **HASTY)
+    assert len(server.bodies) <= 10
 
 
 def test_changing_to_a_model_and_back_reads_everything_anew(path, tmp_path, server):
