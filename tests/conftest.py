@@ -18,7 +18,7 @@ import pytest
 from faults import FaultServer, serving
 from hypothesis import settings
 
-settings.register_profile("exact", derandomize=True, deadline=None)
+settings.register_profile("exact", max_examples=50, derandomize=True, deadline=None)
 settings.load_profile("exact")
 
 ROOT = Path(__file__).parents[1]
@@ -109,7 +109,10 @@ def app_url(app_home: Path) -> Iterator[str]:
 
 @pytest.fixture
 def open_page(browser: Any, app_url: str) -> Iterator[Callable[..., Any]]:
-    """Opens a path of the app in a context of its own; fails on foreign requests and errors."""
+    """Opens a path of the app in a context of its own.
+
+    Fails on requests to others, errors of scripts, and what the policy of the server forbids.
+    """
     pages: list[Any] = []
     wrong: list[str] = []
 
@@ -124,6 +127,8 @@ def open_page(browser: Any, app_url: str) -> Iterator[Callable[..., Any]]:
         page.on("request", lambda r: None if r.url.startswith(
             (app_url, app_url.replace("http", "ws"), "data:", "blob:")) else wrong.append(r.url))
         page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda message: wrong.append(message.text)
+                if "Content Security" in message.text or "Refused to" in message.text else None)
         page.goto(app_url + path)
         return page
 
@@ -133,7 +138,7 @@ def open_page(browser: Any, app_url: str) -> Iterator[Callable[..., Any]]:
     for page in pages:
         page.context.close()
     assert broken == [], "a page stopped at an error of its own"
-    assert wrong == [], "the app asked other hosts, or a script failed"
+    assert wrong == [], "the app asked other hosts, a script failed, or the policy forbade something"
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,7 @@
 
 
 import pytest
-from clicks import page, shown
 
-from qafd.errors import ParameterError
 from qafd.explain import Explanation
 from qafd.knowledge import KnowledgeGraph
 from qafd.view.contraction import drawn_contracted
@@ -53,21 +51,3 @@ def test_an_edge_without_flow_says_so(songs: KnowledgeGraph) -> None:
     assert all(x[e.source] == x[e.target] == 0 for e in still)
     for edge in still[:5]:
         assert told.along(edge.source, edge.target).flow == 0
-
-
-def test_two_nodes_without_an_edge_are_refused(told: Explanation) -> None:
-    joined = {frozenset((e.source, e.target)) for e in told.retrieval.edges}
-    ids = [n.id for n in told.retrieval.nodes]
-    apart = next((u, v) for u in ids for v in ids if u != v and frozenset((u, v)) not in joined)
-    with pytest.raises(ParameterError, match="no edge joins"):
-        told.along(*apart)
-
-
-def test_a_link_to_an_edge_that_is_not_drawn_any_more_leaves_the_page_whole(
-        songs: KnowledgeGraph) -> None:
-    told = songs.explain(WHOLE, subqueries="off")
-    kinds = {n.id: n.kind for n in told.retrieval.nodes}
-    edge = next(e for e in told.retrieval.edges if "passage" in (kinds[e.source], kinds[e.target]))
-    seen = page("explore", ws=songs.name, q=WHOLE, line=f"{edge.source}|{edge.target}")
-    assert "no edge joins" not in shown(seen)
-    assert seen.tabs

@@ -11,13 +11,12 @@ from files import pdf
 from qafd.answer import Answer, Written
 from qafd.answer.claims import find_missing
 from qafd.errors import DeadlineError, ModelError, ParameterError
+from qafd.ingest import index
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Recorded, Reply
 from qafd.models.prompts_answer import ABSENT, fence
 from qafd.reading.text.markdown import answer_html
-from qafd.samples import EXAMPLES
-from qafd.wording.explanations import say_chain
 
 BORN = "Where was the singer of Paper Lanterns born?"
 
@@ -25,28 +24,6 @@ BORN = "Where was the singer of Paper Lanterns born?"
 @pytest.fixture(scope="module")
 def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
     return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
-
-
-ANSWERS = {
-    "apple-amazon": ("iPad", "McIntosh", "Rio Negro"),
-    "songbook": ("Valparaíso", "Étienne Castagne", "Tejo Studio"),
-    "elements": ("Brightwater", "Berzelius", "Ytterby")}
-
-
-@pytest.mark.parametrize("sample", EXAMPLES)
-def test_what_is_bold_answers_the_example_questions_of_a_sample(sample: str, tmp_path: Path) -> None:
-    knowledge = KnowledgeGraph.sample(sample, tmp_path)
-    for question, right in zip(EXAMPLES[sample], ANSWERS[sample], strict=True):
-        bold, = [s.text for s in knowledge.answer(question).sentences if s.best]
-        assert right in bold
-
-
-@pytest.mark.parametrize(("question", "word"), [
-    ("Which rivers are not in Peru?", "not"), ("Who, except for Bezos, led Amazon?", "except"),
-    ("Who sang without a band?", "without"), ("Who noticed the exception?", "")])
-def test_a_question_that_takes_something_out_names_the_word(
-        question: str, word: str, songs: KnowledgeGraph) -> None:
-    assert songs.answer(question).exclusion == word
 
 
 def number_of(songs: KnowledgeGraph, text: str, question: str = BORN) -> int:
@@ -95,19 +72,9 @@ def test_a_number_that_does_not_exist_is_marked_and_not_linked(songs: KnowledgeG
     assert html.count("<s title=") == 2
 
 
-def test_a_reply_without_citations_has_none(songs: KnowledgeGraph) -> None:
-    written = asked(songs, "I think so.")
-    assert (written.citations, written.unknown, written.abstained) == ((), (), False)
-
-
 @pytest.mark.parametrize("reply", [ABSENT, "not in these documents", "**Not in these documents.**"])
 def test_a_model_that_finds_nothing_abstains(reply: str, songs: KnowledgeGraph) -> None:
     assert asked(songs, reply).abstained
-
-
-def test_an_answer_that_only_speaks_of_what_is_absent_is_one(songs: KnowledgeGraph) -> None:
-    reply = f"{ABSENT.rstrip('.')} is her mother's name, but she was born in Valparaíso [1]."
-    assert not asked(songs, reply).abstained
 
 
 @pytest.mark.parametrize("form", ["【{}】", "【{}†source】", "(passage {})", "passage {}", "[Passage {}]"])
@@ -116,13 +83,6 @@ def test_citations_in_other_forms_are_citations(form: str, songs: KnowledgeGraph
     written = asked(songs, f"She was born in Valparaíso {form.format(n)}.")
     assert [citation.number for citation in written.citations] == [n]
     assert f"#source-{n}" in answer_html(written.text, {n})
-
-
-def test_a_statement_after_its_source_is_checked_too(songs: KnowledgeGraph) -> None:
-    n = number_of(songs, "born in Valparaíso, the daughter")
-    claim, = asked(songs, f"Passage {n} says that she was born in Valparaíso.").claims
-    assert "born in Valparaíso" in claim.text
-    assert claim.support > 0.5
 
 
 @pytest.mark.parametrize(("said", "missing"), [
@@ -163,12 +123,6 @@ def test_an_error_of_the_model_is_raised_and_the_quoted_answer_needs_none(
     assert songs.answer(BORN).sentences
 
 
-def test_the_tokens_of_the_reply_are_kept(songs: KnowledgeGraph) -> None:
-    answer = songs.answer(BORN, client=Recorded([Reply("It is [1].", 900, 5)]))
-    assert answer.written is not None
-    assert (answer.written.reply.tokens_in, answer.written.reply.estimated) == (900, False)
-
-
 def test_the_context_has_all_parts_in_flow_order_within_its_budget(songs: KnowledgeGraph) -> None:
     retrieval = songs.retrieve(BORN)
     context = songs.draft(retrieval).context
@@ -180,29 +134,6 @@ def test_the_context_has_all_parts_in_flow_order_within_its_budget(songs: Knowle
     falling = [x.get(source.passage.id, 0.0) for source in context.sources]
     assert falling == sorted(falling, reverse=True)
     assert [source.number for source in context.sources] == list(range(1, len(falling) + 1))
-
-
-def test_the_best_passages_are_the_ones_that_fit(songs: KnowledgeGraph) -> None:
-    retrieval = songs.retrieve(BORN)
-    context = songs.draft(retrieval, budget=400).context
-    assert retrieval.passages[0] in [source.passage for source in context.sources]
-
-
-@pytest.mark.parametrize("subqueries", ["off", "on"])
-def test_reasoning_paths_are_those_of_the_explanation(
-        subqueries: str, songs: KnowledgeGraph) -> None:
-    retrieval = songs.retrieve(BORN, subqueries=subqueries)
-    assert bool(retrieval.parts) == (subqueries == "on")
-    lines = songs.draft(retrieval).context.text.split("Reasoning paths:\n")[1].split("\n\n")[0]
-    told = [f"{say_chain(chain)} (mass {chain.mass:.3g})"
-            for chain in songs.explain(retrieval).chains()]
-    rows = lines.split("\n")
-    assert [row.split(": ")[0] for row in rows] == told[:len(rows)]
-    assert "Paper Lanterns" in lines
-
-
-def test_a_method_without_mass_has_no_reasoning_paths(songs: KnowledgeGraph) -> None:
-    assert "Reasoning paths" not in songs.draft(songs.retrieve(BORN, "ego")).context.text
 
 
 def test_a_client_of_the_openai_package_answers_when_its_model_is_named(
@@ -243,23 +174,6 @@ def test_a_client_without_a_model_asks_the_one_that_reads_here_else_the_only_one
         with pytest.raises(ParameterError, match="0 models"):
             asked()
         assert len(server.bodies) == 3
-
-
-FLEET = """<title>Register</title><h1>The fleet of Varn</h1>
-<p>The register was drawn up in May 2021 by the harbour office.</p>
-<table><tr><th>Ship<th>Built<th>Flag<tr><td>Marrowbone<td>2009<td>Malta
-<tr><td>Kestrel<td>1998<td>Norway</table>
-<p>Edda Holm leads the office since 2017. Her predecessor was Olaf Brandt. The office has
-a cat. It was built of red brick in 1902.</p>"""
-
-
-@pytest.fixture(scope="module")
-def fleet(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
-    folder = tmp_path_factory.mktemp("fleet")
-    (folder / "fleet.html").write_text(FLEET)
-    knowledge = KnowledgeGraph(folder / "fleet.db")
-    knowledge.add_files([folder / "fleet.html"], processes=1)
-    return knowledge
 
 
 def test_a_passage_over_two_pages_is_one_source(tmp_path: Path) -> None:
@@ -314,9 +228,9 @@ class Obedient:
 @pytest.fixture(scope="module")
 def poisoned(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
     knowledge = KnowledgeGraph(tmp_path_factory.mktemp("poison") / "poison.db")
-    for i, line in enumerate(INJECTIONS):
-        knowledge.add_text(f"{i}.txt", f"Ada Lovelace was born in London. {line} Ada Lovelace "
-                                       "wrote to Charles Babbage.")
+    said = "Ada Lovelace was born in London. {} Ada Lovelace wrote to Charles Babbage."
+    index(knowledge.url, [(f"{i}.txt", said.format(line).encode())
+                          for i, line in enumerate(INJECTIONS)], processes=1)
     return knowledge
 
 
@@ -364,8 +278,3 @@ def test_the_mark_depends_on_all_of_the_text() -> None:
     assert fence(text) not in text
     forged = text + "\n" + fence(text)
     assert fence(forged) not in forged
-
-
-def test_a_failing_recording_is_a_model_error(songs: KnowledgeGraph) -> None:
-    with pytest.raises(ModelError, match="no reply left"):
-        songs.answer(BORN, client=Recorded([]))

@@ -37,13 +37,6 @@ def modeled(home: Path, server: FaultServer) -> FaultServer:
     return server
 
 
-def test_without_a_model_the_tab_quotes_and_says_where_models_are_set(home: Path) -> None:
-    text = shown(page("explore", ws="songbook", tab="Answer"))
-    assert "Extractive" in text
-    assert "<mark>" in text
-    assert "No language model is set" in text
-
-
 def test_a_written_answer_has_its_sources_and_is_paid_for_once(modeled: FaultServer) -> None:
     app = page("explore", ws="songbook", tab="Answer")
     assert modeled.bodies == []
@@ -60,23 +53,6 @@ def test_a_written_answer_has_its_sources_and_is_paid_for_once(modeled: FaultSer
     again = page("explore", ws="songbook", tab="Answer")
     assert "Written by tiny" in shown(again)
     assert len(modeled.bodies) == 1
-
-
-def test_a_model_reads_the_question_when_it_is_asked_to(modeled: FaultServer) -> None:
-    app = page("explore", ws="songbook", q="Where was the singer of Paper Lanterns born?")
-    assert "Read by" not in shown(app)
-    app.toggle(key="model_reads").set_value(True).run()
-    assert not app.exception
-    assert "Read by tiny. Things: Mara Delgado. Themes: birthplace." in shown(app)
-
-
-def test_the_connection_test_says_what_works(modeled: FaultServer) -> None:
-    app = page("settings", ws="songbook")
-    press(app, "Test the connection")
-    text = shown(app)
-    assert "tiny is one of 1 that the endpoint lists" in text
-    assert "json_schema" in text
-    assert "does not say how much the model can read" in text
 
 
 def test_a_typed_key_is_used_and_neither_shown_nor_stored(

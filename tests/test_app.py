@@ -2,27 +2,18 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from clicks import page, press, shown
+from clicks import page, press
 from streamlit.testing.v1 import AppTest
 
 from qafd.app.workspaces import path_of
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
-from qafd.retrieve.qafd import PRESETS
 from qafd.storage import place_of, size_of
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["explore", "evaluate", "graph", "runs", "documents", "settings"]
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_every_page_runs_on_the_sample(name: str, home: Path) -> None:
-    app = page(name)
-    assert not app.error
 
 
 def test_the_first_picture_loads_no_other_page_and_no_library_that_it_does_not_need(
@@ -41,41 +32,6 @@ print(*sys.modules)"""
     assert not unwanted & set(run.stdout.split())
 
 
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("documents", [
-    pytest.param({}, id="empty"),
-    pytest.param({"empty.txt": ""}, id="one-empty-document"),
-    pytest.param({"plain.txt": "nothing here has a name, so it goes."}, id="one-node"),
-    pytest.param({"a.txt": "nothing here has a name, so it goes.",
-                  "b.txt": "here it goes again without any of them."}, id="edgeless"),
-])
-def test_every_page_works_on_small_workspaces(
-        name: str, documents: dict[str, str], home: Path) -> None:
-    knowledge = KnowledgeGraph.open(home / "small.db")
-    for file, text in documents.items():
-        knowledge.add_text(file, text)
-    app = page(name, ws="small", q="who goes there?")
-    assert not app.error
-
-
-def test_an_empty_workspace_says_what_is_missing_and_offers_it(home: Path) -> None:
-    KnowledgeGraph.open(home / "fresh.db")
-    app = page("explore", ws="fresh")
-    assert "This workspace is empty" in shown(app)
-    assert [link.proto.label for link in app.get("page_link")] == ["Add documents"]
-
-
-@pytest.mark.parametrize(("question", "expected"), [
-    ("xyzzy plugh frotz", "No name in the question is known"),
-    ("Wo wurde der Gründer der Firma mit dem Apfel im Jahre 1955 geboren?", "English"),
-    ("Steve Jobs " * 1000, "only the first 1,500"),
-])
-def test_unusual_questions_are_answered_with_a_notice(
-        question: str, expected: str, home: Path) -> None:
-    app = page("explore", q=question)
-    assert expected in shown(app)
-
-
 def test_an_error_that_the_user_can_mend_is_one_sentence(home: Path) -> None:
     (home / "broken.db").write_bytes(b"no database at all" * 100)
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
@@ -84,25 +40,6 @@ def test_an_error_that_the_user_can_mend_is_one_sentence(home: Path) -> None:
     assert not app.exception
     assert len(app.error) == 1
     assert "broken.db" in app.error[0].value.replace("\\", "")
-
-
-def test_the_mass_ends_where_all_is_full_and_a_link_may_go_beyond(home: Path) -> None:
-    app = page("explore", preset="As in the paper")
-    mass = app.slider(key="paper_mass")
-    knowledge = KnowledgeGraph.sample("apple-amazon", home)
-    question = "Introduce Steve Jobs's products in Apple."
-
-    def retrieved(alpha: float) -> int:
-        found = knowledge.retrieve(question, replace(PRESETS["paper"].method, mass=alpha))
-        return sum(n.state == "saturated" for n in found.nodes)
-
-    # Diffused seed by seed, each leaves the node out that would fill last: the foremost seed's,
-    # which ends the control, may be reached by others with more mass.
-    assert 0 < retrieved(mass.value) < retrieved(mass.max)
-    assert retrieved(100.0) - 1 <= retrieved(mass.max) <= retrieved(100.0)
-    linked = page("explore", preset="As in the paper", paper_mass="50")
-    assert linked.slider(key="paper_mass").value == 50.0
-    assert not linked.toast
 
 
 def test_the_preset_of_the_paper_is_the_same_in_app_and_python(home: Path) -> None:
@@ -135,21 +72,6 @@ def test_changing_the_workspace_starts_its_question_and_parameters_anew(home: Pa
     app.selectbox(key="ws").set_value("apple-amazon").run()
     assert app.text_input(key="q").value == "Introduce Steve Jobs's products in Apple."
     assert app.slider(key="best_mass").value == 30.0
-
-
-def test_an_unknown_workspace_in_a_link_is_said_and_the_others_offered(home: Path) -> None:
-    KnowledgeGraph.open(home / "mine_2.db")
-    app = page("explore", ws="nobody-made-this", q="Who taught the finder of lanthanum?")
-    assert app.error[0].value.replace("\\", "").startswith(
-        "There is no workspace 'nobody-made-this' here")
-    offered = [button.label.replace("\\", "") for button in app.button
-               if (button.key or "").startswith("instead ")]
-    assert offered == ["apple-amazon", "songbook", "elements", "mine_2"]
-    app.button(key="instead elements").click().run()
-    assert not app.error
-    assert app.selectbox(key="ws").value == "elements"
-    assert app.text_input(key="q").value == "Who taught the finder of lanthanum?"
-    assert "nodes retrieved" in shown(app)
 
 
 @pytest.fixture

@@ -91,20 +91,6 @@ def test_masses_that_only_rounding_excuses_are_certified_to_a_thousandth(mass, o
     assert certificate.rounding == pytest.approx(4e-15 * (5e14 + 5e14), rel=0.01)
 
 
-def test_why_the_solver_stopped_is_kept():
-    certificate = check(stopped=flaw(FlawKind.ROUNDS, rounds=2))
-    assert not certificate.optimal
-    assert kinds(certificate) == {FlawKind.ROUNDS}
-
-
-def test_nothing_touched_is_optimal():
-    nothing = np.empty(0)
-    ends = np.empty(0, int)
-    certificate = certify(ClaimedSolution(nothing, nothing, nothing, ends, ends, nothing))
-    assert certificate.optimal
-    assert certificate.balance == ()
-
-
 def test_flows_of_hubs_add_up_to_the_last_digits():
     """Ten hubs among 20,000 nodes, each joined to half of these; a third rounds in every sum."""
     rng = np.random.default_rng(0)

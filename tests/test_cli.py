@@ -40,15 +40,6 @@ def answer(run: Run, sample: Path) -> dict[str, object]:
     return stored
 
 
-def test_query_prints_one_object_with_the_promised_keys(answer: dict[str, object]) -> None:
-    assert {"query", "method", "params", "seeds", "nodes", "edges", "passages", "certificate",
-            "work"} <= answer.keys()
-    assert {"id", "name", "kind", "importance", "mass", "state", "reason"} <= (
-        answer["nodes"][0].keys())
-    assert {"document", "text", "score", "start", "end"} <= answer["passages"][0].keys()
-    assert answer["query"] == QUESTION
-
-
 def test_verify_accepts_a_stored_query_and_refuses_a_changed_one(
         run: Run, answer: dict[str, object], tmp_path: Path) -> None:
     stored = tmp_path / "run.json"
@@ -80,15 +71,6 @@ def test_index_status_docs_delete_and_undo(run: Run, tmp_path: Path) -> None:
     assert json.loads(run("status", "--db", db, "--json").stdout)["entities"] == 0
     assert run("docs", "--db", db, "--undo", "ada.txt").returncode == 0
     assert json.loads(run("status", "--db", db, "--json").stdout)["digest"] == status["digest"]
-
-
-def test_text_can_come_from_stdin(run: Run, tmp_path: Path) -> None:
-    db = tmp_path / "w.db"
-    result = run("index", "-", "--name", "note.md", "--db", db, "--json",
-                 stdin="Ada Lovelace met Charles Babbage in London.")
-    assert json.loads(result.stdout)["documents"] == 1
-    asked = run("query", "-", "--db", db, stdin="Who met Charles Babbage?")
-    assert "Ada Lovelace met Charles Babbage" in asked.stdout
 
 
 @pytest.mark.parametrize(("format", "begins"), [
@@ -132,12 +114,6 @@ def test_backup_and_doctor(run: Run, sample: Path, tmp_path: Path) -> None:
     result = run("doctor", "--deep", "--db", tmp_path / "copy.db", "--json")
     assert all(check["ok"] for check in json.loads(result.stdout)), result.stdout
     assert result.returncode == 0
-
-
-def test_a_port_that_does_not_exist_is_refused(run: Run) -> None:
-    result = run("demo", "--port", "99999")
-    assert result.returncode == 2
-    assert "choose one from 1 to 65535" in result.stderr
 
 
 @pytest.mark.parametrize("content", [b"", b"x", b"x" * 300])

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from tiny import tiny_index
 
 from qafd.cli import main
 from qafd.knowledge import KnowledgeGraph
@@ -51,15 +50,3 @@ def test_nothing_is_erased_without_yes_and_no_byte_is_left_with_it(
     beside = Path(db).parent.glob(f"{Path(db).name}*")
     assert not any(b"uimper" in file.read_bytes() for file in beside)
     assert main(["docs", "--db", db, "--erase", "bob.txt", "--yes"]) == 1
-
-
-def test_looking_and_changing_are_two_calls(db: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["docs", "--db", db, "--search", "x", "--delete", "ada.txt"]) == 2
-    assert "leave the other options out" in capsys.readouterr().err
-    assert main(["docs", "--db", db, "--search", "x", "--errors", "ada.txt"]) == 2
-
-
-def test_the_last_document_can_be_erased(path: Path, alone: Path) -> None:
-    tiny_index(path, [BOB])
-    assert main(["docs", "--db", str(path), "--erase", "bob.txt", "--yes"]) == 0
-    assert len(KnowledgeGraph(path).graph) == 0

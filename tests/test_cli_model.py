@@ -44,34 +44,6 @@ def test_a_dry_run_says_what_reading_and_embedding_cost_and_calls_nothing(
     assert not (tmp_path / "work.db").exists()
 
 
-def test_a_dry_run_of_new_vectors_counts_those_that_are_there(
-        index: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(index) == 0
-    capsys.readouterr()
-    again = [index[0], *index[2:4], "--dry-run"]
-    assert main([*again]) == 0
-    assert "vectors: ~0 to 0 texts" in capsys.readouterr().out
-    assert main([*again, "--re-embed"]) == 0
-    assert "vectors: ~3 to " in capsys.readouterr().out
-
-
-def test_a_passage_that_the_model_did_not_read_is_told_with_its_file(
-        index: list[str], server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    server.reply = lambda _: '("entity"<|>Grace Hopper<|>person<|>x)'
-    assert main(index) == 0
-    assert "ada.txt: 1 passage" in capsys.readouterr().err
-    assert server.faults["ok"] > 1
-
-
-def test_what_was_spent_is_said_by_purpose(
-        index: list[str], server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*index, "--price", "1", "2", "--embed-price", "3"]) == 0
-    said = capsys.readouterr().err.splitlines()
-    assert "qafd: extract: 1 calls, 11 tokens in, 7 out, $0.0000" in said
-    vectors = sum("input" in body for body in server.bodies)
-    assert any(line.startswith(f"qafd: embed: {vectors} calls, ~") for line in said)
-
-
 def test_one_cap_stops_both_with_exit_code_4_and_the_same_command_goes_on(
         index: list[str], server: FaultServer, tmp_path: Path,
         capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,9 +81,3 @@ def test_the_cap_of_a_day_holds_over_commands_and_an_option_raises_it(
     assert main([*index, "--max-day-calls", "1"]) == 4
     assert len(server.bodies) == 2
     assert main([*index, "--max-day-calls", "100"]) == 0
-
-
-def test_without_an_endpoint_there_is_nothing_to_plan(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["index", "--db", str(tmp_path / "x.db"), "--dry-run"]) == 2
-    assert "name one with --model or --embed-model" in capsys.readouterr().err

@@ -31,17 +31,6 @@ def ids(db: str, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
     return large["id"], small["id"]
 
 
-def test_one_run_is_shown_as_a_report_or_as_data_that_can_be_verified(
-        db: str, ids: tuple[str, str], tmp_path: Path,
-        capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs", ids[0][:8], "--db", db]) == 0
-    assert capsys.readouterr().out.startswith(f"# {QUESTION}")
-    assert main(["runs", ids[0], "--db", db, "--json"]) == 0
-    stored = tmp_path / "run.json"
-    stored.write_text(json.dumps(json.loads(capsys.readouterr().out)["retrieval"]))
-    assert main(["verify", str(stored)]) == 0
-
-
 def test_a_bundle_is_written_verified_and_replayed(
         db: str, ids: tuple[str, str], tmp_path: Path,
         capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,11 +94,3 @@ def test_wrong_usage_is_one_sentence(
     capsys.readouterr()
     assert main([*arguments, "--db", db]) == code
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
-
-
-def test_a_file_that_only_looks_like_a_bundle_is_refused(
-        db: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "x.zip").write_bytes(b"PK\3\4")
-    assert main(["verify", str(tmp_path / "x.zip")]) == 1
-    assert main(["replay", str(tmp_path / "x.zip"), "--db", db]) == 1
-    assert capsys.readouterr().err.count("no readable bundle") == 2

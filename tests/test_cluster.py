@@ -5,16 +5,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tiny import TinyEmbedder, TinyExtractor, tiny_index
 
 from qafd.errors import ParameterError
 from qafd.ingest import index
-from qafd.ingest.cluster import Cluster, parse_engine
+from qafd.ingest.cluster import parse_engine
 from qafd.records import Chunk, Extraction
 from qafd.storage import open_workspace
 
@@ -86,24 +84,11 @@ def test_a_worker_that_is_killed_loses_and_doubles_nothing(
     assert digest == tiny_index(tmp_path / "b.db", MANY)
 
 
-def test_a_cluster_embeds_names_in_their_order(address: str, workers: list[object]) -> None:
-    names = [f"name {i}" for i in range(100)]
-    with closing(Cluster(TinyExtractor, TinyEmbedder, address)) as cluster:
-        assert np.array_equal(cluster.embed(names), TinyEmbedder().embed(names))
-        assert cluster.embed([]).shape == (0, 8)
-
-
 def test_an_address_without_a_scheduler_is_refused(tmp_path: Path,
                                                    monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qafd.ingest.cluster.CONNECT_SECONDS", 1)
     with pytest.raises(ParameterError):
         read(tmp_path / "a.db", "dask://127.0.0.1:1")
-
-
-@pytest.mark.parametrize(("text", "engine"), [
-    ("serial", 1), ("3", 3), ("dask://a:8786", "dask://a:8786")])
-def test_an_engine_is_read(text: str, engine: int | str) -> None:
-    assert parse_engine(text) == engine
 
 
 @pytest.mark.parametrize("text", ["", "0", "65", "-1", "http://a", "two"])

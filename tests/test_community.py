@@ -64,14 +64,6 @@ def test_local_takes_the_community_of_most_of_the_nearest_entities_whole(corpus:
     assert reason.also[0].values == {"count": 2}
 
 
-def test_votes_come_before_the_similarity_of_the_report(corpus: Corpus) -> None:
-    # a is named, then come c and d: community 2 has two of them, 0 the nearer report.
-    retrieval = run(corpus, "a", entities=3, communities=1, level=1)
-    assert names_of(retrieval) == {"a", "c", "d"}
-    reason = next(n.reason for n in retrieval.nodes if n.name == "a")
-    assert [one.kind for one in reason.also] == [ReasonKind.COMMUNITY_LEFT_OUT]
-
-
 def test_global_takes_the_communities_with_the_nearest_reports(corpus: Corpus) -> None:
     # On level 1 the choice is 0 (.7), 2 (.4) and 3 (.6).
     retrieval = run(corpus, selection="global", communities=2, level=1)
@@ -84,10 +76,3 @@ def test_passages_follow_the_entities_then_their_neighbors(corpus: Corpus) -> No
     # c comes first: q mentions it and its neighbor d, p mentions no neighbor of it, r is d's none.
     assert [p.id for p in run(corpus, entities=1).ranking] == ["q", "p"]
     assert [p.id for p in run(corpus, "e", entities=2).ranking] == ["r", "q", "p"]
-
-
-def test_edges_are_the_relations_between_the_nodes_taken(corpus: Corpus) -> None:
-    name = dict(zip(corpus.graph.ids, corpus.graph.names, strict=True))
-    lines = {frozenset((name[e.source], name[e.target]))
-             for e in run(corpus, entities=2, communities=1, level=0).edges}
-    assert lines == {frozenset("cd"), frozenset("de")}

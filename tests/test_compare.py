@@ -12,16 +12,13 @@ from qafd.errors import InfeasibleError, ParameterError
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import Reason, ReasonKind, reason
-from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode, RetrievedPassage
 from qafd.retrieve.compare import MOST, ComparedMethod, Comparison, chosen, make_column
-from qafd.retrieve.methods import ALIASES, canonical, label_of
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.wording.comparison import word_missed
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 HOP = reason(ReasonKind.ONE_HOP, name="Apple")
-CHOSEN = reason(ReasonKind.CHOSEN)
 FAILED = InfeasibleError("It failed.")
 
 
@@ -57,15 +54,6 @@ def test_overlap_is_the_jaccard_index_of_what_was_retrieved() -> None:
     assert both.only("passages") == {"one": ("x", "z"), "two": ("w",)}
 
 
-def test_columns_without_anything_have_nothing_in_common() -> None:
-    both = comparison(column("One", []), column("Two", []))
-    assert both.overlap().tolist() == [[0, 0], [0, 0]]
-    empty = comparison(column("One", []), ComparedMethod("two", "Two", error=FAILED))
-    assert empty.only() == {"one": (), "two": ()}
-    assert list(empty.retrievals) == ["one"]
-    assert empty.differences() == ()
-
-
 @pytest.mark.parametrize("of", ["nodes", "passages"])
 def test_a_method_that_failed_has_no_overlap_rather_than_none(of: str) -> None:
     three = comparison(column("One", [node("A")], "x"), ComparedMethod("two", "Two", error=FAILED),
@@ -74,28 +62,6 @@ def test_a_method_that_failed_has_no_overlap_rather_than_none(of: str) -> None:
     assert printed["overlap"][of] == [[1, None, 1], [None, None, None], [1, None, 1]]
     assert np.isnan(three.overlap(of)).tolist() == [
         [value is None for value in row] for row in printed["overlap"][of]]
-
-
-def test_a_node_found_by_two_of_three_is_not_found_only_by_one() -> None:
-    three = comparison(*(column(label, [node("A"), *more]) for label, more in (
-        ("One", [node("B")]), ("Two", [node("B")]), ("Three", [node("C")]))))
-    assert three.only() == {"one": (), "two": (), "three": ("c",)}
-
-
-def test_a_difference_is_told_from_both_sides_with_why_the_other_brings_it() -> None:
-    qafd = column("QAFD", [node("Apple"), node("iPod", why=CHOSEN)])
-    ego = column("LightRAG", [node("Apple"), node("Fuji"), node("Gala")])
-    first, second = comparison(qafd, ego).differences()
-    assert (first.other, first.nodes, first.reasons) == ("qafd", ("fuji", "gala"), (HOP, HOP))
-    assert (second.other, second.nodes, second.reasons) == ("lightrag", ("ipod",), (CHOSEN,))
-
-
-def test_the_first_column_is_compared_with_each_other_one() -> None:
-    found = comparison(column("One", [node("A")]), column("Two", [node("B")]),
-                       column("Three", [node("C")])).differences()
-    assert [(d.finder, d.other, d.nodes) for d in found] == [
-        ("two", "one", ("b",)), ("one", "two", ("a",)),
-        ("three", "one", ("c",)), ("one", "three", ("a",))]
 
 
 @pytest.mark.parametrize(("budget", "kept", "tokens"), [
@@ -119,13 +85,6 @@ def test_a_method_that_fails_keeps_its_column_and_harms_no_other() -> None:
     assert isinstance(made.error, InfeasibleError)
     with pytest.raises(ParameterError, match="budget is 0"):
         make_column("x", "X", fail, graph, 0)
-
-
-@pytest.mark.parametrize("name", sorted(ALIASES))
-def test_a_system_is_found_by_its_name_in_any_case(name: str) -> None:
-    if ALIASES[name] in METHODS:
-        assert canonical(name.upper()) == canonical(f" {name.title()} ") == ALIASES[name]
-        assert label_of(ALIASES[name])
 
 
 def test_names_that_mean_one_method_are_one_column() -> None:
@@ -157,14 +116,6 @@ def test_all_methods_read_the_question_once_and_answer_alone_as_they_do_together
     assert np.diag(compared.overlap()).tolist() == [1, 1]
 
 
-def test_small_workspaces_build_the_layers_that_a_comparison_needs(
-        tmp_path: Path) -> None:
-    small = KnowledgeGraph.open(tmp_path / "small.db")
-    small.add_text("a.txt", "Ada Lovelace met Charles Babbage in London.")
-    compared = small.compare("Whom did Ada Lovelace meet?", ["qafd", "GraphRAG"])
-    assert [column.error for column in compared.columns] == [None, None]
-
-
 def test_large_workspaces_say_which_layer_is_missing_and_fail(
         monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
         capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,11 +145,3 @@ def test_the_command_prints_the_comparison_as_json(
     assert printed["overlap"]["nodes"] == compared.overlap().tolist()
     assert [d["sentence"] for d in printed["differences"]] == [
         word_missed(d) for d in compared.differences()]
-
-
-def test_nothing_in_an_empty_workspace_is_exit_code_three(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    KnowledgeGraph.open(tmp_path / "empty.db")
-    assert main(["compare", "Who?", "--methods", "qafd,ego", "--db",
-                 str(tmp_path / "empty.db")]) == 3
-    assert "nodes in common" in capsys.readouterr().out

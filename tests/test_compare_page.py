@@ -7,39 +7,15 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from clicks import page, shown
+from clicks import page
 
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve import METHODS
-from qafd.retrieve.compare import DEFAULT
 from qafd.retrieve.methods import label_of
 
 MISSED = "needed, not among its first 5"
 PAINTED = "[data-painted]"
 IDLE = '[data-test-script-state="notRunning"]'
-
-
-def test_the_default_methods_are_compared_and_the_page_says_what_they_are(home: Path) -> None:
-    app = page("compare")
-    assert not app.error
-    assert app.multiselect(key="methods").value == list(DEFAULT)
-    assert "re-implementations of the papers' ideas" in shown(app)
-    assert "leaves out" in shown(app)
-
-
-@pytest.mark.parametrize("documents", [
-    pytest.param({}, id="empty"),
-    pytest.param({"empty.txt": ""}, id="one-empty-document"),
-    pytest.param({"plain.txt": "nothing here has a name, so it goes."}, id="one-node"),
-    pytest.param({"a.txt": "nothing here has a name, so it goes.",
-                  "b.txt": "here it goes again without any of them."}, id="edgeless"),
-])
-def test_small_workspaces_are_compared_too(documents: dict[str, str], home: Path) -> None:
-    knowledge = KnowledgeGraph.open(home / "small.db")
-    for file, text in documents.items():
-        knowledge.add_text(file, text)
-    for view in ("Differences", "Answers", "Passages", "Overlap", "Numbers", "Conditions"):
-        assert not page("compare", ws="small", q="who goes there?", view=view).error
 
 
 def test_conditions_are_changed_on_the_page(home: Path) -> None:
@@ -64,13 +40,6 @@ def test_conditions_are_changed_on_the_page(home: Path) -> None:
     assert "Ada Holt" not in answers()
 
 
-def test_an_empty_workspace_or_question_is_handled_as_on_explore(home: Path) -> None:
-    KnowledgeGraph.open(home / "fresh.db")
-    assert "This workspace is empty" in "\n".join(
-        s.value for s in page("compare", ws="fresh").header)
-    assert "Ask a question" in shown(page("compare", q=""))
-
-
 def test_the_order_of_blind_columns_follows_from_the_seed_in_the_link(home: Path) -> None:
     def order(seed: int) -> list[str]:
         app = page("compare", methods=["qafd", "ego", "vector"], blind="true", reveal="true",
@@ -79,7 +48,7 @@ def test_the_order_of_blind_columns_follows_from_the_seed_in_the_link(home: Path
         return sorted((label_of(n) for n in ("qafd", "ego", "vector")), key=body.index)
 
     assert order(5) == order(5)
-    assert len({tuple(order(seed)) for seed in range(1, 7)}) > 1
+    assert len({tuple(order(seed)) for seed in range(1, 4)}) > 1
 
 
 def test_a_question_with_gold_says_which_method_finds_it(home: Path) -> None:
@@ -141,8 +110,7 @@ def resting(tab: Any) -> dict[str, tuple[int, int]]:
 def test_no_parameter_and_no_other_methods_move_a_node(open_page: Any) -> None:
     before = places(open_page("/compare?methods=qafd&methods=ego&methods=pagerank"))
     for path in ("/compare?methods=qafd&methods=ego&methods=vector",
-                 "/compare?methods=qafd&methods=ego&methods=pagerank&best_mass=20",
-                 "/compare?methods=qafd&methods=vector&methods=lexical"):
+                 "/compare?methods=qafd&methods=vector&methods=lexical&best_mass=20"):
         after = places(open_page(path))
         both = before.keys() & after.keys()
         moved = [n for n in both if max(abs(before[n][i] - after[n][i]) for i in (0, 1)) > 2]
@@ -210,12 +178,3 @@ def test_the_address_is_a_link_to_what_is_seen_from_page_to_page(open_page: Any)
     assert seen("/compare", chosen)
     for name in methods:
         assert tab.locator(".st-key-methods").get_by_text(label_of(name)).is_visible()
-
-
-def test_an_unknown_or_repeated_method_in_a_link_leaves_the_choice_to_the_visitor(
-        home: Path) -> None:
-    app = page("compare", methods=["nope", "qafd", "QAFD-RAG", "vector"])
-    assert not app.exception
-    assert not app.error
-    assert app.multiselect(key="methods").value == ["qafd", "vector"]
-    assert any("There is no method 'nope'" in caption.value for caption in app.caption)

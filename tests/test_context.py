@@ -1,6 +1,5 @@
 """What a model is shown of a retrieval: the method's own structure, strong passages, a budget."""
 
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -89,10 +88,3 @@ def test_passages_below_a_share_of_the_best_score_are_left_out(
     least = passages[0].score * METHODS[method].shown  # type: ignore[attr-defined]
     assert {source.passage.id for source in context.sources} == {
         passage.id for passage in passages if passage.score >= least}
-
-
-def test_no_score_above_zero_leaves_no_passage_out(
-        songs: KnowledgeGraph, found: dict[str, Retrieval]) -> None:
-    flat = tuple(replace(passage, score=0.0) for passage in found["vector"].passages)
-    context = songs.draft(replace(found["vector"], passages=flat), budget=100_000).context
-    assert len(context.sources) == len(flat)

@@ -153,14 +153,6 @@ def test_a_seed_without_neighbors_is_no_error(method: Retriever, shelves: Corpus
         assert not any("id23" in (edge.source, edge.target) for edge in retrieval.edges)
 
 
-@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
-def test_every_method_introduces_itself(method: type[Retriever]) -> None:
-    assert 0 < len(method.label) <= 30
-    assert 0 < len(method.idea) <= 150
-    assert not method.idea.endswith(".")
-    assert method.source
-
-
 @pytest.mark.parametrize("method", CASES)
 def test_an_empty_graph_gives_an_empty_retrieval(method: Retriever) -> None:
     vectors = np.zeros((0, 16), np.float32)

@@ -18,10 +18,8 @@ from qafd.answer.conversation import (
     forget_turns,
     keep_turn,
     turns,
-    what_was_said,
 )
 from qafd.cli import main
-from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Message, Reply
 
@@ -45,22 +43,6 @@ class Model:
         raise NotImplementedError
 
 
-@pytest.mark.parametrize(("typed", "becomes"), [
-    ("And Hagen Mill?", "Who founded Hagen Mill?"),
-    ("What about Hagen Mill", "Who founded Hagen Mill?"),
-    ("When did she die?", "When did she die? (Ada Brenner, Karl Voss, Lindau Mill)"),
-    ("Where were they born?", "Where were they born? (Ada Brenner, Karl Voss, Lindau Mill)"),
-    ("Did Ada Brenner sell it?", "Did Ada Brenner sell it? (Karl Voss, Lindau Mill)"),
-    ("Which river drives mills?", "Which river drives mills?"),
-    ("Which river that drives mills is near?", "Which river that drives mills is near?"),
-    ("And where was she born?", "And where was she born? (Ada Brenner, Karl Voss, Lindau Mill)"),
-    ("And why?", "And why? (Ada Brenner, Karl Voss, Lindau Mill)"),
-    ("What about her sister?", "What about her sister? (Ada Brenner, Karl Voss, Lindau Mill)"),
-])
-def test_rules_bring_the_names_that_a_follow_up_leaves_out(typed: str, becomes: str) -> None:
-    assert follow_up(typed, [BEFORE]).question == becomes
-
-
 def test_a_models_question_is_taken_and_its_essay_is_not() -> None:
     model = Model('"When did Ada Brenner die?"')
     assert follow_up("When did she die?", [BEFORE], model) == FollowUp(
@@ -69,33 +51,6 @@ def test_a_models_question_is_taken_and_its_essay_is_not() -> None:
     made = follow_up("When did she die?", [BEFORE], Model("Well.\nShe died in 1902."))
     assert (made.made_by, made.failure is not None) == ("rules", True)
     assert made.question == "When did she die? (Ada Brenner, Karl Voss, Lindau Mill)"
-
-
-@pytest.mark.parametrize(("question", "name", "becomes"), [
-    ("Who used the tram of US?", "US", "Who used the tram of Hagen?"),
-    ("Who ate applets at Apple?", "Apple", "Who ate applets at Hagen?")])
-def test_another_thing_takes_the_place_of_a_whole_name(question: str, name: str, becomes: str) -> None:
-    assert follow_up("And Hagen?", [Exchange(question, "", (name,), ())]).question == becomes
-
-
-@pytest.mark.parametrize("text", ["", '"', "***", "\n"])
-def test_a_reply_without_a_question_is_not_taken(text: str) -> None:
-    assert follow_up("When did she die?", [BEFORE], Model(text)).made_by == "rules"
-
-
-def test_a_name_within_a_longer_one_is_not_another_thing(tmp_path: Path) -> None:
-    knowledge = KnowledgeGraph(tmp_path / "a.db")
-    knowledge.add_text("a.txt", "Lindau Mill was founded by Ada Brenner. Lindau lies on a lake. Lindau "
-                                "is old.")
-    said = what_was_said(found := knowledge.retrieve("Who founded Lindau Mill?"), knowledge.answer(found))
-    assert said.names == ("Lindau Mill",)
-
-
-def test_what_cannot_be_followed_says_so() -> None:
-    with pytest.raises(ParameterError, match="nothing to follow"):
-        follow_up("And then?", [])
-    with pytest.raises(ParameterError, match="type one"):
-        follow_up(" \n", [BEFORE])
 
 
 def test_a_workspace_keeps_its_last_questions_each_once(tmp_path: Path) -> None:

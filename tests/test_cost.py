@@ -3,7 +3,6 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -42,14 +41,6 @@ def calls(path: Path) -> list[tuple]:
             "SELECT status, reply, tokens_in, tokens_out, cost FROM llm_calls").fetchall()
 
 
-def test_a_price_is_per_million_tokens():
-    expected = Fraction(1200) * Fraction(3, 20) / 10**6 + Fraction(300) * Fraction(3, 5) / 10**6
-    assert Price(0.15, 0.6).of(1200, 300) == pytest.approx(float(expected))
-    for bad in (-1.0, float("nan"), float("inf")):
-        with pytest.raises(ParameterError, match="no prices"):
-            Price(bad, 0)
-
-
 def test_a_reply_is_paid_once(path):
     model = metered(path, Reply("red", 10, 2), price=Price(1, 10), run="r1", purpose="test")
     for _ in range(3):
@@ -71,12 +62,6 @@ def test_whatever_is_sent_differently_is_another_call(path, changed):
     model.complete(ASK)
     model.complete(**({"messages": ASK} | changed))
     assert len(calls(path)) == 2
-
-
-def test_another_model_or_address_is_another_call(path):
-    for name, address in (("a", "x"), ("b", "x"), ("a", "y"), ("a", "x")):
-        Metered(Recorded(["red"], name), path, Meter(), FREE, address).complete(ASK)
-    assert len(calls(path)) == 3
 
 
 def test_a_reply_of_no_use_is_noted_and_not_kept(path):
@@ -165,11 +150,6 @@ def test_the_plan_reaches_from_the_least_to_the_most(path):
     assert plan_run(metered(path, price=None), [(requests[0], 1)], 200).cost is None
 
 
-def test_tokens_in_are_rather_over_than_underestimated(path):
-    text = "The lighthouse keeper's daughter, Grace, rowed out on 7 September 1838. " * 5
-    assert tokens_of([Message("user", text)]) >= len(text.split())
-
-
 def asking(server: FaultServer, path: Path, cap: Cap | None = None, **named) -> Metered:
     client = Endpoint("tiny", server.url, pause=0.001, **named)
     return Metered(client, path, Meter(cap), Price(1, 1), server.url)
@@ -197,13 +177,6 @@ def test_every_request_is_counted_and_noted_and_a_declined_one_costs_nothing(ser
         model.complete(ASK)
     assert len(calls(path)) == len(server.bodies) == model.meter.spent.calls
     assert all(row[2] == row[3] == 0 for row in calls(path) if row[0] == "failed")
-
-
-def test_a_cap_on_calls_stops_retries(server, path):
-    server.fault = lambda *_: "500"
-    with pytest.raises(SpendingCapError):
-        asking(server, path, Cap(calls=2)).complete(ASK)
-    assert len(server.bodies) == len(calls(path)) == 2
 
 
 def test_a_stream_that_breaks_off_is_paid_as_reserved(server, path):

@@ -59,15 +59,13 @@ def test_every_read_of_damaged_rows_is_one_sentence(statement: str, tmp_path: Pa
                for text in sentences)
 
 
-@pytest.mark.parametrize("statement", DAMAGE.values(), ids=DAMAGE)
+@pytest.mark.parametrize("damage", ["no nodes", "name", "notices"])
 def test_every_page_on_a_damaged_workspace_is_drawn_or_one_sentence(
-        statement: str, home: Path) -> None:
+        damage: str, home: Path) -> None:
     copied("apple-amazon", home).rename(home / "mine.db")
-    damaged(home / "mine.db", statement)
+    damaged(home / "mine.db", DAMAGE[damage])
     said = [error.value for name in PAGES for error in page(name, ws="mine", q="Apple?").error]
-    # no page asks whether the log has moved on
-    assert "log_revision" in statement or any(
-        "is damaged" in sentence.replace("\\", "") for sentence in said)
+    assert any("is damaged" in sentence.replace("\\", "") for sentence in said)
 
 
 @pytest.mark.parametrize("statement", ["DROP TABLE files", DAMAGE["revision"], DAMAGE["notices"]])

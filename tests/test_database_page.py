@@ -34,31 +34,6 @@ def own(home: Path) -> Path:
     return path
 
 
-def test_the_sample_is_asked_drafted_and_run(home: Path) -> None:
-    app = page("database")
-    text = shown(app)
-    assert "5 of 60 nodes retrieved (2 tables, 3 columns)" in text
-    assert "counts rows of bookings, joined with customers" in text
-    assert "No language model is set" in text
-    assert not app.dataframe
-    press(app, "Run")
-    assert app.dataframe[0].value["count"].tolist() == [145]
-
-
-@pytest.mark.parametrize("tab", ["SQL", "Why", "Schema", "Certificate"])
-@pytest.mark.parametrize("question", ["What is the average price of bookings per route?", "xyzzy"])
-def test_every_tab_is_drawn_for_any_question(tab: str, question: str, home: Path) -> None:
-    app = page("database", dbq=question, dbtab=tab)
-    assert not app.error
-    assert "exact (checked)" in shown(app)
-
-
-def test_without_a_question_the_schema_is_shown(home: Path) -> None:
-    app = page("database", dbq=" ")
-    assert "10 tables, 50 columns, 7 declared references and 5 inferred from names." in shown(app)
-    assert len(app.dataframe[0].value) == 50
-
-
 @pytest.mark.parametrize(("sql", "said"), [
     ("DELETE FROM routes", "Only reading is allowed"), ("SELECT x FROM routes", "no such column"),
     ("", "There is no SQL to run")])
@@ -93,14 +68,6 @@ def test_an_uploaded_file_is_checked_and_copied(home: Path, own: Path) -> None:
         "My-songs-1.sqlite", "songs.sqlite"]
 
 
-def test_a_database_that_is_not_there_is_said_in_a_sentence(home: Path) -> None:
-    app = page("database", database="gone", dbq="Which route is the longest?")
-    assert "There is no database 'gone'" in app.error[0].value.replace("\\", "")
-    app.button(key=f"instead {app.selectbox(key='database').value}").click().run()
-    assert not app.error
-    assert app.text_input(key="dbq").value == "Which route is the longest?"
-
-
 def test_a_model_writes_the_sql_from_the_retrieved_schema_and_is_paid_for_once(
         modeled: FaultServer) -> None:
     app = page("database", dbq="Which route is the longest?")
@@ -130,14 +97,6 @@ def test_a_failing_endpoint_leaves_the_draft(
     press(app, "Let tiny write it")
     assert "The draft needs no model." in app.error[0].value.replace("\\", "")
     assert app.text_area(key="sql").value == draft
-
-
-@pytest.mark.replies(reply=lambda _: "I cannot do that. ![x](http://evil/x)")
-def test_a_reply_without_sql_is_one_sentence(modeled: FaultServer) -> None:
-    app = page("database", dbq="Which route is the longest?")
-    press(app, "Let tiny write it")
-    assert "wrote no SELECT but" in app.error[0].value.replace("\\", "")
-    assert "http://evil" not in app.error[0].value
 
 
 @pytest.mark.replies(reply=lambda _: "```sql\nSELECT 1 FROM routes; DROP TABLE routes\n```")

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qafd.errors import MissingLayerError, ParameterError, StoreError
+from qafd.errors import MissingLayerError, StoreError
 from qafd.graph import Graph
 from qafd.ingest import jobs
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Vectors
-from qafd.retrieve.layers import LAYERS, bring_up_to_date, build, layers_of, pack, texts_of, unpack
+from qafd.retrieve.layers import LAYERS, bring_up_to_date, build, pack, texts_of, unpack
 from qafd.retrieve.layers.communities import Communities, partition
 from qafd.retrieve.layers.writing import Extracts
 from qafd.storage import open_workspace
@@ -105,24 +105,6 @@ def test_a_method_without_its_layer_says_how_to_build_it(path: Path) -> None:
         knowledge.retrieve("Who met Ada?", "linear")
 
 
-def test_a_graph_in_memory_keeps_the_layers_of_its_version(path: Path) -> None:
-    with open_workspace(path) as store:
-        graph = store.graph.read()
-        bring_up_to_date(store, TinyEmbedder(), ["sentences"])
-        before = layers_of(graph, store, ["sentences"])["sentences"]
-        tiny_index(path, MORE)
-        bring_up_to_date(store, TinyEmbedder(), ["sentences"])
-        assert layers_of(graph, store, ["sentences"])["sentences"] is before
-        assert len(layers_of(store.graph.read(), store, ["sentences"])["sentences"].texts) == (
-            len(before.texts) + 3)
-
-
-def test_an_unknown_layer_is_refused_before_anything_is_built(path: Path) -> None:
-    with pytest.raises(ParameterError, match="no layer 'leaves'; choose sentences"):
-        KnowledgeGraph(path, TinyEmbedder()).build_layers(["sentences", "leaves"])
-    assert states(path) == {"missing"}
-
-
 @pytest.mark.parametrize("forget", ["purge", "wipe", "forget", "drop"])
 def test_nothing_of_a_removed_text_stays_in_a_layer(path: Path, forget: str) -> None:
     with open_workspace(path) as store:
@@ -130,13 +112,6 @@ def test_nothing_of_a_removed_text_stays_in_a_layer(path: Path, forget: str) -> 
         {"purge": lambda: store.documents.purge(FIRST[0][0]), "wipe": store.wipe,
          "forget": store.vectors.forget, "drop": store.graph.drop}[forget]()
         assert not store.layers.rows()
-
-
-def test_a_layer_is_not_built_from_passages_that_have_left(path: Path) -> None:
-    with open_workspace(path) as store:
-        store.documents.delete(FIRST[0][0])
-        with pytest.raises(StoreError, match="1 of 15 passages were removed"):
-            bring_up_to_date(store, TinyEmbedder())
 
 
 def test_a_damaged_layer_is_refused(path: Path) -> None:

@@ -10,11 +10,8 @@ from tiny import TinyEmbedder, started, tiny_index
 from qafd.doctor import doctor
 from qafd.errors import StoreError
 from qafd.ingest import jobs
-from qafd.ingest.update import GraphUpdate
 from qafd.records import Keyword, QueryPlan
 from qafd.storage import open_workspace
-from qafd.storage.sqlite import tables
-from qafd.wording import say_check
 
 FILES = [("ada.txt", b"Ada met Bob in Paris. Bob left."), ("cyd.txt", b"Cyd wrote to Ada."),
          ("dan.txt", b"Dan never met Cyd.")]
@@ -139,26 +136,6 @@ def test_the_doctor_finds_nothing_in_a_healthy_workspace(healthy):
     assert complaints(healthy) == set()
 
 
-def test_the_doctor_finds_nothing_in_an_empty_workspace(tmp_path):
-    open_workspace(tmp_path / "new.db").close()
-    assert complaints(tmp_path / "new.db") == set()
-
-
-def test_the_doctor_finds_nothing_where_everything_was_deleted(path):
-    with open_workspace(path) as store:
-        for file in store.files.all():
-            if file.deleted_at is None:
-                store.documents.delete(file.name)
-    tiny_index(path)
-    assert complaints(path) == set()
-
-
-def test_a_graph_that_waits_for_its_assembly_is_no_fault(path):
-    with open_workspace(path) as store:
-        store.documents.delete("cyd.txt")
-    assert complaints(path) == set()
-
-
 def test_a_workspace_that_is_being_indexed_is_no_fault(path):
     with open_workspace(path) as store, store.lease.hold():
         jobs.enqueue(store, [("new.txt", b"Eve met Ada.")])
@@ -186,18 +163,6 @@ def test_the_doctor_changes_nothing(healthy):
     before = content()
     doctor(healthy, deep=True)
     assert content() == before
-
-
-def test_without_a_workspace_only_the_installation_is_checked(tmp_path):
-    assert [check.name for check in doctor()] == ["sqlite"]
-    assert complaints(tmp_path / "none.db") == {"file"}
-
-
-def test_a_newer_schema_is_named_and_not_looked_into(path):
-    with closing(sqlite3.connect(path)) as plain:
-        plain.execute(f"PRAGMA user_version = {len(tables.STEPS) + 1}")
-    (check,) = (check for check in doctor(path) if not check.ok)
-    assert "install a newer qafd" in say_check(check)
 
 
 def test_a_rebuilt_graph_is_the_graph_of_the_log_again(path):
@@ -249,8 +214,3 @@ def test_a_damaged_file_never_answers_with_a_traceback_of_sqlite(path):
     with pytest.raises(StoreError, match="damaged"), open_workspace(path) as store:
         store.graph.digest()
     assert "pages" in complaints(path) or "file" in complaints(path)
-
-
-def test_bringing_an_up_to_date_graph_up_to_date_does_nothing(path):
-    with open_workspace(path) as store:
-        assert GraphUpdate(store, None).run() is False

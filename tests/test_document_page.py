@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from clicks import page, press, shown
+from clicks import page, shown
 from hostile import STRINGS
 
 from qafd.curate.excerpt import SIZE
@@ -55,51 +55,12 @@ def test_a_passage_over_several_pages_says_all_of_them(home: Path) -> None:
         "1 · page 7", "2 · pages 7-9", "3 · page 9"]
 
 
-def test_a_link_opens_the_passage_with_its_sentence_marked(mine: KnowledgeGraph) -> None:
-    with mine.store() as store:
-        chunk, = store.documents.outline("ada.txt")
-    start = TEXT.index("They")
-    app = page("documents", ws="mine", doc="ada.txt", passage=chunk.chunk,
-               at=f"{start}-{start + len('They spoke of the engine.')}")
-    text = shown(app)
-    assert "<section id='passage-1' class=asked>" in text
-    assert "<mark>They spoke of the engine.</mark>" in text
-    assert "<dfn>Ada Lovelace</dfn>" in text
-    assert TEXT in drawn(text)
-    press(app, "All documents")
-    assert "<section" not in shown(app)
-    assert "doc" not in app.query_params
-
-
 def test_offsets_of_a_sentence_are_those_of_the_document(mine: KnowledgeGraph) -> None:
     chunks = put(mine.url, "two.txt", ["Ada left early.", "Bob stayed. Cyd came."])
     start = chunks[1].start + len("Bob stayed. ")
     text = shown(page("documents", ws="mine", doc="two.txt", passage=chunks[1].id,
                       at=f"{start}-{start + len('Cyd came.')}"))
     assert re.findall("<mark>(.*?)</mark>", text) == ["Cyd came."]
-
-
-def test_a_long_document_shows_a_window_around_the_passage(mine: KnowledgeGraph) -> None:
-    chunks = put(mine.url, "long.txt", [f"This is passage {n}." for n in range(1, 501)])
-    app = page("documents", ws="mine", doc="long.txt", passage=chunks[249].id)
-    numbers = [int(n) for n in re.findall(r"id='passage-(\d+)'", shown(app))]
-    assert len(numbers) == SIZE
-    assert 250 in numbers
-    press(app, "Later")
-    after = [int(n) for n in re.findall(r"id='passage-(\d+)'", shown(app))]
-    assert after == list(range(numbers[-1] + 1, numbers[-1] + 1 + SIZE))
-    press(app, "Earlier")
-    assert [int(n) for n in re.findall(r"id='passage-(\d+)'", shown(app))] == numbers
-
-
-@pytest.mark.parametrize(("query", "said"), [
-    ({"doc": "eve.txt"}, "There is no document called 'eve.txt'"),
-    ({"doc": "ada.txt", "passage": "gone"}, "no longer in this document"),
-    ({"doc": "ada.txt", "from": "9" * 30, "at": "x"}, "Ada Lovelace"),
-    ({"doc": "ada.txt", "from": "-1", "at": "5-2"}, "Ada Lovelace")])
-def test_a_link_to_what_is_not_there_says_so(
-        mine: KnowledgeGraph, query: dict[str, str], said: str) -> None:
-    assert said in shown(page("documents", ws="mine", **query))
 
 
 def test_hostile_texts_and_names_are_shown_as_text(mine: KnowledgeGraph) -> None:

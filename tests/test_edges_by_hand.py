@@ -13,9 +13,9 @@ from qafd.curate.entities import entity
 from qafd.curate.neighbors import Neighbor, neighbors
 from qafd.doctor import doctor
 from qafd.edits import STRENGTH, Edit, connect_by_hand, edges_by_hand
-from qafd.errors import ParameterError, StoreError
+from qafd.errors import StoreError
 from qafd.graph import kind_names
-from qafd.ingest import refresh
+from qafd.ingest import index, refresh
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Edge, Node, node_id
 from qafd.storage import open_workspace
@@ -30,8 +30,7 @@ TEXTS = {
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     knowledge = KnowledgeGraph.open(tmp_path_factory.mktemp("built") / "edges.db")
-    for name, text in TEXTS.items():
-        knowledge.add_text(name, text)
+    index(knowledge.url, [(name, text.encode()) for name, text in TEXTS.items()], processes=1)
     with knowledge.store() as store:
         store.compact()
     return Path(knowledge.place.written).read_bytes()
@@ -77,13 +76,6 @@ def test_a_later_edit_of_a_pair_counts_more():
     assert edges_by_hand(made(("join", "a", "b", "x"), cut)) == ({}, {frozenset("ab")})
     joined, gone = edges_by_hand(made(cut, ("join", "b", "a", "x"), ("join", "b", "c", "")))
     assert (set(joined), gone) == ({("b", "a", "x"), ("b", "c", "")}, {frozenset("ab")})
-
-
-def test_edges_follow_an_entity_through_its_names():
-    joined, gone = edges_by_hand(made(
-        ("join", "a", "b", "x"), ("cut", "a", "c", ""), ("same", "a", "D", "")))
-    assert (set(joined), gone) == ({("d", "b", "x")}, {frozenset("dc")})
-    assert edges_by_hand(made(("join", "a", "b", "x"), ("same", "a", "B", ""))) == ({}, set())
 
 
 @pytest.mark.parametrize("params", [{}, {"layer": "entities", "seeds": 0, "mass": 3}])
@@ -161,41 +153,6 @@ def test_the_order_of_documents_leaves_no_trace_in_an_edited_graph(graph, tmp_pa
     assert all(check.ok for check in doctor(graph.place.written, deep=True))
 
 
-def test_an_edge_of_the_documents_keeps_its_sentences_when_it_is_added_too(graph):
-    (said,) = near(graph, "Charles Flint")["Thomas Watson"].labels
-    label = said.strip("→← ")
-    ends = (("Charles Flint", "Thomas Watson") if said.endswith("→")
-            else ("Thomas Watson", "Charles Flint"))
-    graph.connect(*ends, label)
-    both = near(graph, "Charles Flint")["Thomas Watson"]
-    assert (both.labels, both.sentences, len(both.joined)) == ((said,), 1, 1)
-    assert both.evidence == "Charles Flint met Thomas Watson."
-
-
-def test_a_merged_entity_keeps_the_edges_of_both(graph):
-    graph.connect("Margaret Hamilton", "Charles Flint", "met")
-    number = graph.rename("Charles Flint", "Thomas Watson")
-    assert near(graph, "Thomas Watson")["Margaret Hamilton"].labels == ("← met",)
-    graph.undo_edit(number)
-    assert near(graph, "Charles Flint")["Margaret Hamilton"].labels == ("← met",)
-
-
-def test_what_cannot_be_connected_or_removed_says_why(graph):
-    for refused, why in (
-            (lambda: graph.connect("IBM", "Nobody"), "no entity called 'Nobody'"),
-            (lambda: graph.connect("IBM", "ibm"), "connected to itself"),
-            (lambda: graph.disconnect("IBM", "Margaret Hamilton"), "no edge joins"),
-            (lambda: graph.disconnect("Nobody", "IBM"), "no entity called 'Nobody'")):
-        with pytest.raises(ParameterError, match=why):
-            refused()
-    graph.connect("IBM", "Thomas Watson", "was\nled  by")
-    with pytest.raises(ParameterError, match="like this already"):
-        graph.connect("IBM", "Thomas Watson", "was led by")
-    graph.disconnect("IBM", "Thomas Watson")
-    with pytest.raises(ParameterError, match="no edge joins"):
-        graph.disconnect("Thomas Watson", "IBM")
-
-
 def test_a_workspace_of_the_schema_before_keeps_its_edits(tmp_path):
     path = tmp_path / "old.db"
     with closing(opening.connect(path)) as connection:
@@ -209,17 +166,6 @@ def test_a_workspace_of_the_schema_before_keeps_its_edits(tmp_path):
         assert (store.edits.all()[1].label, store.edits.all()[1].note) == ("x", "y")
         with pytest.raises(sqlite3.IntegrityError):
             store.edits.add("else", "a")
-
-
-def test_a_workspace_from_before_types_by_hand_keeps_its_edits(tmp_path):
-    path = tmp_path / "old.db"
-    with closing(opening.connect(path)) as connection:
-        schema.migrate(connection, path, tables.STEPS[:6])
-        connection.execute(
-            "INSERT INTO edits VALUES (3, 'join', 'a', 'b', 'then', 'later', 'met', 'why')")
-    with open_workspace(path) as store:
-        assert store.edits.add("type", "a", "PERSON") == 4
-        assert store.edits.all()[0] == Edit(3, "join", "a", "b", "then", "later", "met", "why")
 
 
 @pytest.mark.parametrize(("similarity", "stronger"), [(0.7, 0.7), (0.2, STRENGTH)])

@@ -80,19 +80,6 @@ def test_a_kill_repeats_at_most_one_batch(at: int, path: Path, vectors: int) -> 
         assert store.graph.digest() == before
 
 
-def test_progress_counts_vectors(path: Path) -> None:
-    forget(path)
-    seen: list[index.Progress] = []
-    index.index(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1,
-                progress=seen.append)
-    found = [p for p in seen if p.stage == "embedding"]
-    sentences = [p for p in found if p.current == "sentences"]
-    # a passage of one sentence has two vectors
-    assert [p.done for p in sentences] == [0, 8, 16, 24, 32]
-    assert {p.total for p in sentences} == {2 * PASSAGES}
-    assert {p.current for p in found} == {"sentences", "names"}
-
-
 def test_a_cancelled_job_keeps_its_vectors_and_goes_on(path: Path, vectors: int) -> None:
     job = forget(path)
 

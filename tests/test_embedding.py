@@ -9,9 +9,8 @@ from faults import FaultServer
 from test_llm_extract import answering, lines
 from tiny import TinyEmbedder, TinyExtractor, killed, started
 
-from qafd.errors import ParameterError, RefusedError, SpendingCapError
+from qafd.errors import RefusedError, SpendingCapError
 from qafd.ingest import index, plan
-from qafd.ingest.embedding import MeteredEmbedder
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Cap, Meter, Price, Spent
@@ -70,14 +69,6 @@ def test_requests_are_in_the_ledger_with_document_tokens_money_and_time(path, se
     assert "a.txt" in documents
 
 
-def test_tokens_that_the_endpoint_counts_are_taken_as_they_are(path, server):
-    server.embedding_usage = {"prompt_tokens": 5, "total_tokens": 5}
-    indexed(path, server, [("a.txt", b"Ada met Bob.")])
-    with open_workspace(path) as store:
-        (total,) = store.ledger.totals("model")
-    assert (total.tokens_in, total.estimated) == (5 * len(sent(server)), False)
-
-
 @pytest.mark.parametrize("cap", [Cap(calls=3), Cap(tokens=1000), Cap(cost=1000e-6)],
                          ids=["calls", "tokens", "money"])
 def test_a_cap_stops_before_the_request_and_nothing_is_paid_twice(path, server, tmp_path, cap):
@@ -114,31 +105,6 @@ def test_an_outage_between_requests_repeats_none_of_them(path, server):
     server.fault = lambda *_: "ok"
     indexed(path, server)
     assert len(texts(server)) == len(set(texts(server)))
-
-
-def test_vectors_of_a_passage_that_the_model_could_not_read_are_kept(path, server):
-    server.fault = lambda _, body: "ok" if "input" in body else "500"
-    indexed(path, server, [("many.jsonl", lines(12))], model="tiny", base_url=server.url)
-    before = len(texts(server))
-    server.fault = lambda *_: "ok"
-    with open_workspace(path) as store:
-        assert store.files.all()[0].status == "failed"
-        store.files.retry(["many.jsonl"])
-    indexed(path, server, model="tiny", base_url=server.url)
-    assert len(texts(server)) == len(set(texts(server))) > before
-    with open_workspace(path) as store:
-        store.documents.purge("many.jsonl")
-        with store.snapshot() as connection:
-            assert connection.execute("SELECT count(*) FROM embeddings").fetchone() == (0,)
-
-
-def test_a_price_that_is_missing_is_asked_for_before_a_run(path, server):
-    url = "https://api.example.com/v1"
-    with open_workspace(path) as store:
-        choose(store, ModelChoice(embedder="vectors", embedder_url=url, cap=Cap(cost=1.0)))
-    with pytest.raises(ParameterError, match=r"no price for vectors.*--embed-price"):
-        index(path, [("a.txt", b"Ada met Bob.")], extractor=TinyExtractor, processes=1,
-              keys={url: "k"})
 
 
 def test_a_question_is_counted_once_and_for_itself(path, server):
@@ -210,23 +176,6 @@ def test_a_text_that_is_too_long_has_the_mean_of_its_halves_and_harms_no_other(s
     server.bodies.clear()
     model.embed([str(i) for i in range(64)])
     assert len(server.bodies) == 1  # the others are still sent together
-
-
-def test_what_is_refused_for_another_reason_is_not_cut(server):
-    server.fault = lambda *_: "says 400 no such model"
-    with pytest.raises(Exception, match="no such model"):
-        EndpointEmbedder("m", server.url).embed(["word " * 100])
-    assert len(server.bodies) == 1
-
-
-def test_a_workspace_of_another_model_keeps_no_foreign_vector(path, server):
-    indexed(path, server, [("a.txt", b"Ada met Bob.")], embedder="", model="")
-    model = MeteredEmbedder(EndpointEmbedder("vectors", server.url), path, Meter())
-    assert model.embed(["x", "y", "x"]).shape == (3, 4)
-    assert sent(server) == [["x", "y"]]
-    with open_workspace(path) as store, store.snapshot() as connection:
-        names = connection.execute("SELECT DISTINCT model FROM embeddings").fetchall()
-    assert names == [("tiny",)]
 
 
 def test_the_key_is_in_no_file_after_a_run(path, server):

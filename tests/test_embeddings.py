@@ -16,7 +16,6 @@ from qafd.plan import Planner
 from qafd.retrieve.layers import bring_up_to_date
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.storage import open_workspace
-from qafd.storage.rows import embedding_key
 
 FILES = [(f"{i}.txt", f"Ada{i} met Bob{i % 3} in Rome{i}. Bob{i % 3} met Cyd.".encode())
          for i in range(6)]
@@ -85,15 +84,6 @@ def test_a_purged_document_leaves_no_vector_of_either_model(path: Path, tmp_path
     assert "5.txt" not in KnowledgeGraph(path, other()).earlier().names
 
 
-def test_a_document_that_came_later_is_left_out(path: Path) -> None:
-    knowledge = KnowledgeGraph(path, other())
-    before = knowledge.earlier().ids
-    run(path, other, [("new.txt", b"Eve met Ada1.")])
-    assert knowledge.earlier().ids == before
-    kept = neighbors_kept(knowledge.earlier(), knowledge.graph, np.random.default_rng(0))
-    assert {node.id for node in kept} == set(before)
-
-
 def test_layers_of_the_present_graph_are_not_taken_for_those_of_the_earlier(path: Path) -> None:
     knowledge = KnowledgeGraph(path, other())
     with open_workspace(path) as store:
@@ -101,21 +91,6 @@ def test_layers_of_the_present_graph_are_not_taken_for_those_of_the_earlier(path
     plan = Planner(knowledge.earlier(), TinyEmbedder()).plan("Whom did Ada1 meet?")
     with pytest.raises(MissingLayerError, match="tree"):
         knowledge.retrieve(plan, "tree", graph=knowledge.earlier())
-
-
-def test_a_name_without_an_earlier_vector_is_told_of(path: Path) -> None:
-    with open_workspace(path) as store, store.transaction() as connection:
-        connection.execute("DELETE FROM embeddings WHERE key = ?", (embedding_key("tiny", "cyd"),))
-    with pytest.raises(StoreError, match=r"1 of \d+ names came after the vectors of tiny"):
-        KnowledgeGraph(path, other()).earlier()
-
-
-def test_dropping_the_earlier_vectors_leaves_the_others_as_they_were(path: Path) -> None:
-    with open_workspace(path) as store:
-        before = store.graph.digest()
-        store.vectors.drop_earlier()
-        assert store.graph.digest() == before
-    assert set(models(path)) == {"other"}
 
 
 @pytest.mark.parametrize("sql", ["UPDATE embeddings SET vector = zeroblob(8) WHERE model = 'tiny'",

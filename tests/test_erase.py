@@ -102,17 +102,6 @@ def test_a_run_goes_with_the_document_that_alone_states_its_relation(path: Path)
             assert [row[0] for row in connection.execute("SELECT id FROM retrievals")] == [stays]
 
 
-def test_a_file_and_a_document_of_it_are_erased_together(path: Path) -> None:
-    two = b"".join(json.dumps({"id": key, "text": text}).encode() + b"\n" for key, text in (
-        ("one", "Ada met Bob."), ("two", "Quimper hid Zanzibar.")))
-    tiny_index(path, [ADA, ("two.jsonl", two)])
-    gone = erase(path, ["two.jsonl", "two.jsonl#two"], extractor=TinyExtractor,
-                 embedder=TinyEmbedder)
-    assert (gone.documents, gone.passages) == (2, 2)
-    with open_workspace(path) as store:
-        assert [document.name for document in store.documents.all()] == ["ada.txt"]
-
-
 def test_replies_that_may_quote_it_go_and_what_they_cost_stays(path: Path) -> None:
     tiny_index(path, [ADA, SECRET])
     with open_workspace(path) as store:
@@ -168,16 +157,6 @@ def test_a_file_that_was_never_read_is_erased_too(path: Path) -> None:
         assert footprint(store, ["secret.txt"]).passages == 0
     erased(path, "secret.txt")
     assert b"uimper" not in on_disk(path)
-
-
-def test_nothing_is_erased_while_another_process_indexes(path: Path) -> None:
-    tiny_index(path, [ADA, SECRET])
-    with open_workspace(path) as store, store.lease.hold():
-        with pytest.raises(BusyError, match="is indexing"):
-            erased(path, "secret.txt")
-        assert len(store.documents.all()) == 2
-    with pytest.raises(StoreError, match="nothing called 'eve.txt'"):
-        erased(path, "eve.txt")
 
 
 def test_a_reader_of_the_earlier_state_is_told_of(path: Path) -> None:

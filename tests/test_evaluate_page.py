@@ -7,14 +7,6 @@ from urllib.parse import parse_qs
 from clicks import page, shown
 from streamlit.testing.v1 import AppTest
 
-from qafd.app.evaluate.measuring import measuring
-from qafd.errors import ParameterError
-from qafd.evaluate.collection import save_questions
-from qafd.evaluate.gold import Question
-from qafd.knowledge import KnowledgeGraph
-
-FEW = "lexical"
-
 
 def measured(**query: str) -> AppTest:
     """The page, run until its measurement is over."""
@@ -24,13 +16,6 @@ def measured(**query: str) -> AppTest:
         assert time.monotonic() < deadline
         app.run()
     return app
-
-
-def small(home: Path) -> KnowledgeGraph:
-    knowledge = KnowledgeGraph.open(home / "small.db")
-    knowledge.add_text("ada.md", "# Ada Lovelace\n\nAda Lovelace wrote notes on the engine.")
-    knowledge.add_text("charles.md", "# Charles Babbage\n\nCharles Babbage was born in London.")
-    return knowledge
 
 
 def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> None:
@@ -56,31 +41,3 @@ def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> 
     assert [label for label, _ in links] == ["Open in Explore", "Open in Compare"]
     assert [parse_qs(query) for _, query in links] == 2 * [
         {"ws": ["apple-amazon"], "q": [questions["question"][0]]}]
-
-
-def test_gold_that_the_workspace_has_not_is_one_sentence(home: Path) -> None:
-    save_questions(small(home), [Question("1", "Who is it?", ("<b>nobody</b>.md",))])
-    app = measured(ws="small", measure=FEW)
-    assert not app.exception
-    assert [e.value for e in app.error] != []
-    assert "None of the 1 gold passages is in this workspace" in shown(app)
-
-
-def test_a_variant_in_the_link_is_measured_and_a_wrong_one_refused(home: Path) -> None:
-    app = measured(measure="qafd(mass=9,variant=plain)")
-    assert app.dataframe[0].value["method"].tolist() == [
-        "QAFD flow diffusion (mass=9, variant=plain)"]
-    app.run()  # the browser sends back what the box shows
-    assert not app.error
-    assert app.dataframe[0].value["method"].tolist() == [
-        "QAFD flow diffusion (mass=9, variant=plain)"]
-    assert "has no parameter" in shown(measured(measure="qafd(speed=9)"))
-
-
-def test_a_cancelled_measurement_ends_with_a_sentence(home: Path) -> None:
-    knowledge = KnowledgeGraph.sample("songbook", home)
-    run = measuring(knowledge, [Question(str(i), f"Who is number {i}?", ("Mara Delgado",))
-                                for i in range(500)], {})
-    assert run.over(60)
-    assert isinstance(run.error, ParameterError)
-    assert run.error.template == "no method is chosen; choose at least one"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tiny import tiny_index
 
-from qafd.curate.excerpt import MarkedName, around, excerpt
+from qafd.curate.excerpt import around, excerpt
 from qafd.errors import StoreError
 from qafd.storage import open_workspace
 
@@ -27,15 +27,6 @@ def test_an_excerpt_has_the_text_as_stored_with_its_names(path: Path) -> None:
     assert (found.document.passages, found.document.characters) == (1, len(text))
 
 
-def test_a_merged_name_counts_as_the_entity_it_means(path: Path) -> None:
-    tiny_index(path, [ADA])
-    with open_workspace(path) as store:
-        store.edits.add("same", "bob", "Robert")
-    tiny_index(path)
-    with open_workspace(path) as store:
-        assert MarkedName(8, 11, "Robert") in excerpt(store, "ada.txt").passages[0].names
-
-
 def test_excerpts_one_after_another_are_the_whole_document(path: Path) -> None:
     tiny_index(path, [LONG])
     with open_workspace(path) as store:
@@ -51,15 +42,6 @@ def test_excerpts_one_after_another_are_the_whole_document(path: Path) -> None:
         together = "".join(p.above + p.chunk.text for p in passages)
         assert together.split() == text.split() or "".join(together.split()) == "".join(
             text.split())
-
-
-def test_an_excerpt_beyond_the_end_is_the_last_one(path: Path) -> None:
-    tiny_index(path, [LONG])
-    with open_workspace(path) as store:
-        found = excerpt(store, "long.txt", 10**9, 5)
-        assert found.last == found.document.passages
-        assert found.first == found.last - 4
-        assert excerpt(store, "long.txt", -3, 5).first == 1
 
 
 def test_a_passage_is_found_by_its_id_in_its_own_document_only(path: Path) -> None:
@@ -81,13 +63,3 @@ def test_a_deleted_document_can_still_be_read_and_an_unknown_one_cannot(path: Pa
         assert excerpt(store, "ada.txt").document.deleted_at
         with pytest.raises(StoreError, match="no document called 'eve.txt'"):
             excerpt(store, "eve.txt")
-
-
-def test_the_original_is_there_until_the_file_is_read(path: Path) -> None:
-    with open_workspace(path) as store:
-        store.files.add(*ADA)
-        assert store.files.original("ada.txt") == ADA[1]
-    tiny_index(path)
-    with open_workspace(path) as store:
-        assert store.files.original("ada.txt") is None
-        assert not excerpt(store, "ada.txt").document.original

@@ -13,31 +13,18 @@ TABS = ("Why", "Paths", "What if", "Contrast")
 
 
 @pytest.mark.parametrize("tab", TABS)
-@pytest.mark.parametrize("preset", ["As in the paper", "Token budget"])
-def test_every_tab_works_with_every_preset(tab: str, preset: str, home: Path) -> None:
-    app = page("explore", tab=tab, preset=preset)
-    assert not app.error
+def test_every_tab_works_without_mass_and_names_and_when_all_is_full(tab: str, home: Path) -> None:
+    for mass, question in (("0", "xyzzy plugh frotz"), ("118", "Which cities lie on the Amazon?")):
+        assert not page("explore", tab=tab, best_mass=mass, q=question).error
 
 
-@pytest.mark.parametrize("tab", TABS)
-@pytest.mark.parametrize(("mass", "question"), [
-    ("0", "xyzzy plugh frotz"),
-    ("118", "Which cities lie on the Amazon?")])
-def test_every_tab_works_without_mass_without_names_and_when_all_is_full(
-        tab: str, mass: str, question: str, home: Path) -> None:
-    app = page("explore", tab=tab, best_mass=mass, q=question)
-    assert not app.error
+PARTS = "Who founded Apple and which cities lie on the Amazon?"
 
 
 @pytest.mark.parametrize("tab", TABS)
 def test_every_tab_works_for_subqueries_and_over_entities(tab: str, home: Path) -> None:
-    for query in ({"best_subqueries": "on", "q": "Who founded Apple and which cities lie on the "
-                                                 "Amazon?"}, {"best_layer": "entities"}):
-        app = page("explore", tab=tab, **query)
-        assert not app.error
-
-
-PARTS = "Who founded Apple and which cities lie on the Amazon?"
+    for query in ({"best_subqueries": "on", "q": PARTS}, {"best_layer": "entities"}):
+        assert not page("explore", tab=tab, **query).error
 
 
 def test_why_tells_subqueries_apart_and_sums_them(home: Path) -> None:
@@ -53,40 +40,11 @@ def test_why_tells_subqueries_apart_and_sums_them(home: Path) -> None:
     assert "“Who founded Apple?”, brought it" in shown(app)
 
 
-@pytest.mark.parametrize("tab", TABS)
-def test_every_tab_works_on_one_sentence(tab: str, home: Path) -> None:
-    KnowledgeGraph(home / "tiny.db").add_text("a.txt", "Ada Lovelace met Charles Babbage.")
-    app = page("explore", ws="tiny", tab=tab, q="Who met Charles Babbage?")
-    assert not app.error
-
-
 def test_a_document_taken_out_by_a_link_names_what_is_lost(home: Path) -> None:
     app = page("explore", tab="What if", no_doc="steve-jobs.md")
     lost = KnowledgeGraph.sample("apple-amazon", home).explain(
         "Introduce Steve Jobs's products in Apple.").without(documents=["steve-jobs.md"]).lost
     assert f"**{len(lost)}** nodes lost" in shown(app)
-
-
-@pytest.mark.parametrize(("preset", "prefix", "unit"), [
-    ("Measured best", "best", r"at mass ([\d.]+)"), ("Token budget", "tokens", r"at (\d+) tokens")])
-@pytest.mark.parametrize("mass", [2, 3])
-def test_the_next_node_enters_above_the_mass_that_there_is(
-        preset: str, prefix: str, unit: str, mass: int, home: Path) -> None:
-    tiny = KnowledgeGraph.open(home / "tiny.db")
-    tiny.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
-    question, asked = "Whom did Ada Lovelace meet?", f"{prefix}_mass"
-    found = re.search(unit, shown(page("explore", ws="tiny", q=question, preset=preset,
-                                       **{asked: str(mass)})))
-    assert found is not None
-    enough = float(found[1])
-    assert enough > mass
-
-    def retrieved(mass: float) -> int:
-        kind = {"rule": "total", "capacity": "tokens"} if prefix == "tokens" else {}
-        return len([n for n in tiny.retrieve(question, mass=mass, **kind).nodes
-                    if n.state == "saturated"])
-
-    assert retrieved(enough) > retrieved(mass)
 
 
 @pytest.mark.browser

@@ -51,44 +51,6 @@ def test_every_touched_node_can_be_explained_and_all_its_numbers_add_up(told: Ex
             assert sum(i.share for i in why.inflows) <= 1 + 1e-9
 
 
-def test_why_quotes_sentences_of_the_passage_the_mass_came_through(told: Explanation) -> None:
-    why = told.why("iPod")
-    assert "Steve Jobs" in [seed.name for seed in why.seeds]
-    assert [e.document for e in why.inflows[0].sentences] == ["steve-jobs.md"] * 2
-    assert all("iPod" in e.text for i in why.inflows for e in i.sentences)
-
-
-def test_listed_paths_and_the_rest_are_all_the_mass(told: Explanation) -> None:
-    found = told.paths(7)
-    assert len(found.paths) == 7
-    poured = sum(n.source for n in told.retrieval.nodes)
-    assert sum(p.mass for p in found.paths) + found.rest == pytest.approx(poured)
-    assert found.rest > 0
-    assert told.paths(10_000).rest == 0  # and not the rounding of the sum
-
-
-def test_names_find_nodes_in_any_case_and_a_pilcrow_asks_for_the_passage(
-        told: Explanation) -> None:
-    assert told.graph.kinds[told.find("steve jobs")] == "entity"
-    assert told.graph.kinds[told.find("¶ Steve Jobs")] == "passage"
-    assert told.find(told.graph.ids[5]) == 5
-
-
-def test_an_unknown_name_is_one_sentence_with_the_nearest_names(told: Explanation) -> None:
-    with pytest.raises(ParameterError, match="no node 'Steve Jobbs'.*'Steve Jobs'"):
-        told.why("Steve Jobbs")
-    with pytest.raises(ParameterError, match="no document 'steve-job.md'.*'steve-jobs.md'"):
-        told.without(documents=["steve-job.md"])
-
-
-def test_why_not_of_a_retrieved_node_and_why_of_an_untouched_one_are_refused(
-        told: Explanation) -> None:
-    with pytest.raises(ParameterError, match="is retrieved; ask why it is"):
-        told.why_not("iPod")
-    with pytest.raises(ParameterError, match="was not touched"):
-        told.why("Amazon River")
-
-
 def test_without_a_document_is_the_solution_of_the_graph_without_its_passages(
         told: Explanation) -> None:
     graph, problem = told.graph, told.runs[0].problem
@@ -125,17 +87,6 @@ def test_every_edge_seed_and_node_can_be_taken_out_and_mass_stays_balanced(
         assert found.after.certificate is not None
         assert found.after.certificate["optimal"]
         assert all(abs(mass_balance(found.after, n.id).error) < 1e-7 for n in found.after.nodes)
-
-
-def test_only_a_seed_can_be_taken_out_as_one(told: Explanation) -> None:
-    with pytest.raises(ParameterError, match="iPod is not a seed; the seeds are Steve Jobs"):
-        told.without(seeds=["iPod"])
-
-
-def test_the_document_most_leaned_on_costs_nodes_when_it_is_taken_out(told: Explanation) -> None:
-    first = next(lean for lean in told.sensitivities() if lean.kind == "document")
-    assert 0 < first.share <= 1
-    assert told.without(documents=[first.name]).lost
 
 
 def test_a_relation_rests_on_the_only_document_that_states_it(sample: KnowledgeGraph) -> None:
@@ -236,12 +187,3 @@ def test_the_commands_say_the_same_as_python(
         found["left_answer"]) > 0
     assert "gained:" in run(capsys, home, "whatif", "--without-edge", "Steve Jobs,¶ Steve Jobs",
                             "--with-edge", "Steve Jobs,Amazon River,0.9")
-
-
-def test_asking_about_an_unknown_name_finds_nothing(
-        capsys: pytest.CaptureFixture[str], home: Path) -> None:
-    code = main(["why", QUESTION, "Steve Jbos", "--db", str(home / "apple-amazon.db")])
-    out, err = capsys.readouterr()
-    assert (code, out) == (3, "")
-    assert "there is no node 'Steve Jbos'" in err
-    assert "Steve Jobs" in err

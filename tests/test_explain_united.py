@@ -6,9 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from qafd.cli import main
 from qafd.errors import ParameterError
-from qafd.explain import Change, Explanation
+from qafd.explain import Explanation
 from qafd.flow.solver import solve
 from qafd.knowledge import KnowledgeGraph
 
@@ -51,13 +50,6 @@ def test_every_balance_adds_up_in_each_part_and_over_them(told: Explanation) -> 
             assert sum(s.share for s in why.seeds) == pytest.approx(1.0)
 
 
-def test_it_says_which_subquery_brought_a_node(told: Explanation) -> None:
-    for node in told.retrieval.nodes:
-        brought = [part.number - 1 for part in told.why(node.id).parts if part.full]
-        assert tuple(brought) == node.brought_by
-    assert {n.brought_by for n in told.retrieval.nodes} >= {(0,), (1,)}
-
-
 def test_paths_are_all_the_mass_of_all_parts(told: Explanation) -> None:
     found = told.paths(4000)
     held = sum(n.mass for part in told.retrieval.parts for n in part.nodes)
@@ -84,14 +76,6 @@ def test_what_if_solves_every_part_anew(told: Explanation) -> None:
         mass += float(diffusion.mass.sum())
     assert {n.id for n in found.after.nodes if n.state == "saturated"} == full
     assert sum(n.mass for n in found.after.nodes) == pytest.approx(mass)
-
-
-def test_a_node_that_is_taken_out_is_in_no_part_and_not_ranked(told: Explanation) -> None:
-    passage = told.retrieval.passages[0].id
-    after = told.without(nodes=[passage]).after
-    assert passage not in {p.id for p in after.ranking} | {n.id for n in after.nodes if n.mass > 0}
-    assert [p.id for p in told.what_if(Change()).after.ranking] == [
-        p.id for p in told.retrieval.ranking]
 
 
 def test_why_not_names_the_mass_of_the_control_at_which_a_part_fills_the_node(
@@ -126,13 +110,6 @@ def test_sensitivities_add_up_over_the_parts(told: Explanation) -> None:
         assert one.elasticity == pytest.approx(float(elasticity[key] / found))
 
 
-def test_only_what_is_a_seed_of_some_part_can_be_taken_out_as_one(
-        told: Explanation) -> None:
-    passage = next(n for n in told.retrieval.nodes if not n.seed)
-    with pytest.raises(ParameterError, match="is not a seed; the seeds are"):
-        told.without(seeds=[passage.id])
-
-
 def test_a_plan_of_other_parts_is_refused(songs: KnowledgeGraph, told: Explanation) -> None:
     with pytest.raises(ParameterError, match="in other parts than this plan has"):
         songs.explain(told.retrieval, plan=replace(told.plan, subqueries=told.plan.subqueries[:1]))
@@ -147,15 +124,3 @@ def test_a_question_of_one_part_is_explained_as_without_subqueries(songs: Knowle
     top = off.retrieval.nodes[0].id
     assert on.why(top) == off.why(top)
     assert np.array_equal(on.runs[0].problem.mass, off.runs[0].problem.mass)
-
-
-def test_the_command_line_explains_the_parts(
-        songs: KnowledgeGraph, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--db", songs.url.removeprefix("sqlite:///"), "--subqueries", "on", "--mass", "24", BOTH]
-    node = songs.explain(BOTH, subqueries="on", mass=24.0).retrieval.nodes[0].name
-    assert main(["why", *arguments, node]) == 0
-    assert "brought it" in capsys.readouterr().out
-    assert main(["paths", *arguments]) == 0
-    printed = capsys.readouterr().out
-    assert "diffusion 1" in printed
-    assert "diffusion 2" in printed

@@ -13,8 +13,7 @@ from hostile import CANARY, PWN, STRINGS
 from lxml import etree
 from lxml import html as lxml_html
 
-from qafd import __version__, export
-from qafd.knowledge import KnowledgeGraph
+from qafd import export
 from qafd.reasons import given_reason
 from qafd.retrieve.base import Imprint, Retrieval, RetrievedEdge, RetrievedNode
 
@@ -72,23 +71,6 @@ def test_every_export_says_what_made_it(retrieval):
         "vectors by a-model · entities by local-9/9.9")
 
 
-def test_a_workspace_gives_its_name_and_models_to_what_it_retrieves(tmp_path):
-    songs = KnowledgeGraph.sample("songbook", tmp_path)
-    older = songs.graph
-    made = songs.retrieve("Where was the singer of Paper Lanterns born?").to_dict()["made_by"]
-    with songs.store() as store:
-        assert made == {"qafd": __version__, "workspace": store.graph.version,
-                        "embedder": store.vectors.embedder[0], "extractor": store.log.extractor}
-        assert made["embedder"]
-        assert made["extractor"]
-    songs.add_text("new.txt", "Ada Lovelace met Charles Babbage in London.")
-    again = songs.retrieve("Who met Charles Babbage?").made_by
-    assert again.workspace not in ("", made["workspace"])
-    # What models an older graph had is not known any more.
-    assert songs.retrieve("Who met Charles Babbage?", graph=older).made_by == Imprint(
-        made["workspace"])
-
-
 def test_networkx_holds_every_field_and_points_along_the_flow(retrieval):
     graph = retrieval.to_networkx()
     assert dict(graph.nodes["a"]) == {
@@ -136,31 +118,12 @@ def test_graphml_of_hostile_names_is_xml_and_keeps_every_node_apart(hostile):
             "nulbyte", "\uff1cscript\uff1ewindow.__pwn=1\uff1c/script\uff1e"} <= names
 
 
-def test_graphml_ids_that_differ_in_what_xml_cannot_hold_stay_apart():
-    nodes = tuple(node(f"a{c}", "A") for c in "\0\1\r\n")
-    back = nx.parse_graphml(export.graphml(Retrieval("", "m", {}, (), nodes, (), ())))
-    assert list(back) == ["a\\u0000", "a\\u0001", "a\\u000d", "a\n"]
-
-
 def grid(retrieval):
     return {n.id: (i % 20 / 14, i // 20 / 13) for i, n in enumerate(retrieval.nodes)}
 
 
 def rows(text):
     return list(csv.DictReader(io.StringIO(text, newline="")))
-
-
-def test_csv_numbers_keep_all_their_digits(retrieval):
-    first = rows(export.nodes_csv(retrieval))[0]
-    assert (first["id"], first["name"], first["importance"], first["seed"]) == (
-        "a", "Steve Jobs", "2.0", "True")
-    edge = rows(export.edges_csv(retrieval))[2]
-    assert (edge["source_name"], edge["target_name"], edge["label"], edge["flow"]) == (
-        "Apple Inc.", "iPhone", "makes", "0.5")
-    thirds = Retrieval("", "m", {}, (), (node("a", "A", 1 / 3, alignment=-0.5),), (), ())
-    cells = rows(export.nodes_csv(thirds))[0]
-    assert float(cells["importance"]) == 1 / 3
-    assert cells["alignment"] == "-0.5"
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(1)", "\t=1", "\r=1", "\n=1", "\uff1d1",
@@ -172,43 +135,12 @@ def test_a_csv_cell_never_starts_a_formula(name):
     assert cells["name"] == "'" + name.replace("\0", "")
 
 
-def test_csv_of_hostile_names_has_one_row_each_and_no_formula(hostile):
-    table = rows(export.nodes_csv(hostile)) + rows(export.edges_csv(hostile))
-    assert len(table) == 2 * len(STRINGS) - 1
-    text = [cell for row in table for key, cell in row.items()
-            if key in ("id", "name", "kind", "label", "reason", "source_name", "target_name")]
-    assert not [cell for cell in text if cell[:1] in ("=", "+", "-", "@", "\t", "\r")]
-    "".join(text).encode("utf-8")
-
-
 POSITIONS = {"a": (0.1, 0.2), "b": (0.7, 0.5), "p": (1.2, 0.9), "c": (1.4, 0.1)}
 
 
 def vis_data(page):
     """The nodes and edges that the page's drawing script holds."""
     return [json.loads(found) for found in re.findall(r"new vis\.DataSet\((\[.*?\])\);", page)]
-
-
-def test_the_page_draws_the_frozen_layout_with_the_marks_of_the_app(retrieval):
-    nodes, edges = vis_data(export.pyvis_html(retrieval, POSITIONS))
-    drawn = {n["label"]: n for n in nodes}
-    assert {name: (n["shape"], n["fixed"], n["physics"]) for name, n in drawn.items()} == {
-        "Steve Jobs": ("box", True, False), "Apple Inc.": ("dot", True, False),
-        "¶ On Apple": ("square", True, False), "iPhone": ("dot", True, False)}
-    assert (drawn["Apple Inc."]["x"], drawn["Apple Inc."]["y"]) == (
-        pytest.approx(700, abs=1), pytest.approx(500, abs=1))
-    assert drawn["Steve Jobs"]["color"]["background"] == "#0a6330"
-    assert drawn["iPhone"]["color"]["background"] == "#ffffff"
-    widths = {(e["from"], e["to"]): e["width"] for e in edges}
-    jobs, apple, passage = (drawn[n]["id"] for n in ("Steve Jobs", "Apple Inc.", "¶ On Apple"))
-    assert widths[jobs, apple] > widths[apple, passage]
-
-
-def test_the_page_of_nothing_is_a_page():
-    nothing = Retrieval("Nobody?", "qafd", {}, (), (), (), ())
-    assert vis_data(export.pyvis_html(nothing)) == [[], []]
-    page = export.html(nothing)
-    assert "<h1>Nobody?</h1>" in page
 
 
 @pytest.mark.parametrize("draw", [export.html, export.pyvis_html])

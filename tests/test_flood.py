@@ -7,10 +7,9 @@ from scipy.sparse import coo_matrix
 from solver import path, scatter  # noqa: F401
 
 from qafd.flow import kernel
-from qafd.flow.certificate import FlawKind, flaw
 from qafd.flow.flood import flood
 from qafd.flow.region import REFINEMENTS, Region
-from qafd.flow.solver import Budget, solve
+from qafd.flow.solver import solve
 from qafd.flow.sources import fit
 from qafd.flow.weights import PLAIN
 from qafd.graph import Graph
@@ -102,15 +101,6 @@ def test_a_flood_reads_retrieved_nodes_only_and_each_once():
     assert len(seen) == len(set(seen)) == solution.expansions
     assert set(solution.support.tolist()) <= set(seen)
     assert solution.expansions <= len(solution.support) + 4
-
-
-@pytest.mark.usefixtures("path")
-def test_a_flood_ends_where_the_touched_nodes_do():
-    solution = solve(built(chain(8000)), PLAIN, np.array([0]), np.array([7000.5]),
-                     budget=Budget(touched=3000))
-    assert solution.stopped == flaw(FlawKind.TOUCHED, nodes=3000)
-    assert len(solution.rows) < 3010
-    assert not solution.certificate.optimal
 
 
 @pytest.mark.usefixtures("path")

@@ -3,13 +3,11 @@
 import math
 from fractions import Fraction as F
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph
 from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, WET, Corpus, Retrieval
 from qafd.retrieve.flow_path import FlowPaths, best_paths, spread
@@ -61,30 +59,6 @@ def test_an_entity_is_activated_by_the_larger_of_sentence_and_summary(corpus: Co
     flow = {(e.source, e.target): e.flow for e in run(corpus, hops=1, prune=0).edges
             if e.target in "abc"}
     assert sorted(flow.values()) == pytest.approx([0, 0.25, 0.5, 0.75])
-
-
-def test_only_the_k_nearest_texts_activate_and_a_negative_cosine_hardly(corpus: Corpus) -> None:
-    def nearest(kind: str, breadth: int) -> list[float]:
-        return [n.importance for n in run(corpus, breadth=breadth, hops=1).nodes if n.kind == kind]
-
-    assert nearest("sentence", 1) == [0.5]
-    assert nearest("summary", 1) == [0.75]
-    assert nearest("summary", 2) == [0.75, 0.001]
-
-
-def test_without_the_macro_branch_only_sentences_activate(corpus: Corpus) -> None:
-    retrieval = run(corpus, macro="off", hops=1, prune=0)
-    assert "summary" not in {node.kind for node in retrieval.nodes}
-    into = {(e.source, e.target): e.flow for e in retrieval.edges if e.target in "abc"}
-    assert sorted(into.values()) == pytest.approx([0.25, 0.5, 0.5])
-    assert not [e for e in retrieval.edges if e.kind in ("binding", "abstraction")]
-
-
-def test_without_frequencies_a_passage_gives_each_of_its_names_the_same(corpus: Corpus) -> None:
-    # Sentence 0 gives a and b 1/2; a is in p alone, b in both p and r, once each by then.
-    flow = energies(run(corpus, frequency="off", macro="off", breadth=1, hops=1, prune=0))
-    assert flow["p"] == pytest.approx(float(DECAY * (F(1, 2) + F(1, 4))))
-    assert flow["r"] == pytest.approx(float(DECAY * F(1, 4)))
 
 
 def test_one_hop_is_what_the_equations_give_by_hand(corpus: Corpus) -> None:
@@ -150,11 +124,3 @@ def test_path_nodes_and_activated_entities_are_retrieved_the_rest_is_touched(
     assert (reasons["r"].values["place"], reasons["r"].values["count"]) == (1, 1)
     assert reasons["a"].values["cosine"] == pytest.approx(0.5)
     assert [p.id for p in retrieval.ranking] == ["r", "p"]
-
-
-def test_no_edge_leads_to_a_passage_that_a_hop_pruned(tmp_path: Path) -> None:
-    sample = KnowledgeGraph.sample("apple-amazon", tmp_path)
-    sample.build_layers(["sentences", "summaries"])
-    found = sample.retrieve("<script>1</script>", method="flow_path")
-    ids = {node.id for node in found.nodes}
-    assert {end for e in found.edges for end in (e.source, e.target)} <= ids

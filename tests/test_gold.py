@@ -68,24 +68,6 @@ def test_supporting_paragraphs_of_musique_are_gold_and_not_others_of_their_title
     assert len(found.passages) == 3
 
 
-def test_passages_that_questions_share_are_one() -> None:
-    found = read_questions(lines(MUSIQUE, MUSIQUE | {"id": "other"}))
-    assert (len(found.questions), len(found.passages)) == (2, 3)
-
-
-def test_a_limit_keeps_the_first_questions_and_only_their_passages() -> None:
-    found = read_questions(lines(MUSIQUE, HOTPOT), limit=1)
-    assert [question.id for question in found.questions] == ["2hop__1_2"]
-    assert {passage.title for passage in found.passages} == {"Wire", "Leeds"}
-
-
-def test_ids_of_a_file_of_passages_are_gold_even_beside_titles() -> None:
-    record = {"qid": "q", "question": "Who?", "answer": None, "aliases": [],
-              "gold_titles": ["A"], "gold_pids": ["p1", "p2"],
-              "supporting_facts": [["p1", 3]]}
-    assert read_questions(lines(record)).questions == (Question("q", "Who?", ("p1", "p2")),)
-
-
 def test_the_template_is_in_our_own_format() -> None:
     first, second = read_questions(TEMPLATE.encode()).questions
     assert first.gold == ("Title of a document", "its-file-name.pdf")

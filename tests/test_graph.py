@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qafd.errors import ParameterError
-from qafd.graph import Graph, kind_bit, kind_names
+from qafd.graph import Graph, kind_names
 
 
 @pytest.fixture
@@ -32,10 +32,6 @@ def test_expand_lists_the_edges_of_each_node_in_turn(square):
     assert frontier.similarity.tolist() == [0.2, 0.3, 0.1, 0.4]
 
 
-def test_expanding_no_node_gives_no_edge(square):
-    assert len(square.expand(np.empty(0, np.int64)).neighbors) == 0
-
-
 def test_self_loops_vanish_and_parallel_edges_keep_the_largest_similarity_and_all_kinds():
     graph = Graph.build(["a", "b"], None, None, [0, 0, 1], [0, 1, 0], [9.0, 0.5, 0.7],
                         ["relation", "relation", "synonym"])
@@ -50,11 +46,6 @@ def test_strengths_of_a_directed_multigraph_add_up_over_both_directions():
     G.add_edge("a", "b", w=2.0)
     G.add_edge("b", "a", w=4.0)
     assert neighbors(Graph.from_networkx(G, "w"), 0) == {1: 7.0}
-
-
-def test_networkx_nodes_that_print_alike_get_different_ids():
-    graph = Graph.from_networkx(nx.Graph([(1, "1")]))
-    assert len(set(graph.ids)) == 2
 
 
 def test_a_layer_keeps_the_rows_and_only_edges_of_its_kinds(square):
@@ -97,16 +88,6 @@ def test_a_malformed_graph_is_refused_with_the_reason(fields, message):
         Graph.build(**{"ids": ["a", "b"], **fields})
 
 
-def test_a_networkx_edge_of_no_strength_is_refused():
-    with pytest.raises(ParameterError, match="positive edge weights"):
-        Graph.from_networkx(nx.Graph([(0, 1, {"weight": -1.0})]))
-
-
-def test_an_empty_graph_has_no_rows():
-    graph = Graph.build([])
-    assert (len(graph), graph.edge_count, graph.component_capacity("unit").tolist()) == (0, 0, [])
-
-
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=20),
        st.randoms(use_true_random=False))
 def test_edges_in_any_order_and_direction_make_the_same_graph(edges, random):
@@ -116,10 +97,6 @@ def test_edges_in_any_order_and_direction_make_the_same_graph(edges, random):
                 for e in (edges, other))
     assert one.indptr.tolist() == two.indptr.tolist()
     assert one.neighbors.tolist() == two.neighbors.tolist()
-
-
-def test_kinds_are_independent_bits():
-    assert kind_names(kind_bit("mention") | kind_bit("synonym")) == ("mention", "synonym")
 
 
 def test_a_graph_with_other_tokens_forgets_what_was_computed_from_the_first(square):

@@ -11,9 +11,9 @@ import pytest
 from pyarrow import parquet
 
 from qafd.answer.context import build_context
-from qafd.errors import ParameterError, ParseError
-from qafd.ingest import jobs, refresh
-from qafd.ingest.imports import files_of, read_graph
+from qafd.errors import ParseError
+from qafd.ingest import refresh
+from qafd.ingest.imports import read_graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.formats.graphs.graph import ImportedGraph
 from qafd.reading.parsing import parse_graph
@@ -166,34 +166,6 @@ def test_another_document_an_edit_or_a_deletion_makes_them_stale(tmp_path: Path)
         assert not store.layers.rows()
 
 
-def test_other_reports_on_the_same_graph_take_the_place_of_the_old(tmp_path: Path) -> None:
-    knowledge = KnowledgeGraph.open(tmp_path / "w.db")
-    knowledge.import_graph(written(tmp_path / "output"), processes=1)
-    reports = index_of()["community_reports"]
-    reports[0]["full_content"] = "Nothing but gulls."
-    knowledge.import_graph(written(tmp_path / "output", community_reports=reports), processes=1)
-    layer = knowledge.corpus().layer("communities")
-    assert isinstance(layer, Communities)
-    assert layer.texts[0] == "Nothing but gulls."
-
-
-def test_the_worker_takes_them_too(tmp_path: Path) -> None:
-    name, graph = read_graph(written(tmp_path / "output"))
-    knowledge = KnowledgeGraph.open(tmp_path / "w.db")
-    with knowledge.store() as store:
-        jobs.enqueue(store, [(name, graph.to_json())])
-    jobs.work(knowledge.url, processes=1)
-    assert state_of(knowledge) == ("built", "imported")
-
-
-def test_a_folder_that_lacks_a_needed_table_says_which(tmp_path: Path) -> None:
-    folder = written(tmp_path / "output", relationships=[])
-    with pytest.raises(ParameterError, match=r"entities\.jsonl .* no relationships\.jsonl"):
-        files_of([folder])
-    with pytest.raises(ParameterError, match=r"no relationships\.jsonl"):
-        files_of([tmp_path])  # GraphRAG's project, the tables are in its folder "output"
-
-
 def notices(graph: ImportedGraph, about: str) -> list[str]:
     return [one for one in graph.notices if about in one]
 
@@ -207,14 +179,6 @@ def test_another_table_that_is_missing_is_named_in_one_notice(
     graph = read_graph(written(tmp_path / "output", **changed))[1]
     assert len(notices(graph, about)) == 1
     assert len(graph.communities) == (0 if table == "communities" else 3)
-
-
-def test_a_report_on_an_unknown_community_is_left_out_and_said(tmp_path: Path) -> None:
-    reports = index_of()["community_reports"]
-    reports[1]["community"] = 77
-    graph = read_graph(written(tmp_path / "output", community_reports=reports))[1]
-    assert len(notices(graph, "77")) == 1
-    assert [bool(one.text) for one in graph.communities] == [True, False, True]
 
 
 def test_levels_that_go_in_a_circle_are_refused_in_one_sentence(tmp_path: Path) -> None:

@@ -70,8 +70,3 @@ def test_algorithm_2_converges_at_least_as_fast_as_theorem_3_says():
 def test_a_model_out_of_range_is_refused(changes):
     with pytest.raises(ParameterError):
         of(**changes)
-
-
-def test_beta_must_be_positive():
-    with pytest.raises(ParameterError, match="beta"):
-        recover(SMALL, 1, np.random.default_rng(0), beta=0.0)

@@ -5,7 +5,6 @@ import pytest
 from oracles import random_graph
 from solver import problem
 
-from qafd.errors import ParameterError
 from qafd.flow import kernel
 from qafd.flow.homotopy import entry_alphas
 from qafd.flow.solver import solve
@@ -75,12 +74,3 @@ def test_the_next_node_beyond_the_path_enters_where_it_says():
         further = entry_alphas(graph, gates, rows, direction, "unit", path.next_alpha * 1.001)
         place = further.rows.tolist().index(path.next_row)
         assert further.alphas[place] == pytest.approx(path.next_alpha, rel=1e-9)
-
-
-def test_a_path_is_only_known_up_to_its_end():
-    graph = Graph.build("ab", None, None, [0], [1])
-    path = entry_alphas(graph, PLAIN, np.array([0]), np.array([1.0]), up_to=1.5)
-    with pytest.raises(ParameterError, match="outside the path"):
-        path.x(1.6)
-    with pytest.raises(ParameterError, match="up_to"):
-        entry_alphas(graph, PLAIN, np.array([0]), np.array([1.0]), up_to=0.0)

@@ -12,10 +12,9 @@ from qafd.app.explore.paths import sankey
 from qafd.cli import main
 from qafd.errors import ParameterError
 from qafd.evaluate import evaluate
-from qafd.evaluate.gold import Question, read_questions
+from qafd.evaluate.gold import Question
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve import METHODS
-from qafd.retrieve.qafd import FlowDiffusion
 
 # Where the extended autolinks of GitHub's markdown begin, also in text that was escaped.
 AUTOLINK = re.compile(r"https?://|www\.|[\w.+-]+@[\w-]+\.", re.IGNORECASE)
@@ -63,22 +62,6 @@ def test_long_wrong_arguments_are_cut_in_the_sentence(
     assert len(capsys.readouterr().err) < 400
 
 
-def test_a_file_name_that_is_too_long_is_no_workspace(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["paths", "Who?", "--db", "x" * 5000]) == 2
-    assert "there is no workspace" in capsys.readouterr().err
-
-
-def test_halves_of_characters_in_questions_gold_and_answers_are_replaced() -> None:
-    half = "a \\ud800 b"
-    asked = read_questions(
-        f'{{"id": "{half}", "question": "{half}", "gold": ["{half}"], "answer": "{half}"}}'
-        .encode())
-    [question] = asked.questions
-    replaced = "a \ufffd b"
-    assert (question.id, question.text, question.gold, question.answers) == (
-        replaced, replaced, (replaced,), (replaced,))
-
-
 @pytest.mark.parametrize("command", [
     ["query"], ["answer"], ["compare"], ["paths"], ["export", "--format", "json"],
     ["export", "--format", "html"]])
@@ -90,17 +73,6 @@ def test_a_question_that_is_no_utf_8_is_read_with_its_bytes_replaced(
     assert "Marie Curie" in capfd.readouterr().out
 
 
-def test_names_in_arguments_that_are_no_utf_8_are_those_in_the_workspace(
-        tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a\udcff.txt").write_text("Marie Curie lived in Paris.")
-    db = ["--db", str(tmp_path / "w\udcff.db")]
-    assert main(["index", str(tmp_path / "a\udcff.txt"), *db]) == 0
-    assert main(["docs", "--delete", "a\udcff.txt", *db]) == 0
-    assert capfd.readouterr().out.endswith("a?.txt\n")
-    assert main(["docs", "--delete", "b\udcff.txt", *db]) == 1
-    assert "There is nothing called 'b?.txt'" in capfd.readouterr().err
-
-
 def test_halves_of_characters_in_texts_and_questions_of_the_library_are_replaced(
         tmp_path: Path) -> None:
     knowledge = KnowledgeGraph(tmp_path / "one.db")
@@ -108,17 +80,6 @@ def test_halves_of_characters_in_texts_and_questions_of_the_library_are_replaced
     retrieval = knowledge.retrieve("Where did Marie Curie \ud800 live?")
     assert retrieval.query == "Where did Marie Curie ? live?"
     assert [passage.text for passage in retrieval.passages] == ["Marie Curie ? lived in Paris."]
-
-
-def test_an_evaluation_that_cannot_be_written_is_still_shown(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    KnowledgeGraph.open(tmp_path / "one.db").add_text("a.txt", "Marie Curie lived in Paris.")
-    (tmp_path / "q.json").write_text('{"question": "Where did she live?", "gold": ["a.txt"]}')
-    assert main(["eval", "retrieval", "--questions", str(tmp_path / "q.json"), "--methods",
-                 "lexical", "--db", str(tmp_path / "one.db"), "--json", str(tmp_path)]) == 2
-    said = capsys.readouterr()
-    assert "lexical" in said.out
-    assert "cannot be written" in said.err
 
 
 @pytest.mark.parametrize("name", ["one.db", "two.db", "link.db", "hard.db", "one.db-wal"])
@@ -166,18 +127,6 @@ def test_output_that_cannot_be_written_is_one_sentence(command: list[str], tmp_p
     assert ended.returncode == 1
     assert ended.stderr.count("\n") == 1
     assert "No space left" in ended.stderr
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device without an end")
-def test_a_device_without_an_end_is_no_stored_query(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", "/dev/full"]) == 1
-    assert "/dev/full has more than 100 MB" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("value", [5.5, float("nan"), float("inf"), -1])
-def test_a_number_of_seeds_is_a_whole_number_in_its_range(value: float) -> None:
-    with pytest.raises(ParameterError, match="seeds is"):
-        FlowDiffusion(seeds=value)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("questions", [[], [Question("1", "Where?", ())], [

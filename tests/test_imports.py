@@ -1,7 +1,5 @@
 """Graphs from other programs come in as they are: nodes, relations, weights, texts."""
 
-import csv
-import io
 import json
 import math
 from collections.abc import Callable
@@ -17,10 +15,10 @@ from pyarrow import parquet
 
 from qafd import export
 from qafd.doctor import doctor
-from qafd.errors import ParameterError, ParseError
+from qafd.errors import ParseError
 from qafd.ingest import extend, index, plan
 from qafd.ingest.engine import Here
-from qafd.ingest.imports import files_of, read_graph
+from qafd.ingest.imports import read_graph
 from qafd.ingest.llm_extract import ModelEngine, ModelExtractor
 from qafd.ingest.reader import ModelChoice
 from qafd.knowledge import KnowledgeGraph
@@ -29,11 +27,9 @@ from qafd.models.embedder import LocalEmbedder
 from qafd.reading.formats.draft import Limits
 from qafd.reading.formats.graphs import read_graph_files
 from qafd.reading.formats.graphs.graph import (
-    IMPORTED,
     ImportedEdge,
     ImportedGraph,
     ImportedNode,
-    ImportedText,
 )
 from qafd.reading.formats.graphs.passages import drafts_of, given_for
 from qafd.reading.names import LocalExtractor
@@ -136,13 +132,6 @@ def test_one_graph_is_the_same_in_every_format(
         (frozenset((u, v)), float(w)) for u, v, w in graph.edges(data="weight")}
 
 
-def test_the_bytes_of_a_graph_are_read_as_that_graph() -> None:
-    graph = ImportedGraph("GEXF", JOBS.nodes, JOBS.edges, (
-        ImportedText("t", "Steve Jobs founded Apple.", "Lives"),), ("Left out: 2 edges.",))
-    assert graph.to_json().startswith(IMPORTED)
-    assert parse_graph([graph.to_json()]) == graph
-
-
 def test_a_node_becomes_a_passage_of_its_description_and_a_line_for_each_edge() -> None:
     drafts = drafts_of(JOBS, "g.graphml", Limits(), [])
     assert [(draft.name, draft.title, draft.text) for draft in drafts] == [(
@@ -203,16 +192,6 @@ def test_every_mention_stands_where_it_says_and_every_edge_is_asserted_once(
     assert len(keys) == len(graph.nodes)
 
 
-def test_nodes_of_one_name_stay_apart_and_it_is_said(tmp_path: Path) -> None:
-    knowledge = put(tmp_path / "w.db", ImportedGraph("a test", (
-        ImportedNode("n1", "Ann"), ImportedNode("n2", "ann"), ImportedNode("n3", "Bob")), (
-        ImportedEdge("n1", "n3"), ImportedEdge("n2", "n3"))))
-    assert entities(knowledge) == {"Ann", "ann [n2]", "Bob"}
-    assert len(relations(knowledge)) == 2
-    with knowledge.store() as store:
-        assert any("1 nodes have the name of another" in n for n in store.files.all()[0].notices)
-
-
 def tables(folder: Path, entity: str, relationship: str, unit: str) -> None:
     parquet.write_table(pa.table({
         "id": ["e1", "e2", "e3"], "title": ["STEVE JOBS", "APPLE", "NEXT"],
@@ -251,15 +230,6 @@ def test_graphrag_tables_are_mentioned_in_their_texts(
     assert [e.text for e in knowledge.evidence([apple.id])] == ["Steve Jobs founded Apple then."]
 
 
-def test_one_table_of_graphrag_brings_those_beside_it(tmp_path: Path) -> None:
-    tables(tmp_path, "entities.parquet", "relationships.parquet", "text_units.parquet")
-    assert {file.name for file in files_of([tmp_path / "relationships.parquet"])} == {
-        "entities.parquet", "relationships.parquet", "text_units.parquet"}
-    name, graph = read_graph(tmp_path / "entities.parquet")
-    assert name == f"{tmp_path.name}/entities.parquet"
-    assert (len(graph.nodes), len(graph.edges), len(graph.texts)) == (3, 2, 1)
-
-
 def test_lightrag_descriptions_keywords_and_chunks_are_understood(tmp_path: Path) -> None:
     graph = nx.Graph()
     graph.add_node("Ada", entity_id="Ada", entity_type="person", source_id="chunk-1<SEP>chunk-2",
@@ -285,11 +255,6 @@ def test_lightrag_descriptions_keywords_and_chunks_are_understood(tmp_path: Path
     assert second is not None
     assert [(m.name, m.start) for m in first.mentions] == [("Ada", 0), ("Engine", 17)]
     assert [(m.name, m.start, m.end) for m in second.mentions] == [("Ada", 0, 0)]
-
-
-def test_a_table_of_nodes_names_the_ends_of_a_table_of_edges() -> None:
-    graph = parse_graph([b"Id,Label,Type\n1,Ann,person\n2,Bob,\n", b"Source,Target\n1,2\n"])
-    assert [(n.name, n.kind) for n in graph.nodes] == [("Ann", "person"), ("Bob", "")]
 
 
 @pytest.mark.parametrize(("files", "why"), [
@@ -325,17 +290,6 @@ def test_a_weight_that_is_no_positive_number_counts_as_the_mean(weight: str) -> 
     assert any(note.startswith("1 weights are no positive numbers") for note in graph.notices)
 
 
-def test_hostile_names_are_plain_text(tmp_path: Path) -> None:
-    names = ["<script>alert(1)</script>", "a\u202eb\x00c", "x" * 5000, "--", "../../etc", "\n\n"]
-    data = {"nodes": [{"id": i, "name": name} for i, name in enumerate(names)],
-            "links": [{"source": 0, "target": i} for i in range(1, 6)]}
-    knowledge = put(tmp_path / "w.db", parse_graph([json.dumps(data).encode()]))
-    found = entities(knowledge)
-    assert len(found) == len(names)
-    assert {"<script>alert(1)</script>", "abc", "node 3", "5"} <= found
-    assert max(map(len, found)) <= 100
-
-
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
     return KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
@@ -356,24 +310,6 @@ def test_our_own_exports_come_back_with_their_entities_and_relations(
     knowledge = put(tmp_path / "w.db", graph)
     assert entities(knowledge) == {n.name for n in found.nodes if n.kind == "entity"}
     assert {pair: label for pair, (label, _) in relations(knowledge).items()} == kept
-
-
-def test_an_export_without_relations_says_what_to_import_instead(sample: KnowledgeGraph) -> None:
-    found = sample.retrieve("What did Steve Jobs make at Apple?")
-    assert not any(edge.kind == "relation" for edge in found.edges)
-    for text in (export.graphml(found), export.gexf(found)):
-        with pytest.raises(ParseError, match="import the file that the graph is from"):
-            parse_graph([text.encode()])
-
-
-def test_edges_alone_bring_the_entities_that_they_relate(sample: KnowledgeGraph) -> None:
-    found = sample.retrieve("What did Steve Jobs make at Apple?", "ego")
-    rows = list(csv.DictReader(io.StringIO(export.edges_csv(found))))
-    graph = parse_graph([export.edges_csv(found).encode()])
-    related = [row for row in rows if row["kind"] == "relation"]
-    assert {node.name for node in graph.nodes} == {
-        row[end] for row in related for end in ("source_name", "target_name")}
-    assert len(graph.edges) == len(related)
 
 
 def digest(knowledge: KnowledgeGraph) -> str:
@@ -435,21 +371,3 @@ def test_what_is_given_costs_no_call_of_a_language_model(tmp_path: Path) -> None
     model = ModelChoice(model="m", base_url="http://127.0.0.1:9/v1")
     assert plan(knowledge.url, [("h.json", JOBS.to_json())], model).passages == 0
     assert plan(knowledge.url, [("a.txt", b"Ada met Charles.")], model).passages == 1
-
-
-def test_a_text_and_a_graph_share_the_entities_they_both_name(tmp_path: Path) -> None:
-    knowledge = put(tmp_path / "w.db", JOBS)
-    knowledge.add_text("next.txt", "Steve Jobs founded NeXT Computer in Redwood City.")
-    whole = knowledge.graph
-    assert whole.names.count("Steve Jobs") == 2  # the entity and its passage
-    documents = {e.document for e in knowledge.evidence(
-        [whole.ids[i] for i in range(len(whole))
-         if whole.names[i] == "Steve Jobs" and whole.kinds[i] == "entity"])}
-    assert documents == {"g.json#1", "next.txt"}
-
-
-def test_a_folder_without_a_known_graph_says_what_to_name(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=r"neither GraphRAG's entities\.parquet"):
-        files_of([tmp_path])
-    with pytest.raises(ParameterError, match="there is no file or folder"):
-        files_of([tmp_path / "missing.graphml"])

@@ -34,14 +34,6 @@ def test_import_prints_what_it_took_in_and_the_graph_can_be_asked(
     assert "Ada" in {node["name"] for node in json.loads(found.stdout)["nodes"]}
 
 
-def test_a_dry_run_says_what_the_files_hold_and_makes_nothing(table: Path) -> None:
-    done = qafd("import", table, "--dry-run")
-    assert done.returncode == 0
-    assert done.stdout == ("edges.csv: CSV, 3 nodes (none with a description), 2 edges (all with "
-                           "a label, none with a description, none with a weight)\n")
-    assert done.stderr == "qafd: Attributes that were not read: year.\n"
-
-
 def test_what_is_no_graph_fails_and_a_missing_file_is_wrong_usage(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("prose")
     refused = qafd("import", tmp_path / "a.txt", "--db", tmp_path / "w.db")

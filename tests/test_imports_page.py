@@ -30,10 +30,3 @@ def test_a_graph_is_shown_before_it_is_added_and_then_waits_for_the_worker(
         assert [(file.name, file.status) for file in store.files.all()] == [("edges.csv", "queued")]
         (_, data), = store.files.unread()
     assert data.startswith(b'{"graph": {"format": "CSV"')
-
-
-def test_what_is_no_graph_is_said_and_cannot_be_added(mine: KnowledgeGraph) -> None:
-    app = page("documents", ws="mine")
-    app.get("file_uploader")[-1].set_value([("a.csv", b"a,b\n1,2\n", "text/csv")]).run()
-    assert ["column source" in warning.value for warning in app.warning] == [True]
-    assert not any(button.label == "Add the graph" for button in app.button)

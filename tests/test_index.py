@@ -3,16 +3,14 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny import TinyEmbedder, TinyExtractor, tiny_engine, tiny_index, tiny_work
+from tiny import TinyEmbedder, TinyExtractor, tiny_index, tiny_work
 
 from qafd.errors import BusyError, ModelError, ParameterError
 from qafd.ingest import BATCH, index, jobs
-from qafd.ingest.engine import Here, Pool
 from qafd.ingest.progress import Progress
 from qafd.storage import open_workspace
 
@@ -65,49 +63,11 @@ def test_a_run_that_is_stopped_while_names_are_compared_goes_on_later(path, tmp_
         assert store.graph.digest() == tiny_index(tmp_path / "whole.db", given)
 
 
-def test_the_graph_in_between_says_how_far_it_is_and_can_be_cancelled(path, tmp_path):
-    given = [("many.jsonl", b"".join(json.dumps({"id": n, "text": " ".join(
-        f"Name{n}x{i} met Other{n}x{i}." for i in range(20))}).encode() + b"\n"
-        for n in range(5 * BATCH)))]
-    seen: list[Progress] = []
-    run(path, given, progress=seen.append,
-        stopped=lambda: any(one.stage == "comparing names" for one in seen))
-    # 40 names and a title in each passage of the first batch; the second block is not compared
-    assert [one for one in seen if one.stage == "comparing names"] == [
-        Progress("comparing names", 256, 41 * BATCH)]
-    assert [one.done for one in seen if one.stage == "extracting"] == [BATCH]
-    with open_workspace(path) as store:
-        assert store.log.counts() == (BATCH, 0)
-        assert store.files.all()[0].status == "cancelled"
-        store.files.retry(["many.jsonl"])
-    run(path)
-    with open_workspace(path) as store:
-        assert store.graph.digest() == tiny_index(tmp_path / "whole.db", given)
-
-
-def test_nothing_is_loaded_where_nothing_is_to_do(path):
-    def never_made() -> TinyEmbedder:
-        raise AssertionError
-
-    files = [("a.txt", b"Ada met Bob.")]
-    assert run(path, files) == ("a.txt",)
-    assert index(path, files, extractor=TinyExtractor, embedder=never_made, processes=1) == ()
-
-
 def test_two_processes_give_the_graph_of_one(path, tmp_path):
     index(path, [("many.jsonl", MANY)], extractor=TinyExtractor, embedder=TinyEmbedder,
           processes=2)
     with open_workspace(path) as store:
         assert store.graph.digest() == tiny_index(tmp_path / "other.db", [("many.jsonl", MANY)])
-
-
-def broken() -> TinyEmbedder:
-    raise ModelError("There is no model here; install one.")
-
-
-def test_a_model_that_a_child_cannot_make_says_why():
-    with pytest.raises(ModelError, match="no model here"):
-        Pool(TinyExtractor, broken, 2)
 
 
 class Fatal(TinyExtractor):
@@ -129,15 +89,6 @@ def test_a_child_that_dies_ends_the_run_with_a_sentence_and_loses_nothing(path, 
     assert run(path) == ("many.jsonl",)
     with open_workspace(path) as store:
         assert store.graph.digest() == tiny_index(tmp_path / "other.db", [("many.jsonl", MANY)])
-
-
-def test_both_engines_embed_names_in_their_order():
-    names = [f"name {i}" for i in range(150)]
-    expected = TinyEmbedder().embed(names)
-    assert np.array_equal(tiny_engine().embed(names), expected)
-    with closing(Pool(TinyExtractor, TinyEmbedder, 2)) as pool:
-        assert np.array_equal(pool.embed(names), expected)
-        assert pool.embed([]).shape == (0, 8)
 
 
 def test_a_model_that_gives_infinity_is_refused(path):
@@ -198,30 +149,3 @@ def test_a_worker_takes_in_what_an_interrupted_run_left(path):
         assert [file.status for file in store.files.all()] == ["done"]
         assert [job.state for job in store.queue.latest()] == ["done"]
         assert not jobs.needs_worker(store)
-
-
-def test_a_file_of_records_with_one_name_twice_fails_alone(path):
-    twice = b"".join(json.dumps({"id": "x", "text": text}).encode() + b"\n"
-                     for text in ("Ada met Bob.", "Bob met Cyd."))
-    run(path, [("twice.jsonl", twice), ("a.txt", b"Ada met Bob.")])
-    with open_workspace(path) as store:
-        statuses = {file.name: file.status for file in store.files.all()}
-    assert statuses["a.txt"] == "done"
-    assert statuses["twice.jsonl"] in ("done", "failed")
-
-
-def test_each_name_is_embedded_once_in_a_process():
-    class Counting(TinyEmbedder):
-        embedded: list[str] = []
-
-        def embed(self, texts):
-            self.embedded.extend(texts)
-            return super().embed(texts)
-
-    from test_storage_contract import chunk
-
-    engine = Here(TinyExtractor(), Counting())
-    for text in ("Ada met Bob.", "Bob met Ada and Cyd."):
-        engine.read([chunk("a.txt", text, title="")])
-    names = [text for text in Counting.embedded if " " not in text]
-    assert sorted(names) == ["ada", "bob", "cyd"]

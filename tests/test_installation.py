@@ -61,14 +61,6 @@ def test_a_model_that_is_not_the_measured_one_fails(
     assert not found(tmp_path)["embedding model"].ok
 
 
-def test_a_folder_that_cannot_be_written_fails_and_has_no_log(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    checks = found(tmp_path / "file" / "home")
-    assert not checks["folder"].ok
-    assert "set QAFD_HOME" in say_check(checks["folder"])
-    assert "write-ahead log" not in checks
-
-
 @pytest.mark.parametrize(("password", "state", "said"), [
     (None, "ok", "None is set"), ("", "warn", "empty"), ("hunter2", "warn", "7 characters"),
     (LONG, "ok", "is set.")])

@@ -11,21 +11,21 @@ from tiny import TinyEmbedder, TinyExtractor
 
 from qafd.answer.conversation import Exchange, follow_up
 from qafd.cli import main
-from qafd.errors import MalformedReplyError, ModelError, ParameterError, ReplyLimitError
+from qafd.errors import ModelError, ParameterError, ReplyLimitError
 from qafd.evaluate.gold import Question
 from qafd.evaluate.judge import judge
 from qafd.evaluate.written import Answered, AnswerResult, AnswerScore, mark_correct
 from qafd.ingest import index
-from qafd.ingest.instructions import keep_prompt, prompts_in, versions_of
+from qafd.ingest.instructions import keep_prompt, prompts_in
 from qafd.ingest.llm_extract import ModelExtractor
 from qafd.ingest.reader import ModelChoice, choose, chosen
-from qafd.ingest.tuning import keep_tuned, read_tuned, tune, tune_messages
+from qafd.ingest.tuning import keep_tuned, tune, tune_messages
 from qafd.knowledge import KnowledgeGraph, local_embedder
 from qafd.models import LLM, Message, Recorded
 from qafd.models.call_settings import CallSettings
 from qafd.models.cost import FREE, Meter, Metered
 from qafd.models.endpoint import Endpoint
-from qafd.models.instructions import TASKS, Instructed, Instructions, check_prompt, instructions_of
+from qafd.models.instructions import TASKS, Instructed, Instructions, check_prompt
 from qafd.models.prompts import read_records
 from qafd.preferences import Preferences, save
 from qafd.sql.database import Database
@@ -109,12 +109,6 @@ def test_every_task_sends_the_prompt_and_the_limit_that_it_is_given(
     assert recorded.asked[0].max_tokens == limit
 
 
-def test_tasks_are_known_and_ours_have_the_fields_that_they_require() -> None:
-    assert TASKS.keys() >= {*ASKING, "exact"}
-    for name, task in TASKS.items():
-        check_prompt(name, task.prompt)
-
-
 @pytest.mark.parametrize(("task", "prompt"), [
     ("answer", "Answer with {absent}."), ("judge", "{mark} grade"), ("poem", "Write."), ("plan", "  "),
     ("plan", "x" * 20_001), ("answer", "Nothing in braces.")])
@@ -127,27 +121,6 @@ def test_a_prompt_that_could_not_be_used_is_refused_and_nothing_is_kept(
             with pytest.raises(ParameterError):
                 keep_prompt(store, task, prompt)
         assert prompts_in(store) == {}
-
-
-def test_versions_are_kept_and_ours_comes_back(path: Path) -> None:
-    with open_workspace(path) as store:
-        for text in ("First.", "Second.", "Second.", ""):
-            keep_prompt(store, "plan", text)
-        assert [version.prompt for version in versions_of(store, "plan")] == ["", "Second.", "First."]
-        assert prompts_in(store) == {}
-        keep_prompt(store, "plan", TASKS["plan"].prompt)
-        assert len(versions_of(store, "plan")) == 3
-    assert KnowledgeGraph(path).instructions.prompt("plan") == TASKS["plan"].prompt
-
-
-def test_braces_of_a_prompt_that_are_no_field_reach_the_model_as_they_are() -> None:
-    odd = 'Mark {mark}. Reply {"a": {0}} {not_a_field} {mark.__class__}'
-    recorded = Recorded(["{}"])
-    with pytest.raises(ModelError):
-        judge("Where?", {"a": "London"}, Instructed(recorded, Instructions({"judge": odd})), repeats=1)
-    said = recorded.asked[0].messages[0].content
-    assert said.endswith('Reply {"a": {0}} {not_a_field} {mark.__class__}')
-    assert "{mark}." not in said
 
 
 def test_another_prompt_reads_anew_what_a_model_has_read_and_nothing_else(path: Path) -> None:
@@ -195,12 +168,6 @@ def test_tuning_gives_a_prompt_with_its_domain_types_and_example_and_keeps_nothi
         choose(store, ModelChoice())
 
 
-@pytest.mark.parametrize("change", [{"types": []}, {"domain": ""}, {"entities": "many"}, {"sentence": ""}])
-def test_a_reply_without_types_or_example_tunes_nothing(change: dict[str, object]) -> None:
-    with pytest.raises(MalformedReplyError):
-        read_tuned(json.dumps(GARDEN | change))
-
-
 def test_passages_cannot_close_the_lines_they_are_shown_between(path: Path) -> None:
     with pytest.raises(ParameterError), open_workspace(path) as store:
         tune(store, Recorded([]))
@@ -228,12 +195,6 @@ def test_a_used_up_limit_says_which_setting_to_raise(
     assert total.tokens_out > 0  # what was written is paid
 
 
-def test_a_metered_model_carries_the_instructions_of_the_one_inside() -> None:
-    told = own("plan")
-    assert instructions_of(Metered(Instructed(Recorded([]), told), "x.db", Meter(), FREE)) is told
-    assert instructions_of(Recorded([])).prompts == {}
-
-
 def test_the_command_lists_sets_and_brings_back(
         path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     KnowledgeGraph(path).add_text("a.txt", "Ada Lovelace met Charles Babbage.")
@@ -251,19 +212,6 @@ def test_the_command_lists_sets_and_brings_back(
     own_prompt.write_text("No field.", "utf-8")
     assert main(["prompts", "answer", "--db", str(path), "--set", str(own_prompt)]) == 2
     assert "{mark}" in capsys.readouterr().err
-
-
-@pytest.mark.replies(reply=lambda _: json.dumps(GARDEN))
-def test_the_command_tunes_and_keeps(
-        path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    KnowledgeGraph(path).add_text("a.txt", "Ada Lovelace met Charles Babbage.")
-    asked = ["prompts", "--db", str(path), "--tune", "--model", "tiny", "--base-url", server.url]
-    assert main(asked) == 0
-    assert "plant, collector, place" in capsys.readouterr().out
-    assert KnowledgeGraph(path).instructions.prompts == {}
-    assert main([*asked, "--keep"]) == 0
-    assert GARDEN["domain"] in KnowledgeGraph(path).instructions.prompt("extract")
-    assert len(server.bodies) == 1  # paid once
 
 
 @pytest.mark.replies(reply=lambda _: json.dumps(GARDEN))

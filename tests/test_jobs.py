@@ -1,5 +1,4 @@
 import os
-import re
 import shutil
 import signal
 import sqlite3
@@ -61,17 +60,6 @@ def test_a_file_that_cannot_be_read_harms_no_other(store, path):
     assert (job.state, job.error) == ("done", "3 of its files could not be read.")
 
 
-def test_a_failed_file_can_be_tried_again(store, path):
-    jobs.enqueue(store, [("empty.txt", b""), FILES[0]])
-    tiny_work(path)
-    jobs.retry(store, ["empty.txt", "ada.txt"])
-    assert {file.name: file.status for file in store.files.all()} == {
-        "empty.txt": "queued", "ada.txt": "done"}
-    tiny_work(path)
-    assert {file.name: file.status for file in store.files.all()} == {
-        "empty.txt": "failed", "ada.txt": "done"}
-
-
 def test_a_job_that_has_not_begun_is_cancelled_at_once(store, path):
     job = jobs.enqueue(store, FILES)
     jobs.cancel(store, job)
@@ -100,15 +88,6 @@ def test_a_running_job_stops_between_passages_and_can_go_on_later(store, path, t
     jobs.retry(store, [file.name for file in store.files.all()])
     tiny_work(path)
     assert store.graph.digest() == tiny_index(tmp_path / "all.db", FILES)
-
-
-def test_a_job_without_files_brings_the_graph_up_to_date_after_a_deletion(store, path, tmp_path):
-    jobs.enqueue(store, FILES)
-    tiny_work(path)
-    store.documents.delete("bob.txt")
-    jobs.enqueue(store)
-    tiny_work(path)
-    assert store.graph.digest() == tiny_index(tmp_path / "o.db", [FILES[0], FILES[2]])
 
 
 def test_a_second_worker_leaves_the_work_to_the_first(store, path):
@@ -174,27 +153,6 @@ def test_a_job_that_kills_its_worker_again_and_again_is_given_up(store, path):
     assert job.state == "failed"
     assert "died 5 times" in job.error
     assert f"{path}.log" in job.error
-
-
-def test_the_log_keeps_what_earlier_workers_said_and_stays_small(store, path):
-    log = Path(f"{path}.log")
-
-    def started_once() -> list[str]:
-        before = log.read_text().count("a worker starts at") if log.exists() else 0
-        jobs.start_worker(path)
-        until(lambda: log.read_text().count("a worker starts at") > before)
-        return log.read_text().splitlines()
-
-    log.write_text("an earlier complaint\n")
-    first = started_once()
-    assert first[0] == "an earlier complaint"
-    assert re.fullmatch(r"--- a worker starts at \d{4}-\d\d-\d\dT.*", first[1])
-    assert started_once()[:2] == first[:2]
-    log.write_text("".join(f"complaint {i:07}\n" for i in range(80_000)))
-    later = started_once()
-    assert log.stat().st_size < jobs.LOG_SIZE * 0.51
-    assert later[-2] == "complaint 0079999"
-    assert all(re.fullmatch(r"complaint \d{7}", line) for line in later[:-1])
 
 
 def test_no_error_that_ends_a_worker_has_a_key_in_it():

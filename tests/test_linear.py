@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from qafd.graph import Graph
-from qafd.reasons import ReasonKind
 from qafd.records import Keyword, QueryPlan
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.layers.sentences import Sentences
@@ -63,16 +62,6 @@ def test_activation_goes_through_the_best_sentence_of_each_entity(corpus: Corpus
     assert sorted(spread.cosine) == [0, 1, 2]
 
 
-def test_a_sentence_passes_on_once_and_the_levels_end_it(corpus: Corpus) -> None:
-    sentences = corpus.layers["sentences"]
-    alone = activate(corpus.graph, sentences, plan("low"), breadth=1, threshold=0.5, levels=1)
-    near = activate(corpus.graph, sentences, plan("low"), breadth=1, threshold=0.5, levels=2)
-    strict = activate(corpus.graph, sentences, plan("low"), breadth=1, threshold=0.8, levels=9)
-    assert alone.weight == pytest.approx({0: 1})
-    assert near.weight == pytest.approx({0: 1.75, 1: 0.75})
-    assert strict.weight == pytest.approx({0: 1})
-
-
 def test_the_walk_solves_the_page_rank_equation_of_the_method(corpus: Corpus) -> None:
     # Bonuses: p has a twice (level 1) and b once (level 2), r has b once and c once (level 3).
     bonus = {3: math.log(3) * 1 + math.log(2) * 0.75 / 2,
@@ -97,12 +86,3 @@ def test_without_a_named_thing_the_walk_starts_at_the_passages(corpus: Corpus) -
     assert retrieval.seeds == ("p", "r")
     # damping 0 stays at the restart: minmax(3/4, 1/4) = (1, 0)
     assert {n.id: n.importance for n in retrieval.nodes if n.importance} == pytest.approx({"p": 1})
-
-
-def test_reasons_and_sentence_nodes_tell_the_way_of_the_activation(corpus: Corpus) -> None:
-    retrieval = run(corpus, "low")
-    said = {n.id: n.reason for n in retrieval.nodes}
-    assert said["a"].kind is ReasonKind.NEAREST_NAME
-    assert [(said[row].values["name"], round(float(said[row].values["cosine"]), 2))
-            for row in "bc"] == [("a", 0.75), ("b", 0.8)]
-    assert {n.name for n in retrieval.nodes if n.kind == "sentence"} == {"a b.", "b c."}

@@ -34,14 +34,6 @@ def test_the_state_says_what_is_going_on(
     assert (line(one, working).state, line(one, working).read) == (state, read)
 
 
-def test_a_file_without_counts_brings_nothing_yet() -> None:
-    assert listing([file()], {}, {}, True)[0].contents == Contents()
-
-
-def test_what_happened_is_error_doubt_and_notices() -> None:
-    assert line(file("failed", error="Bad."), doubt="In part.").happened == "Bad. In part. Cut."
-
-
 @pytest.mark.parametrize(("one", "doubt", "again"), [
     (file(), "", False), (file(), "In part.", True), (file("failed"), "", True),
     (file("cancelled"), "", True), (file("failed", deleted=True), "In part.", False)])

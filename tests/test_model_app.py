@@ -37,10 +37,6 @@ def test_a_workspace_embedded_by_an_endpoint_is_opened_and_asked(
     assert "vectors, 4 dimensions" in shown(page("settings", ws="mine"))
 
 
-def test_python_finds_the_embedder_of_a_workspace_by_itself(embedded: KnowledgeGraph) -> None:
-    assert KnowledgeGraph.open(embedded.url).plan("Who met Ada?").embedding.shape == (4,)
-
-
 def test_another_number_of_dimensions_is_refused_with_the_remedy(
         embedded: KnowledgeGraph, server: FaultServer) -> None:
     server.dimension = 5
@@ -147,15 +143,3 @@ def test_a_model_answers_for_each_method_blind_and_once(
     assert 'src="http' not in text
     assert shown(page("compare", **query)).count("Written by tiny") == 2
     assert len(server.bodies) == 2
-
-
-def test_a_question_is_under_the_cap_of_the_session(
-        embedded: KnowledgeGraph, server: FaultServer, home: Path) -> None:
-    save(home / "settings.json", Preferences("custom", server.url, "tiny", most_calls=1))
-    before = len(server.bodies)
-    app = page("explore", ws="mine", q="Whom did Ada Lovelace meet?")
-    assert not app.error
-    assert len(server.bodies) == before + 1
-    app.text_input(key="q").set_value("Where is London?").run()
-    assert "could exceed the cap of 1 calls" in shown(app)
-    assert len(server.bodies) == before + 1

@@ -75,11 +75,6 @@ def test_a_sheet_is_a_heading_and_a_row_its_columns_with_dates_as_such() -> None
         "Town: Bergen\nFounded: 1070"]
 
 
-def test_a_hidden_sheet_is_no_text() -> None:
-    with pytest.raises(ParseError, match="no text"):
-        parse("file.xlsx", workbook(state="hidden"))
-
-
 @pytest.mark.parametrize(("rows", "message"), [
     ('<row><c r="A1" t="s"><v>9</v></c></row>', "not there"),
     ('<row><c r="XFD1"><v>1</v></c></row>', "more than 500 columns"),

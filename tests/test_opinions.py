@@ -12,17 +12,14 @@ from faults import FaultServer
 from streamlit.testing.v1 import AppTest
 
 from qafd.errors import ModelError, SpendingCapError
-from qafd.evaluate import evaluate
-from qafd.evaluate.gold import Question
 from qafd.evaluate.judge import graded
-from qafd.evaluate.opinions import Answers, estimate, opinions, quoted
+from qafd.evaluate.opinions import Answers, estimate, opinions
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Recorded
 from qafd.models.cost import Cap, Meter, Metered, Price
 from qafd.models.prompts_answer import PAPER
 from qafd.preferences import Preferences, save
 from qafd.reasons import NoticeKind, notice
-from qafd.retrieve.methods import configured
 
 ASKED = (Answers("Who?", {"b": "BBB", "a": "AAA"}), Answers("Where?", {"a": "AAA", "b": "BBB"}),
          Answers("When?", {"b": "BBB", "a": "AAA"}))
@@ -91,29 +88,6 @@ def test_the_estimate_is_what_the_cap_counts_and_stored_rounds_cost_nothing(path
         opinions(ASKED[1:], model, ["a", "b"])
 
 
-def test_what_methods_quote_is_shown_in_an_order_that_is_drawn(tmp_path: Path) -> None:
-    knowledge = KnowledgeGraph.open(tmp_path / "small.db")
-    knowledge.add_text("ada.md", "# Ada Lovelace\n\nAda Lovelace wrote notes on the engine.")
-    asked = [Question(str(i), f"What did Ada Lovelace write {i}?", ("Ada Lovelace",))
-             for i in range(12)]
-    methods = configured("qafd,lexical", knowledge.graph)
-    result = evaluate(knowledge, asked, methods)
-    found = quoted(knowledge, result, methods, 11)
-    assert [one.question for one in found] == [one.text for one in asked[:11]]
-    assert {text for one in found for text in one.texts.values()} == {
-        "Ada Lovelace wrote notes on the engine."}
-    assert {tuple(one.texts) for one in found} == {("qafd", "lexical"), ("lexical", "qafd")}
-    assert found == quoted(knowledge, result, methods, 11)
-
-
-def test_no_round_that_is_malformed_is_kept_as_a_reply(path: Path) -> None:
-    KnowledgeGraph.open(path)
-    model = Metered(Recorded(["no", grades(1, 2)]), path, Meter(), accepts=graded(2))
-    with pytest.raises(ModelError, match="holds no JSON object"):
-        opinions(ASKED[:1], model, ["a", "b"], repeats=1)
-    assert estimate(ASKED[:1], model, 1).stored == 0
-
-
 def reply(body: dict[str, object]) -> str:
     text = str(body["messages"][1]["content"])  # type: ignore[index]
     return grades(*[50] * (text.count(" response ")))
@@ -154,30 +128,6 @@ def test_the_page_says_what_a_judge_costs_and_then_its_grades(home: Path,
     assert said[0].startswith("tiny: no call, all 20 were answered before"), said
 
 
-@pytest.mark.replies(reply=reply)
-def test_what_was_spent_is_what_the_ledger_of_the_run_says(home: Path,
-                                                          server: FaultServer) -> None:
-    mine = Preferences("custom", server.url, "tiny", prices=(("tiny", Price(2.0, 4.0)),))
-    save(home / "settings.json", mine)
-    app = judging(is_there)
-    app.toggle(key="opinion").set_value(True).run()
-    press(app, "Ask tiny")
-    spent = opinion(app)
-    with KnowledgeGraph.open(home / "apple-amazon.db").store() as store:
-        total, = store.ledger.totals("purpose")
-    cost = (2 * total.tokens_in + 4 * total.tokens_out) / 1e6
-    assert f"{total.tokens_in:,} + " in spent
-    assert f"${cost:.4f}." in spent
-    save(home / "settings.json", Preferences("custom", server.url, "other",
-                                             prices=(("other", Price(200.0, 400.0)),)))
-    app.run()
-    assert opinion(app) == spent
-    save(home / "settings.json", mine)
-    app.run()
-    press(app, "Ask tiny")
-    assert "No call was made" in opinion(app)
-
-
 def opinion(app: AppTest) -> str:
     """The line below the grades, once they are there."""
     deadline = time.monotonic() + 60
@@ -186,9 +136,3 @@ def opinion(app: AppTest) -> str:
         assert time.monotonic() < deadline, shown(app)
         app.run()
     return found[0]
-
-
-def test_without_a_model_no_opinion_is_offered(home: Path) -> None:
-    app = judging(lambda app: any("Question by question" in h.value for h in app.header))
-    assert not is_there(app)
-    assert "opinion" not in shown(app)

@@ -4,7 +4,6 @@ import pytest
 
 from qafd.graph import Graph
 from qafd.view.overview import overview
-from qafd.view.panel import Caption, Drawing, panel_data
 
 
 def graph(mentions: dict[str, str], passages: str) -> Graph:
@@ -31,17 +30,3 @@ def test_importance_is_the_number_of_passages_and_weight_that_of_shared_ones() -
 @pytest.mark.parametrize("made", [graph({}, ""), graph({}, "ab"), graph({"Ada": ""}, "")])
 def test_graphs_without_edges_have_a_map_too(made: Graph) -> None:
     assert overview(made).edges == ()
-
-
-def test_the_picture_counts_passages_and_calls_nothing_retrieved() -> None:
-    made = overview(graph({"Ada": "abcd", "Babbage": "abcd", "Turin": "d"}, "abcd"))
-    data = panel_data([made], Drawing(thickness="weight", measures=("passages", "shared passages")),
-                      positions={n.id: (0.1, 0.1) for n in made.nodes},
-                      captions=[Caption("Map", alt="Three names.")])
-    [panel] = data["panels"]
-    assert data["legend"] | {"color": "passages", "high": "4", "thickness": "shared passages",
-                             "widths": [[0.25, "1"], [0.5, "4"]], "plain": True} == data["legend"]
-    assert panel["alt"] == "Three names."
-    assert panel["nodes"][0]["facts"] == [["passages", "4"]]
-    assert [e["w"] for e in panel["edges"]] == [0.5, 0.25, 0.25]
-    assert panel["edges"][0]["facts"] == [["shared passages", "4"]]

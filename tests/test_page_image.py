@@ -15,7 +15,7 @@ from tiny import tiny_index
 
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import Limits
-from qafd.reading.formats.page_image import WIDTH, find_quote, fold
+from qafd.reading.formats.page_image import find_quote, fold
 from qafd.reading.parsing import draw_page
 from qafd.storage import open_workspace
 
@@ -46,13 +46,6 @@ def test_a_quote_is_marked_on_its_lines_and_nowhere_else() -> None:
 def test_what_is_not_on_the_page_marks_nothing() -> None:
     assert not len(changed_rows(["The Marigold sailed from Leith before the storm began."]))
     assert not len(changed_rows(["…", ""]))
-
-
-def test_letters_stay_black_and_paper_gets_the_color() -> None:
-    image = pixels(draw_page(PAGE, 1, [LINES[0]]))
-    assert image.shape[1] == WIDTH
-    assert image.min() < 60
-    assert (image[..., 2] < image[..., 0] - 60).any(), "paper under a mark has less blue"
 
 
 @given(st.text("aäbß ﬁ-\n1.", max_size=30), st.data())

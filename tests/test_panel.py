@@ -1,27 +1,21 @@
-import json
 import random
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from panel_example import apple, hostile
+from panel_example import apple
 
 from qafd.errors import ParameterError
 from qafd.reasons import given_reason
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
-from qafd.view.contraction import Contraction, contract_passages, drawn_contracted
+from qafd.view.contraction import Contraction, contract_passages
 from qafd.view.panel import (
-    PALE,
-    RAMPS,
-    Caption,
     Drawing,
     Scale,
     clean,
     panel_data,
-    share_of,
 )
 
 
@@ -81,78 +75,6 @@ def test_a_passage_hands_its_flow_on_in_proportion() -> None:
     assert after.held == 0
 
 
-def test_passages_that_are_the_only_seeds_are_drawn() -> None:
-    source = replace(node("p", kind="passage"), seed=True, source=3.0)
-    lines = [edge("p", "a", 2), edge("a", "q", 1), edge("q", "b", 1)]
-    others = [node("a"), node("b"), node("q", kind="passage")]
-    alone = drawn_contracted(retrieval([source, *others], lines))
-    assert {(e.source, e.target): e.flow for e in alone.edges} == pytest.approx({
-        ("p", "a"): 2, ("a", "b"): 1})
-
-
-def test_a_passage_seed_is_drawn_beside_names_only_where_it_alone_feeds_one() -> None:
-    named = replace(node("c"), seed=True, source=1.0)
-    fed, hanging = (replace(node(p, kind="passage"), seed=True, source=3.0) for p in "pr")
-    others = [node("a"), node("b"), node("d"), node("q", kind="passage")]
-    lines = [edge("c", "q", 2), edge("q", "a", 1), edge("q", "b", 1), edge("p", "a", 2),
-             edge("r", "d", 3), edge("r", "b", 1), edge("p", "d", 0)]
-    both = drawn_contracted(retrieval([fed, hanging, named, *others], lines))
-    assert {n.id for n in both.nodes} == {"a", "b", "c", "d", "r"}
-    assert {(e.source, e.target): e.flow for e in both.edges} == pytest.approx({
-        ("c", "a"): 1, ("c", "b"): 1, ("r", "d"): 3, ("r", "b"): 1})
-    both = drawn_contracted(retrieval([fed, named, *others[:2], others[3]], lines[:4]))
-    assert {n.id for n in both.nodes} == {"a", "b", "c"}
-
-
-def test_a_passages_own_source_is_injected_into_its_neighbors() -> None:
-    # 1 from a and 3 of its own; 2 go on to b, so half is held: .5 of a's, 1.5 of its own.
-    before = retrieval([node("a"), node("b"), node("p", kind="passage", source=3.0)],
-                       [edge("a", "p", 1), edge("p", "b", 2)])
-    after = contract_passages(before)
-    assert [(e.source, e.target, e.flow) for e in after.retrieval.edges] == [("a", "b", 0.5)]
-    assert after.injected["b"] == pytest.approx(1.5)
-    assert after.absorbed["a"] == pytest.approx(0.5)
-    assert after.held == pytest.approx(1.5)
-
-
-def test_flow_through_several_passages_and_directly_is_added() -> None:
-    before = retrieval(
-        [node("a"), node("b"), node("p", kind="passage"), node("q", kind="passage")],
-        [edge("a", "p", 1), edge("p", "b", 1), edge("a", "q", 2), edge("q", "b", 2),
-         edge("a", "b", 4, label="knows")])
-    [line] = contract_passages(before).retrieval.edges
-    assert (line.flow, line.label) == (pytest.approx(7), "knows")
-
-
-def test_flow_from_passage_to_passage_is_followed_to_the_next_entity() -> None:
-    before = retrieval(
-        [node("a"), node("b"), node("p", kind="passage"), node("q", kind="passage")],
-        [edge("a", "p", 8), edge("p", "q", 4), edge("q", "b", 1)])
-    after = contract_passages(before)
-    assert [(e.source, e.target, e.flow) for e in after.retrieval.edges] == [
-        ("a", "b", pytest.approx(1))]
-    assert after.absorbed["a"] == pytest.approx(7)
-
-
-def test_opposite_flows_are_netted_and_the_rest_is_booked() -> None:
-    before = retrieval([node("a"), node("b"), node("p", kind="passage")],
-                       [edge("a", "b", 1), edge("b", "p", 3), edge("p", "a", 3)])
-    after = contract_passages(before)
-    assert [(e.source, e.target, e.flow) for e in after.retrieval.edges] == [
-        ("b", "a", pytest.approx(2))]
-    assert after.canceled == pytest.approx({"a": 1, "b": 1})
-    assert unaccounted(before, after) < 1e-9
-
-
-def test_an_edge_through_a_passage_is_named_after_it() -> None:
-    before = retrieval(
-        [node("a"), node("b"), node("c"), node("p", kind="passage"), node("q", kind="passage")],
-        [edge("a", "p", 2), edge("p", "b", 1), edge("p", "c", 1), edge("a", "q", 1),
-         edge("q", "c", 1)])
-    assert {e.target: e.label for e in contract_passages(before).retrieval.edges} == {
-        "b": "via P", "c": "via 2 passages"}
-
-
 def test_the_weight_through_a_passage_is_that_of_its_elimination() -> None:
     # Springs of 2 and 6 in a row are one of 2 * 6 / 8; a direct one of 1 is added.
     before = retrieval([node("a"), node("b"), node("p", kind="passage")],
@@ -160,20 +82,6 @@ def test_the_weight_through_a_passage_is_that_of_its_elimination() -> None:
                         edge("a", "b", 0, weight=1)])
     [line] = contract_passages(before).retrieval.edges
     assert line.weight == pytest.approx(2.5)
-
-
-def test_edges_without_flow_stay_between_entities_only() -> None:
-    before = retrieval([node("a"), node("b"), node("p", kind="passage")],
-                       [edge("a", "b", label="knows"), edge("a", "p"), edge("p", "b")])
-    assert [(e.source, e.target, e.flow, e.label) for e in
-            contract_passages(before).retrieval.edges] == [("a", "b", 0, "knows")]
-
-
-def test_a_circle_among_passages_does_no_harm() -> None:
-    before = retrieval(
-        [node("a"), node("b"), node("p", kind="passage"), node("q", kind="passage")],
-        [edge("a", "p", 1), edge("p", "q", 5), edge("q", "p", 5), edge("p", "b", 1)])
-    assert unaccounted(before, contract_passages(before)) < 1e-9
 
 
 @given(st.integers(0, 10**6))
@@ -203,19 +111,6 @@ def test_the_sample_balances_and_keeps_its_entities() -> None:
 # Choice of nodes
 
 
-def test_what_one_panel_alone_retrieves_is_marked_when_asked_for() -> None:
-    both = [apple(7), apple(7, "ego")]
-    positions = {n.id: (0.5, 0.5) for r in both for n in r.nodes}
-    full = [{n.id for n in r.nodes if n.state == "saturated"} for r in both]
-    data = panel_data(both, positions=positions, lone=True)
-    marked = [{data["nodes"][n["n"]]["id"] for n in panel["nodes"] if n["only"]}
-              for panel in data["panels"]]
-    assert marked == [full[0] - full[1], full[1] - full[0]]
-    assert marked[0]
-    plain = panel_data(both, positions=positions)
-    assert not any(n["only"] for panel in plain["panels"] for n in panel["nodes"])
-
-
 def test_what_another_panel_shows_is_a_ghost_here() -> None:
     one, two = retrieval([node("a")], []), retrieval([node("b")], [])
     data = panel_data([one, two], positions=spread(one, two), others=[node("c")])
@@ -226,35 +121,7 @@ def test_what_another_panel_shows_is_a_ghost_here() -> None:
     assert (names(data, 0), names(data, 1)) == (["a"], ["b"])
 
 
-def test_the_order_of_nodes_in_a_panel_is_by_importance() -> None:
-    drawn = apple(5)
-    by_id = {n.id: n.importance for n in drawn.nodes}
-    shown = [by_id[v] for v in names(panel_data([drawn], positions=spread(drawn)))]
-    assert shown == sorted(shown, reverse=True)
-
-
 # Scales and legend
-
-
-def test_largest_importances_that_do_not_match_are_refused() -> None:
-    drawn = retrieval([node("a", 4)], [])
-    with pytest.raises(ParameterError, match="2 largest importances for 1 retrievals"):
-        panel_data([drawn], positions=spread(drawn), largest=[1.0, 2.0])
-
-
-def test_a_score_below_zero_is_no_share() -> None:
-    assert (share_of(-2.0, 4.0), share_of(1.0, 4.0), share_of(1.0, 0.0)) == (0.0, 0.25, 0.0)
-
-
-@pytest.mark.parametrize("ramp", [*RAMPS.values(), PALE], ids=[*RAMPS, "pale"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_ramps_grow_darker_all_the_way(ramp: dict[str, list[str]], theme: str) -> None:
-    def lightness(color: str) -> float:
-        line = [int(color[i:i + 2], 16) / 255 for i in (1, 3, 5)]
-        r, g, b = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in line)
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b
-    stops = [lightness(color) for color in ramp[theme]]
-    assert stops == sorted(stops, reverse=True)
 
 
 # Words
@@ -269,31 +136,12 @@ def test_names_become_one_harmless_line(text: str, shown: str) -> None:
     assert clean(text, 30) == shown
 
 
-def test_hostile_names_survive_as_json_of_bounded_size() -> None:
-    drawn = hostile(8)
-    text = json.dumps(panel_data([drawn], positions=spread(drawn)), allow_nan=False)
-    assert len(text.encode()) < 20_000
-
-
-def test_nothing_retrieved_is_a_panel_too() -> None:
-    data = panel_data([retrieval([], [])], positions={})
-    assert data["nodes"] == []
-    assert data["panels"][0]["alt"] == "qafd: no nodes."
-    assert panel_data([], positions={})["panels"] == []
-
-
 @pytest.mark.parametrize(("wrong", "message"), [
     ({"thickness": "width"}, "thickness is 'width'"), ({"ramp": "jet"}, "no color ramp 'jet'"),
     ({"limit": 0}, "limit is 0")], ids=str)
 def test_impossible_drawings_are_refused(wrong: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         Drawing(**wrong)
-
-
-def test_captions_that_do_not_match_the_retrievals_are_refused() -> None:
-    drawn = retrieval([node("a")], [])
-    with pytest.raises(ParameterError, match="2 captions for 1 retrievals"):
-        panel_data([drawn], positions=spread(drawn), captions=[Caption(), Caption()])
 
 
 # A scale for every mass

@@ -6,7 +6,7 @@ import pytest
 
 from qafd.reasons import UNSTATED
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
-from qafd.view.placement import beside, freeze, prominent
+from qafd.view.placement import beside, freeze
 
 FROZEN = {"a": (0.2, 0.5), "b": (0.6, 0.5)}
 
@@ -28,21 +28,6 @@ def test_a_late_node_stands_still_whatever_else_is_late() -> None:
     alone = beside(FROZEN, [node("late")], edges, 1.4)
     among = beside(FROZEN, [node("other"), node("late")], [*edges, ("a", "late")], 1.4)
     assert among["late"] == alone["late"]
-
-
-def test_a_node_without_neighbors_stands_near_the_middle_and_inside() -> None:
-    x, y = beside({}, [node("alone")], [], 1.4)["alone"]
-    assert hypot(x - 0.7, y - 0.5) == pytest.approx(0.07)
-    x, y = beside({"a": (0.0, 0.0)}, [node("late")], [("late", "a")], 1.4)["late"]
-    assert 0.03 <= x <= 1.37
-    assert 0.03 <= y <= 0.97
-
-
-def test_the_foremost_nodes_are_seeds_then_full_ones_then_touched_ones() -> None:
-    nodes = (node("full", 2.0), node("best", 3.0), node("wet", 0.0, "wet"),
-             node("seed", 0.0, "dry", seed=True))
-    retrieval = Retrieval("q", "x", {}, (), nodes, ())
-    assert [n.id for n in prominent(retrieval, 3)] == ["seed", "best", "full"]
 
 
 def test_one_layout_holds_the_foremost_nodes_of_every_retrieval() -> None:

@@ -155,10 +155,10 @@ def pseudo(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-@pytest.fixture
-def data(pseudo: Path) -> str:
-    """The words of names, passages and questions of the sample, and of places."""
-    knowledge = KnowledgeGraph.sample(SAMPLE, pseudo)
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The words of names, passages and questions of the sample."""
+    knowledge = KnowledgeGraph.sample(SAMPLE, tmp_path_factory.mktemp("home"))
     with knowledge.store() as store:
         made_by = [store.log.extractor, store.vectors.embedder[0]]
         asked = questions_of(store, knowledge.graph)
@@ -173,12 +173,18 @@ def data(pseudo: Path) -> str:
     for some in EXAMPLES.values():
         asked = (*asked, *some)
     texts = [*made_by, *SAMPLES, *toys, *asked, *labels, *schema, *FERRIES, NAMES, "empty", "en",
-             *knowledge.graph.names, *knowledge.graph.ids, str(pseudo),
+             *knowledge.graph.names, *knowledge.graph.ids,
              *reports.titles, *reports.texts,  # made of names and sentences, and kept
              *(document.text for document in documents),
              *(document.name for document in documents),
              *(f"Summary of {document.title}" for document in documents)]
     return words("\n".join(texts))
+
+
+@pytest.fixture
+def data(pseudo: Path, known: str) -> str:
+    """The words of the sample and of the place of its workspace."""
+    return known + words(str(pseudo))
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.records import node_id
-from qafd.retrieve.rank import PARTS, Ranking, log_scale, rank, stated, within_budget
+from qafd.retrieve.rank import PARTS, log_scale, rank, stated, within_budget
 from qafd.retrieve.seeds import Match, Passages
 
 TEXTS = ["mill corn", "river flood", "ship river", "town"]
@@ -41,19 +40,6 @@ def test_meaning_alone_orders_when_nothing_else_speaks(passages):
     assert scores == pytest.approx([1, 2 / 3, 1 / 3, 0])
 
 
-def test_importance_outweighs_meaning(passages):
-    order, scores, _ = rank(GRAPH, passages, found([0, 1, 0, 0]), x(0, 5, 0, 0.005, 0))
-    assert order.tolist()[:2] == [1, 2]
-    assert scores[:2] == pytest.approx([1.5, 1])
-    assert scores[2] == pytest.approx(1.5 * log(2) / log(1001))
-
-
-def test_a_passage_has_the_importance_of_the_entity_that_is_its_title(passages):
-    order, scores, _ = rank(GRAPH, passages, found([0, 0, 0, 0]), x(2, 1, 0, 0, 0))
-    assert order.tolist()[:2] == [4, 1]
-    assert scores[0] == pytest.approx(1.5)
-
-
 def test_every_part_of_a_score_is_stated(passages):
     by_word = [[2, 0], [1, 0], [0, 1], [0, 0]]
     order, scores, parts = rank(NAMING, passages, found([0.5, 1, 0.25, 0], by_word),
@@ -83,18 +69,6 @@ def test_equal_passages_keep_the_order_of_the_graph(passages):
     assert order.tolist() == [1, 2, 3, 4]
 
 
-def test_without_names_importance_does_not_displace_the_passage_nearest_to_the_question(passages):
-    order, _, _ = rank(GRAPH, passages, found([0.9, 1, 0, 0]), x(0, 9, 0, 3, 0), Ranking.suited(0))
-    assert order.tolist()[:2] == [2, 1]
-
-
-def test_no_passages_rank_to_nothing():
-    graph = Graph.build(["a"])
-    order, scores, _ = rank(graph, Passages(graph, lambda _: []),
-                         Match(np.zeros(0), np.zeros((0, 2))), np.zeros(1))
-    assert len(order) == len(scores) == 0
-
-
 @given(st.lists(st.floats(-1, 1), min_size=4, max_size=4),
        st.lists(st.floats(0, 1e6), min_size=5, max_size=5),
        st.lists(st.lists(st.floats(0, 9), min_size=2, max_size=2), min_size=4, max_size=4))
@@ -112,19 +86,7 @@ def test_the_logarithmic_scale_runs_from_zero_to_one():
     assert log_scale(np.zeros(3), 1e-3).tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("wrong", [{"lexical": -1}, {"flow": -0.1}, {"coverage": -2},
-                                   {"bridge": -1}, {"floor": 0}, {"floor": 1}], ids=str)
-def test_weights_out_of_range_are_refused(wrong):
-    with pytest.raises(ParameterError, match="at least 0 and a floor between 0 and 1"):
-        Ranking(**wrong)
-
-
 @pytest.mark.parametrize(("budget", "kept"), [(0, ""), (9, ""), (10, "a"), (29, "a"), (30, "ab"),
                                               (34, "ab"), (135, "abcd")])
 def test_the_first_passage_over_the_budget_ends_the_list(budget, kept):
     assert within_budget("abcd", [10, 20, 100, 5], budget) == tuple(kept)
-
-
-def test_a_budget_below_zero_is_refused():
-    with pytest.raises(ParameterError, match="budget is -1"):
-        within_budget("a", [1], -1)

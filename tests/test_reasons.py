@@ -6,7 +6,7 @@ import pytest
 
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, Value, reason
 from qafd.runs.stored import plain_of, record_of
-from qafd.wording.reasons import word_cause, word_notice, word_place, word_reason, word_seed
+from qafd.wording.reasons import word_cause, word_notice, word_reason, word_seed
 
 NUMBERS = ("place", "count", "score", "cosine", "similarity", "share", "energy", "meaning",
            "weight", "lexical", "level", "community", "met", "wanted", "confidence")
@@ -37,31 +37,6 @@ def test_every_kind_of_notice_can_be_said(kind: NoticeKind) -> None:
     values = {"text": "Some text", "name": "Apple", "names": ("Apple",), "words": ("a", "b"),
               "model": "m", "part": "App", "other": "Apples", **numbers}
     assert re.search(r"\w", word_notice(Notice(kind, values)))
-
-
-@pytest.mark.parametrize(("number", "said"), [
-    (1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (12, "12th"), (13, "13th"),
-    (21, "21st"), (102, "102nd"), (111, "111th")])
-def test_ordinals_are_those_of_english(number: int, said: str) -> None:
-    assert word_place(number) == said
-
-
-@pytest.mark.parametrize(("places", "said"), [
-    ((7,), "it ranks 7th "), ((9, 7), "they rank 7th and 9th "),
-    ((10, 9, 11), "they rank 9th to 11th "), ((3, 40, 7), "they rank 3rd, 7th and 40th "),
-    ((3, 9, 7, 40), "they rank between 3rd and 40th ")])
-def test_a_cause_is_said_of_all_its_nodes_at_once(places: tuple[int, ...], said: str) -> None:
-    found = [reason(ReasonKind.NEAR_ENTITY, place=place) for place in places]
-    assert word_cause(found).startswith(said)
-
-
-def test_nodes_share_what_is_said_in_words_but_not_numbers() -> None:
-    def mentioned(title: str, place: int) -> Reason:
-        return reason(ReasonKind.MENTIONED_BY, title=title, place=place)
-
-    assert mentioned("A", 1).shared == mentioned("A", 2).shared
-    assert mentioned("A", 1).shared != mentioned("B", 1).shared
-    assert mentioned("A", 1).shared != reason(ReasonKind.BELOW_SUMMARY, title="A").shared
 
 
 def test_a_reason_comes_back_from_what_is_kept_of_it() -> None:

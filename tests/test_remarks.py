@@ -9,7 +9,6 @@ from tiny import TinyEmbedder, TinyExtractor
 from qafd.curate.descriptions import remarks
 from qafd.ingest import index
 from qafd.ingest.reader import ModelChoice, choose
-from qafd.knowledge import KnowledgeGraph
 from qafd.records import node_id
 from qafd.storage import open_workspace
 
@@ -66,17 +65,3 @@ def test_what_is_said_of_a_name_follows_it_through_edits(read: Path) -> None:
             "The first meeting.", "The second meeting."]
         assert robert in remarks(store, ADA)
         assert BOB not in remarks(store, ADA)
-
-
-def test_a_deleted_document_takes_its_descriptions_along(read: Path) -> None:
-    with open_workspace(read) as store:
-        store.documents.delete("a.txt")
-        assert [r.document for r in remarks(store, ADA)[BOB]] == ["b.txt"]
-
-
-def test_passages_and_local_readings_have_no_remarks(tmp_path: Path) -> None:
-    knowledge = KnowledgeGraph(tmp_path / "w.db")
-    knowledge.add_text("a.txt", "Ada Lovelace met Charles Babbage in London.")
-    with knowledge.store() as store:
-        assert [remarks(store, node) for node in (*knowledge.graph.ids, "none")] == [{}] * (
-            len(knowledge.graph) + 1)

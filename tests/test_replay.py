@@ -6,8 +6,6 @@ import pytest
 
 from qafd.errors import ParameterError, ParseError
 from qafd.knowledge import KnowledgeGraph
-from qafd.reasons import UNSTATED
-from qafd.retrieve.base import RetrievedNode
 from qafd.runs.bundle import bundled, opened
 from qafd.runs.replay import recorded, replayed
 from qafd.wording.runs import say_replay
@@ -85,19 +83,6 @@ def test_a_number_within_rounding_is_not(run, knowledge):
     first = run.retrieval.nodes[0]
     nodes = (replace(first, importance=first.importance * (1 + 1e-12)), *run.retrieval.nodes[1:])
     assert replayed(replace(run, retrieval=replace(run.retrieval, nodes=nodes)), knowledge).equal
-
-
-def test_a_touched_node_that_is_missing_is_noticed(run, knowledge):
-    more = (*run.retrieval.nodes, RetrievedNode("x", "X", "entity", 0.0, 0.1, "wet", UNSTATED))
-    assert not replayed(replace(run, retrieval=replace(run.retrieval, nodes=more)),
-                        knowledge).equal
-
-
-def test_another_version_is_named(run, knowledge):
-    made = replace(run.retrieval.made_by, qafd="0.0.1")
-    found = replayed(replace(run, retrieval=replace(run.retrieval, made_by=made)), knowledge)
-    assert found.equal
-    assert [(s.name, s.before) for s in found.difference.settings] == [("qafd", "0.0.1")]
 
 
 @pytest.mark.parametrize(("changes", "sentence"), [

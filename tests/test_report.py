@@ -20,31 +20,6 @@ def run(tmp_path_factory):
     return recorded(knowledge, knowledge.retrieve(plan), plan, note="for the board")
 
 
-def test_a_report_has_all_that_justifies_an_answer(run):
-    text = report(run)
-    assert text.startswith("# Introduce Steve Jobs's products in Apple.\n\nNote: for the board\n")
-    parts = re.findall("^## (.*)$", text, re.M)
-    assert parts == ["Answer", "Nodes", "Why the foremost are here", "Passages", "Certificate",
-                     "Made by"]
-    best = next(quote for quote in run.quotes if quote.best)
-    assert f"> **{best.text}**" in text
-    assert text.count("| entity |") == sum(n.kind == "entity" for n in run.retrieved)
-    assert "duality gap" in text
-    assert "The digest is right" in text
-    assert run.graph in text
-    assert "mass 30" in text
-
-
-def test_a_source_has_one_number_however_often_it_is_quoted(run):
-    quote = run.quotes[0]
-    other = replace(quote, text="Other words.", title="Elsewhere", where="b.md")
-    text = report(replace(run, quotes=(quote, replace(quote, text="More words."), other)))
-    assert re.search(r"> (\*\*)?More words\.(\*\*)? \\\[1\\\]\n\n"
-                     r"> (\*\*)?Other words\.(\*\*)? \\\[2\\\]", text)
-    assert re.findall(r"^- \\\[(\d)\\\] (\S+)", text, re.M)[1] == ("2", "Elsewhere:")
-    assert len(re.findall(r"^- \\\[", text, re.M)) == 2
-
-
 def test_nothing_that_documents_say_becomes_markup(run):
     # what a reader of Markdown would act on, in every place that a text can stand in
     texts = [*STRINGS, "[x](javascript:alert(1))", "![x](http://evil.example/p.png)",
@@ -62,8 +37,3 @@ def test_nothing_that_documents_say_becomes_markup(run):
             "## Certificate", "## Made by"]
         rows = [line for line in made.splitlines() if line.startswith("|")]
         assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {7}, text
-
-
-def test_a_method_without_a_certificate_says_so(run):
-    made = report(replace(run, retrieval=replace(run.retrieval, certificate=None)))
-    assert "The method gives none" in made

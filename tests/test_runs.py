@@ -1,15 +1,13 @@
 """The history of runs: what is kept is what comes back, and deleting can be undone once."""
 
-import sqlite3
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from qafd.errors import ParseError, StoreError
 from qafd.flow.verify import FindingKind, verify
 from qafd.knowledge import KnowledgeGraph
-from qafd.runs import annotate, delete, keep, kept, load
+from qafd.runs import delete, keep, kept, load
 from qafd.runs.replay import recorded
 from qafd.runs.stored import plain_of, record_of
 from qafd.storage import open_workspace
@@ -53,13 +51,6 @@ def test_a_kept_run_comes_back_with_every_number(run, store):
     assert back.plan.keywords == run.plan.keywords
 
 
-def test_a_run_knows_the_graph_and_the_tokens_that_it_was_made_with(run, knowledge):
-    with knowledge.store() as store:
-        assert run.graph == store.graph.digest()
-        texts = store.graph.nodes(n.id for n in run.retrieval.nodes if n.importance > 0)
-    assert run.tokens == sum(node.tokens for node in texts.values())
-
-
 def test_the_list_is_newest_first_and_says_what_was_asked(run, store):
     first, second = keep(store, run), keep(store, replace(run, note=""))
     rows = kept(store)
@@ -69,11 +60,6 @@ def test_the_list_is_newest_first_and_says_what_was_asked(run, store):
     assert (rows[1].nodes, rows[1].tokens) == (len(run.retrieved), run.tokens)
     assert rows[1].exact is True
     assert rows[1].changed == {"mass": 30.0}
-
-
-def test_a_method_without_a_certificate_is_neither_exact_nor_inexact(run, store):
-    keep(store, replace(run, retrieval=replace(run.retrieval, certificate=None)))
-    assert kept(store)[0].exact is None
 
 
 @pytest.mark.parametrize("body", [b"no zlib", b"x\x9cK\xad\x00\x00\x00\x00"])
@@ -94,15 +80,6 @@ def test_subqueries_come_back_with_their_plans_and_their_parts(knowledge, store)
     assert [p.nodes for p in back.retrieval.parts] == [p.nodes for p in run.retrieval.parts]
     assert len(back.retrieval.parts) == 2
     assert verify(back.retrieval.to_dict()).ok
-
-
-def test_a_note_is_changed_and_the_retrieval_never(run, store):
-    key = keep(store, run)
-    annotate(store, key[:6], "a better\tnote")
-    assert load(store, key).note == "a better note"
-    with pytest.raises(sqlite3.IntegrityError, match="never changes"), \
-            store.transaction() as connection:
-        connection.execute("UPDATE retrievals SET query = 'x'")
 
 
 def test_the_last_deletion_can_be_undone_and_those_before_are_gone_for_good(run, store):
@@ -137,25 +114,6 @@ def test_a_run_leaves_with_a_document_that_it_quotes(path, run):
         assert kept(store) == ()
 
 
-def test_a_run_of_a_graph_that_has_moved_on_names_no_digest_and_says_what_is_gone(path):
-    knowledge = KnowledgeGraph.open(path)
-    knowledge.add_text("a.txt", "Ada Lovelace met Charles Babbage in London.")
-    knowledge.add_text("b.txt", "Grace Hopper met Howard Aiken in Harvard.")
-    graph, plan = knowledge.graph, knowledge.plan("Who met Howard Aiken?")
-    retrieval = knowledge.retrieve(plan, mass=len(graph) - 1.0, graph=graph)
-    run = recorded(knowledge, retrieval, plan, graph=graph)
-    assert run.graph
-    assert run.missing_from(graph) == ()
-    with knowledge.store() as store:
-        store.documents.delete("b.txt")
-    from qafd.ingest import index
-    index(path, processes=1)
-    names = {n.name for n in run.missing_from(knowledge.graph)}
-    assert "Howard Aiken" in names
-    assert "Ada Lovelace" not in names
-    assert recorded(knowledge, retrieval, plan, graph=graph).graph == ""
-
-
 @pytest.mark.parametrize(("change", "sentence"), [
     ({"tokens": float("nan")}, r"the run.tokens is not a finite number"),
     ({"tokens": 1.5}, "no whole number"),
@@ -185,10 +143,3 @@ def test_vectors_have_the_shape_and_the_numbers_that_they_state(change, sentence
     plain["embedding"] |= change
     with pytest.raises(ParseError, match=sentence):
         record_of(type(run.plan), plain, "the plan")
-
-
-def test_vectors_keep_every_bit(run):
-    values = np.array([[1e-38, 0.1], [1 / 3, -0.0]], np.float32)
-    plan = replace(run.plan, keyword_embeddings=values)
-    back = record_of(type(plan), plain_of(plan), "the plan")
-    assert back.keyword_embeddings.tobytes() == values.tobytes()

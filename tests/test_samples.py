@@ -1,7 +1,5 @@
 """The bundled samples: what Figure 1 claims, and that they are what their documents make."""
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +11,6 @@ from qafd.package import assets
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.samples import SAMPLES
-from qafd.storage.sqlite.tables import STEPS
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 ON_TOPIC = {"apple-inc.md", "macintosh.md", "steve-jobs.md", "tim-cook.md"}
@@ -72,9 +69,3 @@ def joined(graph: Graph) -> set[tuple[int, int]]:
     """The pairs of rows that edges join."""
     heads = np.repeat(np.arange(len(graph)), np.diff(graph.indptr))
     return set(zip(heads.tolist(), graph.neighbors.tolist(), strict=True))
-
-
-@pytest.mark.parametrize("name", list(SAMPLES))
-def test_a_bundled_workspace_has_the_newest_schema(name: str) -> None:
-    with closing(sqlite3.connect(assets() / "samples" / f"{name}.db")) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (len(STEPS),)

@@ -1,6 +1,5 @@
 """Words looked for in passages: what is found, in what order, with what marked and said."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -88,20 +87,3 @@ def test_ten_thousand_words_are_cut_and_the_cut_is_said(store: Workspace) -> Non
     found = store.passages.search("lamp " + " ".join(f"word{n}" for n in range(10_000)))
     assert [hit.chunk.document for hit in found.hits] == ["lamp.txt", "long.txt"]
     assert found.said.endswith(f"Only the first {MOST_WORDS} words were looked for.")
-
-
-def test_one_document_can_be_searched_alone_and_the_best_are_a_part_of_all(store: Workspace) -> None:
-    assert [h.chunk.document for h in store.passages.search("lamp", document="long.txt").hits] == [
-        "long.txt"]
-    assert store.passages.search("lamp", document="keeper.txt").hits == ()
-    found = store.passages.search("the", 1)
-    assert len(found.hits) == 1
-    assert found.total == sum("the" in re.findall(r"\w+", text.lower())
-                              for text in DOCUMENTS.values())
-
-
-def test_a_deleted_document_is_not_found_once_the_graph_is_without_it(
-        store: Workspace, path: Path) -> None:
-    store.documents.delete("lamp.txt")
-    tiny_index(path)
-    assert [hit.chunk.document for hit in store.passages.search("lamp").hits] == ["long.txt"]

@@ -64,20 +64,6 @@ def test_balances_and_paths_of_the_union_add_up(songs: KnowledgeGraph, each: Ret
     assert {path.nodes[0] for path in paths.paths} <= set(each.seeds)
 
 
-def test_subqueries_and_seeds_can_both_be_apart(songs: KnowledgeGraph) -> None:
-    question = "Where was Mara Delgado born, and who is the cellist Ilse Novak?"
-    both = songs.retrieve(question, subqueries="on", diffusions="each", mass=24)
-    parts = songs.plan(question, subqueries=True).subqueries
-    assert len(both.parts) > len(parts) > 1
-    assert sum(node.source for node in both.nodes) == pytest.approx(24)
-
-
-def test_the_paper_s_preset_is_what_the_paper_prints() -> None:
-    paper = PRESETS["paper"].method
-    assert (paper.mass, paper.seeds, paper.variant, paper.a, paper.b) == (50, 40, "hybrid", 1, 0.25)
-    assert (paper.rule, paper.capacity, paper.diffusions) == ("source-degree", "degree", "each")
-
-
 def test_more_mass_than_fits_is_told_once_for_all_seeds(songs: KnowledgeGraph) -> None:
     notices = songs.retrieve(BORN, PRESETS["paper"].method.fitted(songs.graph)).notices
     assert notices

@@ -13,9 +13,7 @@ from qafd.retrieve.seeds import (
     Passages,
     keyword_seeds,
     match,
-    minmax,
     passage_counts,
-    passages_of,
     select_seeds,
 )
 
@@ -52,17 +50,6 @@ def plan(question="the river", names=("mill", "river"), toward=4):
 def test_passages_know_the_entity_that_is_their_title(passages, graph):
     assert passages.title.tolist() == [0, 1, -1, -1, -1, -1, -1]
     assert [graph.names[row] for row in passages.rows] == TITLES
-
-
-def test_passages_of_a_graph_are_read_once(graph):
-    calls = []
-
-    def make():
-        calls.append(graph)
-        return Passages(graph, lambda _: TEXTS)
-
-    assert passages_of(graph, make) is passages_of(graph, make)
-    assert len(calls) == 1
 
 
 def test_the_nearest_sentence_of_a_passage_counts_half_beside_its_own_vector(graph):
@@ -138,13 +125,6 @@ def test_without_passages_the_names_take_all():
     assert seeds.shares.sum() == pytest.approx(1)
 
 
-def test_names_that_the_graph_lost_are_left_out(graph, passages):
-    asked = plan(names=("mill", "gone"))
-    seeds = select_seeds(graph, passages, asked, match(passages, asked))
-    assert seeds.rows[0] == 0
-    assert set(graph.kinds[seeds.rows[1:]]) == {"passage"}
-
-
 @given(st.lists(st.sampled_from(["mill", "river", "alder", "gone"]), unique=True),
        st.floats(0, 1), st.integers(1, 9))
 def test_shares_are_never_negative_and_add_up(graph, passages, names, share, best):
@@ -165,12 +145,6 @@ def test_a_retrieval_is_unsure_without_sure_names_or_without_anything(sources, s
                   for kind, source in sources.items())
     retrieval = Retrieval("?", "qafd", {}, (), nodes, ())
     assert (retrieval.named_share, retrieval.unsure) == (share, unsure)
-
-
-def test_minmax_of_equal_scores_is_zero():
-    assert minmax(np.array([2.0, 2.0])).tolist() == [0, 0]
-    assert minmax(np.array([1.0, 3.0, 2.0])).tolist() == [0, 1, 0.5]
-    assert len(minmax(np.array([]))) == 0
 
 
 def test_keyword_seeds_of_a_large_graph_are_those_of_all_cosines() -> None:

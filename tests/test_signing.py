@@ -12,8 +12,6 @@ from typing import Any
 from urllib.parse import quote_plus
 
 import pytest
-from clicks import page as page_of
-from clicks import shown
 from conftest import served
 from streamlit.testing.v1 import AppTest
 
@@ -25,7 +23,6 @@ from qafd.app.signing import (
     FREE_IN_ALL,
     KNOWN_COOKIE,
     LONGEST,
-    REMEMBERED,
     PasswordGate,
 )
 from qafd.errors import ParameterError
@@ -201,13 +198,6 @@ def test_wrong_tries_wait_longer_and_longer_and_the_right_one_too(door: Door) ->
     assert door.sign_in()["status"] == 303
 
 
-def test_the_memory_of_wrong_tries_is_bounded(door: Door) -> None:
-    door.gate._tries |= {f"{i}": signing._Tries(1) for i in range(REMEMBERED)}
-    door.sign_in("no", address="new")
-    assert len(door.gate._tries) == REMEMBERED
-    assert "new" in door.gate._tries
-
-
 def test_the_addresses_of_one_house_count_as_one(door: Door) -> None:
     for i in range(FREE):
         door.sign_in("no", address=f"2001:db8:1:2::{i:x}")
@@ -293,13 +283,6 @@ def test_a_server_that_does_not_ask_for_it_shows_nothing(
         "instead of 'streamlit run'."]
     assert not app.sidebar
     assert not list(home.glob("*.db"))
-
-
-def test_settings_say_whether_there_is_a_password(
-        home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "Whoever reaches this address can use the app" in shown(page_of("settings"))
-    monkeypatch.setattr(signing, "active", True)
-    assert "Sign out" in shown(page_of("settings"))
 
 
 def test_a_public_host_without_password_is_refused_or_warned_of(tmp_path: Path) -> None:

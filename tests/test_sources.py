@@ -44,10 +44,6 @@ def test_the_printed_rule_is_refused_with_both_amounts(graph):
         source_mass(graph, np.array([0, 1]), "paper-literal", 1.0, "degree")
 
 
-def test_the_printed_rule_works_while_it_can(graph):
-    assert source_mass(graph, np.array([0]), "paper-literal", 0.5, "degree") == pytest.approx([5.0])
-
-
 @pytest.mark.parametrize(("rule", "alpha"), [
     ("volume", 1.0), ("budget", -1.0), ("budget", np.nan), ("most", 1.0), ("path", 1.0)])
 def test_a_rule_that_makes_no_sense_is_refused(graph, rule, alpha):
@@ -92,7 +88,3 @@ def test_equal_seeds_are_added_in_one_order(graph):
 def test_impossible_seeds_are_refused(graph, rows, mass):
     with pytest.raises(ParameterError):
         fit(graph, np.array(rows), np.array(mass))
-
-
-def test_no_seeds_are_no_sources(graph):
-    assert len(fit(graph, np.empty(0, np.int64), np.empty(0)).rows) == 0

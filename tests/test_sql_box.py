@@ -119,12 +119,6 @@ def test_a_long_result_is_cut_and_says_so(file: Path) -> None:
     assert (len(whole.rows), whole.cut) == (1000, "")
 
 
-def test_virtual_tables_and_their_shadows_are_no_part_of_the_schema(file: Path) -> None:
-    schema = box.read_schema(file)
-    assert [table.name for table in schema.tables] == ["t", "counted"]
-    assert schema.table["t"].rows == 2
-
-
 @pytest.mark.parametrize("content", [
     pytest.param(b"", id="empty"), pytest.param(b"no database" * 100, id="text"),
     pytest.param(b"SQLite format 3\0" + b"\xff" * 4080, id="header-only")])
@@ -135,12 +129,6 @@ def test_what_is_no_database_is_refused_in_a_sentence(content: bytes, tmp_path: 
         with pytest.raises(SqlError):
             read(path)
     assert [p.name for p in tmp_path.iterdir()] == ["x.sqlite"]
-
-
-def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.sqlite", tmp_path):
-        with pytest.raises(SqlError, match="cannot be opened"):
-            box.read_schema(path)
 
 
 def test_damage_is_found_before_a_copy_is_made(file: Path, tmp_path: Path) -> None:
@@ -206,37 +194,6 @@ def test_values_are_found_whole_before_parts_and_wildcards_mean_themselves(
     assert found("0% cotton") == set()
     assert found("100% cotton") == {('odd"name', "100% cotton", True)}
     assert found("' OR 1=1 --") == set()
-
-
-def test_a_table_of_very_many_columns_or_of_overlong_values_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "wide.sqlite"
-    with closing(sqlite3.connect(path)) as database:
-        database.execute(f"CREATE TABLE wide ({', '.join(f'c{i}' for i in range(1999))})")
-        database.execute("INSERT INTO wide (c0, c1998) VALUES ('first', 'last')")
-        database.execute("CREATE TABLE long (a TEXT, b TEXT AS (hex(zeroblob(9000000))))")
-        database.execute("INSERT INTO long VALUES ('x')")
-        database.commit()
-    schema = box.read_schema(path)
-    assert [(t.name, len(t.columns), t.rows) for t in schema.tables] == [
-        ("wide", 1999, 1), ("long", 2, 1)]
-    assert schema.column["wide.c0"].values == ("first",)
-    assert schema.column["wide.c1998"].values == ("last",)
-    assert [v.column for v in box.find_values(path, schema, ["last"], [])] == ["c1998"]
-
-
-def test_names_that_are_no_utf8_are_left_out_and_refused_in_words(tmp_path: Path) -> None:
-    path = tmp_path / "odd.sqlite"
-    with closing(sqlite3.connect(path)) as database:
-        database.executescript("CREATE TABLE t (a); CREATE TABLE u (qxq); CREATE TABLE qzq (a);")
-    path.write_bytes(path.read_bytes().replace(b"qxq", b"q\xffq").replace(b"qzq", b"q\xfeq"))
-    schema = box.read_schema(path)
-    assert [t.name for t in schema.tables] == ["t"]
-    assert schema.notices == ("Left out, for names that are no UTF-8: u, q\ufffdq.",)
-    with pytest.raises(SqlError, match="no UTF-8"):
-        box.run(path, "SELECT * FROM u")
-    path.write_bytes(path.read_bytes().replace(b"TABLE t (a)", b"TABLE t (\xff)"))
-    with pytest.raises(SqlError, match="no table whose names are UTF-8"):
-        box.read_schema(path)
 
 
 def test_a_file_in_use_or_left_unfinished_is_not_blamed_on_the_sql(tmp_path: Path) -> None:

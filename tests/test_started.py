@@ -50,9 +50,3 @@ def test_the_rule_of_section_2_2_ends_below_what_is_full(tmp_path: Path) -> None
     knowledge.retrieve(plan, replace(method, mass=end))
     with pytest.raises(InfeasibleError):
         knowledge.retrieve(plan, replace(method, mass=0.5))
-
-
-def test_seeds_and_mass_that_are_given_are_kept(songs: KnowledgeGraph) -> None:
-    given = songs.retrieve("Who sang Salt Road?", "qafd-paper", seeds=40, mass=20.0).params
-    assert (given["seeds"], given["mass"]) == (40, 20.0)
-    assert songs.retrieve("Who sang Salt Road?", "qafd-paper", alpha=30).params["mass"] == 30.0

@@ -1,6 +1,5 @@
 """Complex questions taken apart, and the union of what their parts retrieve."""
 
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from qafd.plan import Planner
 from qafd.reading.text import canonical
 from qafd.reasons import ReasonKind
 from qafd.retrieve.base import Retrieval
-from qafd.retrieve.qafd import FlowDiffusion
 
 NAMES = ["Ada Lovelace", "Charles Babbage", "Paper Lanterns", "Salt Road", "Simon and Garfunkel"]
 BOTH = "Where was the singer of Paper Lanterns born and who founded the prize that Salt Road won?"
@@ -32,10 +30,6 @@ def test_each_part_is_a_plan_with_its_own_names_and_vector(planner: Planner) -> 
     assert [part.names for part in plan.subqueries] == [("ada lovelace",)] * 2
     assert np.array_equal(plan.subqueries[1].embedding,
                           embedder().embed(["Where did Ada Lovelace die?"])[0])
-
-
-def test_nothing_is_taken_apart_unasked(planner: Planner) -> None:
-    assert planner.plan("Where was Ada Lovelace born and where did she die?").subqueries == ()
 
 
 @pytest.fixture(scope="module")
@@ -91,11 +85,3 @@ def test_a_simple_question_is_retrieved_as_without_subqueries(songs: KnowledgeGr
     question = "Who is the singer of Paper Lanterns?"
     on, off = (songs.retrieve(question, subqueries=choice) for choice in ("on", "off"))
     assert (on.nodes, on.parts, on.passages) == (off.nodes, (), off.passages)
-
-
-def test_a_union_has_graphml_with_the_subqueries_of_each_node(
-        united: Retrieval, tmp_path: Path) -> None:
-    from qafd.export import graphml
-
-    assert "brought_by" in graphml(united)
-    assert FlowDiffusion(subqueries="on").subqueries == "on"

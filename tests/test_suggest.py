@@ -1,7 +1,5 @@
 """The first questions about a graph; expected ones are read off small graphs by hand."""
 
-
-
 from qafd.graph import Graph
 from qafd.plan.suggest import LONGEST, questions
 from qafd.records import node_id

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qafd.reading.text import NameIndex, canonical, chunk, count_tokens, passage_names
-from qafd.records import Chunk, Document, Mark
+from qafd.reading.text import NameIndex, canonical, chunk
+from qafd.records import Document, Mark
 
 
 def document(text: str, *marks: Mark, name: str = "notes.txt") -> Document:
@@ -11,14 +11,6 @@ def document(text: str, *marks: Mark, name: str = "notes.txt") -> Document:
 
 
 PARAGRAPH = "The mill stood by the river. It ground corn for the whole valley. "
-
-
-@pytest.mark.parametrize(("text", "tokens"), [
-    ("", 0), ("one two", 2), ("Don't!", 4), ("internationalization", 2), ("1976, 07", 3),
-    ("\u82f9\u679c", 2), ("S\u00e3o Paulo", 2),
-])
-def test_tokens_are_counted_by_words_and_marks(text, tokens):
-    assert count_tokens(text) == tokens
 
 
 @pytest.mark.parametrize(("name", "key"), [
@@ -53,12 +45,6 @@ def test_passages_lie_in_the_document_in_order_and_keep_every_word(parts, tokens
     assert len({c.id for c in chunks}) == len(chunks)
 
 
-def test_long_documents_are_cut_near_the_size_asked_for():
-    chunks = chunk(document(PARAGRAPH * 60))
-    assert len(chunks) >= 4
-    assert all(100 <= count_tokens(c.text) <= 270 for c in chunks[:-1])
-
-
 def test_passages_end_where_sentences_do():
     assert all(c.text.endswith(".") for c in chunk(document(PARAGRAPH * 60)))
 
@@ -81,21 +67,6 @@ def test_equal_passages_of_a_document_have_different_ids():
     assert len({c.id for c in chunks}) == len(chunks)
 
 
-def test_equal_texts_of_two_documents_have_different_ids():
-    (one,), (two,) = chunk(document("Same.")), chunk(document("Same.", name="copy.txt"))
-    assert one.id != two.id
-
-
-def test_page_and_heading_are_those_above_the_passage():
-    start = len(PARAGRAPH * 16)
-    marks = (Mark(0, 1, "Mills"), Mark(start // 2, 2, "Mills"), Mark(start, 3, "Ships"))
-    chunks = chunk(document(PARAGRAPH * 32, *marks))
-    assert chunks[0].heading == "Mills"
-    assert chunks[0].page == 1
-    assert [c.page for c in chunks if c.heading == "Ships"][0] == 3
-    assert all((c.heading == "Ships") == (c.start >= start) for c in chunks)
-
-
 @pytest.mark.parametrize(("text", "found"), [
     ("I met Steve Jobs's friend.", ["steve jobs"]),
     ("New York City and New York", ["new york city", "new york"]),
@@ -116,12 +87,6 @@ def test_names_are_linked_by_longest_match(text, found):
     assert all(canonical(text[start:end]) == key for key, start, end in matches)
 
 
-def test_a_name_with_a_raised_or_lowered_digit_is_found_as_it_is_written():
-    text = "Plants bind CO₂ and CO2."
-    found = [(key, text[a:b]) for key, a, b in NameIndex([canonical("CO₂")]).find(text)]
-    assert found == [("co2", "CO₂"), ("co2", "CO2")]
-
-
 @given(st.lists(st.text(st.sampled_from("ab "), min_size=1, max_size=8), max_size=6),
        st.text(st.sampled_from("abAB "), max_size=30))
 def test_links_never_overlap_and_always_name_a_key(keys, text):
@@ -131,22 +96,6 @@ def test_links_never_overlap_and_always_name_a_key(keys, text):
         assert key in keys
         assert end <= start < stop
         end = stop
-
-
-@pytest.mark.parametrize(("places", "names"), [
-    ([(1, ""), (2, "")], ["report, page 1", "report, page 2"]),
-    ([(None, "report"), (None, "Causes")], ["report, part 1", "report · Causes"]),
-    ([(None, ""), (None, "")], ["report, part 1", "report, part 2"]),
-    ([(1, ""), (2, "Causes"), (2, "Repair"), (2, "Repair")],
-     ["report, page 1", "report · Causes", "report, page 2, part 3", "report, page 2, part 4"]),
-    ([(1, "Causes"), (1, "Repair"), (2, "Causes"), (2, "Repair")],
-     ["report, page 1 · Causes", "report, page 1 · Repair", "report, page 2 · Causes",
-      "report, page 2 · Repair"]),
-], ids=["pages", "headings", "nothing", "mixed", "both"])
-def test_passages_of_a_document_are_named_apart(places, names):
-    chunks = [Chunk(str(at), "a.pdf", "report", "", 0, 0, page, heading)
-              for at, (page, heading) in enumerate(places)]
-    assert list(passage_names(chunks).values()) == names
 
 
 @pytest.mark.parametrize("text", ["x" * 30_000, "7" * 30_000, "See " + "x" * 30_000 + " there."])

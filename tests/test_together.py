@@ -1,14 +1,12 @@
 """Several passages in one call of a model: whose records are whose, and what is asked once more."""
 
-import json
-from collections.abc import Sequence
 
 import pytest
 from faults import FaultServer
 from tiny import TinyEmbedder, TinyExtractor
 
 from qafd.ingest import index, plan
-from qafd.ingest.llm_extract import ModelExtractor, ReadingDoubt, grouped
+from qafd.ingest.llm_extract import ModelExtractor, ReadingDoubt
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.models import Recorded, Reply
 from qafd.models.prompts import extract_messages
@@ -82,19 +80,6 @@ def test_a_reply_that_grounds_nothing_is_shown_once_more_for_all() -> None:
     assert all(reading.doubt == "" for reading in readings)
 
 
-def test_gleaning_adds_to_each_its_own() -> None:
-    readings, _ = read("##\n".join((FIRST, SECOND, THIRD)), f'("passage"<|>2)##{entity("mill", "Sold.")}',
-                       gleanings=1)
-    assert [sorted(said_of(reading.extraction)) for reading in readings] == [
-        ["ada", "bob"], ["bob", "mill"], ["ada"]]
-
-
-def test_groups_are_neighbors_of_one_document() -> None:
-    chunks = [Chunk(str(i), "a" if i < 5 else "b", "", "x", 0, 1) for i in range(7)]
-    assert [[chunk.id for chunk in group] for group in grouped(chunks, 3)] == [
-        ["0", "1", "2"], ["3", "4"], ["5", "6"]]
-
-
 def names_in_each(body: dict) -> str:
     """A model that names the capitalized words of each passage below its number."""
     lines = body["messages"][1]["content"].splitlines()
@@ -132,30 +117,3 @@ def test_the_plan_says_what_is_then_called_and_the_graph_is_the_same_one_by_one(
     assert calls == {1: 10, 4: 3}
     with open_workspace(tmp_path / "1.db") as one, open_workspace(tmp_path / "4.db") as four:
         assert one.graph.digest() == four.graph.digest()
-
-
-@pytest.mark.replies(reply=names_in_each)
-def test_passages_of_a_call_that_failed_are_all_named_until_they_are_read(
-        path, server: FaultServer) -> None:
-    server.fault = lambda *_: "500"
-    with open_workspace(path) as store:
-        choose(store, ModelChoice("tiny", server.url, attempts=1, deadline=5.0))
-    index(path, [("a.txt", long_text(6))], extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
-    with open_workspace(path) as store:
-        assert len(store.log.unread("a.txt")) == 6
-        server.fault = lambda *_: "ok"
-        store.files.retry(["a.txt"])
-    index(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
-    with open_workspace(path) as store:
-        assert store.log.unread("a.txt") == ()
-        assert [len(total.what.split()) for total in store.ledger.totals("chunk")].count(4) == 1
-
-
-def test_the_tokens_of_a_call_are_fewer_together(server: FaultServer) -> None:
-    def sent(groups: Sequence[Sequence[Chunk]]) -> int:
-        return sum(len(message.content) for group in groups for message in extract_messages(group))
-
-    passages = [Chunk(str(i), "a", "", "word " * 250, 0, 1250) for i in range(8)]
-    shown = sum(len(passage.text) for passage in passages)
-    assert sent(list(grouped(passages, 4))) - shown < 0.3 * (sent(list(grouped(passages, 1))) - shown)
-    assert json.dumps(extract_messages(passages)[1].content).count("passage 8 begins") == 1

@@ -67,10 +67,3 @@ def test_what_lies_below_a_summary_taken_is_touched_and_says_below_which(corpus:
     assert reasons["P"].values == pytest.approx({"place": 1, "cosine": 0.9})
     assert {(e.target, round(e.flow, 3)) for e in retrieval.edges} == {
         ("q", 0.7), ("r", 0.7), ("s", 0.7)}
-
-
-def test_a_passage_below_two_summaries_gets_the_better_score(corpus: Corpus) -> None:
-    retrieval = run(corpus, 10_000)
-    flows = {(e.source, e.target): e.flow for e in retrieval.edges if e.target == "q"}
-    assert sorted(flows.values()) == pytest.approx([0.0, 0.7])
-    assert len([e for e in retrieval.edges if e.target not in "pqrs"]) == 2

@@ -18,18 +18,18 @@ from qafd.knowledge import KnowledgeGraph
 ASKED = "Who met Ada Lovelace?"
 WORKSPACES = {
     "nothing": "",
-    "nameless": "nothing here has a name, so it goes.",
+    "edgeless": "nothing here has a name, so it goes.",
     "one": "yes, Ada was there.",
     "japanese": "東京は日本の首都です。夏目漱石は1867年に江戸で生まれた。",
     "few": "Ada Lovelace met Charles Babbage in London. Ada King met Mary Somerville in Bath.",
 }
 QUESTIONS = {
-    "nothing": ASKED, "nameless": "who goes there?", "one": "Who is Ada?",
+    "nothing": ASKED, "edgeless": "who goes there?", "one": "Who is Ada?",
     "japanese": "夏目漱石はいつ生まれた？", "few": ASKED}
 TABS = {
     "explore": ("tab", ("Answer", "Why", "Paths", "Passages", "What if", "Contrast", "Table",
                         "Certificate", "Code")),
-    "compare": ("view", ("Differences", "Answers", "Passages", "Overlap", "Numbers")),
+    "compare": ("view", ("Differences", "Answers", "Passages", "Overlap", "Numbers", "Conditions")),
     "lab": ("experiment", ("Sweep", "Timeline", "Movie", "Gates", "Robustness", "Embeddings")),
     "graph": ("part", ("Entities", "Map", "Perhaps the same", "Edits")),
     "evaluate": ("gold", ("Write", "Upload")),
@@ -42,12 +42,14 @@ HEADINGS = ("title", "header", "subheader", "markdown", "caption", "html")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with workspaces of one document or none."""
+    """A folder with workspaces of a document or two, or none."""
     folder = tmp_path_factory.mktemp("made")
     for name, text in WORKSPACES.items():
         knowledge = KnowledgeGraph.open(folder / f"{name}.db")
         if text:
             knowledge.add_text("a.txt", text)
+        if name == "edgeless":
+            knowledge.add_text("b.txt", "here it goes again without any of them.")
     return folder
 
 
@@ -87,23 +89,23 @@ def seen(name: str, **query: str | list[str]) -> list[str]:
     return [f"{name} {query}: {what}" for what in ugly(page(name, **query))]
 
 
-def test_every_tab_of_every_page_shows_words_on_every_small_workspace(small: Path) -> None:
+@pytest.mark.parametrize("ws", ["nothing", "edgeless", "few"])
+def test_every_tab_of_every_page_shows_words_on_a_small_workspace(ws: str, small: Path) -> None:
     found = []
-    for ws in WORKSPACES:
-        for name, (key, tabs) in TABS.items():
-            for tab in tabs:
-                found += seen(name, ws=ws, q=QUESTIONS[ws], **{key: tab})
-        for name in ("documents", "settings"):
-            found += seen(name, ws=ws)
+    for name, (key, tabs) in TABS.items():
+        for tab in tabs:
+            found += seen(name, ws=ws, q=QUESTIONS[ws], **{key: tab})
+    for name in ("documents", "settings"):
+        found += seen(name, ws=ws)
     assert not found
 
 
-@pytest.mark.parametrize("ws", ["few", "one"])
+@pytest.mark.parametrize("ws", ["one", "japanese"])
 def test_every_node_shows_words_whatever_is_asked_of_it(ws: str, small: Path) -> None:
     random = Random(7)
     found = []
     for node in KnowledgeGraph.open(small / f"{ws}.db").graph.ids:
-        for tab in ("Why", "Table", random.choice(TABS["explore"][1])):
+        for tab in ("Why", random.choice(TABS["explore"][1])):
             found += seen("explore", ws=ws, q=QUESTIONS[ws], node=node, tab=tab,
                           preset=random.choice(("best", "paper")))
         found += seen("compare", ws=ws, q=QUESTIONS[ws], node=node)

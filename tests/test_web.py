@@ -95,15 +95,6 @@ def names(**known: str) -> Callable[[str], tuple[object, ...]]:
     return lambda host: tuple(map(ip_address, known[host.partition(".")[0]].split()))
 
 
-@pytest.mark.parametrize("path", ["/page", "/old"])
-def test_a_page_is_called_by_the_address_that_was_asked_for(site: Site, path: str) -> None:
-    assert fetch(f"{site.url}{path}#part", near=True) == (f"{site.url}{path}", PAGE)
-
-
-def test_the_character_set_of_the_head_counts(site: Site) -> None:
-    assert fetch(f"{site.url}/latin", near=True)[1].decode("utf-8-sig") == "Łódź, gęś i żółw"
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "[::1]", "10.0.0.5", "0x7f000001",
                                   "192.168.1.1", "100.64.0.1", "[::ffff:10.0.0.1]", "intranet.corp"])
 def test_no_page_in_a_private_network_is_fetched(site: Site, host: str) -> None:
@@ -150,14 +141,6 @@ def test_a_page_that_is_no_page_to_read_ends_with_a_sentence(site: Site, path: s
         fetch(site.url + path, near=True, seconds=2.0)
 
 
-def test_without_a_network_the_error_is_one_that_a_user_can_mend() -> None:
-    def offline(_: str) -> tuple[object, ...]:
-        raise OSError("Name or service not known")
-
-    with pytest.raises(ParseError):
-        fetch("https://en.wikipedia.org/wiki/Apple", resolver=offline)
-
-
 def test_the_command_line_takes_addresses_beside_files(site: Site, tmp_path: Path) -> None:
     note = tmp_path / "note.txt"
     note.write_text("Amazon bought Whole Foods.", encoding="utf-8")
@@ -183,11 +166,3 @@ def test_the_app_fetches_from_a_private_network_for_its_owner_alone(
         names = {file.name for file in store.files.all()}
     assert names == {"ada.txt"} | ({f"{site.url}/page"} if free else set())
     assert bool(site.asked) == free
-
-
-def test_a_page_that_cannot_be_fetched_adds_nothing(site: Site, tmp_path: Path) -> None:
-    note = tmp_path / "note.txt"
-    note.write_text("Amazon bought Whole Foods.", encoding="utf-8")
-    path = tmp_path / "web.db"
-    assert main(["index", str(note), f"{site.url}/nothing", "--db", str(path)]) != 0
-    assert not path.exists()

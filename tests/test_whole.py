@@ -14,12 +14,10 @@ import networkx as nx
 import pytest
 
 from qafd.cli import main
-from qafd.errors import ParameterError
 from qafd.export.whole import whole
-from qafd.export.whole_files import MIME, ending, write
+from qafd.export.whole_files import ending, write
 from qafd.ingest.imports import ImportedEdge, ImportedGraph, ImportedNode
 from qafd.knowledge import KnowledgeGraph
-from qafd.storage import open_workspace
 
 TEXT = ("=Sum Apple Inc. was founded by Steve Jobs. Steve Jobs met Steve Wozniak in Cupertino. "
         "Steve Wozniak designed the Apple I.")
@@ -141,30 +139,6 @@ def test_no_cell_of_a_table_is_a_formula(sample: KnowledgeGraph) -> None:
     graph = sample.to_networkx()
     assert [len(rows) - 1 for rows in tables.values()] == [len(graph), graph.number_of_edges()]
     assert {row[-1].startswith("qafd ") for rows in tables.values() for row in rows[1:]} == {True}
-
-
-def test_an_equal_graph_is_an_equal_file(sample: KnowledgeGraph) -> None:
-    for form in MIME:
-        if form != "html":
-            assert exported(sample, form) == exported(sample, form)
-
-
-def test_a_graph_that_is_too_large_to_draw_says_so(sample: KnowledgeGraph) -> None:
-    with sample.store() as store, whole(store) as graph, pytest.raises(
-            ParameterError, match="at most 300 nodes and the graph has 9,999"):
-        write(type(graph)(**{**vars(graph), "node_count": 9999}), "html", io.BytesIO())
-    with sample.store() as store, whole(store) as graph, pytest.raises(ParameterError, match="dot"):
-        write(graph, "dot", io.BytesIO())
-
-
-def test_an_empty_workspace_is_an_empty_graph(tmp_path: Path) -> None:
-    knowledge = KnowledgeGraph(tmp_path / "empty.db")
-    with open_workspace(tmp_path / "empty.db"):
-        pass
-    assert len(knowledge.to_networkx()) == 0
-    assert len(nx.node_link_graph(json.loads(exported(knowledge, "json")), edges="edges")) == 0
-    for form in MIME:
-        assert exported(knowledge, form)
 
 
 def test_hostile_names_do_nothing_in_any_format(tmp_path: Path) -> None:

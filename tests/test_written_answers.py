@@ -53,18 +53,6 @@ def test_measures_are_1_for_the_known_answer_and_0_for_another() -> None:
     assert {"bleu", "rouge_l", "meteor"} <= set(measures())
 
 
-@pytest.mark.parametrize(("answer", "known"), [("Ulm.", "Ulm"), ("Пекин", "Пекин"), ("北京", "北京")])
-def test_an_equal_answer_in_any_letters_has_all_its_words(answer: str, known: str) -> None:
-    found = {name: measure(answer, [known]) for name, measure in measures().items()}
-    assert found["rouge_l"] == found["f1"] == 1
-    assert found["meteor"] == 0.5  # by its penalty for fragments, which one word always is
-
-
-def test_words_in_common_by_hand() -> None:
-    # Two of three words in their order: precision 2/3, recall 1, F 4/5.
-    assert measures()["rouge_l"]("red old mill", ["red mill"]) == pytest.approx(0.8)
-
-
 def test_a_model_answers_once_and_equal_requests_are_not_paid_again(knowledge: KnowledgeGraph
                                                                      ) -> None:
     methods = configured("vector", knowledge.graph)
@@ -94,17 +82,6 @@ def test_a_method_that_refuses_a_question_has_not_answered_it(knowledge: Knowled
     found = answer_all(knowledge, QUESTIONS, refusing, None, WRITING)
     assert [score.errors for score in found.scores] == [0, len(QUESTIONS)]
     assert found.scores[1].means["f1"].mean == 0
-
-
-def test_marks_that_cannot_be_had_do_not_lose_the_answers(knowledge: KnowledgeGraph) -> None:
-    client, _ = metered(knowledge, ["Brenner [1]", "Ulm [1]", "A town [1]"])
-    found = answer_all(knowledge, QUESTIONS, configured("vector", knowledge.graph), client, WRITING)
-    spent, unasked = metered(knowledge, [], Cap(calls=0))
-    marked = mark_correct(found, spent, 2)
-    assert unasked.asked == []
-    assert (marked.questions, "cap" in marked.stopped) == (found.questions, True)
-    unclear, _ = metered(knowledge, ["maybe"] * 4)
-    assert mark_correct(found, unclear, 2).unread
 
 
 def test_the_judge_sees_equal_answers_once_without_names_and_in_both_orders(
@@ -166,15 +143,3 @@ def test_the_command_writes_judges_and_is_resumed_for_nothing(
     assert paid <= 6
     assert first["methods"]["qafd"]["means"]["correct"]["mean"] == 1
     assert first["grades"]["opinions"][0]["overall"]["mean"] == 50
-
-
-def test_without_a_model_answers_are_quoted_and_a_judge_needs_one(
-        knowledge: KnowledgeGraph, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(knowledge.graph)
-    file = tmp_path / "q.jsonl"
-    file.write_text('{"question": "Who founded the mill of Lindau?", "answer": "Ada Brenner"}\n')
-    command = ["eval", "answers", "--questions", str(file), "--db", str(tmp_path / "a.db")]
-    assert main(command) == 0
-    assert "answers quoted" in capsys.readouterr().out
-    assert main([*command, "--judge", "correct"]) == 2
-    assert "--model" in capsys.readouterr().err
