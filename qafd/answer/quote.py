@@ -188,7 +188,7 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
     scores = (similarity + SHARE * _share(has, weights) + KIND * named.fits
               - RANK * np.array([span.rank for span in spans]) + LONGER * np.log(sizes / USUAL)
               + IMPORTANT * (retrieval.named_share or 0.0) * named.important)
-    _pass_on(spans, scores)
+    _pass_on(spans, scores, named.fits)
     first = int(scores.argmax())
     further = _share(has, np.where(has[first] > 0, 0.0, weights))
     next_hop = np.zeros(len(spans))
@@ -204,10 +204,13 @@ def _share(has: Floats, weights: Floats) -> Floats:
     return np.asarray((has @ weights) / max(weights.sum(), 1e-300))
 
 
-def _pass_on(spans: Sequence[Span], scores: Floats) -> None:
-    """Let a sentence that ends in a colon pass its score on to what it introduces, in place."""
+def _pass_on(spans: Sequence[Span], scores: Floats, fits: Floats) -> None:
+    """Let a sentence that ends in a colon pass its score on to what it introduces, in place.
+
+    What fits less than its introduction takes nothing.
+    """
     for i, (span, after) in enumerate(pairwise(spans)):
-        if span.text.endswith((":", "：")) and span.rank == after.rank:
+        if span.text.endswith((":", "：")) and span.rank == after.rank and fits[i] <= fits[i + 1]:
             scores[i:i + 2].sort()
 
 
