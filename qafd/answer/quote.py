@@ -98,8 +98,9 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     the rank of its passage, whether it brings what is asked for, and, as far as the names of the
     question are sure, how important the names it brings are in the diffusion. Names of the question
     do not count among its words: what answers often says "she", and what names it often says
-    something else. A question in letters that the bundled model does not know is compared by its
-    words: the share that a sentence and its title have stands for the cosine.
+    something else. Where the best one only has what is described, the passages of the names beside
+    it are read for the rest (`_lead_on`). A question in letters that the bundled model does not know
+    is compared by its words: the share that a sentence and its title have stands for the cosine.
     """
     passages = retrieval.passages[:PASSAGES]
     spans = _stored_spans(passages, store)
@@ -188,7 +189,7 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
     scores = (similarity + SHARE * _share(has, weights) + KIND * named.fits
               - RANK * np.array([span.rank for span in spans]) + LONGER * np.log(sizes / USUAL)
               + IMPORTANT * (retrieval.named_share or 0.0) * named.important)
-    _pass_on(spans, scores, named.fits)
+    _pass_on(spans, scores)
     first = int(scores.argmax())
     further = _share(has, np.where(has[first] > 0, 0.0, weights))
     next_hop = np.zeros(len(spans))
@@ -204,13 +205,10 @@ def _share(has: Floats, weights: Floats) -> Floats:
     return np.asarray((has @ weights) / max(weights.sum(), 1e-300))
 
 
-def _pass_on(spans: Sequence[Span], scores: Floats, fits: Floats) -> None:
-    """Let a sentence that ends in a colon pass its score on to what it introduces, in place.
-
-    What fits less than its introduction takes nothing.
-    """
+def _pass_on(spans: Sequence[Span], scores: Floats) -> None:
+    """Let a sentence that ends in a colon pass its score on to what it introduces, in place."""
     for i, (span, after) in enumerate(pairwise(spans)):
-        if span.text.endswith((":", "：")) and span.rank == after.rank and fits[i] <= fits[i + 1]:
+        if span.text.endswith((":", "：")) and span.rank == after.rank:
             scores[i:i + 2].sort()
 
 

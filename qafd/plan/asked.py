@@ -76,9 +76,12 @@ def asked_for(question: str) -> Asked:
 
 
 def asked_noun(question: str) -> str:
-    """The stem of what follows "which" or "what", as in "Which village": "" for none."""
+    """The stem of what follows "which" or "what", as in "Which village": "" for none.
+
+    Where a reason or a means is asked for it is not what is asked for.
+    """
     found = _NOUN.search(question)
-    return stem(words(found[1])[0]) if found else ""
+    return stem(words(found[1])[0]) if found and asked_for(question) not in _SIGNS else ""
 
 
 def opens_with(text: str, noun: str) -> str:
