@@ -82,7 +82,7 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class Named:
+class BroughtNames:
     """The names of each of s sentences, as nodes; whether they fit what is asked for, and how
     important they are, both in [0, 1], shape (s,)."""
 
@@ -232,8 +232,8 @@ def _title_node(span: Span) -> str:
 
 
 def _value_names(spans: Sequence[Span], question: str, retrieval: Retrieval,
-                 store: Workspace) -> Named:
-    """What the names of sentences are worth: see `Named`."""
+                 store: Workspace) -> BroughtNames:
+    """What the names of sentences are worth: see `BroughtNames`."""
     kind, noun, said = asked_for(question), asked_noun(question), frozenset(words(question))
     names = store.passages.names({span.passage.chunk for span in spans})
     x = {node.id: node.importance for node in retrieval.nodes}
@@ -257,8 +257,9 @@ def _value_names(spans: Sequence[Span], question: str, retrieval: Retrieval,
     if called or stated.any():
         called_so = stated | np.array([not nodes.isdisjoint(called) for nodes in new])
         fits = np.where(called_so, 1.0, np.minimum(fits, OTHER))
-    return Named([{name.node for name in names.get((span.passage.chunk, span.end), ())}
-                  for span in spans], fits, important)
+    nodes = [{name.node for name in names.get((span.passage.chunk, span.end), ())}
+             for span in spans]
+    return BroughtNames(nodes, fits, important)
 
 
 def _quote(answer: Answer, spans: Sequence[Span], similarity: Floats, store: Workspace) -> Answer:
