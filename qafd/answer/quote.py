@@ -219,16 +219,14 @@ def _lead_on(spans: Sequence[Span], nodes: Sequence[set[str]], first: int) -> Fl
     beside it has: where it only has what a question of several hops describes, what is asked for
     is there.
     """
-    own = spans[first]
+    passages = {span.rank: span.passage for span in spans}
+    titles = {rank: node_id("entity", canonical(passage.title))
+              for rank, passage in passages.items()}
+    own = spans[first].rank
     beside = [i for i in (first - 1, first, first + 1)
-              if 0 <= i < len(spans) and spans[i].rank == own.rank]
-    names = set().union(*(nodes[i] for i in beside)) - {_title_node(own)}
-    return np.array([span.rank != own.rank and _title_node(span) in names for span in spans], float)
-
-
-def _title_node(span: Span) -> str:
-    """The node of the name that is the title of a sentence's passage."""
-    return node_id("entity", canonical(span.passage.title))
+              if 0 <= i < len(spans) and spans[i].rank == own]
+    names = set().union(*(nodes[i] for i in beside)) - {titles[own]}
+    return np.array([titles[span.rank] in names for span in spans], float)
 
 
 def _value_names(spans: Sequence[Span], question: str, retrieval: Retrieval,
