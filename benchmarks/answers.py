@@ -127,14 +127,14 @@ def main():
     parser.add_argument("sets", nargs="+", metavar="NAME WORKSPACE QUESTIONS")
     arguments = parser.parse_args()
     kernel.load()
-    stored = ROOT / "benchmarks" / "results" / "answers.json"
-    found = [row for row in json.loads(stored.read_text("utf-8"))["rows"]
-             if row["set"] not in arguments.sets[::3]] if stored.exists() else []
+    measured = []
     parts = iter(arguments.sets)
     for name, workspace, questions in zip(parts, parts, parts, strict=True):
-        found.append(measure(name, KnowledgeGraph.open(workspace), Path(questions)))
-        print(found[-1], flush=True)
-    write("answers", found, seed=SEED)
+        measured.append(measure(name, KnowledgeGraph.open(workspace), Path(questions)))
+        print(measured[-1], flush=True)
+    stored = json.loads((ROOT / "benchmarks" / "results" / "answers.json").read_text("utf-8"))["rows"]
+    kept = [row for row in stored if row["set"] not in arguments.sets[::3]]
+    write("answers", kept + measured, seed=SEED)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ DATA is a folder with questions.jsonl and either passages.jsonl or documents (FO
 file of passages elsewhere), whose gold are ids, or files/ with real documents and score.py, whose
 gold are quotes: what counts is a passage that holds one of a place's quotes, as score.py compares
 them. Prints R@5, all gold in the first five and MRR of each set and method, and how far QAFD is
-ahead of it, with 95% bootstrap intervals over questions. Writes results/kinds.json.
+ahead of it, with 95% bootstrap intervals over questions. Writes results/kinds.json, where sets
+that are not measured keep their rows.
 
 With --check the weights of the ranking are chosen anew with one set left out at a time, by their
 mean R@5 + MRR over the other sets; the left-out set is then measured with them. Writes
@@ -21,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from results import write
+from results import ROOT, write
 from retrieval_quality import METHODS, SEED, workspace
 
 from qafd.evaluate.collection import gold_documents
@@ -227,10 +228,12 @@ def main():
     if arguments.check:
         write("kinds_left_out", leave_out(kinds), seed=SEED)
         return
-    found = []
+    measured = []
     for kind in kinds:
-        found += compare(kind, arguments.methods)
-    write("kinds", found, seed=SEED)
+        measured += compare(kind, arguments.methods)
+    stored = json.loads((ROOT / "benchmarks" / "results" / "kinds.json").read_text("utf-8"))["rows"]
+    names = {kind.name for kind in kinds}
+    write("kinds", [row for row in stored if row["set"] not in names] + measured, seed=SEED)
 
 
 if __name__ == "__main__":

@@ -34,3 +34,7 @@ def test_words_are_casefolded():
 def test_accents_do_not_matter():
     assert words("Jos\u00e9 Guimar\u00e3es") == ["jose", "guimaraes"]
     assert Bm25(["Jos\u00e9 is here", "nobody is"]).contributions(["jose"])[:, 0].argmax() == 0
+
+
+def test_an_underscore_parts_two_words():
+    assert words("20260105_11:00 MAX_size") == ["20260105", "11", "00", "max", "size"]

@@ -119,9 +119,10 @@ class Answer:
     """Quoted sentences, the best one first, and a model's words if one was asked.
 
     `evidence` is the cosine between the question and the nearest sentence, and half the share of the
-    question's words that the first one has, and a tenth if it brings what is asked for; an answer
-    needs `needed` of it. `missing` are the words of the question that no considered passage has, in
-    any form, and `exclusion` the word by which it takes something out, which nothing here reads.
+    question's words that the first one has, with the one it follows in a question of several hops,
+    and a tenth if it brings what is asked for; an answer needs `needed` of it. `missing` are the
+    words of the question that no considered passage has, in any form, and `exclusion` the word by
+    which it takes something out, which nothing here reads.
     """
 
     sentences: tuple[Sentence, ...]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from qafd.reading.text.bm25 import FUNCTION_LETTERS, content_words, words
 from qafd.reading.text.scripts import is_latin, is_unspaced, length
 from qafd.reading.text.stems import stem, stems
 from qafd.reading.text.table_rows import is_row
-from qafd.records import Floats, QueryPlan, Vectors, mark_at
+from qafd.records import Floats, QueryPlan, Vectors, mark_at, node_id
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.storage import Workspace
 
@@ -31,6 +32,7 @@ RANK = 0.03  # what each passage before its own costs a sentence
 KIND = 0.2  # how much it counts that a sentence brings a person where one is asked for
 OTHER = 0.5  # how well, at most, a sentence fits where others bring what is called as asked
 IMPORTANT = 0.2  # how much the importance of what it names, on a scale of 3 decades, counts at most
+NEXT, BROUGHT_NEXT = 0.6, 0.4  # how much more words and what is asked for count one hop further on
 LONGER, USUAL = 0.05, 15  # how much it counts to be e times longer than usual, in words
 SAID = 0.87  # evidence needed where the model cannot read, and words that are shared count twice
 BROUGHT = 0.1  # how much evidence it is that the best sentence brings what is asked for
@@ -68,14 +70,25 @@ class Span:
 class Marks:
     """What speaks for each of s sentences: `scores`, and `similarity`, how near it is to the question.
 
-    `covered` is the share of all the question's words that it has, rare ones first, and `fits`
-    whether it brings what is asked for, all in [0, 1].
+    `covered` is the share of all the question's words that it has, one hop further on together with
+    the sentence it follows, rare ones first, and `fits` whether it brings what is asked for, all in
+    [0, 1].
     """
 
     scores: Floats
     similarity: Floats
     covered: Floats
     fits: Floats
+
+
+@dataclass(frozen=True)
+class BroughtNames:
+    """The names of each of s sentences, as nodes; whether they fit what is asked for, and how
+    important they are, both in [0, 1], shape (s,)."""
+
+    nodes: list[set[str]]
+    fits: Floats
+    important: Floats
 
 
 def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> Answer:
@@ -85,8 +98,9 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     the rank of its passage, whether it brings what is asked for, and, as far as the names of the
     question are sure, how important the names it brings are in the diffusion. Names of the question
     do not count among its words: what answers often says "she", and what names it often says
-    something else. A question in letters that the bundled model does not know is compared by its
-    words: the share that a sentence and its title have stands for the cosine.
+    something else. Where the best one only has what is described, the passages of the names beside
+    it are read for the rest (`_lead_on`). A question in letters that the bundled model does not know
+    is compared by its words: the share that a sentence and its title have stands for the cosine.
     """
     passages = retrieval.passages[:PASSAGES]
     spans = _stored_spans(passages, store)
@@ -169,19 +183,55 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
     weights = telling * rarity ** 2
     # A word that no sentence has counts most against them all.
     missed = np.log1p(len(spans) / np.maximum(found, 0.5))
-    fits, important = _value_names(spans, plan.words, retrieval, store)
+    named = _value_names(spans, plan.words, retrieval, store)
     similarity = _similarity(spans, plan)
     sizes = np.array([max(1, len(span.text.split())) for span in spans])
-    scores = (similarity + SHARE * (has @ weights) / max(weights.sum(), 1e-300) + KIND * fits
+    scores = (similarity + SHARE * _share(has, weights) + KIND * named.fits
               - RANK * np.array([span.rank for span in spans]) + LONGER * np.log(sizes / USUAL)
-              + IMPORTANT * (retrieval.named_share or 0.0) * important)
-    return Marks(scores, similarity, (has @ missed) / max(missed.sum(), 1e-300), fits)
+              + IMPORTANT * (retrieval.named_share or 0.0) * named.important)
+    _pass_on(spans, scores)
+    first = int(scores.argmax())
+    further = _share(has, np.where(has[first] > 0, 0.0, weights))
+    next_hop = np.zeros(len(spans))
+    if named.fits[first] < 1 or not has[first] @ weights:
+        next_hop = _lead_on(spans, named.nodes, first) * (further > 0)
+    scores += next_hop * (NEXT * further + BROUGHT_NEXT * named.fits)
+    covered = _share(np.maximum(has, np.outer(next_hop, has[first])), missed)
+    return Marks(scores, similarity, covered, named.fits)
+
+
+def _share(has: Floats, weights: Floats) -> Floats:
+    """The share that each sentence has of the weight of some words, shape (s,)."""
+    return np.asarray((has @ weights) / max(weights.sum(), 1e-300))
+
+
+def _pass_on(spans: Sequence[Span], scores: Floats) -> None:
+    """Let a sentence that ends in a colon pass its score on to what it introduces, in place."""
+    for i, (span, after) in enumerate(pairwise(spans)):
+        if span.text.endswith((":", "：")) and span.rank == after.rank:
+            scores[i:i + 2].sort()
+
+
+def _lead_on(spans: Sequence[Span], nodes: Sequence[set[str]], first: int) -> Floats:
+    """Which sentences stand one hop further on, 1 or 0, shape (s,).
+
+    They are those of another passage that is titled by a name which the first sentence or one
+    beside it has: where it only has what a question of several hops describes, what is asked for
+    is there.
+    """
+    passages = {span.rank: span.passage for span in spans}
+    titles = {rank: node_id("entity", canonical(passage.title))
+              for rank, passage in passages.items()}
+    own = spans[first].rank
+    beside = [i for i in (first - 1, first, first + 1)
+              if 0 <= i < len(spans) and spans[i].rank == own]
+    names = set().union(*(nodes[i] for i in beside)) - {titles[own]}
+    return np.array([titles[span.rank] in names for span in spans], float)
 
 
 def _value_names(spans: Sequence[Span], question: str, retrieval: Retrieval,
-                 store: Workspace) -> tuple[Floats, Floats]:
-    """Whether sentences bring what is asked for, and how important the names are that they bring,
-    both in [0, 1], shape (s,)."""
+                 store: Workspace) -> BroughtNames:
+    """What the names of sentences are worth: see `BroughtNames`."""
     kind, noun, said = asked_for(question), asked_noun(question), frozenset(words(question))
     names = store.passages.names({span.passage.chunk for span in spans})
     x = {node.id: node.importance for node in retrieval.nodes}
@@ -205,7 +255,9 @@ def _value_names(spans: Sequence[Span], question: str, retrieval: Retrieval,
     if called or stated.any():
         called_so = stated | np.array([not nodes.isdisjoint(called) for nodes in new])
         fits = np.where(called_so, 1.0, np.minimum(fits, OTHER))
-    return fits, important
+    nodes = [{name.node for name in names.get((span.passage.chunk, span.end), ())}
+             for span in spans]
+    return BroughtNames(nodes, fits, important)
 
 
 def _quote(answer: Answer, spans: Sequence[Span], similarity: Floats, store: Workspace) -> Answer:

@@ -1,4 +1,4 @@
-"""What a question asks for, a person, place, time or number, and which sentences bring one."""
+"""What a question asks for, a person, place, time, number, reason or means, and what brings one."""
 
 import re
 from collections.abc import Iterable, Set
@@ -16,11 +16,14 @@ class Asked(StrEnum):
     PLACE = "place"
     TIME = "time"
     NUMBER = "number"
+    REASON = "reason"
+    MEANS = "means"
     OPEN = "open"
 
 
 # English first, then Chinese, Japanese, German, French and Spanish.
 _ASKS = {
+    Asked.REASON: r"\bwhy\b|\b(?:what|which) (?:is|was|are|were) the reasons?\b",
     Asked.NUMBER: r"\bhow (?:many|much|long|old|tall|large|far|big|high|deep|often|soon|fast)\b|"
                   r"\bpopulation\b|多少|几[个年座位人]|いくつ|何[人年個冊]|"
                   r"\b(?:wie ?viele?|combien|cuánt[oa]s?)\b",
@@ -29,6 +32,17 @@ _ASKS = {
     Asked.PLACE: r"\bwhere(?:abouts)?\b|\b(?:what|which) (?:cit|countr|place|town|state|village|river|"
                  r"island)|哪里|哪儿|在哪|哪[个些]?国家|どこ|\b(?:wo|où|dónde)\b",
     Asked.PERSON: r"\bwho(?:m|se)?\b|谁|誰|哪位|\b(?:wer|wem|wen|qui|quién(?:es)?)\b",
+    Asked.MEANS: r"\bhow (?:do|does|did|can|could|should|would|to)\b|"
+                 r"\bwhat (?:can|could|should|must) (?:i|we|you|one)\b",
+}
+_SIGNS = {  # how English sentences give a reason, or tell what to do
+    Asked.REASON: re.compile(
+        r"\b(?:because|since|so that|due to|owing to|thanks to|in order to|to avoid|otherwise|lest|"
+        r"therefore|thus|as a result|reasons?|caus(?:e[sd]?|ing))\b", re.IGNORECASE),
+    Asked.MEANS: re.compile(
+        r"^\W*(?:to \w+|if|first|then|try|use|run|set|click|select|enter|open|go)\b|"
+        r"\b(?:you|we|one) (?:can|could|may|must|should|need)\b|\b(?:use|using|by \w+ing)\b",
+        re.IGNORECASE),
 }
 _NUMBERS = re.compile(
     r"\w*\d[\w.,]*|[一二三四五六七八九十百千万]+(?=[年个個人名座月])|\b(?:two|three|four|five|six|seven|"
@@ -62,9 +76,12 @@ def asked_for(question: str) -> Asked:
 
 
 def asked_noun(question: str) -> str:
-    """The stem of what follows "which" or "what", as in "Which village": "" for none."""
+    """The stem of what follows "which" or "what", as in "Which village": "" for none.
+
+    Where a reason or a means is asked for it is not what is asked for.
+    """
     found = _NOUN.search(question)
-    return stem(words(found[1])[0]) if found else ""
+    return stem(words(found[1])[0]) if found and asked_for(question) not in _SIGNS else ""
 
 
 def opens_with(text: str, noun: str) -> str:
@@ -77,12 +94,15 @@ def brings(kind: Asked, text: str, new: Iterable[SentenceName], said: Set[str]) 
     """How well a sentence fits a kind that is asked for, in [0, 1].
 
     Only what the question does not say itself can be the answer: the `new` names of the sentence,
-    and numbers and times that are not among the words `said`. Any name fits half.
+    and numbers and times that are not among the words `said`. Reasons and means are told by their
+    signs. Any name fits half.
     """
     if kind in (Asked.NUMBER, Asked.TIME):
         pattern = _NUMBERS if kind == Asked.NUMBER else _TIMES
         found = {match.group().casefold() for match in pattern.finditer(text)}
         return float(not found <= said)
+    if kind in _SIGNS and _SIGNS[kind].search(text):
+        return 1.0
     types = {name.type for name in new}
     if not types.isdisjoint(_TYPES.get(kind, ())):
         return 1.0

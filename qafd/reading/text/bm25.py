@@ -16,7 +16,7 @@ FUNCTION_WORDS = lexicon("english", "function_words")
 # And letters that stand in them between the words that do say something, or are their ending.
 FUNCTION_LETTERS = re.compile(
     "[的了是在和与與由吗嗎呢吧谁誰哪些个個几幾什么麼怎样樣这這那为為何\u3041-\u309f]")
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W_]+")
 
 
 class Bm25:
@@ -76,7 +76,7 @@ def content_words(question: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, casefolded and without accents, in order.
+    """The words of a text, casefolded and without accents, in order; "_" parts two words.
 
     Where no spaces part words, every two letters that follow each other are one.
     """
