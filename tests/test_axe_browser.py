@@ -17,8 +17,6 @@ STREAMLITS = {
     # st.navigation puts the groups of the sidebar as div into its ul, whatever it is told
     ("list", "[data-testid=stSidebarNavItems]"),
     ("listitem", "[data-testid=stSidebarNavItems]"),
-    # what st.code shows scrolls in a narrow window and takes no focus; wrap_lines would mend it
-    ("scrollable-region-focusable", "[data-testid=stCode]"),
 }
 """Rule and place of what Streamlit writes itself."""
 PATIENCE = 5  # looks, since a page that is on its way is not what people see

@@ -220,10 +220,11 @@ def code_tab(view: View) -> None:
     arguments = "".join(f",\n               {k}={v!r}" for k, v in changed.items())
     st.code(f"import qafd\n\nkg = qafd.KnowledgeGraph.open({view.knowledge.place.written!r})\n"
             f"r = kg.retrieve({view.question!r}{arguments})\n"
-            "r.nodes, r.edges, r.passages, r.certificate", language="python")
+            "r.nodes, r.edges, r.passages, r.certificate", language="python", wrap_lines=True)
     flags = "".join(f" --{k.replace('_', '-')} {_flag(v)}" for k, v in changed.items())
     st.code(f"qafd query --db {_shell(view.knowledge.place.written)}{flags} --json "
-            f"-- {_shell(view.question)} > run.json\nqafd verify run.json", language="bash")
+            f"-- {_shell(view.question)} > run.json\nqafd verify run.json", language="bash",
+            wrap_lines=True)
 
 
 def _flag(value: object) -> str:

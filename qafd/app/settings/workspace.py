@@ -43,7 +43,7 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
     size = (size_of(knowledge.url) or 0) / 1e6
     st.write(say("{files}, graph revision {revision}, {size} MB", files=count(files, "file"),
                  revision=revision, size=f"{size:.1f}"))
-    st.code(knowledge.place.written, language=None)
+    st.code(knowledge.place.written, language=None, wrap_lines=True)
     if embedder:
         st.caption(say("Entities: {extractor}. Embeddings: {embedder}, {dimension} dimensions.",
                        extractor=brief(extractor), dimension=dimension,
