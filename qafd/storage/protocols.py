@@ -833,8 +833,11 @@ class Workspace(Protocol):
     def compact(self) -> None:
         """Make it as small as it can be, to ship it or to archive it."""
 
+    def take(self, other: Any) -> None:
+        """Hold what another workspace holds, in the place of what is here."""
+
     def backup(self, destination: str) -> None:
-        """Copy it, while others may write, and verify the copy.
+        """Copy it into a new file, while others may write, and verify the copy.
 
         Raises
         ------

@@ -8,12 +8,21 @@ from typing import Any, Protocol
 
 from qafd.errors import BusyError, QafdError, StoreError
 
+TABLES = ("meta", "jobs", "lease", "files", "documents", "chunks", "extractions", "sentences",
+          "mentions", "assertions", "descriptions", "doubts", "embeddings", "passages", "nodes",
+          "edges", "layers", "retrievals", "runs", "plans", "llm_calls", "edits", "facts",
+          "passage_facts", "names", "near", "touched")
+"""All tables of a workspace, those that others refer to first."""
+
 
 class Cursor(Protocol):
     """The rows that a statement gave, and how many it changed."""
 
     @property
     def rowcount(self) -> int: ...
+
+    @property
+    def description(self) -> Any: ...
 
     def fetchone(self) -> Any: ...
 
@@ -70,6 +79,10 @@ class Tables(ABC):
         anew : bool
             Leave nothing of what it had.
         """
+
+    @abstractmethod
+    def count_on(self, connection: Connection) -> None:
+        """Let new rows have numbers above those that rows were copied with."""
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

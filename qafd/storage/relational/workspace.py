@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Self
 
 from qafd.storage.protocols import Lease, PassageStore
+from qafd.storage.relational.copying import copy_tables
 from qafd.storage.relational.documents import SqlDocuments
 from qafd.storage.relational.edits import SqlEdits
 from qafd.storage.relational.files import SqlFiles
@@ -14,19 +15,13 @@ from qafd.storage.relational.layers import SqlLayers
 from qafd.storage.relational.ledger import SqlLedger
 from qafd.storage.relational.log import SqlLog
 from qafd.storage.relational.notes import SqlNotes
-from qafd.storage.relational.part import Connection, Tables, set_meta
+from qafd.storage.relational.part import TABLES, Connection, Tables, set_meta
 from qafd.storage.relational.postings import SqlPostings
 from qafd.storage.relational.queue import SqlQueue
 from qafd.storage.relational.runs import SqlRuns
 from qafd.storage.relational.survey import SqlSurvey
 from qafd.storage.relational.vectors import SqlVectors
 from qafd.storage.rows import WorkspacePlace
-
-TABLES = ("meta", "jobs", "lease", "files", "documents", "chunks", "extractions", "sentences",
-          "mentions", "assertions", "descriptions", "doubts", "embeddings", "passages", "nodes",
-          "edges", "layers", "retrievals", "runs", "plans", "llm_calls", "edits", "facts",
-          "passage_facts", "names", "near", "touched")
-"""All tables of a workspace, those that others refer to first."""
 
 
 class SqlWorkspace(ABC):
@@ -82,6 +77,10 @@ class SqlWorkspace(ABC):
             self._tables.index_words(connection, anew=True)
         self.renew()
         self.scrub()
+
+    def take(self, other: "SqlWorkspace") -> None:
+        """Hold what another workspace holds, in the place of what is here."""
+        copy_tables(other._tables, self._tables)
 
     def renew(self) -> None:
         """Give it a new identity: its revisions count another history from now on."""

@@ -163,6 +163,9 @@ class WorkspaceFile(Tables):
         if purged:
             connection.execute("DELETE FROM meta WHERE key = 'purged'")
 
+    def count_on(self, connection: Connection) -> None:
+        """Nothing to do: SQLite counts on from the highest number of a table."""
+
     @property
     def name(self) -> str:
         """What errors call the file."""
