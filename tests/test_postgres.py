@@ -1,5 +1,7 @@
 """What only workspaces in PostgreSQL promise; what all promise is in test_storage_contract.py."""
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from qafd.errors import BusyError, ForeignFileError, NewerSchemaError, Parameter
 from qafd.ingest import jobs
 from qafd.knowledge import KnowledgeGraph
 from qafd.package import assets
-from qafd.samples import EXAMPLES, SAMPLES
+from qafd.samples import EXAMPLES, SAMPLES, copied, sample_file
 from qafd.storage import (
     copy_workspace,
     examine,
@@ -41,8 +43,9 @@ def run(url: str, statement: str) -> None:
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_a_sample_gives_the_same_digest_and_answers_in_both_backends(sample: str, url: str) -> None:
-    file = assets() / "samples" / f"{sample}.db"
+def test_a_sample_gives_the_same_digest_and_answers_in_both_backends(
+        sample: str, url: str, tmp_path: Path) -> None:
+    file = copied(sample, tmp_path)
     copy_workspace(file, url)
     assert [found.faults for found in examine(url, deep=True) if found.faults] == []
     here, there = KnowledgeGraph.open(file), KnowledgeGraph.open(url)
@@ -66,7 +69,7 @@ def test_a_sample_gives_the_same_digest_and_answers_in_both_backends(sample: str
 
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_a_search_finds_the_same_in_both_backends(sample: str, url: str) -> None:
-    file = assets() / "samples" / f"{sample}.db"
+    file = sample_file(sample)
     copy_workspace(file, url)
     with open_workspace(file, read_only=True) as old, open_workspace(url) as new:
         document = old.documents.all()[0].name
@@ -174,6 +177,20 @@ def test_two_workers_read_one_queue_and_nothing_twice(url: str, tmp_path: Path) 
         assert {file.status for file in store.files.all()} == {"done"}
         assert store.log.counts() == (5, 5)
         assert store.graph.digest() == tiny_index(tmp_path / "other.db", files)
+
+
+def test_a_worker_reads_what_waits_in_any_workspace_of_the_database(url: str) -> None:
+    other = postgres_url("other")
+    for place in (url, other):
+        with open_workspace(place) as store:
+            jobs.enqueue(store, [ADA])
+    ran = subprocess.run([sys.executable, "-m", "qafd", "worker", "--once", "--engine", "serial",
+                          "--db", url],
+                         check=True, capture_output=True, text=True)
+    for place in (url, other):
+        with open_workspace(place) as store:
+            assert {job.state for job in store.queue.latest()} == {"done"}, ran.stderr
+            assert store.survey.size()[0] > 0
 
 
 def hold_for_long(url: str) -> None:

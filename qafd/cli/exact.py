@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -26,6 +25,7 @@ from qafd.records import QueryPlan
 from qafd.retrieve.conditions import edit_conditions
 from qafd.retrieve.evidence import LEVELS
 from qafd.retrieve.exact import ExactMatches
+from qafd.storage import Location
 from qafd.wording.conditions import say_condition, say_step
 from qafd.wording.reasons import word_notice
 
@@ -60,7 +60,7 @@ class ConditionChanges:
 @model_options
 @spending_options
 @call_options
-def exact(db: Path | None, question: str, evidence: str, answers: int, add: Sequence[str],
+def exact(db: Location | None, question: str, evidence: str, answers: int, add: Sequence[str],
           remove: Sequence[str], negate: Sequence[str], stages: bool, model: str | None,
           base_url: str | None, **most: Any) -> Outcome | int:
     knowledge = open_graph(db)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import click
 
@@ -23,6 +22,7 @@ from qafd.sql.link import METHOD
 from qafd.sql.plan import choose_seeds
 from qafd.sql.sources import schema_from, schema_json
 from qafd.sql.write import has_sql, write_sql
+from qafd.storage import Location
 from qafd.wording import say_error
 from qafd.wording.databases import describe_draft, word_doubt
 from qafd.wording.reasons import word_notice
@@ -48,7 +48,7 @@ dialect_option = click.option(
 @spending_options
 @call_options
 def sql(source: str, question: str, running: bool, mass: float, subqueries: bool, dialect: str,
-        db: Path | None, model: str | None, base_url: str | None, seeds: str,
+        db: Location | None, model: str | None, base_url: str | None, seeds: str,
         **most: float | None) -> Outcome:
     """Draft the SQL of a question to a database, which is only read.
 
@@ -109,7 +109,7 @@ def schema(source: str, dialect: str) -> Outcome:
     return Outcome(data, [json.dumps(data, ensure_ascii=False, indent=1)])
 
 
-def _client(db: Path | None, question: str, model: str | None, base_url: str | None,
+def _client(db: Location | None, question: str, model: str | None, base_url: str | None,
             most: dict[str, float | None]) -> Metered | None:
     """The named model, its calls noted in a workspace; None where none is named."""
     if not model:

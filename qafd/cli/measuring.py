@@ -1,7 +1,6 @@
 """How well methods find the gold passages of a question set."""
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -13,9 +12,9 @@ import click
 
 from qafd.cli import DONE, FAILED
 from qafd.cli.answering import meter_calls, price_at
-from qafd.cli.command import note, open_graph, print_json
+from qafd.cli.command import is_there, note, open_graph, print_json
 from qafd.cli.models import call_options, endpoint_named, settings_of_calls, spending_options
-from qafd.cli.options import FILE, model_options
+from qafd.cli.options import FILE, location, model_options
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import check_output
 from qafd.errors import ModelError, ParameterError
@@ -46,6 +45,7 @@ from qafd.models.instructions import Instructed, instructions_of
 from qafd.models.prompts_answer import LENGTHS
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.methods import configured
+from qafd.storage import Location
 from qafd.wording import say_error
 from qafd.wording.evaluation import MEASURES, say_difference
 from qafd.wording.reasons import word_notice
@@ -63,11 +63,11 @@ def evaluation() -> None:
 @click.option("--methods", default="qafd,qafd:paper", help="Such as "
               "'qafd,vector,qafd:paper,qafd(mass=30,variant=plain)'; the others are compared with "
               "the first.")
-@click.option("--db", type=FILE, help="Keep the indexed passages here, and use them again while "
+@click.option("--db", type=location, help="Keep the indexed passages here, and use them again while "
               "they are the same.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
 @click.option("--json", "out", metavar="OUT", help="Write the result here; '-' is stdout.")
-def retrieval(questions: Path, passages: Path | None, methods: str, db: Path | None,
+def retrieval(questions: Path, passages: Path | None, methods: str, db: Location | None,
               limit: int | None, out: str | None) -> int:
     """Measure methods on questions with known supporting passages.
 
@@ -105,14 +105,14 @@ def retrieval(questions: Path, passages: Path | None, methods: str, db: Path | N
 
 @evaluation.command("exact")
 @click.argument("questions", type=FILE)
-@click.option("--db", type=FILE, required=True, help="The workspace that the questions are about.")
+@click.option("--db", type=location, required=True, help="The workspace that the questions are about.")
 @click.option("--methods", default="exact,qafd,pagerank,ego,vector", help="As for 'retrieval'; "
               "'community' needs its layer, see 'qafd layers'.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
 @click.option("--deleted", is_flag=True, help="Also delete 1, 2 and 3 of the relations that the "
               "first method's answers rest on.")
 @click.option("--json", "out", is_flag=True, help="Print one JSON value.")
-def conditions(questions: Path, db: Path, methods: str, limit: int | None, deleted: bool, out: bool
+def conditions(questions: Path, db: Location, methods: str, limit: int | None, deleted: bool, out: bool
                ) -> int:
     """Measure how often what meets all conditions of a question comes first.
 
@@ -148,7 +148,7 @@ def conditions(questions: Path, db: Path, methods: str, limit: int | None, delet
               help="One a line: 'question' and, if known, 'answer' (a text or a list).")
 @click.option("--passages", type=FILE, metavar="P.jsonl", help="The collection, as for 'retrieval'.")
 @click.option("--methods", default="qafd,vector", help="As for 'retrieval'.")
-@click.option("--db", type=FILE, help="The workspace; calls are kept in it and never paid twice.")
+@click.option("--db", type=location, help="The workspace; calls are kept in it and never paid twice.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
 @model_options
 @spending_options
@@ -166,7 +166,7 @@ def conditions(questions: Path, db: Path, methods: str, limit: int | None, delet
               help="Of judging, the order reversed from one to the next.")
 @click.option("--dry-run", is_flag=True, help="Print what it would take at most, and call nothing.")
 @click.option("--json", "out", is_flag=True, help="Print one JSON value, with every answer.")
-def written_answers(questions: Path, passages: Path | None, methods: str, db: Path | None,
+def written_answers(questions: Path, passages: Path | None, methods: str, db: Location | None,
                     limit: int | None, **options: Any) -> int:
     """Compare the answers of methods with the known ones.
 
@@ -315,7 +315,7 @@ def _factual_lines(title: str, scores: Sequence[FactualScore]) -> Iterator[str]:
     yield ""
 
 
-def _measure(asked: QuestionSet, source: str, file: Path | None, methods: str, db: Path | None
+def _measure(asked: QuestionSet, source: str, file: Path | None, methods: str, db: Location | None
              ) -> Evaluation:
     with _workspace(asked, source, file, db) as (knowledge, meter):
         return evaluate(knowledge, asked.questions, configured(methods, knowledge.graph),
@@ -323,7 +323,7 @@ def _measure(asked: QuestionSet, source: str, file: Path | None, methods: str, d
 
 
 @contextmanager
-def _workspace(asked: QuestionSet, source: str, file: Path | None, db: Path | None
+def _workspace(asked: QuestionSet, source: str, file: Path | None, db: Location | None
                ) -> Iterator[tuple[KnowledgeGraph, ProgressLine]]:
     """The workspace that questions are asked of, made of their passages where it has to be."""
     passages = asked.passages
@@ -335,7 +335,7 @@ def _workspace(asked: QuestionSet, source: str, file: Path | None, db: Path | No
                 raise ParameterError("the questions bring no passages along; add --passages FILE, "
                                      "or --db FILE of a workspace that holds the documents")
             db = Path(stack.enter_context(TemporaryDirectory())) / "passages.db"
-        elif not passages and not os.path.exists(db):
+        elif not passages and not is_there(db):
             raise ParameterError("there is no workspace at {path}; add --passages FILE", path=db)
         meter = stack.enter_context(ProgressLine())
         knowledge = (collection(db, source, passages, progress=meter.show) if passages

@@ -70,7 +70,7 @@ def write_out(data: str | bytes, out: Path | None) -> None:
                              reason=error.strerror) from error
 
 
-def check_output(out: Path, *read: Path | None) -> None:
+def check_output(out: Path, *read: str | os.PathLike[str] | None) -> None:
     """Refuse to write over a workspace, another database or a file that the command reads.
 
     Raises
@@ -83,7 +83,7 @@ def check_output(out: Path, *read: Path | None) -> None:
             raise ParameterError("{file} belongs to a workspace or another database and is not "
                                  "written over; name another file", file=out)
     for other in read:
-        if other is not None and _are_same(out, other):
+        if other is not None and _are_same(out, Path(other)):
             raise ParameterError("{file} is read by this command and is not written over; name "
                                  "another file", file=out)
 

@@ -10,8 +10,9 @@ from qafd.storage.diagnosis import Diagnosis
 from qafd.storage.protocols import Backend, Workspace
 from qafd.storage.rows import WorkspacePlace
 
-__all__ = ["BACKENDS", "Location", "Workspace", "WorkspacePlace", "copy_workspace", "examine", "is_writable",
-           "open_workspace", "place_of", "remove_workspace", "size_of"]
+__all__ = ["BACKENDS", "Location", "Workspace", "WorkspacePlace", "beside", "copy_workspace",
+           "examine", "is_writable", "names_beside", "open_workspace", "place_of",
+           "remove_workspace", "size_of"]
 
 BACKENDS = {"sqlite": "qafd.storage.sqlite", "postgresql": "qafd.storage.postgres"}
 """The scheme of a URL to the package that keeps such workspaces."""
@@ -31,6 +32,18 @@ def place_of(location: Location) -> WorkspacePlace:
     """
     url = _url(location)
     return _backend(url).place_of(url)
+
+
+def beside(location: Location, name: str) -> str:
+    """The URL of the workspace of a name that lies, or would lie, where another one does."""
+    url = _url(location)
+    return _backend(url).beside(url, name)
+
+
+def names_beside(location: Location) -> tuple[str, ...]:
+    """The names of all workspaces that lie where one does, or would, in order."""
+    url = _url(location)
+    return _backend(url).names_beside(url)
 
 
 def size_of(location: Location) -> int | None:
@@ -85,7 +98,7 @@ def copy_workspace(source: Location, target: Location) -> None:
     if size_of(target) is not None:
         raise StoreError("There is a workspace at {place}; a copy never overwrites one.",
                          place=place.written)
-    with open_workspace(source, make=False) as old, open_workspace(target) as new, old.snapshot():
+    with open_workspace(source, read_only=True) as old, open_workspace(target) as new, old.snapshot():
         new.take(old)
         same = new.graph.digest() == old.graph.digest()
     if not same:

@@ -855,6 +855,12 @@ class Backend(Protocol):
     def place_of(self, url: str) -> WorkspacePlace:
         """See `qafd.storage.place_of`."""
 
+    def beside(self, url: str, name: str) -> str:
+        """See `qafd.storage.beside`."""
+
+    def names_beside(self, url: str) -> tuple[str, ...]:
+        """See `qafd.storage.names_beside`."""
+
     def size_of(self, url: str) -> int | None:
         """See `qafd.storage.size_of`."""
 

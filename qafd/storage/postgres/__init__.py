@@ -4,6 +4,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -89,17 +90,27 @@ def place_of(url: str) -> WorkspacePlace:
     return WorkspacePlace(address.url, address.schema, key, without_password(address.url), log)
 
 
+def beside(url: str, name: str) -> str:
+    """The URL of a workspace in the same database."""
+    return replace(Address.of(url), schema=name).url
+
+
+def names_beside(url: str) -> tuple[str, ...]:
+    """The names of all workspaces in a database."""
+    with WorkspaceSchema.found(Address.of(url)) as schema:
+        return schema.neighbors()
+
+
 def size_of(url: str) -> int | None:
     """How many bytes the tables of a workspace take, with their indexes; None where there is none."""
-    try:
-        with WorkspaceSchema.open(url, make=False) as schema, schema.snapshot() as connection:
-            (size,) = connection.execute(
-                "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class "
-                "WHERE relnamespace = CAST(current_schema() AS regnamespace) AND relkind = 'r'"
-            ).fetchall()[0]
-            return int(size)
-    except StoreError:
-        return None
+    with WorkspaceSchema.found(Address.of(url)) as schema, schema.snapshot() as connection:
+        if not schema.exists:
+            return None
+        (size,) = connection.execute(
+            "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class "
+            "WHERE relnamespace = CAST(current_schema() AS regnamespace) AND relkind = 'r'"
+        ).fetchall()[0]
+        return int(size)
 
 
 def examine(url: str | None, deep: bool) -> Iterator[Diagnosis]:

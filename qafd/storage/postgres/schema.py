@@ -103,7 +103,7 @@ class WorkspaceSchema(Tables):
             outer._users += 1
             return cast("Self", outer)
         address = Address.of(url)
-        opened = cls._connected(address, read_only)
+        opened = cls.found(address, read_only)
         try:
             with translated(address.schema):
                 opened._prepare(make and not read_only)
@@ -115,16 +115,20 @@ class WorkspaceSchema(Tables):
         return opened
 
     @classmethod
-    def _connected(cls, address: Address, read_only: bool) -> Self:
-        """On a connection that answers: those that were kept may be of a server that is gone."""
+    def found(cls, address: Address, read_only: bool = False) -> Self:
+        """A schema as it is, which may be missing or another program's.
+
+        The connection answers: those that were kept may be of a server that is gone.
+        """
         pool = pool_of(address.conninfo)
         for fresh in (False, True):
             with translated(address.schema):
                 raw = pool.take(fresh)
             opened = cls(address, raw, read_only)
             try:
-                opened._enter()
-            except psycopg.OperationalError:
+                with translated(address.schema):
+                    opened._enter()
+            except StoreError:
                 opened.close()
                 if fresh:
                     raise
@@ -139,12 +143,21 @@ class WorkspaceSchema(Tables):
             "SELECT to_regnamespace(?1) IS NOT NULL, pg_is_in_recovery(), "
             "  obj_description(to_regnamespace(?1), 'pg_namespace'), "
             "  set_config('search_path', ?1, false)", (name,)).fetchone()
-        self._exists, replica, self._comment, _ = cast("tuple[Any, ...]", row)
+        self.exists, replica, self._comment, _ = cast("tuple[Any, ...]", row)
         self.read_only |= replica
+
+    def neighbors(self) -> tuple[str, ...]:
+        """The names of all workspaces of the database, in order."""
+        with self.snapshot() as connection:
+            rows = connection.execute(
+                'SELECT nspname COLLATE "C" FROM pg_namespace '
+                "WHERE obj_description(oid, 'pg_namespace') LIKE 'a workspace of qafd, schema %' "
+                "AND has_schema_privilege(oid, 'USAGE') ORDER BY 1")
+            return tuple(str(row[0]) for row in rows)
 
     def _prepare(self, make: bool) -> None:
         """Make or renew what is missing of the schema."""
-        if not self._exists and not make:
+        if not self.exists and not make:
             raise StoreError("There is no workspace {name!r} in this database; index a document first.",
                              name=self.address.schema)
         found = self._version()
@@ -156,7 +169,7 @@ class WorkspaceSchema(Tables):
         with self.transaction():
             self._enter()  # another process may have made it meanwhile
             found = self._version()
-            if not self._exists:
+            if not self.exists:
                 self.connection.command(f"CREATE SCHEMA {self.quoted}")
             for step in STEPS[found:]:
                 self.connection.command(step)
@@ -170,7 +183,7 @@ class WorkspaceSchema(Tables):
         """The number of steps that the schema has gone through; 0 where there is none."""
         found = _COMMENT.fullmatch(self._comment or "")
         if found is None:
-            if self._exists:
+            if self.exists:
                 raise ForeignFileError("The schema {name!r} of this database is somebody else's and no "
                                        "qafd workspace; it was left as it is. Choose another name.",
                                        name=self.address.schema)

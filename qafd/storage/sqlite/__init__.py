@@ -91,6 +91,16 @@ def place_of(url: str) -> WorkspacePlace:
     return WorkspacePlace(url_of(path), path.stem, real.hexdigest(), str(path), Path(f"{path}.log"))
 
 
+def beside(url: str, name: str) -> str:
+    """The URL of the file of a workspace in the same folder."""
+    return url_of(path_at(url).with_name(f"{name}.db"))
+
+
+def names_beside(url: str) -> tuple[str, ...]:
+    """The names of all workspaces in the folder of a file."""
+    return tuple(sorted(file.stem for file in path_at(url).parent.glob("*.db")))
+
+
 def size_of(url: str) -> int | None:
     """The size of a file in bytes, without what lies beside it; None where there is none."""
     path = path_at(url)
