@@ -26,6 +26,11 @@ EXAMPLES = {
 }
 
 
+def sample_file(name: str) -> Path:
+    """The bundled file of a sample, which is read only."""
+    return assets() / "samples" / f"{name}.db"
+
+
 def copied(name: str, folder: Path) -> Path:
     """The user's own copy of a sample, which may be changed; made where there is none yet.
 
@@ -45,7 +50,7 @@ def copied(name: str, folder: Path) -> Path:
             folder.mkdir(parents=True, exist_ok=True)
             with TemporaryDirectory(dir=folder) as aside:
                 copy = Path(aside) / path.name
-                shutil.copyfile(assets() / "samples" / path.name, copy)
+                shutil.copyfile(sample_file(name), copy)
                 with open_workspace(copy) as store:
                     store.renew()
                     store.compact()

@@ -8,7 +8,7 @@ import pytest
 from clicks import page, press
 from streamlit.testing.v1 import AppTest
 
-from qafd.app.workspaces import path_of
+from qafd.app.workspaces import location_of
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
 from qafd.storage import place_of, size_of
@@ -58,7 +58,7 @@ def test_the_preset_of_the_paper_is_the_same_in_app_and_python(home: Path) -> No
 @pytest.mark.parametrize("name", ["../../etc/passwd", "", "a/b", "a\x00b", ".hidden", "x" * 61])
 def test_a_workspace_name_cannot_be_a_path(name: str, home: Path) -> None:
     with pytest.raises(ParameterError, match="cannot be a workspace name"):
-        path_of(name)
+        location_of(name)
 
 
 def test_changing_the_workspace_starts_its_question_and_parameters_anew(home: Path) -> None:

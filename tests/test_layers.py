@@ -30,6 +30,7 @@ ONLY_IN = {
     "click": ("qafd/cli/",),
     "streamlit": ("app.py", "pages/", "qafd/app/"),
     "sqlite_utils": ("qafd/storage/sqlite/",),
+    "psycopg": ("qafd/storage/postgres/",),
     "openai": ("qafd/models/remote.py", "qafd/models/endpoint_embedder.py"),
     "pyvis": ("qafd/export/__init__.py",),
     "spacy": ("qafd/reading/names/__init__.py", "qafd/plan/__init__.py"),

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from servers import postgres_url
 from tiny import TinyEmbedder, TinyExtractor, started, tiny_engine, tiny_index
 
 from qafd.assemble import Assembly
@@ -52,6 +53,7 @@ from qafd.storage.rows import Call, DocumentNameError, clean_name, embedding_key
 
 BACKENDS: dict[str, Callable[[Path, str], str]] = {
     "sqlite": lambda folder, name: place_of(folder / f"{name}.db").url,
+    "postgresql": lambda _, name: postgres_url(name),
 }
 ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
 CYD = ("cyd.txt", b"Cyd wrote to Ada. Bob never knew Cyd.")

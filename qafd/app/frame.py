@@ -13,9 +13,9 @@ from qafd.app.markup import style_words
 from qafd.app.pages import ASKS, for_a_class, name_of, pages
 from qafd.app.session import WORKSPACE, forget, session, value_of
 from qafd.app.shortcuts import listen
-from qafd.app.workspaces import choose_workspace, keep_workers_going, path_of
+from qafd.app.workspaces import choose_workspace, keep_workers_going, location_of
 from qafd.package import assets
-from qafd.storage import is_writable
+from qafd.storage import is_writable, size_of
 from qafd.view.panel import clean
 from qafd.wording import say, say_list
 
@@ -95,8 +95,8 @@ def _title(page: StreamlitPage) -> str:
 def _say_what_cannot_be_written() -> None:
     if WORKSPACE not in st.session_state:
         return
-    path = path_of(st.session_state[WORKSPACE])
-    if path.is_file() and not is_writable(path):
+    location = location_of(st.session_state[WORKSPACE])
+    if not is_writable(location) and size_of(location) is not None:
         st.sidebar.caption(say("This workspace cannot be written here: it can be read but not "
                                "changed."))
 

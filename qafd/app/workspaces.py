@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import streamlit as st
 
@@ -16,36 +15,53 @@ from qafd.app.session import WORKSPACE, put_next, session
 from qafd.errors import ParameterError, QafdError
 from qafd.ingest.jobs import needs_worker, start_worker
 from qafd.knowledge import KnowledgeGraph
-from qafd.samples import SAMPLES
-from qafd.storage import open_workspace, place_of
+from qafd.samples import SAMPLES, sample_file
+from qafd.storage import (
+    Location,
+    beside,
+    copy_workspace,
+    names_beside,
+    open_workspace,
+    place_of,
+    size_of,
+)
 from qafd.wording import say
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 
 
-def named_file() -> Path | None:
-    """The workspace file that the app was started with, if any: $QAFD_DB."""
-    place = os.environ.get("QAFD_DB")
-    return Path(place) if place else None
+def _named() -> str:
+    """The workspace that the app was started with, a URL or a path: $QAFD_DB, else ""."""
+    return os.environ.get("QAFD_DB", "")
 
 
-def path_of(name: str) -> Path:
-    """The file of a workspace; names are letters, digits, - and _ only."""
-    given = named_file()
-    if given is not None and name == given.stem:
+def _root() -> Location:
+    """A workspace beside which the app keeps all others: one at home, or the one on a server."""
+    return _named() if is_on_server() else home() / "any.db"
+
+
+def is_on_server() -> bool:
+    """Whether the app was started with a workspace of a database, and keeps all others there."""
+    return "://" in _named()
+
+
+def location_of(name: str) -> Location:
+    """Where a workspace is; names are letters, digits, - and _ only."""
+    given = _named()
+    if given and name == place_of(given).name:
         return given
     if not _NAME.fullmatch(name):
         raise ParameterError("{name} cannot be a workspace name; use up to 60 letters from a to z, "
                              "digits, '-' and '_'", name=repr(name[:60]))
-    return home() / f"{name}.db"
+    return beside(_root(), name)
 
 
 def names() -> list[str]:
     """All workspaces: the one the app was started with, the samples, the user's own."""
-    given = named_file()
-    found = [] if given is None else [given.stem]
+    given = _named()
+    found = [place_of(given).name] if given else []
     found += SAMPLES
-    found += sorted(file.stem for file in home().glob("*.db") if _NAME.fullmatch(file.stem))
+    found += filter(_NAME.fullmatch, names_beside(_root()))
     return list(dict.fromkeys(found))
 
 
@@ -61,10 +77,10 @@ def choose(name: str) -> None:
 
 def is_at_home(knowledge: KnowledgeGraph) -> bool:
     """Whether a workspace is in the app's folder, and not the one the app was started with."""
-    given = named_file()
-    if given is not None and knowledge.id == place_of(given).id:
+    given = _named()
+    if given and knowledge.id == place_of(given).id:
         return False
-    return knowledge.id == place_of(home() / f"{knowledge.name}.db").id
+    return knowledge.id == place_of(beside(_root(), knowledge.name)).id
 
 
 def is_sample(knowledge: KnowledgeGraph) -> bool:
@@ -85,15 +101,15 @@ def new_workspace(key: str) -> None:
 def _create(name: str) -> None:
     """Make a workspace and choose it; a name that cannot be is said beside the form."""
     try:
-        path = path_of(name)
+        location = location_of(name)
     except ParameterError as error:
         st.error(said(error))
         return
     if name in names():
         st.error(plain(say("There is a workspace {name} already; choose another name.", name=name)))
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    KnowledgeGraph.open(path)
+    home().mkdir(parents=True, exist_ok=True)
+    KnowledgeGraph.open(location)
     choose(name)
     session().created = name
     st.rerun()
@@ -143,9 +159,13 @@ def offer_instead(sentence: str, choices: Sequence[str], choose: Callable[[str],
 def workspace() -> KnowledgeGraph:
     """The chosen workspace; a sample is copied when it is first opened."""
     chosen = chosen_name()
-    if chosen in SAMPLES and path_of(chosen) != named_file():
-        KnowledgeGraph.sample(chosen, home())
-    return KnowledgeGraph.open(path_of(chosen), keys(), spending(), preferences().calls)
+    location = location_of(chosen)
+    if chosen in SAMPLES and location != _named():
+        if not is_on_server():
+            KnowledgeGraph.sample(chosen, home())
+        elif size_of(location) is None:
+            copy_workspace(sample_file(chosen), location)
+    return KnowledgeGraph.open(location, keys(), spending(), preferences().calls)
 
 
 def keep_workers_going() -> None:
@@ -153,17 +173,16 @@ def keep_workers_going() -> None:
     if session().workers_checked:
         return
     session().workers_checked = True
-    paths = list(home().glob("*.db"))
-    given = named_file()
-    if given and given.exists():
-        paths.append(given)
-    for path in paths:
+    places = [beside(_root(), name) for name in names_beside(_root())]
+    if _named():
+        places.append(_named())
+    for place in places:
         try:
             # nobody chose it: a look must not renew its schema
-            with open_workspace(path, read_only=True) as store:
+            with open_workspace(place, read_only=True) as store:
                 waiting = needs_worker(store)
             if waiting:
                 spending()  # which the worker is told of
-                start_worker(path, keys())
+                start_worker(place, keys())
         except QafdError:
             continue  # a damaged workspace says so when it is opened

@@ -25,6 +25,7 @@ COMMANDS = {
     "mcp": ("serving.mcp", "Serve a workspace to a program that speaks MCP."),
     "serve": ("serving.serve", "Serve a workspace to other programs over HTTP, read-only."),
     "index": ("indexing.index_files", "Add files and folders, and build their graph."),
+    "worker": ("working.worker", "Read what was given to the workspaces of a database, as it comes."),
     "import": ("indexing.import_graph", "Add a graph that exists: GraphML, GEXF, node-link JSON, "
                "CSV, GraphRAG, LightRAG."),
     "status": ("indexing.status", "Count what the workspace holds."),

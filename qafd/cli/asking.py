@@ -46,6 +46,7 @@ from qafd.runs import keep as keep_run
 from qafd.runs.comparison import page, rows_csv
 from qafd.runs.comparison import report as comparison_report
 from qafd.runs.replay import recorded
+from qafd.storage import Location
 from qafd.wording import say_error
 from qafd.wording.answers import say_certainty
 from qafd.wording.comparison import word_missed
@@ -143,7 +144,7 @@ def _export_graph(knowledge: KnowledgeGraph, form: str, out: Path | None) -> int
               help="Write a report, a page with the panels, or the table of what each method "
               "found, instead of the overview.")
 @out_option
-def compare(db: Path | None, question: str, methods: str, budget: int, form: str | None,
+def compare(db: Location | None, question: str, methods: str, budget: int, form: str | None,
             out: Path | None) -> Outcome | int:
     if out is not None:
         if not form:

@@ -1,7 +1,6 @@
 """The check of an installation, a workspace, and a model endpoint."""
 
 import os
-from pathlib import Path
 
 import click
 
@@ -13,6 +12,7 @@ from qafd.installation import Configuration, installation
 from qafd.models.address import OPENAI
 from qafd.reading.text.plaintext import one_line
 from qafd.records import Check
+from qafd.storage import Location
 from qafd.wording import say_check
 
 
@@ -25,7 +25,7 @@ from qafd.wording import say_check
 @model_options
 @click.option("--embed-model", envvar="QAFD_EMBED_MODEL", show_envvar=True,
               help="An embedding model.")
-def doctor(db: Path | None, quick: bool, deep: bool, endpoint: bool, model: str | None,
+def doctor(db: Location | None, quick: bool, deep: bool, endpoint: bool, model: str | None,
            base_url: str | None, embed_model: str | None) -> Outcome:
     """Check this installation and a workspace.
 

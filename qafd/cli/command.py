@@ -20,6 +20,7 @@ from qafd.models.address import OPENAI
 from qafd.models.cost import Meter
 from qafd.preferences import Preferences, load
 from qafd.reading.text.plaintext import one_line, storable
+from qafd.storage import Location, place_of, size_of
 
 DAY = "qafd.day"  # in the context: the day's caps that options name
 FILE_NAMES = ("files", "file")  # which have what is no UTF-8 by right
@@ -140,28 +141,42 @@ def note(message: str) -> None:
 def with_workspace(function: Function) -> Function:
     """Give a command --db, and as its first argument the workspace that this names."""
     @wraps(function)
-    def run(db: Path | None, *positional: Any, **options: Any) -> Any:
+    def run(db: Location | None, *positional: Any, **options: Any) -> Any:
         return function(open_graph(db), *positional, **options)
 
     return db_option(run)  # type: ignore[return-value]
 
 
-def named(db: Path | None) -> Path:
-    """The workspace file that was named; raises ParameterError where none was."""
+def named(db: Location | None) -> Location:
+    """The workspace that was named; raises ParameterError where none was."""
     if db is None:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
     return db
 
 
-def open_graph(db: Path | None) -> KnowledgeGraph:
+def is_there(db: Location) -> bool:
+    """Whether there is something, a workspace or not, where one was named."""
+    if isinstance(db, str):
+        return size_of(db) is not None
+    return os.path.exists(db)  # Path.exists raises on names that are too long
+
+
+def make_folder(db: Location) -> None:
+    """Make the folder of a workspace file."""
+    if not isinstance(db, str):
+        Path(db).absolute().parent.mkdir(parents=True, exist_ok=True)
+
+
+def open_graph(db: Location | None) -> KnowledgeGraph:
     """The workspace named by --db or $QAFD_DB."""
     path = named(db)
-    if not os.path.exists(path):  # Path.exists raises on names that are too long
+    written = place_of(path).written if isinstance(path, str) else path
+    if not is_there(path):
         raise ParameterError("there is no workspace at {path}; 'qafd index FILE --db {path}' makes "
-                             "one", path=path)
-    if path.is_file() and not path.stat().st_size:
+                             "one", path=written)
+    if size_of(path) == 0:
         raise ParameterError("{path} is empty and no workspace; 'qafd index FILE --db {path}' "
-                             "makes one of it", path=path)
+                             "makes one of it", path=written)
     knowledge = KnowledgeGraph.open(path, keys_of_environment())
     with knowledge.store() as store:
         if not store.log.choice:  # nothing here is paid

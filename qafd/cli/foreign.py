@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -23,6 +22,7 @@ from qafd.sql.link import METHOD
 from qafd.sql.plan import choose_seeds
 from qafd.sql.sources import schema_from, schema_json
 from qafd.sql.write import has_sql, write_sql
+from qafd.storage import Location
 from qafd.wording import say_error
 from qafd.wording.databases import describe_draft, word_doubt
 from qafd.wording.reasons import word_notice
@@ -45,7 +45,7 @@ dialect_option = click.option(
 @may_call_model
 @click.option("--seeds", type=click.Choice(["rules", "model"]), default="rules",
               help="Who chooses where the diffusion starts, and the parts of the question.")
-def sql(source: str, question: str, running: bool, dialect: str, db: Path | None, seeds: str,
+def sql(source: str, question: str, running: bool, dialect: str, db: Location | None, seeds: str,
         asked: ModelRequest, **parameters: Any) -> Outcome:
     """Draft the SQL of a question to a database, which is only read.
 
@@ -105,7 +105,7 @@ def schema(source: str, dialect: str) -> Outcome:
     return Outcome(data, [json.dumps(data, ensure_ascii=False, indent=1)])
 
 
-def _client(asked: ModelRequest, db: Path | None, question: str) -> Metered | None:
+def _client(asked: ModelRequest, db: Location | None, question: str) -> Metered | None:
     """The named model, its calls noted in a workspace; None where none is named."""
     if not asked.model:
         return None

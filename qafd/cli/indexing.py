@@ -1,8 +1,8 @@
 """Documents and graphs in, what the workspace holds then, and what that has cost."""
 
+import os
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +12,7 @@ from qafd.cli.command import (
     Outcome,
     command,
     keys_of_environment,
+    make_folder,
     named,
     note,
     on_interrupt,
@@ -20,7 +21,7 @@ from qafd.cli.command import (
     with_workspace,
 )
 from qafd.cli.models import choose_reader, reader_options
-from qafd.cli.options import db_option, engine_option
+from qafd.cli.options import db_option, engine_option, location
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import stdin
 from qafd.curate.unread import find_nameless
@@ -33,7 +34,7 @@ from qafd.ingest.reader import ModelChoice, choose, chosen
 from qafd.ingest.web import fetch, is_address
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import one_line
-from qafd.storage import Workspace, open_workspace
+from qafd.storage import Location, Workspace, copy_workspace, open_workspace, place_of, size_of
 from qafd.storage.rows import Total, clean_name, now
 from qafd.wording.entities import say_nameless
 from qafd.wording.models import (
@@ -56,7 +57,7 @@ Source = tuple[str, bytes]
 @reader_options
 @engine_option
 @click.option("--dry-run", is_flag=True, help="Print what the endpoints would cost, and do nothing.")
-def index_files(db: Path | None, files: tuple[str, ...], rebuild: bool, re_embed: bool, name: str,
+def index_files(db: Location | None, files: tuple[str, ...], rebuild: bool, re_embed: bool, name: str,
                 dry_run: bool, engine: int | str, **reader: Any) -> Outcome | int:
     """Add files, folders and web pages, and build their graph.
 
@@ -75,7 +76,7 @@ def index_files(db: Path | None, files: tuple[str, ...], rebuild: bool, re_embed
     choice = choose_reader(reader, before or ModelChoice())
     if dry_run:
         return _plan(path, sources, choice, re_embed)
-    path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path)
     with open_workspace(path) as store:
         _begin(store, choice, go_on=not files)
         if re_embed:
@@ -99,9 +100,9 @@ def _sources(files: Iterable[str]) -> Iterator[Source]:
     return chain(pages, files_below(paths, note))
 
 
-def _choice_before(path: Path) -> ModelChoice | None:
+def _choice_before(path: Location) -> ModelChoice | None:
     """What reads the workspace so far; None where there is none yet."""
-    if not path.exists() or not path.stat().st_size:
+    if not size_of(path):
         return None
     with open_graph(path).store() as store:
         return chosen(store)
@@ -117,7 +118,7 @@ def _begin(store: Workspace, choice: ModelChoice, go_on: bool) -> None:
         store.files.retry(file.name for file in store.files.all() if file.deleted_at is None)
 
 
-def _work(path: Path, sources: Iterable[Source], engine: int | str) -> bool:
+def _work(path: Location, sources: Iterable[Source], engine: int | str) -> bool:
     """Read all sources; whether one of them failed or the work was interrupted."""
     run = f"index {now()}"
     stopped = on_interrupt("stopping after the passages at work; run the command again to go on")
@@ -141,13 +142,13 @@ def _work(path: Path, sources: Iterable[Source], engine: int | str) -> bool:
     return bool(failed) or stopped()
 
 
-def _count_ahead(path: Path) -> float:
+def _count_ahead(path: Location) -> float:
     """About how many passages are in files that wait to be parsed."""
     with open_workspace(path) as store:
         return unparsed(store)
 
 
-def _plan(path: Path, sources: Iterable[Source], choice: ModelChoice, anew: bool) -> Outcome:
+def _plan(path: Location, sources: Iterable[Source], choice: ModelChoice, anew: bool) -> Outcome:
     """What a run would cost; `anew` when all vectors are to be computed again."""
     if not choice.model and not choice.embedder:
         raise ParameterError("no model behind an endpoint is chosen, so nothing is to be paid; "
@@ -162,8 +163,8 @@ def _plan(path: Path, sources: Iterable[Source], choice: ModelChoice, anew: bool
     return Outcome({**vars(planned), "cap": choice.cap}, lines)
 
 
-def _note_spent(path: Path, run: str) -> None:
-    if not path.exists():  # it was deleted meanwhile
+def _note_spent(path: Location, run: str) -> None:
+    if size_of(path) is None:  # it was deleted meanwhile
         return
     with open_workspace(path) as store:
         totals = store.ledger.totals("purpose", run)
@@ -198,18 +199,26 @@ def _count_lines(counts: dict[str, int | str]) -> Iterator[str]:
 
 @command()
 @with_workspace
-@click.argument("to", type=click.Path(path_type=Path))
-def backup(knowledge: KnowledgeGraph, to: Path) -> Outcome:
-    with knowledge.store() as store:
-        store.backup(str(to))
-    return Outcome({"backup": str(to)}, [str(to)])
+@click.argument("to", type=location)
+def backup(knowledge: KnowledgeGraph, to: Location) -> Outcome:
+    """Copy the workspace safely while it is in use.
+
+    TO is a new file, or postgresql://host/database/name of a new workspace in a database.
+    """
+    if isinstance(to, str):
+        copy_workspace(knowledge.url, to)
+    else:
+        with knowledge.store() as store:
+            store.backup(os.fspath(to))
+    written = place_of(to).written if isinstance(to, str) else os.fspath(to)
+    return Outcome({"backup": written}, [written])
 
 
 @command("import")
 @db_option
 @click.argument("files", nargs=-1, required=True)
 @click.option("--dry-run", is_flag=True, help="Only say what the files hold.")
-def import_graph(db: Path | None, files: tuple[str, ...], dry_run: bool) -> Outcome:
+def import_graph(db: Location | None, files: tuple[str, ...], dry_run: bool) -> Outcome:
     """Add a graph that exists: GraphML, GEXF, node-link JSON, CSV, GraphRAG, LightRAG.
 
     Communities and reports of GraphRAG are used as they are while there is nothing else.
@@ -226,7 +235,7 @@ def import_graph(db: Path | None, files: tuple[str, ...], dry_run: bool) -> Outc
         return Outcome({**found, "notices": graph.notices}, lines, notes=graph.notices)
     path = named(db)
     stopped = on_interrupt("stopping; run 'qafd index' on this workspace to go on")
-    path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path)
     with open_workspace(path) as store:
         spending().hold_for(store)
     with ProgressLine() as meter:

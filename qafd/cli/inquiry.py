@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property, wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +18,7 @@ from qafd.records import QueryPlan
 from qafd.retrieve import METHODS, methods
 from qafd.retrieve.base import Retrieval, Retriever, params_of
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.storage import Location
 
 if TYPE_CHECKING:
     from qafd.models import LLM
@@ -85,7 +85,7 @@ def asks(*, method: bool = False, needed: bool = True) -> Callable[[Function], F
     """
     def decorate(function: Function) -> Function:
         @wraps(function)
-        def run(db: Path | None, question: str, preset: str, method: str = "qafd",
+        def run(db: Location | None, question: str, preset: str, method: str = "qafd",
                 **options: Any) -> Any:
             knobs = {}
             for name in list(options):

@@ -1,7 +1,6 @@
 """How well methods find the gold passages of a question set."""
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -12,9 +11,9 @@ from typing import Any
 import click
 
 from qafd.cli import DONE
-from qafd.cli.command import Outcome, command, note, open_graph
+from qafd.cli.command import Outcome, command, is_there, note, open_graph
 from qafd.cli.models import ModelRequest, endpoint_named, may_call_model, price_at
-from qafd.cli.options import FILE
+from qafd.cli.options import FILE, location
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import check_output, write_out
 from qafd.errors import ModelError, ParameterError
@@ -44,6 +43,7 @@ from qafd.models.instructions import Instructed, instructions_of
 from qafd.models.prompts_answer import LENGTHS
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.methods import configured
+from qafd.storage import Location
 from qafd.wording import say_error
 from qafd.wording.evaluation import MEASURES, say_difference
 from qafd.wording.reasons import word_notice
@@ -61,11 +61,11 @@ def evaluation() -> None:
 @click.option("--methods", default="qafd,qafd:paper", help="Such as "
               "'qafd,vector,qafd:paper,qafd(mass=30,variant=plain)'; the others are compared with "
               "the first.")
-@click.option("--db", type=FILE, help="Keep the indexed passages here, and use them again while "
+@click.option("--db", type=location, help="Keep the indexed passages here, and use them again while "
               "they are the same.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
 @click.option("--json", "out", metavar="OUT", help="Write the result here; '-' is stdout.")
-def retrieval(questions: Path, passages: Path | None, methods: str, db: Path | None,
+def retrieval(questions: Path, passages: Path | None, methods: str, db: Location | None,
               limit: int | None, out: str | None) -> int:
     """Measure methods on questions with known supporting passages.
 
@@ -101,13 +101,13 @@ def retrieval(questions: Path, passages: Path | None, methods: str, db: Path | N
 
 @command("exact")
 @click.argument("questions", type=FILE)
-@click.option("--db", type=FILE, required=True, help="The workspace that the questions are about.")
+@click.option("--db", type=location, required=True, help="The workspace that the questions are about.")
 @click.option("--methods", default="exact,qafd,pagerank,ego,vector", help="As for 'retrieval'; "
               "'community' needs its layer, see 'qafd layers'.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
 @click.option("--deleted", is_flag=True, help="Also delete 1, 2 and 3 of the relations that the "
               "first method's answers rest on.")
-def conditions(questions: Path, db: Path, methods: str, limit: int | None, deleted: bool) -> Outcome:
+def conditions(questions: Path, db: Location, methods: str, limit: int | None, deleted: bool) -> Outcome:
     """Measure how often what meets all conditions of a question comes first.
 
     A question has 'question', 'answer' (a name or a list) and, if known, 'conditions', their number.
@@ -138,7 +138,7 @@ def conditions(questions: Path, db: Path, methods: str, limit: int | None, delet
               help="One a line: 'question' and, if known, 'answer' (a text or a list).")
 @click.option("--passages", type=FILE, metavar="P.jsonl", help="The collection, as for 'retrieval'.")
 @click.option("--methods", default="qafd,vector", help="As for 'retrieval'.")
-@click.option("--db", type=FILE, help="The workspace; calls are kept in it and never paid twice.")
+@click.option("--db", type=location, help="The workspace; calls are kept in it and never paid twice.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
 @may_call_model
 @click.option("--length", type=click.Choice(list(LENGTHS)), default="short",
@@ -153,7 +153,7 @@ def conditions(questions: Path, db: Path, methods: str, limit: int | None, delet
 @click.option("--rounds", type=click.IntRange(min=1, max=20), default=2,
               help="Of judging, the order reversed from one to the next.")
 @click.option("--dry-run", is_flag=True, help="Print what it would take at most, and call nothing.")
-def written_answers(questions: Path, passages: Path | None, methods: str, db: Path | None,
+def written_answers(questions: Path, passages: Path | None, methods: str, db: Location | None,
                     limit: int | None, asked: ModelRequest, **how: Any) -> Outcome:
     """Compare the answers of methods with the known ones.
 
@@ -297,7 +297,7 @@ def _factual_lines(title: str, scores: Sequence[FactualScore]) -> Iterator[str]:
 
 
 @contextmanager
-def _workspace(asked: QuestionSet, source: str, file: Path | None, db: Path | None
+def _workspace(asked: QuestionSet, source: str, file: Path | None, db: Location | None
                ) -> Iterator[tuple[KnowledgeGraph, ProgressLine]]:
     """The workspace that questions are asked of, made of their passages where it has to be."""
     passages = asked.passages
@@ -309,7 +309,7 @@ def _workspace(asked: QuestionSet, source: str, file: Path | None, db: Path | No
                 raise ParameterError("the questions bring no passages along; add --passages FILE, "
                                      "or --db FILE of a workspace that holds the documents")
             db = Path(stack.enter_context(TemporaryDirectory())) / "passages.db"
-        elif not passages and not os.path.exists(db):
+        elif not passages and not is_there(db):
             raise ParameterError("there is no workspace at {path}; add --passages FILE", path=db)
         meter = stack.enter_context(ProgressLine())
         knowledge = (collection(db, source, passages, progress=meter.show) if passages

@@ -13,6 +13,11 @@ FILE = click.Path(path_type=Path)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def location(text: str) -> str | Path:
+    """A workspace as people name it: the path of a file, or a URL."""
+    return text if "://" in text else Path(text)
+
+
 def with_options(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
     """Several options as one decorator, in the order in which the help lists them."""
     def decorate(function: Function) -> Function:
@@ -45,8 +50,8 @@ engine_option = click.option(
     "--engine", default="2", envvar="QAFD_ENGINE", show_envvar=True, callback=_engine,
     metavar="ENGINE", help="Where passages are read: serial, in how many processes, or by the "
     "workers of a Dask cluster, as dask://host:8786.")
-db_option = click.option("--db", type=FILE, envvar="QAFD_DB", show_envvar=True,
-                         help="The workspace file.")
+db_option = click.option("--db", "--workspace", "db", type=location, envvar="QAFD_DB", show_envvar=True,
+                         help="The workspace: a file, or postgresql://host/database/name.")
 out_option = click.option("--out", type=FILE, help="The file to write instead of stdout.")
 question_argument = click.argument("question")  # '-' reads it from stdin
 model_options = with_options(

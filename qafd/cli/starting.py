@@ -13,6 +13,7 @@ import click
 from qafd.cli.options import FILE, db_option, engine_option, name_option, with_options
 from qafd.errors import ParameterError
 from qafd.package import app_file
+from qafd.storage import Location
 from qafd.wording import read_catalog
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -77,11 +78,11 @@ def demo(**options: Any) -> None:
 @click.command()
 @db_option
 @app_options
-def app(db: Path | None, **options: Any) -> None:
+def app(db: Location | None, **options: Any) -> None:
     _start(db, Wishes(**options))
 
 
-def _start(db: Path | None, wishes: Wishes) -> None:
+def _start(db: Location | None, wishes: Wishes) -> None:
     """Start Streamlit in this process's place, on loopback unless a public host is insisted on."""
     host, port = wishes.host, wishes.port
     _check_files(wishes)
@@ -99,7 +100,7 @@ def _start(db: Path | None, wishes: Wishes) -> None:
     os.environ["QAFD_ENGINE"] = str(wishes.engine)
     os.environ.pop("QAFD_DB", None)
     if db is not None:
-        os.environ["QAFD_DB"] = str(db.absolute())
+        os.environ["QAFD_DB"] = db if isinstance(db, str) else os.path.abspath(db)
     check_free(host, port)
     print(f"QAFD Explorer: http://{host}:{port}", file=sys.stderr, flush=True)
     os.chdir(script.parent)  # where Streamlit looks for its configuration

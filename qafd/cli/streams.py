@@ -80,7 +80,7 @@ def open_output(out: Path | None) -> Iterator[BinaryIO]:
                              reason=error.strerror) from error
 
 
-def check_output(out: Path, *read: Path | None) -> None:
+def check_output(out: Path, *read: str | os.PathLike[str] | None) -> None:
     """Refuse to write over a workspace, another database or a file that the command reads.
 
     Raises
@@ -93,7 +93,7 @@ def check_output(out: Path, *read: Path | None) -> None:
             raise ParameterError("{file} belongs to a workspace or another database and is not "
                                  "written over; name another file", file=out)
     for other in read:
-        if other is not None and _are_same(out, other):
+        if other is not None and _are_same(out, Path(other)):
             raise ParameterError("{file} is read by this command and is not written over; name "
                                  "another file", file=out)
 

@@ -1,7 +1,7 @@
 """The graph after a change of the log: only what the change touches is made anew.
 
 `qafd.assemble` makes the graph of a whole log, and both give the same. What follows from one
-document alone, and what else decides of a name, is kept as facts (`qafd.storage.sqlite.postings`).
+document alone, and what else decides of a name, is kept as facts (`qafd.storage.relational.postings`).
 A change of documents or edits then touches
 
 1. their passages, and those that have a name which became known or unknown by it,

@@ -110,8 +110,8 @@ def start_worker(location: Location, keys: Keys = NO_KEYS) -> None:
     """Start a worker in a process of its own; when there is one already, it ends by itself.
 
     What it complains about goes to a file beside the workspace, named like it plus ".log", after
-    what earlier ones did. The keys of model endpoints go through a pipe, where no other process
-    can read them.
+    what earlier ones did. The address of the workspace and the keys of model endpoints go
+    through a pipe, where no other process can read them.
 
     Raises
     ------
@@ -129,12 +129,12 @@ def start_worker(location: Location, keys: Keys = NO_KEYS) -> None:
     with opened as log:
         # -P keeps files of the current folder from being taken for modules
         worker = subprocess.Popen(
-            [sys.executable, "-P", "-m", "qafd.ingest.jobs", place.url],
+            [sys.executable, "-P", "-m", "qafd.ingest.jobs", place.written],
             env={**os.environ, "PYTHONPATH": os.pathsep.join([home, *sys.path])},
             stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True)
     assert worker.stdin is not None
     with suppress(BrokenPipeError), worker.stdin:
-        worker.stdin.write(json.dumps([dict(keys), Allowance.told()]).encode())
+        worker.stdin.write(json.dumps([dict(keys), Allowance.told(), place.url]).encode())
     # Unless somebody waits for it, a dead child still counts as a process.
     threading.Thread(target=worker.wait, daemon=True).start()
 
@@ -267,11 +267,12 @@ def main() -> None:
     try:
         own = os.environ.get("OPENAI_API_KEY")
         keys = {os.environ.get("OPENAI_BASE_URL") or OPENAI: own} if own else {}
-        given, day = json.loads(sys.stdin.read() or "[{}, null]")
+        # others see the command line, and an address may have a password
+        given, day, location = json.loads(sys.stdin.read() or "null") or ({}, None, sys.argv[1])
         keys |= given
         Allowance.take(day)
         hide(keys.values())
-        work(sys.argv[1], processes=parse_engine(os.environ.get("QAFD_ENGINE") or "2"), keys=keys)
+        work(location, processes=parse_engine(os.environ.get("QAFD_ENGINE") or "2"), keys=keys)
     except (ParameterError, StoreError) as error:
         print(error, file=sys.stderr)
 

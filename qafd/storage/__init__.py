@@ -5,15 +5,16 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import cast
 
-from qafd.errors import ParameterError
+from qafd.errors import ParameterError, StoreError
 from qafd.storage.diagnosis import Diagnosis
 from qafd.storage.protocols import Backend, Workspace
 from qafd.storage.rows import WorkspacePlace
 
-__all__ = ["BACKENDS", "Location", "Workspace", "WorkspacePlace", "examine", "is_writable",
-           "open_workspace", "place_of", "remove_workspace", "size_of"]
+__all__ = ["BACKENDS", "Location", "Workspace", "WorkspacePlace", "beside", "copy_workspace",
+           "examine", "is_writable", "names_beside", "open_workspace", "place_of",
+           "remove_workspace", "size_of"]
 
-BACKENDS = {"sqlite": "qafd.storage.sqlite"}
+BACKENDS = {"sqlite": "qafd.storage.sqlite", "postgresql": "qafd.storage.postgres"}
 """The scheme of a URL to the package that keeps such workspaces."""
 FILES = "sqlite"  # what a bare path means
 
@@ -31,6 +32,18 @@ def place_of(location: Location) -> WorkspacePlace:
     """
     url = _url(location)
     return _backend(url).place_of(url)
+
+
+def beside(location: Location, name: str) -> str:
+    """The URL of the workspace of a name that lies, or would lie, where another one does."""
+    url = _url(location)
+    return _backend(url).beside(url, name)
+
+
+def names_beside(location: Location) -> tuple[str, ...]:
+    """The names of all workspaces that lie where one does, or would, in order."""
+    url = _url(location)
+    return _backend(url).names_beside(url)
 
 
 def size_of(location: Location) -> int | None:
@@ -73,6 +86,27 @@ def open_workspace(location: Location, read_only: bool = False, make: bool = Tru
     return _backend(url).open_workspace(url, read_only, make, shared)
 
 
+def copy_workspace(source: Location, target: Location) -> None:
+    """Copy a workspace to where none is, also from one backend to another, and verify the copy.
+
+    Raises
+    ------
+    StoreError
+        There is one already, or the copy is not what was copied; then there is none.
+    """
+    place = place_of(target)
+    if size_of(target) is not None:
+        raise StoreError("There is a workspace at {place}; a copy never overwrites one.",
+                         place=place.written)
+    with open_workspace(source, read_only=True) as old, open_workspace(target) as new, old.snapshot():
+        new.take(old)
+        same = new.graph.digest() == old.graph.digest()
+    if not same:
+        remove_workspace(target)
+        raise StoreError("The copy at {place} was not what was copied, and was removed.",
+                         place=place.written)
+
+
 def remove_workspace(location: Location) -> None:
     """Delete a workspace for good, with all that lies beside it.
 
@@ -103,9 +137,21 @@ def _url(location: Location) -> str:
 
 
 def _backend(url: str) -> Backend:
+    """The package that keeps the workspace at a URL.
+
+    Raises
+    ------
+    ParameterError
+        There is none for its scheme, or what it needs is not installed.
+    """
     scheme = url.partition("://")[0]
     if scheme not in BACKENDS:
         raise ParameterError(
             "a workspace at {scheme}:// cannot be opened; name a file, or a URL that begins with "
             "{known}", scheme=scheme, known=", ".join(f"{name}://" for name in BACKENDS))
-    return cast("Backend", import_module(BACKENDS[scheme]))
+    try:
+        return cast("Backend", import_module(BACKENDS[scheme]))
+    except ModuleNotFoundError as error:
+        raise ParameterError(
+            'workspaces at {scheme}:// need the module {module}; run pip install "qafd[postgres]"',
+            scheme=scheme, module=error.name) from error

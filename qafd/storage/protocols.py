@@ -833,8 +833,11 @@ class Workspace(Protocol):
     def compact(self) -> None:
         """Make it as small as it can be, to ship it or to archive it."""
 
+    def take(self, other: Any) -> None:
+        """Hold what another workspace holds, in the place of what is here."""
+
     def backup(self, destination: str) -> None:
-        """Copy it, while others may write, and verify the copy.
+        """Copy it into a new file, while others may write, and verify the copy.
 
         Raises
         ------
@@ -851,6 +854,12 @@ class Backend(Protocol):
 
     def place_of(self, url: str) -> WorkspacePlace:
         """See `qafd.storage.place_of`."""
+
+    def beside(self, url: str, name: str) -> str:
+        """See `qafd.storage.beside`."""
+
+    def names_beside(self, url: str) -> tuple[str, ...]:
+        """See `qafd.storage.names_beside`."""
 
     def size_of(self, url: str) -> int | None:
         """See `qafd.storage.size_of`."""

@@ -12,7 +12,7 @@ from qafd.app.settings.endpoint import endpoint_settings
 from qafd.app.settings.prompts import prompt_settings
 from qafd.app.settings.workspace import remake, versions, wipe, workspace_settings
 from qafd.app.shortcuts import keyboard_settings
-from qafd.app.workspaces import path_of, workspace
+from qafd.app.workspaces import location_of, workspace
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.wording import say
@@ -21,7 +21,7 @@ from qafd.wording import say
 def show() -> None:
     """Draw the page."""
     heading(say("Settings"), say("The workspace, language models and what they may cost."))
-    knowledge = KnowledgeGraph(path_of(value_of(WORKSPACE, "")))
+    knowledge = KnowledgeGraph(location_of(value_of(WORKSPACE, "")))
     try:
         knowledge = workspace()
         workspace_settings(knowledge)

@@ -2,91 +2,36 @@
 
 import hashlib
 import os
-import secrets
-import sqlite3
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from glob import escape
 from pathlib import Path
-from typing import Self
 from urllib.parse import quote, unquote_to_bytes
 
 from qafd.errors import BusyError, ForeignFileError, StoreError
 from qafd.storage.diagnosis import Diagnosis
+from qafd.storage.relational.workspace import SqlWorkspace
 from qafd.storage.rows import WorkspacePlace
 from qafd.storage.sqlite import opening, schema
-from qafd.storage.sqlite.documents import SqliteDocuments
-from qafd.storage.sqlite.edits import SqliteEdits
-from qafd.storage.sqlite.examine import examine_file, look_at_engine
-from qafd.storage.sqlite.file import WorkspaceFile, set_meta
-from qafd.storage.sqlite.files import SqliteFiles
-from qafd.storage.sqlite.graph import SqliteGraph
-from qafd.storage.sqlite.layers import SqliteLayers
+from qafd.storage.sqlite.file import WorkspaceFile
 from qafd.storage.sqlite.lease import SqliteLease
-from qafd.storage.sqlite.ledger import SqliteLedger
-from qafd.storage.sqlite.log import SqliteLog
-from qafd.storage.sqlite.notes import SqliteNotes
-from qafd.storage.sqlite.passages import SqlitePassages
-from qafd.storage.sqlite.postings import SqlitePostings
-from qafd.storage.sqlite.queue import SqliteQueue
-from qafd.storage.sqlite.runs import SqliteRuns
-from qafd.storage.sqlite.survey import SqliteSurvey
-from qafd.storage.sqlite.vectors import SqliteVectors
+from qafd.storage.sqlite.search import SqlitePassages
+from qafd.storage.sqlite.soundness import examine_file, look_at_engine
 
 SCHEME = "sqlite:///"
 
 
-class SqliteWorkspace:
+class SqliteWorkspace(SqlWorkspace):
     """An open workspace file, see `qafd.storage.protocols.Workspace`."""
 
     def __init__(self, file: WorkspaceFile) -> None:
+        super().__init__(file, place_of(url_of(file.path)))
         self._file = file
-        self.place = place_of(url_of(file.path))
-        self.files = SqliteFiles(file)
-        self.documents = SqliteDocuments(file)
-        self.log = SqliteLog(file)
-        self.vectors = SqliteVectors(file)
-        self.graph = SqliteGraph(file)
         self.passages = SqlitePassages(file)
-        self.postings = SqlitePostings(file)
-        self.layers = SqliteLayers(file)
-        self.runs = SqliteRuns(file)
-        self.ledger = SqliteLedger(file)
-        self.queue = SqliteQueue(file)
         self.lease = SqliteLease(file)
-        self.edits = SqliteEdits(file)
-        self.survey = SqliteSurvey(file)
-        self.notes = SqliteNotes(file)
 
     def close(self) -> None:
         """Close the file; also done at the end of a `with` block."""
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
-        """One write transaction, see `WorkspaceFile.transaction`."""
-        return self._file.transaction()
-
-    def snapshot(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Reads that all see the same version of the workspace."""
-        return self._file.snapshot()
-
-    def wipe(self) -> None:
-        """Empty the workspace: documents, uploads, vectors, graph, jobs and retrievals."""
-        with self._file.transaction() as connection:
-            for table in ("files", "jobs", "lease", "embeddings", "passages", "nodes", "edges",
-                          "layers", "retrievals", "plans", "llm_calls", "edits", "facts",
-                          "passage_facts", "names", "near", "touched", "meta"):
-                connection.execute(f"DELETE FROM {table}")
-            # FTS5 only marks words as deleted
-            connection.execute("INSERT INTO passages_fts (passages_fts) VALUES ('rebuild')")
-        self.renew()
-        self.scrub()
 
     def scrub(self) -> None:
         """Leave no byte of what was deleted in the file, its write-ahead log, the backups of
@@ -107,11 +52,6 @@ class SqliteWorkspace:
                 raise BusyError("What was deleted may still be in {file}-wal, since another "
                                 "process reads an earlier state of it; end that one and erase or "
                                 "wipe again.", file=self._file.path.name)
-
-    def renew(self) -> None:
-        """Give the file a new identity: its revisions count another history from now on."""
-        with self._file.transaction() as connection:
-            set_meta(connection, "id", secrets.token_hex(8))
 
     def compact(self) -> None:
         """Make the file as small as it can be, and one file: to ship it or to archive it.
@@ -149,6 +89,16 @@ def place_of(url: str) -> WorkspacePlace:
     path = path_at(url)
     real = hashlib.sha256(os.fsencode(os.path.realpath(path)))
     return WorkspacePlace(url_of(path), path.stem, real.hexdigest(), str(path), Path(f"{path}.log"))
+
+
+def beside(url: str, name: str) -> str:
+    """The URL of the file of a workspace in the same folder."""
+    return url_of(path_at(url).with_name(f"{name}.db"))
+
+
+def names_beside(url: str) -> tuple[str, ...]:
+    """The names of all workspaces in the folder of a file."""
+    return tuple(sorted(file.stem for file in path_at(url).parent.glob("*.db")))
 
 
 def size_of(url: str) -> int | None:

@@ -4,14 +4,14 @@ import logging
 import os
 import sqlite3
 import threading
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self, cast
 from weakref import WeakValueDictionary
 
-from qafd.errors import BusyError, QafdError, StoreError
+from qafd.errors import StoreError
+from qafd.storage.relational.part import Connection, Tables, meta
 from qafd.storage.sqlite import opening, schema, tables
 
 _SAID: set[Path] = set()  # files of which it was said that they can only be read
@@ -27,7 +27,7 @@ class _OpenFiles(threading.local):
 _OPEN = _OpenFiles()
 
 
-class WorkspaceFile:
+class WorkspaceFile(Tables):
     """An open connection to a workspace file, which all parts of a workspace share.
 
     Blocks inside each other can share it too, for opening costs more than most reads.
@@ -37,7 +37,6 @@ class WorkspaceFile:
         self.path = path
         self.connection = connection
         self._file = _identity(path)
-        self.token = ""
         self._writing = False
         self._users = 1
 
@@ -141,43 +140,36 @@ class WorkspaceFile:
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """A snapshot whose rows are understood inside the block; what cannot be is damage.
-
-        Raises
-        ------
-        StoreError
-            Numbers, texts or JSON are not what qafd writes.
-        """
-        with self.snapshot() as connection:
-            try:
-                yield connection
-            except QafdError:
-                raise
-            except (ValueError, TypeError, LookupError, OverflowError, zlib.error) as error:
-                raise opening.damaged(self.path, error) from error
-
     def check_lease(self) -> None:
-        """Inside `lease()`: refuse to go on when the claim was lost.
-
-        A process that slept for long must not write over its successor.
-
-        Raises
-        ------
-        BusyError
-            Another process took over, or the workspace was wiped.
-        StoreError
-            The file is no longer there.
-        """
+        """Inside the lease: refuse to go on when the claim was lost, or the file."""
         if self.token:
             self._check_place()
-        with self.snapshot() as connection:
-            if self.token and not connection.execute(
-                    "SELECT 1 FROM lease WHERE token = ?", (self.token,)).fetchone():
-                raise BusyError(
-                    "Another process has taken over the indexing of this workspace, or it was "
-                    "wiped; this one stops.")
+        super().check_lease()
+
+    def damaged(self, error: BaseException) -> StoreError:
+        """The error of a file that holds what qafd cannot have written."""
+        return opening.damaged(self.path, error)
+
+    def index_words(self, connection: Connection, anew: bool = False) -> None:
+        """Leave no word of what was removed for good in the search index.
+
+        FTS5, which follows the passages by itself, only marks words as deleted until its segments
+        are merged; that takes as long as the index is.
+        """
+        purged = meta(connection, "purged")
+        if anew or purged:
+            done = "rebuild" if anew else "optimize"
+            connection.execute("INSERT INTO passages_fts (passages_fts) VALUES (?)", (done,))
+        if purged:
+            connection.execute("DELETE FROM meta WHERE key = 'purged'")
+
+    def count_on(self, connection: Connection) -> None:
+        """Nothing to do: SQLite counts on from the highest number of a table."""
+
+    @property
+    def name(self) -> str:
+        """What errors call the file."""
+        return self.path.name
 
     def _check_place(self) -> None:
         """Work in a file that was deleted would be lost without a word."""
@@ -185,28 +177,6 @@ class WorkspaceFile:
             raise StoreError("{path} was removed or replaced while it was indexed, so the work "
                              "stops here; put the file back, or index the documents again.",
                              path=self.path)
-
-
-class Part:
-    """A part of a workspace; it keeps nothing but the connection that it works on."""
-
-    def __init__(self, file: WorkspaceFile) -> None:
-        self._file = file
-
-
-def meta(connection: sqlite3.Connection, key: str, default: str = "") -> str:
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-    return str(row[0]) if row else default
-
-
-def set_meta(connection: sqlite3.Connection, key: str, value: str) -> None:
-    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
-
-
-def bump(connection: sqlite3.Connection, counter: str) -> None:
-    connection.execute(
-        "INSERT INTO meta VALUES (?, '1') "
-        "ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1", (counter,))
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

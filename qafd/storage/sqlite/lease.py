@@ -10,15 +10,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from qafd.errors import BusyError, DiskFullError, StoreError
-from qafd.storage.sqlite.file import Part, WorkspaceFile
+from qafd.storage.sqlite.file import WorkspaceFile
 
 HEARTBEAT_SECONDS = 3.0
 STALE_SECONDS = 20.0
 RESERVE = 128 * 1024  # bytes kept beside the file, enough to write down that the disk is full
 
 
-class SqliteLease(Part):
+class SqliteLease:
     """The table of the lease."""
+
+    def __init__(self, file: WorkspaceFile) -> None:
+        self._file = file
 
     @contextmanager
     def hold(self) -> Iterator[None]:

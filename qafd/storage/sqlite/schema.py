@@ -7,6 +7,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from qafd.errors import NewerSchemaError, StoreError
+from qafd.storage.relational.part import Connection
 from qafd.storage.sqlite import opening
 from qafd.storage.sqlite.tables import STEPS, Step
 
@@ -96,7 +97,7 @@ def backup(connection: sqlite3.Connection, destination: Path) -> None:
         partial.unlink(missing_ok=True)
 
 
-def unsound(connection: sqlite3.Connection) -> list[str]:
+def unsound(connection: Connection) -> list[str]:
     """What SQLite itself finds wrong with a file: pages, indexes, foreign keys."""
     rows = [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
     orphans = [f"a row of {table} refers to a row of {parent} that is missing"

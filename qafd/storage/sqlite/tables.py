@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qafd.storage.relational.words import TOKENIZER
 from qafd.storage.rows import pack_vectors
 
 if TYPE_CHECKING:
@@ -208,13 +209,9 @@ TEXTUAL = ("meta", "jobs", "files", "documents", "chunks", "extractions", "menti
            "plans", "retrievals", "llm_calls", "descriptions", "doubts", "edits", "runs")
 """The tables that hold texts and numbers rather than vectors."""
 
-WORDS = "porter unicode61 remove_diacritics 2"
-"""The FTS5 tokenizer of the search index."""
-
-
 def _first_tables(db: "Database") -> None:
     db.executescript(_TABLES)
-    db.table("passages").enable_fts(["title", "text"], create_triggers=True, tokenize=WORDS)
+    db.table("passages").enable_fts(["title", "text"], create_triggers=True, tokenize=TOKENIZER)
 
 
 def _layers(db: "Database") -> None:

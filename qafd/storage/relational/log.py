@@ -1,24 +1,23 @@
 """The log: what was extracted from each passage."""
 
 import json
-import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from qafd.errors import StoreError
 from qafd.records import GIVEN, Assertion, Chunk, Description, Extraction, Mention, Vectors
+from qafd.storage.relational.edits import SqlEdits
+from qafd.storage.relational.ledger import ABOUT
+from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta
+from qafd.storage.relational.vectors import SqlVectors
 from qafd.storage.rows import Log, UnreadRow, checksum
-from qafd.storage.sqlite.edits import SqliteEdits
-from qafd.storage.sqlite.file import Part, bump, meta, set_meta
-from qafd.storage.sqlite.ledger import ABOUT
-from qafd.storage.sqlite.vectors import SqliteVectors
 
 CHUNK = 'id, document, title, text, start, "end", page, heading'
 """The columns of a chunk in tables and views, in the order of the record's fields."""
 
 
-class SqliteLog(Part):
+class SqlLog(Part):
     """The tables of extractions and what belongs to them."""
 
     def counts(self) -> tuple[int, int]:
@@ -32,9 +31,9 @@ class SqliteLog(Part):
         with self._file.snapshot() as connection:
             rows = connection.execute(
                 f"SELECT {CHUNK} FROM chunks JOIN (SELECT name, position AS place FROM documents "
-                "  WHERE source = ? AND deleted_at IS NULL) ON name = document WHERE NOT EXISTS ("
+                "  WHERE source = ? AND deleted_at IS NULL) AS own ON name = document WHERE NOT EXISTS ("
                 "  SELECT 1 FROM extractions LEFT JOIN doubts ON extraction = extractions.id "
-                "  WHERE chunk = chunks.id AND extractor IN (?, ?) AND again IS NOT 1) "
+                "  WHERE chunk = chunks.id AND extractor IN (?, ?) AND coalesce(again, 0) <> 1) "
                 "ORDER BY place, position", (source, extractor, GIVEN)).fetchall()
         return tuple(Chunk(*row) for row in rows)
 
@@ -52,7 +51,7 @@ class SqliteLog(Part):
         """The passages of a file whose extraction is given and not adopted yet, by its row."""
         with self._file.snapshot() as connection:
             rows = connection.execute(
-                f"SELECT extractions.id, {_of('chunks')} FROM extractions "
+                f"SELECT extractions.id, {columns_of('chunks')} FROM extractions "
                 "JOIN chunks ON chunks.id = chunk JOIN documents ON documents.name = document "
                 "WHERE source = ? AND deleted_at IS NULL AND extractor = ? AND NOT EXISTS ("
                 "  SELECT 1 FROM extractions AS own "
@@ -105,7 +104,7 @@ class SqliteLog(Part):
             if doubt:
                 connection.execute("INSERT INTO doubts (extraction, reason) VALUES (?, ?)",
                                    (log, doubt))
-            SqliteVectors(self._file).put(vectors or {})
+            SqlVectors(self._file).put(vectors or {})
             bump(connection, "log_revision")
         return True
 
@@ -140,7 +139,7 @@ class SqliteLog(Part):
                 wanted).fetchall()
             extractor = meta(connection, "extractor")
             entries = _entries(connection, [row[:2] for row in rows], extractor)
-            edits = SqliteEdits(self._file).all()
+            edits = SqlEdits(self._file).all()
         return Log(revision, tuple(Chunk(*row[1:]) for row in rows), entries, edits)
 
     def spans(self, ids: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
@@ -196,12 +195,13 @@ class SqliteLog(Part):
                 raise StoreError("There is no file called {source!r} in this workspace.",
                                  source=source[:200])
             return tuple(UnreadRow(*row) for row in connection.execute(
-                "WITH called AS (SELECT value AS chunk, status, model, max(llm_calls.id) "
-                f"  FROM llm_calls, {ABOUT} WHERE chunk != '' AND purpose = 'extract' GROUP BY value) "
+                "WITH called AS (SELECT value AS chunk, status, model, row_number() OVER ("
+                "    PARTITION BY value ORDER BY llm_calls.id DESC) AS back "
+                f"  FROM llm_calls, {ABOUT} WHERE chunk != '' AND purpose = 'extract') "
                 "SELECT document, chunks.position + 1, chunks.id, page, coalesce(reason, ''), "
                 "  coalesce(called.status, '') "
                 "FROM chunks JOIN documents ON documents.name = document "
-                "JOIN files ON files.name = source LEFT JOIN called ON called.chunk = chunks.id "
+                "JOIN files ON files.name = source LEFT JOIN called ON called.chunk = chunks.id AND back = 1 "
                 "LEFT JOIN (extractions JOIN doubts ON doubts.extraction = extractions.id) "
                 "  ON extractions.chunk = chunks.id AND extractor = ? "
                 "WHERE source = ? AND (reason IS NOT NULL OR files.status = 'failed' "
@@ -212,16 +212,17 @@ class SqliteLog(Part):
                 (meta(connection, "extractor"), source)))
 
 
-def _of(table: str) -> str:
+def columns_of(table: str) -> str:
     """The columns of a chunk, of a table that is joined with others."""
     return ", ".join(f"{table}.{column}" for column in CHUNK.split(", "))
 
 
-def _entries(connection: sqlite3.Connection, rows: Sequence[tuple[int, str]], extractor: str
+def _entries(connection: Connection, rows: Sequence[tuple[int, str]], extractor: str
              ) -> tuple[Extraction, ...]:
     """The extractions in these rows of the log, with the chunks they are of."""
     wanted = (json.dumps([at for at, _ in rows]),)
-    some = "WHERE extraction IN (SELECT value FROM json_each(?)) ORDER BY extraction, position"
+    some = ("WHERE extraction IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) "
+            "ORDER BY extraction, position")
     spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for at, start, end in connection.execute(
             f'SELECT extraction, start, "end" FROM sentences {some}', wanted):
@@ -246,7 +247,7 @@ def _entries(connection: sqlite3.Connection, rows: Sequence[tuple[int, str]], ex
 
 
 def _put_descriptions(
-    connection: sqlite3.Connection, extraction: int, descriptions: Iterable[Description]
+    connection: Connection, extraction: int, descriptions: Iterable[Description]
 ) -> None:
     connection.executemany(
         "INSERT INTO descriptions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Mapping
 
-from qafd.storage.sqlite.file import Part, meta, set_meta
+from qafd.storage.relational.part import Part, meta, set_meta
 
 
-class SqliteNotes(Part):
+class SqlNotes(Part):
     """Rows of the table meta that storage itself does not read."""
 
     def get(self, name: str) -> str:

@@ -1,12 +1,15 @@
 """The documents in files: cut into passages, deleted, brought back, removed for good."""
 
 import json
-import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from qafd.errors import StoreError
 from qafd.records import Chunk, Document, Mark, node_id
+from qafd.storage.relational.ledger import SqlLedger
+from qafd.storage.relational.log import CHUNK
+from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta
+from qafd.storage.relational.vectors import forget_vectors
 from qafd.storage.rows import (
     DocumentNameError,
     DocumentRow,
@@ -17,18 +20,14 @@ from qafd.storage.rows import (
     texts,
     unpacked,
 )
-from qafd.storage.sqlite.file import Part, bump, meta, set_meta
-from qafd.storage.sqlite.ledger import SqliteLedger
-from qafd.storage.sqlite.log import CHUNK
-from qafd.storage.sqlite.vectors import forget_vectors
 
 OPENING = 90  # characters of a passage in an outline
-PAGES = ("(SELECT coalesce(max(json_extract(value, '$[1]')), 0) "
+PAGES = ("(SELECT coalesce(max(CAST(json_extract(value, '$[1]') AS INTEGER)), 0) "
          "FROM json_each(documents.marks))")
 """The pages of a row of documents, the last by its marks: a passage may span several."""
 
 
-class SqliteDocuments(Part):
+class SqlDocuments(Part):
     """The tables of documents and passages."""
 
     def all(self, source: str | None = None) -> tuple[DocumentRow, ...]:
@@ -42,12 +41,12 @@ class SqliteDocuments(Part):
                 "  documents.deleted_at "
                 "FROM documents JOIN files ON files.name = source "
                 "LEFT JOIN chunks ON chunks.document = documents.name "
-                "LEFT JOIN extractions ON extractions.chunk = chunks.id AND extractor = ? "
+                "LEFT JOIN extractions ON extractions.chunk = chunks.id AND extractor = ?1 "
                 "LEFT JOIN mentions ON mentions.extraction = extractions.id "
                 "  AND mentions.kind != 'term' "
-                "WHERE ? IS NULL OR source = ? "
-                "GROUP BY documents.rowid ORDER BY files.rowid, documents.position",
-                (extractor, source, source)).fetchall()
+                "WHERE CAST(?2 AS TEXT) IS NULL OR source = ?2 "
+                "GROUP BY documents.name, files.name ORDER BY files.rowid, documents.position",
+                (extractor, source)).fetchall()
             texts(text for row in rows for text in row[:4])
             return tuple(DocumentRow(*row) for row in rows)
 
@@ -144,7 +143,8 @@ class SqliteDocuments(Part):
                 marks = json.dumps([[m.start, m.page, m.heading] for m in document.marks])
                 content = (document.title, document.kind, document.text, marks)
                 connection.execute(
-                    "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                    "INSERT INTO documents (name, source, position, title, kind, text, marks, sha256, "
+                    "deleted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
                     "ON CONFLICT (name) DO UPDATE SET position = excluded.position, "
                     "title = excluded.title, kind = excluded.kind, text = excluded.text, "
                     "marks = excluded.marks, sha256 = excluded.sha256, "
@@ -198,7 +198,7 @@ class SqliteDocuments(Part):
             documents = set[str]().union(*map(self.names_of, names))
             quoting = [(key,) for key in self.quoting(documents)]
             forget_vectors(connection, documents)
-            SqliteLedger(self._file).forget_replies(documents)
+            SqlLedger(self._file).forget_replies(documents)
             # of an answer nobody can tell what it quotes
             connection.execute(
                 "UPDATE llm_calls SET reply = '', key = '', status = 'rejected' "
@@ -237,21 +237,22 @@ class SqliteDocuments(Part):
         """The stored retrievals that show what only these documents have: a passage, a name, or a"""
         with self._file.snapshot() as connection:
             wanted = json.dumps(list(documents))
+            own_only = ("HAVING max(CASE WHEN document IN (SELECT value FROM json_each(?)) "
+                        "THEN 0 ELSE 1 END) = 0")
             own = {node_id("passage", row[0]) for row in connection.execute(
                 "SELECT id FROM chunks WHERE document IN (SELECT value FROM json_each(?))",
                 (wanted,))}
             own |= {node_id("entity", row[0]) for row in connection.execute(
                 "SELECT key FROM mentions JOIN extractions ON extractions.id = extraction "
-                "JOIN chunks ON chunks.id = chunk GROUP BY key "
-                "HAVING min(document IN (SELECT value FROM json_each(?)))", (wanted,))}
+                f"JOIN chunks ON chunks.id = chunk GROUP BY key {own_only}", (wanted,))}
             relations = {
                 (frozenset((node_id("entity", source), node_id("entity", target))), label)
                 for source, target, label in connection.execute(
-                    "SELECT source, target, label FROM assertions "
-                    "JOIN extractions ON extractions.id = extraction "
-                    "JOIN chunks ON chunks.id = chunk WHERE label != '' "
-                    "GROUP BY min(source, target), max(source, target), label "
-                    "HAVING min(document IN (SELECT value FROM json_each(?)))", (wanted,))}
+                    "SELECT CASE WHEN source < target THEN source ELSE target END, "
+                    "  CASE WHEN source < target THEN target ELSE source END, label "
+                    "FROM assertions JOIN extractions ON extractions.id = extraction "
+                    f"JOIN chunks ON chunks.id = chunk WHERE label != '' GROUP BY 1, 2, 3 {own_only}",
+                    (wanted,))}
             return tuple(
                 key for key, body in connection.execute("SELECT id, body FROM retrievals")
                 if _quotes(unpacked(body)["retrieval"], documents, own, relations))
@@ -268,7 +269,7 @@ def _quotes(retrieval: Mapping[str, Any], documents: Collection[str], nodes: Col
 
 
 def _put_chunks(
-    connection: sqlite3.Connection, document: str, chunks: Sequence[Chunk]
+    connection: Connection, document: str, chunks: Sequence[Chunk]
 ) -> None:
     known = {row[0]: row[1:] for row in connection.execute(
         "SELECT id, title, heading FROM chunks WHERE document = ?", (document,))}

@@ -6,20 +6,20 @@ passage (to see what a change takes away). Like the graph they follow from the l
 """
 
 import json
-import sqlite3
+import sys
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from qafd.records import Chunk
+from qafd.storage.relational.log import CHUNK
+from qafd.storage.relational.part import Connection, Part, meta, set_meta, upsert
 from qafd.storage.rows import PassageFacts
-from qafd.storage.sqlite.file import Part, meta, set_meta
-from qafd.storage.sqlite.log import CHUNK
 
 FORMAT = "2"
 """Changes when facts are made or kept differently: the next change then begins anew."""
 
 
-class SqlitePostings(Part):
+class SqlPostings(Part):
     """The tables of facts, of names by their words, and of names nearest to each other."""
 
     def touched(self) -> set[str]:
@@ -56,7 +56,7 @@ class SqlitePostings(Part):
         with self._file.snapshot() as connection:
             return {row[0]: Chunk(*row[1:]) for row in connection.execute(
                 f"SELECT rowid, {CHUNK} FROM passages WHERE rowid IN "
-                "(SELECT value FROM json_each(?))", (json.dumps(list(numbers)),))}
+                "(SELECT CAST(value AS INTEGER) FROM json_each(?))", (json.dumps(list(numbers)),))}
 
     def of(self, passage: int, kinds: Sequence[str]) -> dict[tuple[str, str], str]:
         """The facts of these kinds of a passage."""
@@ -80,11 +80,11 @@ class SqlitePostings(Part):
                 "DELETE FROM facts WHERE kind = ? AND term = ? AND passage = ?",
                 [(*fact, passage) for fact in gone])
             connection.executemany(
-                "INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?)",
+                upsert("facts", ["kind", "term", "passage"], ["body"]),
                 [(*fact, passage, body) for fact, body in fresh.items()])
             terms = [fact for fact in _terms(connection, passage) if fact[0] not in kinds]
             terms += facts
-            connection.execute("INSERT OR REPLACE INTO passage_facts VALUES (?, ?)",
+            connection.execute(upsert("passage_facts", ["passage"], ["terms"]),
                                (passage, zlib.compress(json.dumps(terms).encode(), 1)))
             return gone | fresh.keys()
 
@@ -103,13 +103,13 @@ class SqlitePostings(Part):
         with self._file.snapshot() as connection:
             return dict(connection.execute(
                 "SELECT passage, body FROM facts WHERE kind = ? AND term = ? LIMIT ?",
-                (kind, term, most)))
+                (kind, term, most if most >= 0 else sys.maxsize)))
 
     def total(self, kind: str, term: str) -> int:
         """The sum of the bodies of a term, which are counts."""
         with self._file.snapshot() as connection:
             return int(connection.execute(
-                "SELECT ifnull(sum(CAST(body AS INTEGER)), 0) FROM facts "
+                "SELECT coalesce(sum(CAST(body AS INTEGER)), 0) FROM facts "
                 "WHERE kind = ? AND term = ?", (kind, term)).fetchone()[0])
 
     def having(self, kind: str, terms: Sequence[str]) -> set[int]:
@@ -139,8 +139,9 @@ class SqlitePostings(Part):
     def plant(self, tree: str, names: Iterable[tuple[str, str, str, bool]]) -> None:
         """Put names into a tree: the key, its first two words, whether it needs no capital."""
         with self._file.transaction() as connection:
-            connection.executemany("INSERT OR REPLACE INTO names VALUES (?, ?, ?, ?, ?)",
-                                   [(tree, *name) for name in names])
+            connection.executemany(
+                upsert("names", ["tree", "key"], ["first", "second", "common"]),
+                [(tree, *words, int(common)) for *words, common in names])
 
     def uproot(self, tree: str, keys: Iterable[str]) -> None:
         """Take names out of a tree."""
@@ -198,14 +199,14 @@ class SqlitePostings(Part):
                 for other, cosine in some.items()])
 
 
-def clear_facts(connection: sqlite3.Connection) -> None:
+def clear_facts(connection: Connection) -> None:
     """Throw all facts away."""
     for table in ("facts", "passage_facts", "names", "near"):
         connection.execute(f"DELETE FROM {table}")
     connection.execute("DELETE FROM meta WHERE key = 'facts'")
 
 
-def _terms(connection: sqlite3.Connection, passage: int) -> list[tuple[str, str]]:
+def _terms(connection: Connection, passage: int) -> list[tuple[str, str]]:
     row = connection.execute(
         "SELECT terms FROM passage_facts WHERE passage = ?", (passage,)).fetchone()
     return [(kind, term) for kind, term in json.loads(zlib.decompress(row[0]))] if row else []

@@ -1,7 +1,6 @@
 """The vectors of a workspace, and the one embedding model that they come from."""
 
 import json
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -10,6 +9,7 @@ import numpy as np
 from qafd.assemble.entities import KeyPart, describe_entity, unpack_part
 from qafd.errors import EmbedderMismatchError, ParameterError
 from qafd.records import Vectors
+from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta
 from qafd.storage.rows import (
     check_finite,
     embedding_key,
@@ -17,10 +17,9 @@ from qafd.storage.rows import (
     unpack_vectors,
     vector_keys,
 )
-from qafd.storage.sqlite.file import Part, bump, meta, set_meta
 
 
-class SqliteVectors(Part):
+class SqlVectors(Part):
     """The table of vectors, bound to one embedding model at its first use."""
 
     def stamp(self, name: str, dimension: int) -> None:
@@ -40,7 +39,7 @@ class SqliteVectors(Part):
             raise EmbedderMismatchError("{file} was indexed with {stamped} ({size} dimensions), "
                                         "not with {name} ({dimension}); choose that model again, "
                                         "or embed the workspace anew with this one (`qafd index "
-                                        "--re-embed`).", file=self._file.path.name,
+                                        "--re-embed`).", file=self._file.name,
                                         stamped=stamped[0], size=stamped[1], name=name,
                                         dimension=dimension)
 
@@ -116,12 +115,12 @@ class SqliteVectors(Part):
             table = np.array(list(vectors.values()))
             check_finite(table)
             connection.executemany(
-                "INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?, ?)",
+                "INSERT INTO embeddings VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 [(key, model, dimension, kept)
                  for key, kept in zip(vectors, pack_vectors(table), strict=True)])
 
 
-def forget_vectors(connection: sqlite3.Connection, names: set[str]) -> None:
+def forget_vectors(connection: Connection, names: set[str]) -> None:
     """Keep only the vectors that passages, names and descriptions of other documents than these need.
 
     Of a passage that was not read to its end, nothing else tells what was embedded.
@@ -147,7 +146,7 @@ def forget_vectors(connection: sqlite3.Connection, names: set[str]) -> None:
         "DELETE FROM embeddings WHERE key = ?", [(key,) for key in stored - kept])
 
 
-def _descriptions(connection: sqlite3.Connection, names: set[str]) -> Iterator[str]:
+def _descriptions(connection: Connection, names: set[str]) -> Iterator[str]:
     """What models say of each entity in other documents than these."""
     parts: dict[str, list[KeyPart]] = defaultdict(list)
     for key, body, document in connection.execute(

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -14,15 +13,15 @@ from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.records import Chunk, Edge, Node, Vectors
 from qafd.storage.diagnosis import Fault, FaultKind, fault
+from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta, upsert
+from qafd.storage.relational.postings import clear_facts
 from qafd.storage.rows import Log, check_finite, pack_vectors, texts, unpack_vectors
-from qafd.storage.sqlite.file import Part, bump, meta, set_meta
-from qafd.storage.sqlite.postings import clear_facts
 
 _Rows = dict[tuple[str, ...], tuple[Any, ...] | None]
 """Rows of a table by their keys; None for one that is to be gone."""
 
 
-class SqliteGraph(Part):
+class SqlGraph(Part):
     """The tables of nodes, edges and the passages that they are made of."""
 
     def write(self, log: Log, made: Assembly) -> bool:
@@ -36,7 +35,7 @@ class SqliteGraph(Part):
                 gone, written = _replace(connection, table, rows)
                 changed |= gone + written > 0
             set_meta(connection, "assembled", str(log.revision))
-            forget_words(connection)
+            self._file.index_words(connection)
             if changed:
                 bump(connection, "graph_revision")
                 connection.execute("DELETE FROM plans")  # they name nodes of the old graph
@@ -127,7 +126,7 @@ class SqliteGraph(Part):
         """Note that the graph is that of this revision of the log, and whether that changed it."""
         with self._file.transaction() as connection:
             set_meta(connection, "assembled", str(revision))
-            forget_words(connection)
+            self._file.index_words(connection)
             if changed:
                 bump(connection, "graph_revision")
                 connection.execute("DELETE FROM plans")  # they name nodes of the old graph
@@ -142,7 +141,7 @@ class SqliteGraph(Part):
         with self._file.transaction() as connection:
             for table in _GRAPH_TABLES:
                 connection.execute(f"DELETE FROM {table}")
-            connection.execute("INSERT INTO passages_fts (passages_fts) VALUES ('rebuild')")
+            self._file.index_words(connection, anew=True)
             connection.execute("DELETE FROM layers")
             connection.execute("DELETE FROM meta WHERE key = 'row_sums'")
             clear_facts(connection)
@@ -225,7 +224,7 @@ class SqliteGraph(Part):
             rows = connection.execute(
                 "WITH wanted AS (SELECT value FROM json_each(?)) "
                 "SELECT source, target, kind, similarity, label, count, evidence FROM edges "
-                "WHERE source IN wanted OR target IN wanted "
+                "WHERE source IN (SELECT value FROM wanted) OR target IN (SELECT value FROM wanted) "
                 "ORDER BY source, target, kind, label", (json.dumps(list(ids)),)).fetchall()
             texts(row[4] for row in rows)
             return tuple(_edge_of(*row) for row in rows)
@@ -233,11 +232,12 @@ class SqliteGraph(Part):
     def labels(self, ids: Iterable[str]) -> dict[frozenset[str], str]:
         """What the relations between these nodes are called, by their two ends."""
         with self._file.snapshot() as connection:
-            # The + keeps SQLite from looking up each pair of nodes, 16 s for 5,000.
+            # The || keeps SQLite from looking up each pair of nodes, 16 s for 5,000.
             rows = connection.execute(
                 "WITH wanted AS (SELECT value FROM json_each(?)) "
                 "SELECT source, target, label FROM edges WHERE kind IN ('relation', 'by_hand') "
-                "AND label <> '' AND source IN wanted AND +target IN wanted "
+                "AND label <> '' AND source IN (SELECT value FROM wanted) "
+                "AND target || '' IN (SELECT value FROM wanted) "
                 "ORDER BY kind = 'by_hand', source, target, label",
                 (json.dumps(list(ids)),))
             return {frozenset(row[:2]): row[2] for row in rows}
@@ -267,20 +267,12 @@ _GRAPH_TABLES = {
 }
 
 
-def forget_words(connection: sqlite3.Connection) -> None:
-    """Leave no word of what was removed for good in the search index: FTS5 only marks words as
-    deleted until its segments are merged, which takes as long as the index is."""
-    if meta(connection, "purged"):
-        connection.execute("INSERT INTO passages_fts (passages_fts) VALUES ('optimize')")
-        connection.execute("DELETE FROM meta WHERE key = 'purged'")
-
-
 Sums = dict[str, list[int | str]]
 """Of each table of the graph: how many rows it has, and the sum of their hashes as text."""
 _ROUND = 1 << 256
 
 
-def _sums(connection: sqlite3.Connection) -> Sums:
+def _sums(connection: Connection) -> Sums:
     """The number of rows of each table of the graph, and the sum of their SHA-256.
 
     A sum does not depend on their order, and a changed row changes it by what it was and is.
@@ -355,15 +347,13 @@ def _edge_rows(edges: Iterable[Edge]) -> _Rows:
 
 def _upsert(table: str) -> str:
     key, rest = _GRAPH_TABLES[table]
-    return (f"INSERT INTO {table} ({_columns(table)}) VALUES ({', '.join('?' * len(key + rest))}) "
-            f"ON CONFLICT ({', '.join(key)}) DO UPDATE SET "
-            + ", ".join(f"{column} = excluded.{column}" for column in rest)
-            + f" WHERE ({', '.join(f'{table}.{column}' for column in rest)}) "
+    return (f"{upsert(table, key, rest)} "
+            f"WHERE ({', '.join(f'{table}.{column}' for column in rest)}) "
             f"IS NOT ({', '.join(f'excluded.{column}' for column in rest)})")
 
 
 def _replace(
-    connection: sqlite3.Connection, table: str, fresh: Sequence[tuple[Any, ...]]
+    connection: Connection, table: str, fresh: Sequence[tuple[Any, ...]]
 ) -> tuple[int, int]:
     """Make the table hold exactly these rows; how many were removed, and added or changed."""
     key, _ = _GRAPH_TABLES[table]
@@ -371,6 +361,5 @@ def _replace(
     gone = old - {row[:len(key)] for row in fresh}
     connection.executemany(
         f"DELETE FROM {table} WHERE {' AND '.join(f'{column} = ?' for column in key)}", gone)
-    before = connection.total_changes
-    connection.executemany(_upsert(table), fresh)
-    return len(gone), connection.total_changes - before
+    written = connection.executemany(_upsert(table), fresh).rowcount if fresh else 0
+    return len(gone), written

@@ -13,11 +13,11 @@ from qafd.errors import StoreError
 from qafd.reading.text.plaintext import storable
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import Keyword, QueryPlan
+from qafd.storage.relational.part import Part, upsert
 from qafd.storage.rows import RunRow, SavedRetrieval, checksum, now
-from qafd.storage.sqlite.file import Part
 
 
-class SqliteRuns(Part):
+class SqlRuns(Part):
     """The tables of retrievals, runs and plans."""
 
     def save(self, retrieval: Mapping[str, Any], plan: Mapping[str, Any],
@@ -55,7 +55,7 @@ class SqliteRuns(Part):
         """Put a stored retrieval into the history."""
         with self._file.transaction() as connection:
             connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL)",
-                               (key, note, nodes, tokens, exact))
+                               (key, note, nodes, tokens, None if exact is None else int(exact)))
 
     def history(self) -> tuple[RunRow, ...]:
         """The kept runs, newest first."""
@@ -110,7 +110,7 @@ class SqliteRuns(Part):
         question = storable(plan.question)
         body["sha256"] = _plan_sum(question, body, *vectors)
         with self._file.transaction() as connection:
-            connection.execute("INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?)",
+            connection.execute(upsert("plans", ["question"], ["body", "embedding", "keyword_embeddings"]),
                                (question, json.dumps(body), *vectors))
 
     def plan(self, question: str) -> QueryPlan | None:

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 
+from qafd.storage.relational.part import Part
 from qafd.storage.rows import Job, now
-from qafd.storage.sqlite.file import Part
 
 _COLUMNS = "id, state, stage, done, total, current, error, created_at, started_at, finished_at"
 _OPEN = "('queued', 'running', 'paused')"
 _UNREAD = "status IN ('queued', 'parsing', 'extracting') AND deleted_at IS NULL"
 
 
-class SqliteQueue(Part):
+class SqlQueue(Part):
     """The table of jobs."""
 
     def add(self, layers: Iterable[str] = ()) -> int:
@@ -110,7 +110,7 @@ class SqliteQueue(Part):
         with self._file.snapshot() as connection:
             return tuple(connection.execute(
                 "SELECT coalesce(sum(size) FILTER (WHERE status IN ('queued', 'parsing') "
-                "    AND deleted_at IS NULL AND (?1 IS NULL OR job = ?1)), 0), "
+                "    AND deleted_at IS NULL AND (CAST(?1 AS INTEGER) IS NULL OR job = ?1)), 0), "
                 "  coalesce(sum(size) FILTER (WHERE status IN ('extracting', 'done')), 0), "
                 "  (SELECT count(*) FROM chunks) FROM files", (job,)).fetchone())
 

@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterator
 
 from qafd.edits import MENTION_KINDS
 from qafd.records import Description, Edge, Node
+from qafd.storage.relational.log import described
+from qafd.storage.relational.part import Part
 from qafd.storage.rows import EntityRow, NameCount, WholeRow
-from qafd.storage.sqlite.file import Part
-from qafd.storage.sqlite.log import described
 
 
-class SqliteSurvey(Part):
+class SqlSurvey(Part):
     """Statements that read whole tables."""
 
     def size(self) -> tuple[int, int]:
@@ -62,7 +62,7 @@ class SqliteSurvey(Part):
         with self._file.snapshot() as connection:
             return tuple(NameCount(*row) for row in connection.execute(
                 "SELECT key, name, mentions.kind, count(*) FROM live "
-                "JOIN mentions USING (extraction) WHERE ?1 IS NULL OR "
+                "JOIN mentions USING (extraction) WHERE CAST(?1 AS TEXT) IS NULL OR "
                 "key IN (SELECT value FROM json_each(?1)) GROUP BY 1, 2, 3",
                 (None if keys is None else json.dumps(list(keys)),)))
 
@@ -87,8 +87,8 @@ class SqliteSurvey(Part):
         marks = ", ".join("?" * len(MENTION_KINDS))
         with self._file.snapshot() as connection:
             yield from connection.execute(
-                "SELECT source, iif(EXISTS (SELECT 1 FROM mentions "
+                "SELECT source, CASE WHEN EXISTS (SELECT 1 FROM mentions "
                 "  WHERE mentions.extraction = live.extraction "
-                f"  AND mentions.kind NOT IN ({marks})), NULL, live.text) "
+                f"  AND mentions.kind NOT IN ({marks})) THEN NULL ELSE live.text END "
                 "FROM live JOIN documents ON documents.name = live.document "
                 "ORDER BY documents.rowid, live.position", MENTION_KINDS)

@@ -2,12 +2,19 @@
 
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from qafd.edits import MENTION_KINDS, entity_types
 from qafd.reading.text.plaintext import clean, storable
 from qafd.reading.text.scripts import is_unspaced
 from qafd.records import GIVEN, GUESS, Chunk, Vectors, node_id
+from qafd.storage.relational.edits import SqlEdits
+from qafd.storage.relational.graph import SqlGraph
+from qafd.storage.relational.log import CHUNK, described
+from qafd.storage.relational.part import Part, meta
+from qafd.storage.relational.vectors import SqlVectors
 from qafd.storage.rows import (
     MOST_WORDS,
     SEARCHED,
@@ -20,20 +27,13 @@ from qafd.storage.rows import (
     texts,
     vector_keys,
 )
-from qafd.storage.sqlite.edits import SqliteEdits
-from qafd.storage.sqlite.file import Part, meta
-from qafd.storage.sqlite.graph import SqliteGraph
-from qafd.storage.sqlite.log import CHUNK, described
-from qafd.storage.sqlite.vectors import SqliteVectors
 
-SNIPPET = 40  # words of a passage that are shown, at most 64
 NEAR = 100  # characters to each side of what is no word
-_ON, _OFF = "\x02", "\x03"  # no stored text has them
 _TERM = re.compile(r'"([^"]*)"|(\w+)')
 _STRING = re.compile(r'"([^"]*)"|([^\s"]+)')
 
 
-class SqlitePassages(Part):
+class SqlPassages(Part):
     """The passages of the graph, and what was found in them."""
 
     def get(self, ids: Iterable[str]) -> dict[str, Chunk]:
@@ -67,7 +67,7 @@ class SqlitePassages(Part):
                 "ORDER BY live.id, sentences.position", (json.dumps(list(ids)),)).fetchall()
             keys = [vector_keys(model, title, text, [(start, end)])[1]
                     for _, title, text, start, end in rows]
-            stored = SqliteVectors(self._file).get(keys)
+            stored = SqlVectors(self._file).get(keys)
         found: dict[str, list[tuple[int, int, Vectors]]] = {}
         for (chunk, _, _, start, end), key in zip(rows, keys, strict=True):
             if key in stored:
@@ -84,7 +84,7 @@ class SqlitePassages(Part):
                 '  substr(live.text, sentences.start + 1, sentences."end" - sentences.start) '
                 "FROM json_each(?) AS wanted JOIN live ON live.id = json_extract(wanted.value, '$[0]') "
                 "JOIN sentences ON sentences.extraction = live.extraction "
-                "  AND sentences.position = json_extract(wanted.value, '$[1]')",
+                "  AND sentences.position = CAST(json_extract(wanted.value, '$[1]') AS INTEGER)",
                 (json.dumps(list(places)),))}
 
     def names(self, ids: Iterable[str]) -> dict[tuple[str, int], list[SentenceName]]:
@@ -96,7 +96,7 @@ class SqlitePassages(Part):
         chunks = list(ids)
         found: dict[tuple[str, int], list[SentenceName]] = {}
         with self._file.snapshot() as connection:
-            edits = SqliteEdits(self._file)
+            edits = SqlEdits(self._file)
             merged = edits.merged()
             types = {node_id("entity", key): kind.casefold()
                      for key, kind in entity_types(edits.all()).items()}
@@ -113,10 +113,10 @@ class SqlitePassages(Part):
                         SentenceName(node, text, kind.rstrip(GUESS).casefold()))
             rows = connection.execute(
                 'SELECT live.id, sentences."end", nodes.id, nodes.name FROM edges '
-                "JOIN nodes ON nodes.id = source JOIN json_each(evidence) AS place "
+                "JOIN nodes ON nodes.id = source CROSS JOIN json_each(evidence) AS place "
                 "JOIN live ON live.id = json_extract(place.value, '$[0]') "
                 "JOIN sentences ON sentences.extraction = live.extraction "
-                "  AND sentences.position = json_extract(place.value, '$[1]') "
+                "  AND sentences.position = CAST(json_extract(place.value, '$[1]') AS INTEGER) "
                 "WHERE edges.kind = 'mention' AND source IN (SELECT value FROM json_each(?)) "
                 "AND target IN (SELECT value FROM json_each(?))",
                 (json.dumps(list(types)),
@@ -129,36 +129,35 @@ class SqlitePassages(Part):
         """The sentences that mention these nodes, in the order of documents and offsets."""
         wanted = list(ids)
         pairs: dict[tuple[str, str, int], None] = {}
-        for edge in SqliteGraph(self._file).edges(wanted):
+        for edge in SqlGraph(self._file).edges(wanted):
             if edge.kind == "mention":
                 for node in {edge.source, edge.target} & set(wanted):
                     pairs.update({(node, *place): None for place in edge.evidence})
         with self._file.snapshot() as connection:
+            merged = SqlEdits(self._file).merged()
             rows = connection.execute(
                 "WITH pairs AS (SELECT json_extract(value, '$[0]') AS node, "
-                "  json_extract(value, '$[1]') AS chunk, json_extract(value, '$[2]') AS at "
-                "  FROM json_each(?1)) "
+                "  json_extract(value, '$[1]') AS chunk, "
+                "  CAST(json_extract(value, '$[2]') AS INTEGER) AS at FROM json_each(?)) "
                 "SELECT nodes.id, live.id, live.document, live.title, "
                 "  substr(live.text, sentences.start + 1, "
                 '    sentences."end" - sentences.start), '
                 '  live.start + sentences.start, live.start + sentences."end", '
-                "  live.page, live.heading, "
-                "  (SELECT json_group_array(json_array("
-                '      live.start + mentions.start, live.start + mentions."end")) '
-                "   FROM mentions LEFT JOIN json_each(?2) AS merged ON merged.key = mentions.key "
-                "   WHERE mentions.extraction = live.extraction "
-                "     AND ifnull(merged.value, mentions.key) = nodes.key "
-                "     AND mentions.sentence = pairs.at "
-                '     AND mentions."end" > mentions.start) '
+                "  live.page, live.heading, nodes.key, mentions.key, "
+                '  live.start + mentions.start, live.start + mentions."end" '
                 "FROM pairs JOIN nodes ON nodes.id = pairs.node "
                 "JOIN live ON live.id = pairs.chunk "
                 "JOIN sentences ON sentences.extraction = live.extraction "
                 "  AND sentences.position = pairs.at "
-                "ORDER BY live.document, live.start, sentences.start, nodes.id",
-                (json.dumps(list(pairs)), json.dumps(SqliteEdits(self._file).merged()))).fetchall()
-        return tuple(
-            Evidence(*(*row[:9], tuple(map(tuple, json.loads(row[9])))))
-            for row in rows)
+                "LEFT JOIN mentions ON mentions.extraction = live.extraction "
+                '  AND mentions.sentence = pairs.at AND mentions."end" > mentions.start '
+                "ORDER BY live.document, live.start, sentences.start, nodes.id, "
+                "  mentions.position", (json.dumps(list(pairs)),)).fetchall()
+        found: list[Evidence] = []
+        for place, some in groupby(rows, lambda row: row[:10]):
+            spans = [tuple(row[11:]) for row in some if merged.get(row[10], row[10]) == place[9]]
+            found.append(Evidence(*(*place[:9], tuple(spans))))
+        return tuple(found)
 
     def said_of(self, *keys: str) -> tuple[Said, ...]:
         """What models said of an entity and its relations, passage by passage."""
@@ -167,11 +166,11 @@ class SqlitePassages(Part):
             rows = connection.execute(
                 "WITH wanted AS (SELECT value FROM json_each(?)), "
                 "said AS MATERIALIZED (SELECT * FROM descriptions "
-                "  WHERE source IN wanted OR target IN wanted) "
+                "  WHERE source IN (SELECT value FROM wanted) OR target IN (SELECT value FROM wanted)) "
                 "SELECT source, target, said.kind, said.text, keywords, strength, "
                 "  live.id, live.document, live.title, live.page, "
-                "  iif(EXISTS (SELECT 1 FROM extractions AS given WHERE given.chunk = live.id "
-                "    AND given.extractor = ?), '', extractor) "
+                "  CASE WHEN EXISTS (SELECT 1 FROM extractions AS given WHERE given.chunk = live.id "
+                "    AND given.extractor = ?) THEN '' ELSE extractor END "
                 "FROM said CROSS JOIN extractions ON extractions.id = said.extraction "
                 "CROSS JOIN live ON live.extraction = said.extraction "
                 "ORDER BY live.document, live.position, said.position",
@@ -191,9 +190,9 @@ class SqlitePassages(Part):
         terms, said = _terms(text), ""
         if len(terms) > MOST_WORDS:
             terms, said = terms[:MOST_WORDS], f" Only the first {MOST_WORDS} words were looked for."
-        found = self._best(" ".join(terms), k, document) if terms else Found((), 0)
+        found = self._best(terms, True, k, document) if terms else Found((), 0)
         if not found.hits and len(terms) > 1:
-            found = self._best(" OR ".join(terms), k, document)
+            found = self._best(terms, False, k, document)
             if found.hits:
                 said = f"No passage has all of these words; these have some.{said}"
         if not found.hits:
@@ -209,7 +208,7 @@ class SqlitePassages(Part):
         if not all(sought):
             return Found((), 0)
         chosen = ("FROM passages WHERE NOT EXISTS (SELECT 1 FROM json_each(?1) "
-                  "WHERE NOT instr(text, value)) AND (?2 IS NULL OR document = ?2)")
+                  "WHERE instr(text, value) = 0) AND (CAST(?2 AS TEXT) IS NULL OR document = ?2)")
         asked = json.dumps(list(sought))
         with self._file.snapshot() as connection:
             total = connection.execute(f"SELECT count(*) {chosen}", (asked, document)
@@ -220,29 +219,13 @@ class SqlitePassages(Part):
         return Found(tuple(Hit(chunk, 0.0, _around(chunk.text, sought[0]))
                            for chunk in (Chunk(*row) for row in rows)), total)
 
-    def _best(self, match: str, k: int, document: str | None) -> Found:
-        chosen = ("FROM passages_fts JOIN passages ON passages.rowid = passages_fts.rowid "
-                  "WHERE passages_fts MATCH ?1 AND (?2 IS NULL OR document = ?2)")
-        with self._file.snapshot() as connection:
-            total = connection.execute(f"SELECT count(*) {chosen}", (match, document)).fetchone()[0]
-            scores = dict(connection.execute(
-                f"SELECT passages.id, -bm25(passages_fts) AS score {chosen} "
-                "ORDER BY score DESC, passages.id LIMIT ?3", (match, document, k)).fetchall())
-            # a snippet is made for every row that is read, so not before the best are known
-            rows = {row[0]: row for row in connection.execute(
-                f"SELECT {_columns()}, snippet(passages_fts, 1, ?4, ?5, '…', ?6) {chosen} "
-                "AND passages.id IN (SELECT value FROM json_each(?3))",
-                (match, document, json.dumps(list(scores)), _ON, _OFF, SNIPPET))}
-        return Found(tuple(Hit(Chunk(*rows[key][:-1]), score, _parts(rows[key][-1]))
-                           for key, score in scores.items()), total)
-
-
-def _columns() -> str:
-    return ", ".join(f"passages.{column}" for column in CHUNK.split(", "))
+    @abstractmethod
+    def _best(self, terms: Sequence[str], every: bool, k: int, document: str | None) -> Found:
+        """The k best passages with all of these words and phrases, or with any; one is given."""
 
 
 def _terms(text: str) -> list[str]:
-    """The words and phrases of a text as FTS5 takes them, each once."""
+    """The words and phrases of a text, each once and in quotation marks."""
     # cut before it is normalized: a long run of combining marks takes quadratic time
     words = (phrase or word for phrase, word in _TERM.findall(clean(text[:100_000])))
     kept = {word.lower(): word for word in words if re.search(r"\w", word)}
@@ -255,11 +238,3 @@ def _around(text: str, sought: str) -> Parts:
     parts = (("…" * (start > 0) + text[start:at], False), (sought, True),
              (text[at + len(sought):end] + "…" * (end < len(text)), False))
     return tuple(part for part in parts if part[0])
-
-
-def _parts(snippet: str) -> Parts:
-    parts: list[tuple[str, bool]] = []
-    for piece in re.split(f"({_ON}[^{_OFF}]*{_OFF}?)", snippet):
-        if piece:
-            parts.append((piece.strip(_ON + _OFF), piece[0] == _ON))
-    return tuple(parts)

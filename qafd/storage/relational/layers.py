@@ -3,18 +3,18 @@
 import hashlib
 
 from qafd.errors import StoreError
+from qafd.storage.relational.part import Part, upsert
 from qafd.storage.rows import LayerRow, now
-from qafd.storage.sqlite.file import Part
 
 
-class SqliteLayers(Part):
+class SqlLayers(Part):
     """The table of layers."""
 
     def put(self, name: str, version: str, builder: int, body: bytes) -> None:
         """Keep a layer in the place of an older one of that name; see `qafd.retrieve.layers`."""
         with self._file.transaction() as connection:
             connection.execute(
-                "INSERT OR REPLACE INTO layers VALUES (?, ?, ?, ?, ?, ?)",
+                upsert("layers", ["name"], ["version", "builder", "built_at", "sha256", "body"]),
                 (name, version, builder, now(), hashlib.sha256(body).hexdigest(), body))
 
     def rows(self) -> dict[str, LayerRow]:
@@ -31,5 +31,5 @@ class SqliteLayers(Part):
         if row is None or hashlib.sha256(row[1]).hexdigest() != row[0]:
             raise StoreError("The layer {name!r} of {file} is missing or damaged; build it again "
                              "with 'qafd layers --build {name}'.", name=name,
-                             file=self._file.path.name)
+                             file=self._file.name)
         return bytes(row[1])

@@ -4,8 +4,8 @@ import json
 from collections.abc import Collection, Iterable
 
 from qafd.reading.text.plaintext import storable
+from qafd.storage.relational.part import Part
 from qafd.storage.rows import BY, Call, Total, now
-from qafd.storage.sqlite.file import Part
 
 ABOUT = """json_each('["' || replace(chunk, ' ', '","') || '"]')"""
 """The passages of a call, a row for each id, in its column value."""
@@ -14,7 +14,7 @@ WRITTEN = (f"(purpose = 'write' AND EXISTS (SELECT 1 FROM {ABOUT} JOIN chunks ON
 """Whether a call wrote a text of a layer from passages of some documents."""
 
 
-class SqliteLedger(Part):
+class SqlLedger(Part):
     """The table of calls."""
 
     def put(self, call: Call) -> None:
@@ -25,7 +25,7 @@ class SqliteLedger(Part):
                 "tokens_out, estimated, cut, cost, seconds, chunk, document, question, run, "
                 "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (call.key, call.purpose, call.model, call.status, storable(call.reply),
-                 call.tokens_in, call.tokens_out, call.estimated, call.cut, call.cost,
+                 call.tokens_in, call.tokens_out, int(call.estimated), int(call.cut), call.cost,
                  call.seconds, call.chunk, storable(call.document), storable(call.question),
                  call.run, now()))
 
@@ -45,8 +45,8 @@ class SqliteLedger(Part):
         with self._file.snapshot() as connection:
             return tuple(Total(*(*row[:4], bool(row[4]), *row[5:])) for row in connection.execute(
                 f"SELECT {by}, count(*), sum(tokens_in), sum(tokens_out), max(estimated), "
-                "total(cost), sum(cost IS NULL), sum(seconds) FROM llm_calls "
-                f"WHERE ? IS NULL OR run = ? GROUP BY {by} ORDER BY max(id) DESC", (run, run)))
+                "coalesce(sum(cost), 0.0), count(*) - count(cost), sum(seconds) FROM llm_calls "
+                f"WHERE CAST(?1 AS TEXT) IS NULL OR run = ?1 GROUP BY {by} ORDER BY max(id) DESC", (run,)))
 
     def useless_replies(self, chunks: Collection[str], most: int) -> dict[str, tuple[str, ...]]:
         """The latest replies for each passage that its reading had no use for, newest first."""

@@ -5,12 +5,12 @@ import json
 from collections.abc import Iterable
 
 from qafd.reading.parsing import refuse_size
+from qafd.storage.relational.documents import PAGES, SqlDocuments
+from qafd.storage.relational.part import Part, meta
 from qafd.storage.rows import Contents, File, clean_name, now
-from qafd.storage.sqlite.documents import PAGES, SqliteDocuments
-from qafd.storage.sqlite.file import Part, meta
 
 
-class SqliteFiles(Part):
+class SqlFiles(Part):
     """The table of files."""
 
     def add(self, name: str, data: bytes, job: int | None = None) -> bool:
@@ -27,7 +27,7 @@ class SqliteFiles(Part):
                 "SELECT sha256, status, deleted_at FROM files WHERE name = ?", (name,)).fetchone()
             if known and known[0] == digest and known[1] == "done":
                 if known[2] is not None:
-                    SqliteDocuments(self._file).undo(name)
+                    SqlDocuments(self._file).undo(name)
                 return False
             connection.execute(
                 "INSERT INTO files (name, sha256, size, data, status, error, job, added_at) "
@@ -64,8 +64,8 @@ class SqliteFiles(Part):
         with self._file.transaction() as connection:
             connection.execute(
                 "UPDATE files SET status = 'done', data = CASE "
-                "WHEN instr(substr(data, 1, 1024), CAST('%PDF-' AS BLOB)) THEN data END "
-                "WHERE name = ? AND status = 'extracting'", (name,))
+                "WHEN instr(substr(data, 1, 1024), ?) > 0 THEN data END "
+                "WHERE name = ? AND status = 'extracting'", (b"%PDF-", name))
 
     def reopen(self, names: Iterable[str]) -> None:
         """Let finished files be read again, by another extractor."""
@@ -93,14 +93,12 @@ class SqliteFiles(Part):
         """Let files that failed or were cancelled wait again; returns how many."""
         names = list(names)
         with self._file.transaction() as connection:
-            before = connection.total_changes
-            connection.executemany(
+            changed = connection.executemany(
                 "UPDATE files SET error = '', job = ?, "
                 "status = CASE WHEN data IS NULL THEN 'extracting' ELSE 'queued' END "
                 "WHERE name = ? AND status IN ('failed', 'cancelled') AND (data IS NOT NULL "
                 "OR EXISTS (SELECT 1 FROM documents WHERE source = files.name))",
-                [(job, name) for name in names])
-            changed = connection.total_changes - before
+                [(job, name) for name in names]).rowcount if names else 0
             for name in names:
                 changed += bool(connection.execute(
                     "UPDATE doubts SET again = 1 WHERE extraction IN (SELECT extraction FROM live "
@@ -121,7 +119,7 @@ class SqliteFiles(Part):
                 "FROM files LEFT JOIN documents ON documents.source = files.name "
                 "LEFT JOIN chunks ON chunks.document = documents.name "
                 "LEFT JOIN extractions ON extractions.chunk = chunks.id AND extractor = ? "
-                "GROUP BY files.rowid ORDER BY files.rowid", (extractor,)).fetchall()
+                "GROUP BY files.name ORDER BY files.rowid", (extractor,)).fetchall()
             first: dict[str, str] = {}
             found = []
             for *row, digest in rows:

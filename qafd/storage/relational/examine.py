@@ -1,12 +1,8 @@
-"""What is wrong with a workspace file, found without changing it."""
+"""What is wrong with what a workspace holds, found without changing it."""
 
 import hashlib
-import shutil
-import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 
@@ -14,88 +10,26 @@ from qafd.errors import StoreError
 from qafd.storage.assembled import assemble_stored, keys_of
 from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
 from qafd.storage.protocols import Workspace
+from qafd.storage.relational.log import CHUNK
+from qafd.storage.relational.part import Connection, Cursor
+from qafd.storage.relational.runs import plan_holds
 from qafd.storage.rows import checksum, embedding_key
-from qafd.storage.sqlite import opening, schema, tables
-from qafd.storage.sqlite.log import CHUNK
-from qafd.storage.sqlite.runs import plan_holds
 
-SQLITE = (3, 37, 0)
 _LARGEST = 127  # of the numbers of a vector, by which all are scaled
-Connection = sqlite3.Connection
+Look = Callable[[Workspace, Connection], Iterator[Fault]]
 
 
-def examine_file(place: Path, open_part: Callable[[Connection], Workspace], deep: bool
-            ) -> Iterator[Diagnosis]:
-    """Look at a file; `open_part` makes a workspace of an open connection."""
-    if not place.is_file():
-        yield Diagnosis(Aspect.FILE, (fault(FaultKind.MISSING_FILE, place=place),))
-        return
-    yield _look_at_space(place)
-    try:
-        with closing(opening.connect(place, read_only=True)) as connection:
-            found, newest = schema.check_version(connection, place), len(tables.STEPS)
-            faults = () if found == newest else (fault(FaultKind.OLD_SCHEMA),)
-            yield Diagnosis(Aspect.SCHEMA, faults, {"found": found, "newest": newest})
-            if found != newest:
-                return
-            store = open_part(connection)
-            for aspect, look in (*LOOKS, *(DEEP if deep else ())):
-                yield _look(aspect, look, store)
-    except StoreError as error:
-        yield Diagnosis(Aspect.FILE, (fault(FaultKind.REFUSED, error=error),))
-
-
-def _look(aspect: Aspect, look: "Look", store: Workspace) -> Diagnosis:
+def look_at(aspect: Aspect, look: Look, store: Workspace, damage: type[Exception]) -> Diagnosis:
+    """What one look finds; `damage` is what the engine raises where it cannot read."""
     # A damaged page surfaces as any of these, wherever it is read.
     try:
         if aspect in (Aspect.PASSAGES, Aspect.GRAPH_ANEW) and store.graph.stale:
             return Diagnosis(aspect, values={"grown": True})
         with store.snapshot() as connection:
             return Diagnosis(aspect, tuple(look(store, connection)))
-    except (StoreError, sqlite3.DatabaseError, UnicodeDecodeError, ValueError, TypeError,
+    except (StoreError, damage, UnicodeDecodeError, ValueError, TypeError,
             LookupError, zlib.error) as error:
         return Diagnosis(aspect, (fault(FaultKind.UNREADABLE, error=error),))
-
-
-def look_at_engine() -> Diagnosis:
-    """Whether the SQLite of this Python is new enough."""
-    old = sqlite3.sqlite_version_info < SQLITE
-    return Diagnosis(Aspect.ENGINE, (fault(FaultKind.OLD_ENGINE),) if old else (), {
-        "found": sqlite3.sqlite_version, "wanted": ".".join(map(str, SQLITE))})
-
-
-def _look_at_space(place: Path) -> Diagnosis:
-    """Whether there is room for a copy, which upgrades and backups make."""
-    size = sum(file.stat().st_size for file in place.parent.glob(f"{place.name}*"))
-    free = shutil.disk_usage(place.parent).free
-    little = (fault(FaultKind.LITTLE_SPACE),) if free < 2 * size else ()
-    return Diagnosis(Aspect.DISK, little, {"size": size, "free": free})
-
-
-def _pages(_: Workspace, connection: Connection) -> Iterator[Fault]:
-    """What SQLite itself finds wrong: pages, indexes, references."""
-    for error in schema.unsound(connection):
-        yield fault(FaultKind.UNSOUND, error=error)
-
-
-def _tables(_: Workspace, connection: Connection) -> Iterator[Fault]:
-    """Every table as a new workspace would have it, and readable; others do not matter."""
-    query = "SELECT name, sql FROM sqlite_master"
-    found = dict(connection.execute(query))
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
-        schema.migrate(fresh, Path("fresh"))
-        other = [name for name, sql in fresh.execute(query) if found.get(name) != sql]
-    for name in other:
-        yield fault(FaultKind.OTHER_DEFINITION, table=name)
-    for table in () if other else tables.TEXTUAL:
-        for _row in connection.execute(f"SELECT * FROM {table}"):
-            pass  # text that is none raises
-
-
-def _log_mode(_: Workspace, connection: Connection) -> Iterator[Fault]:
-    # "delete" is that of a file that has not been opened for writing yet
-    if connection.execute("PRAGMA journal_mode").fetchone()[0] not in ("wal", "delete"):
-        yield fault(FaultKind.NO_LOG_MODE)
 
 
 def _texts(_: Workspace, connection: Connection) -> Iterator[Fault]:
@@ -125,7 +59,7 @@ def _log(store: Workspace, connection: Connection) -> Iterator[Fault]:
         yield fault(FaultKind.SENTENCE_OUTSIDE, number=number, passage=passage)
     for name, passage in connection.execute(
             f"{entry} SELECT name, chunk FROM mentions JOIN entry ON entry.id = extraction "
-            f"WHERE NOT ({inside} AND 0 <= sentence AND sentence < max(many, 1))"):
+            f"WHERE NOT ({inside} AND 0 <= sentence AND (sentence < many OR sentence < 1))"):
         yield fault(FaultKind.NAME_OUTSIDE, name=name, passage=passage)
     for label, passage in connection.execute(
             f"{entry} SELECT label, chunk FROM assertions JOIN entry ON entry.id = extraction "
@@ -162,18 +96,10 @@ def _graph(store: Workspace, connection: Connection) -> Iterator[Fault]:
             "  SELECT key FROM nodes WHERE kind = 'passage')"):
         yield fault(FaultKind.PASSAGE_WITHOUT_NODE, passage=passage)
     for node, passage in connection.execute(
-            "SELECT DISTINCT source, json_extract(value, '$[0]') AS passage "
-            "FROM edges, json_each(evidence) WHERE passage NOT IN (SELECT id FROM passages)"):
+            "SELECT DISTINCT source, passage FROM (SELECT source, json_extract(value, '$[0]') AS "
+            "  passage FROM edges, json_each(evidence)) AS places "
+            "WHERE passage NOT IN (SELECT id FROM passages)"):
         yield fault(FaultKind.GROUNDLESS_EDGE, node=node, passage=passage)
-
-
-def _search(_: Workspace, connection: Connection) -> Iterator[Fault]:
-    for (passage,) in connection.execute(
-            "SELECT id FROM passages WHERE rowid NOT IN (SELECT id FROM passages_fts_docsize)"):
-        yield fault(FaultKind.NOT_INDEXED, passage=passage)
-    for (entry,) in connection.execute(
-            "SELECT id FROM passages_fts_docsize WHERE id NOT IN (SELECT rowid FROM passages)"):
-        yield fault(FaultKind.LOOSE_ENTRY, entry=entry)
 
 
 def _vectors(store: Workspace, connection: Connection) -> Iterator[Fault]:
@@ -208,7 +134,7 @@ def _needed(store: Workspace, connection: Connection, model: str) -> Iterator[st
         yield embedding_key(model, key)
 
 
-def _bad_vectors(rows: sqlite3.Cursor, dimension: int, table: str) -> Iterator[Fault]:
+def _bad_vectors(rows: Cursor, dimension: int, table: str) -> Iterator[Fault]:
     for key, blob in rows.fetchall():
         at = {"table": table, "key": key[:12]}
         if len(blob) != dimension:
@@ -254,43 +180,8 @@ def _graph_anew(store: Workspace, connection: Connection) -> Iterator[Fault]:
             yield fault(FaultKind.DIFFERENT_ROWS, many=many, table=table)
 
 
-def _search_anew(_: Workspace, connection: Connection) -> Iterator[Fault]:
-    """The search index, word by word, against a fresh one over the same passages."""
-    with closing(sqlite3.connect(":memory:")) as fresh:
-        fresh.execute("CREATE VIRTUAL TABLE passages_fts USING fts5 ("
-                      f"title, text, content='', tokenize='{tables.WORDS}')")
-        fresh.executemany(
-            "INSERT INTO passages_fts (rowid, title, text) VALUES (?, ?, ?)",
-            connection.execute("SELECT rowid, title, text FROM passages ORDER BY rowid"))
-        same = _instances(connection) == _instances(fresh) and all(
-            _matches(connection, word) == _matches(fresh, word)
-            for (word,) in fresh.execute("SELECT DISTINCT term FROM temp.words").fetchall())
-    if not same:
-        yield fault(FaultKind.OTHER_INDEX)
-
-
-def _instances(connection: Connection) -> str:
-    connection.execute("CREATE VIRTUAL TABLE temp.words "
-                       "USING fts5vocab ('main', 'passages_fts', 'instance')")
-    total = hashlib.sha256()
-    for row in connection.execute(
-            "SELECT term, doc, col, offset FROM temp.words ORDER BY 1, 2, 3, 4"):
-        total.update(repr(row).encode())
-    return total.hexdigest()
-
-
-def _matches(connection: Connection, word: str) -> list[tuple[int, float]]:
-    # an index can be damaged so that it lists all words and still finds some of them nowhere
-    return connection.execute(
-        "SELECT rowid, bm25(passages_fts) FROM passages_fts WHERE passages_fts MATCH ? "
-        "ORDER BY rowid", (f'"{word}"',)).fetchall()
-
-
-Look = Callable[[Workspace, Connection], Iterator[Fault]]
 LOOKS: tuple[tuple[Aspect, Look], ...] = (
-    (Aspect.PAGES, _pages), (Aspect.TABLES, _tables), (Aspect.LOG_MODE, _log_mode),
     (Aspect.TEXTS, _texts), (Aspect.LOG, _log), (Aspect.PASSAGES, _passages),
-    (Aspect.GRAPH, _graph), (Aspect.SEARCH, _search), (Aspect.VECTORS, _vectors),
-    (Aspect.JOBS, _jobs), (Aspect.RETRIEVALS, _retrievals), (Aspect.PLANS, _plans))
-DEEP: tuple[tuple[Aspect, Look], ...] = (
-    (Aspect.GRAPH_ANEW, _graph_anew), (Aspect.SEARCH_ANEW, _search_anew))
+    (Aspect.GRAPH, _graph), (Aspect.VECTORS, _vectors), (Aspect.JOBS, _jobs),
+    (Aspect.RETRIEVALS, _retrievals), (Aspect.PLANS, _plans))
+DEEP: tuple[tuple[Aspect, Look], ...] = ((Aspect.GRAPH_ANEW, _graph_anew),)

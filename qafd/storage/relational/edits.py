@@ -3,11 +3,11 @@
 from qafd.edits import Edit, Ends, edges_by_hand, merged_keys
 from qafd.errors import StoreError
 from qafd.records import node_id
+from qafd.storage.relational.part import Part, bump
 from qafd.storage.rows import now
-from qafd.storage.sqlite.file import Part, bump
 
 
-class SqliteEdits(Part):
+class SqlEdits(Part):
     """The table of edits."""
 
     def add(self, action: str, key: str, name: str = "", label: str = "", note: str = "") -> int:
@@ -15,10 +15,10 @@ class SqliteEdits(Part):
         with self._file.transaction() as connection:
             number = connection.execute(
                 "INSERT INTO edits (action, key, name, made_at, label, note) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (action, key, name, now(), label, note)).lastrowid
+                "VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+                (action, key, name, now(), label, note)).fetchone()[0]
             bump(connection, "log_revision")
-        return int(number or 0)
+        return int(number)
 
     def undo(self, number: int) -> None:
         """Take an edit back; its row stays, with the time."""

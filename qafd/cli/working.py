@@ -1,0 +1,55 @@
+"""A worker that waits for what is to be read: the command worker."""
+
+import time
+
+import click
+
+from qafd.cli import DONE
+from qafd.cli.command import command, keys_of_environment, named, note, spending
+from qafd.cli.options import db_option, engine_option
+from qafd.errors import BusyError, QafdError
+from qafd.ingest.jobs import needs_worker, work
+from qafd.ingest.reader import Keys
+from qafd.storage import Location, beside, names_beside, open_workspace
+
+SECONDS = 2.0  # between two looks at what waits
+
+
+@command(as_json=False)
+@db_option
+@engine_option
+@click.option("--once", is_flag=True, help="End when nothing waits.")
+def worker(db: Location | None, engine: int | str, once: bool) -> int:
+    """Read what was given to any workspace beside the one that is named, until it is ended.
+
+    Any number may run, on any host: a workspace that one of them works on is left to it. Whatever
+    ends one, another goes on where it stopped.
+    """
+    root, keys = named(db), keys_of_environment()
+    spending()
+    while True:
+        try:
+            urls = [beside(root, name) for name in names_beside(root)]
+            worked = [url for url in urls if _work_on(url, engine, keys)]
+        except QafdError as error:
+            note(str(error))
+            worked = []
+        if not worked:
+            if once:
+                return DONE
+            time.sleep(SECONDS)
+
+
+def _work_on(url: str, engine: int | str, keys: Keys) -> bool:
+    """Do the jobs of a workspace, if any wait for a worker; whether there were any."""
+    try:
+        with open_workspace(url, make=False) as store:
+            waiting = needs_worker(store)
+        if waiting:
+            work(url, processes=engine, keys=keys)
+    except BusyError:  # another one was faster
+        return False
+    except QafdError as error:
+        note(str(error))
+        return False
+    return waiting

@@ -1,0 +1,183 @@
+"""Connections to a PostgreSQL server: kept for the next block, their errors as sentences."""
+
+import atexit
+import re
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+from psycopg import errors
+from psycopg.types.string import StrDumper
+
+from qafd.errors import BusyError, DiskFullError, StoreError
+
+BUSY_SECONDS = 30.0
+MOST = 24  # connections of a process to one database; a server takes 100 where nothing is set
+KEPT = 4  # of them while nobody uses them
+_SETTINGS = ("SET synchronous_commit = off; "  # as SQLite's write-ahead log with synchronous = NORMAL
+             f"SET lock_timeout = '{BUSY_SECONDS:.0f}s'; "
+             # a host that vanished frees what it held
+             "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; "
+             "SET tcp_keepalives_count = 3; SET client_encoding = 'UTF8'")
+_MISSING = (errors.UndefinedTable, errors.InvalidSchemaName, errors.UndefinedColumn)
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+Psycopg = psycopg.Connection[tuple[Any, ...]]
+
+
+class TextDumper(StrDumper):
+    """Texts as such, not as of unknown type; what PostgreSQL cannot hold is no text it has."""
+
+    def dump(self, obj: str) -> Any:
+        """The bytes of a text."""
+        return super().dump(_UNSTORABLE.sub("\ufffd", obj))
+
+
+class PostgresConnection:
+    """A connection that takes the statements of `qafd.storage.relational`.
+
+    `trips` counts how often it waited for the server.
+    """
+
+    trips = 0
+
+    def __init__(self, connection: Psycopg) -> None:
+        self.raw = connection
+
+    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> psycopg.RawCursor[Any]:
+        """Run a statement of SQLite's dialect."""
+        PostgresConnection.trips += 1
+        cursor = psycopg.RawCursor(self.raw)
+        cursor.execute(translate(sql), parameters, binary=True)
+        return cursor
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> psycopg.RawCursor[Any]:
+        """Run a statement for each row, without waiting for each."""
+        PostgresConnection.trips += 1
+        cursor = psycopg.RawCursor(self.raw)
+        cursor.executemany(translate(sql), rows)
+        return cursor
+
+    def command(self, sql: str) -> None:
+        """Run statements without parameters or rows."""
+        PostgresConnection.trips += 1
+        self.raw.execute(sql)
+
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open, or failed and not ended."""
+        return self.raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
+
+
+@lru_cache(2048)
+def translate(sql: str) -> bytes:
+    """A statement of SQLite's dialect as PostgreSQL takes it."""
+    # a hint to SQLite, which takes tables in the order of the statement then
+    sql = re.sub(r"CROSS JOIN (?=\w+(?: AS \w+)?\s+ON\b)", "JOIN ", sql)
+    sql = sql.replace(" IS NOT (", " IS DISTINCT FROM (")
+    number = 0
+
+    def place(found: re.Match[str]) -> str:
+        nonlocal number
+        if found.group().startswith("'"):
+            return found.group()
+        number += 1
+        return f"${found.group(1) or number}"
+
+    return re.sub(r"'[^']*'|\?(\d*)", place, sql).encode()
+
+
+class _Pool:
+    """The connections of this process to one database."""
+
+    def __init__(self, conninfo: str) -> None:
+        self._conninfo = conninfo
+        self._slots = threading.BoundedSemaphore(MOST)
+        self._idle: list[Psycopg] = []
+
+    def take(self, fresh: bool) -> Psycopg:
+        """A connection that nobody uses, or a new one; `fresh` where idle ones may be dead."""
+        if not self._slots.acquire(timeout=BUSY_SECONDS):
+            raise BusyError("All {most} connections to the database stayed in use for {seconds:.0f} "
+                            "s; try again when fewer questions are asked at once.", most=MOST,
+                            seconds=BUSY_SECONDS)
+        try:
+            while fresh and self._idle:
+                self._idle.pop().close()
+            return self._idle.pop() if self._idle else self._connect()
+        except BaseException:
+            self._slots.release()
+            raise
+
+    def give(self, connection: Psycopg) -> None:
+        """Take a connection back."""
+        unused = connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+        if unused and len(self._idle) < KEPT:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        self._slots.release()
+
+    def close(self) -> None:
+        """Close what nobody uses."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def _connect(self) -> Psycopg:
+        connection = psycopg.connect(self._conninfo, autocommit=True, connect_timeout=10,
+                                     application_name="qafd")
+        connection.adapters.register_dumper(str, TextDumper)
+        connection.execute(_SETTINGS)
+        return connection
+
+
+_POOLS: dict[str, _Pool] = {}
+_POOLING = threading.Lock()
+
+
+def pool_of(conninfo: str) -> _Pool:
+    """The connections to a database, by how it is reached."""
+    with _POOLING:
+        if conninfo not in _POOLS:
+            _POOLS[conninfo] = _Pool(conninfo)
+            atexit.register(_POOLS[conninfo].close)
+        return _POOLS[conninfo]
+
+
+@contextmanager
+def translated(name: str) -> Iterator[None]:
+    """Turn the errors that a user can mend into sentences; all others are bugs."""
+    try:
+        yield
+    except errors.DiskFull as error:
+        raise DiskFullError("The disk of the database is full, so {workspace} cannot grow; free "
+                            "some space and resume.", workspace=name) from error
+    except (errors.LockNotAvailable, errors.TooManyConnections) as error:
+        raise BusyError("{workspace} stayed locked for {seconds:.0f} s by another process; try "
+                        "again when that one has finished.", workspace=name,
+                        seconds=BUSY_SECONDS) from error
+    except errors.ReadOnlySqlTransaction as error:
+        raise StoreError("{workspace} can be read here but not changed; open it on the server "
+                         "that takes writes.", workspace=name) from error
+    except errors.InsufficientPrivilege as error:
+        raise StoreError("This user of the database may not do that to {workspace} ({error}); ask "
+                         "for the right to create schemas.", workspace=name,
+                         error=first_line(error)) from error
+    except _MISSING as error:
+        raise damaged(name, error) from error
+    except psycopg.OperationalError as error:
+        raise StoreError("The database of {workspace} cannot be reached or gave up ({error}); "
+                         "check the address and that the server runs.", workspace=name,
+                         error=first_line(error)) from error
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, without where in the statement it arose."""
+    return str(error).strip().partition("\n")[0]
+
+
+def damaged(name: str, error: BaseException) -> StoreError:
+    """The error of a workspace that holds what qafd cannot have written."""
+    return StoreError("{workspace} is damaged, removed or no workspace ({error}); run `qafd doctor` "
+                      "on it and restore a backup.", workspace=name, error=first_line(error))

@@ -1,0 +1,277 @@
+"""A workspace in a PostgreSQL schema of its own: opened, made, its transactions and snapshots."""
+
+import hashlib
+import re
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self, cast
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+from weakref import WeakValueDictionary
+
+import psycopg
+from psycopg import sql
+
+from qafd.errors import ForeignFileError, NewerSchemaError, ParameterError, StoreError
+from qafd.storage.postgres import connecting
+from qafd.storage.postgres.connecting import PostgresConnection, pool_of, translated
+from qafd.storage.postgres.search import index_passages
+from qafd.storage.postgres.tables import STEPS
+from qafd.storage.relational.part import Connection, Tables, set_meta
+
+DEFAULT = "qafd"  # the workspace of a URL that names none
+_COMMENT = re.compile(r"a workspace of qafd, schema (\d+)")
+_LONGEST = 63  # bytes of a name in PostgreSQL
+_TAKEN = re.compile(r"pg_.*|public|information_schema")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a workspace is: how its database is reached, and its schema."""
+
+    conninfo: str
+    schema: str
+
+    @classmethod
+    def of(cls, url: str) -> Self:
+        """The address in a URL, whose path is that of the database and of the workspace.
+
+        Raises
+        ------
+        ParameterError
+            It names no database, or no schema that a workspace can have.
+        """
+        parts = urlsplit(url)
+        database, _, name = parts.path.strip("/").partition("/")
+        schema = unquote(name) or DEFAULT
+        if not database:
+            raise ParameterError("{url} names no database; write postgresql://host/database/workspace",
+                                 url=without_password(url))
+        if _TAKEN.fullmatch(schema) or "\0" in schema or len(schema.encode()) > _LONGEST:
+            raise ParameterError("a workspace cannot be called {name!r}; choose another name of at "
+                                 "most {longest} bytes", name=schema, longest=_LONGEST)
+        return cls(urlunsplit((parts.scheme, parts.netloc, f"/{database}", parts.query, "")), schema)
+
+    @property
+    def url(self) -> str:
+        """For `open_workspace`."""
+        parts = urlsplit(self.conninfo)
+        path = f"{parts.path}/{quote(self.schema, safe='')}"
+        return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+
+
+def without_password(url: str) -> str:
+    """A URL as it can be shown."""
+    parts = urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    options = [(key, value) for key, value in parse_qsl(parts.query) if key != "password"]
+    return urlunsplit((parts.scheme, user.partition(":")[0] + at + host, parts.path,
+                       urlencode(options, safe="/"), ""))
+
+
+class _OpenSchemas(threading.local):
+    """The workspaces that blocks of this thread share."""
+
+    def __init__(self) -> None:
+        self.by_url: WeakValueDictionary[tuple[str, bool], WorkspaceSchema] = WeakValueDictionary()
+
+
+_OPEN = _OpenSchemas()
+
+
+class WorkspaceSchema(Tables):
+    """An open workspace of a database, on a connection that is its own until it is closed."""
+
+    def __init__(self, address: Address, raw: connecting.Psycopg, read_only: bool) -> None:
+        self.address = address
+        self.read_only = read_only
+        self.connection = PostgresConnection(raw)
+        self.token = ""
+        self._writing = False
+        self._users = 1
+        digest = hashlib.sha256(f"qafd {address.schema}".encode()).digest()
+        self.lock = int.from_bytes(digest[:8], signed=True)
+
+    @classmethod
+    def open(cls, url: str, read_only: bool = False, make: bool = True, shared: bool = False) -> Self:
+        """Open a workspace; see `qafd.storage.open_workspace`."""
+        asked = url, read_only
+        outer = _OPEN.by_url.get(asked) if shared else None
+        if outer is not None and outer._joins():
+            outer._users += 1
+            return cast("Self", outer)
+        address = Address.of(url)
+        opened = cls.found(address, read_only)
+        try:
+            with translated(address.schema):
+                opened._prepare(make and not read_only)
+        except BaseException:
+            opened.close()
+            raise
+        if shared:
+            _OPEN.by_url[asked] = opened
+        return opened
+
+    @classmethod
+    def found(cls, address: Address, read_only: bool = False) -> Self:
+        """A schema as it is, which may be missing or another program's.
+
+        The connection answers: those that were kept may be of a server that is gone.
+        """
+        pool = pool_of(address.conninfo)
+        for fresh in (False, True):
+            with translated(address.schema):
+                raw = pool.take(fresh)
+            opened = cls(address, raw, read_only)
+            try:
+                with translated(address.schema):
+                    opened._enter()
+            except StoreError:
+                opened.close()
+                if fresh:
+                    raise
+            else:
+                return opened
+        raise AssertionError
+
+    def _enter(self) -> None:
+        """Look into the schema, whether there is one or not."""
+        name = self.quoted
+        row = self.connection.execute(
+            "SELECT to_regnamespace(?1) IS NOT NULL, pg_is_in_recovery(), "
+            "  obj_description(to_regnamespace(?1), 'pg_namespace'), "
+            "  set_config('search_path', ?1, false)", (name,)).fetchone()
+        self.exists, replica, self._comment, _ = cast("tuple[Any, ...]", row)
+        self.read_only |= replica
+
+    def neighbors(self) -> tuple[str, ...]:
+        """The names of all workspaces of the database, in order."""
+        with self.snapshot() as connection:
+            rows = connection.execute(
+                'SELECT nspname COLLATE "C" FROM pg_namespace '
+                "WHERE obj_description(oid, 'pg_namespace') LIKE 'a workspace of qafd, schema %' "
+                "AND has_schema_privilege(oid, 'USAGE') ORDER BY 1")
+            return tuple(str(row[0]) for row in rows)
+
+    def _prepare(self, make: bool) -> None:
+        """Make or renew what is missing of the schema."""
+        if not self.exists and not make:
+            raise StoreError("There is no workspace {name!r} in this database; index a document first.",
+                             name=self.address.schema)
+        found = self._version()
+        if found == len(STEPS):
+            return
+        if self.read_only:
+            raise StoreError("{workspace} has an older schema; open it once for writing (any `qafd` "
+                             "command that changes it) to bring it up to date.", workspace=self.name)
+        with self.transaction():
+            self._enter()  # another process may have made it meanwhile
+            found = self._version()
+            if not self.exists:
+                self.connection.command(f"CREATE SCHEMA {self.quoted}")
+            for step in STEPS[found:]:
+                self.connection.command(step)
+            comment = sql.Literal(f"a workspace of qafd, schema {len(STEPS)}").as_string(None)
+            self.connection.command(
+                f"COMMENT ON SCHEMA {self.quoted} IS {comment}")
+            if not found:
+                set_meta(self.connection, "id", secrets.token_hex(8))
+
+    def _version(self) -> int:
+        """The number of steps that the schema has gone through; 0 where there is none."""
+        found = _COMMENT.fullmatch(self._comment or "")
+        if found is None:
+            if self.exists:
+                raise ForeignFileError("The schema {name!r} of this database is somebody else's and no "
+                                       "qafd workspace; it was left as it is. Choose another name.",
+                                       name=self.address.schema)
+            return 0
+        if int(found[1]) > len(STEPS):
+            raise NewerSchemaError("{workspace} has schema {found}, this version of qafd knows schemas "
+                                   "up to {newest}; install a newer qafd to open it. Nothing was "
+                                   "changed.", workspace=self.name, found=int(found[1]),
+                                   newest=len(STEPS))
+        return int(found[1])
+
+    def _joins(self) -> bool:
+        """Whether another block may use it: it is open, neither claimed nor in a transaction."""
+        return (self._users > 0 and not self.token and not self.connection.raw.closed
+                and not self.connection.in_transaction())
+
+    @property
+    def quoted(self) -> str:
+        """The name of the schema as statements have it."""
+        return sql.Identifier(self.address.schema).as_string(None)
+
+    @property
+    def name(self) -> str:
+        """What errors call the workspace."""
+        return self.address.schema
+
+    def close(self) -> None:
+        """Give the connection back, with the last block that uses it."""
+        self._users -= 1
+        if not self._users:
+            pool_of(self.address.conninfo).give(self.connection.raw)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[PostgresConnection]:
+        """One write transaction, which waits for the one that runs on this workspace."""
+        if self._writing:
+            yield self.connection
+            return
+        with translated(self.name):
+            if self.read_only:
+                raise psycopg.errors.ReadOnlySqlTransaction
+            with self._between(f"BEGIN; SELECT pg_advisory_xact_lock({self.lock})"):
+                self._writing = True
+                try:
+                    yield self.connection
+                    self.connection.command("COMMIT")
+                finally:
+                    self._writing = False
+
+    @contextmanager
+    def snapshot(self) -> Iterator[PostgresConnection]:
+        """Reads that all see the same version of the workspace."""
+        if self.connection.in_transaction():
+            yield self.connection
+            return
+        with translated(self.name), self._between("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
+            yield self.connection
+
+    @contextmanager
+    def _between(self, begin: str) -> Iterator[None]:
+        """From the beginning of a transaction to its end, whatever happens."""
+        try:
+            self.connection.command(begin)
+            yield
+        finally:
+            if not self.connection.raw.closed and self.connection.in_transaction():
+                self.connection.command("ROLLBACK")
+
+    def damaged(self, error: BaseException) -> StoreError:
+        """The error of a workspace that holds what qafd cannot have written."""
+        return connecting.damaged(self.name, error)
+
+    def count_on(self, connection: Connection) -> None:
+        """Let new rows have numbers above those that rows were copied with."""
+        for table, column in connection.execute(
+                "SELECT table_name, column_name FROM information_schema.columns "
+                "WHERE table_schema = current_schema() AND is_identity = 'YES'").fetchall():
+            connection.execute(
+                f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), "
+                f"  coalesce(max({column}), 0) + 1, false) FROM {table}")
+
+    def index_words(self, connection: Connection, anew: bool = False) -> None:
+        """Bring the rows of words up to date with the passages, before a transaction ends."""
+        assert connection is self.connection
+        index_passages(self.connection, anew)

@@ -1,0 +1,149 @@
+"""What a part of a workspace works on: a database, its connection, and numbers in the table meta."""
+
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
+
+from qafd.errors import BusyError, QafdError, StoreError
+
+TABLES = ("meta", "jobs", "lease", "files", "documents", "chunks", "extractions", "sentences",
+          "mentions", "assertions", "descriptions", "doubts", "embeddings", "passages", "nodes",
+          "edges", "layers", "retrievals", "runs", "plans", "llm_calls", "edits", "facts",
+          "passage_facts", "names", "near", "touched")
+"""All tables of a workspace, those that others refer to first."""
+
+
+class Cursor(Protocol):
+    """The rows that a statement gave, and how many it changed."""
+
+    @property
+    def rowcount(self) -> int: ...
+
+    @property
+    def description(self) -> Any: ...
+
+    def fetchone(self) -> Any: ...
+
+    def fetchall(self) -> list[Any]: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Connection(Protocol):
+    """What runs statements; ``?`` and ``?1`` stand for parameters, and JSON for lists of them."""
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> Cursor: ...
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> Cursor: ...
+
+
+class Tables(ABC):
+    """An open workspace, which all its parts share."""
+
+    token = ""
+    """Of the lease that is held through it; "" for none."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What errors call it."""
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[Connection]:
+        """One write transaction; every write in qafd goes through it.
+
+        Methods called inside the block join it: all or nothing of them is written.
+
+        Raises
+        ------
+        DiskFullError, BusyError, StoreError
+            Nothing was written.
+        """
+
+    @abstractmethod
+    def snapshot(self) -> AbstractContextManager[Connection]:
+        """Reads that all see the same version of the workspace."""
+
+    @abstractmethod
+    def damaged(self, error: BaseException) -> StoreError:
+        """The error of a workspace that holds what qafd cannot have written."""
+
+    @abstractmethod
+    def index_words(self, connection: Connection, anew: bool = False) -> None:
+        """Bring the search up to date with the passages, before a transaction on them ends.
+
+        Parameters
+        ----------
+        anew : bool
+            Leave nothing of what it had.
+        """
+
+    @abstractmethod
+    def count_on(self, connection: Connection) -> None:
+        """Let new rows have numbers above those that rows were copied with."""
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A snapshot whose rows are understood inside the block; what cannot be is damage.
+
+        Raises
+        ------
+        StoreError
+            Numbers, texts or JSON are not what qafd writes.
+        """
+        with self.snapshot() as connection:
+            try:
+                yield connection
+            except QafdError:
+                raise
+            except (ValueError, TypeError, LookupError, OverflowError, zlib.error) as error:
+                raise self.damaged(error) from error
+
+    def check_lease(self) -> None:
+        """Inside the lease: refuse to go on when the claim was lost.
+
+        A process that slept for long must not write over its successor.
+
+        Raises
+        ------
+        BusyError
+            Another process took over, or the workspace was wiped.
+        """
+        with self.snapshot() as connection:
+            if self.token and not connection.execute(
+                    "SELECT 1 FROM lease WHERE token = ?", (self.token,)).fetchone():
+                raise BusyError(
+                    "Another process has taken over the indexing of this workspace, or it was "
+                    "wiped; this one stops.")
+
+
+class Part:
+    """A part of a workspace; it keeps nothing but the database that it works on."""
+
+    def __init__(self, file: Tables) -> None:
+        self._file = file
+
+
+def upsert(table: str, key: Sequence[str], rest: Sequence[str]) -> str:
+    """The statement that puts a row under its key, in the place of an older one."""
+    columns = (*key, *rest)
+    return (f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) "
+            f"ON CONFLICT ({', '.join(key)}) DO UPDATE SET "
+            + ", ".join(f"{column} = excluded.{column}" for column in rest))
+
+
+def meta(connection: Connection, key: str, default: str = "") -> str:
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return str(row[0]) if row else default
+
+
+def set_meta(connection: Connection, key: str, value: str) -> None:
+    connection.execute(upsert("meta", ["key"], ["value"]), (key, value))
+
+
+def bump(connection: Connection, counter: str) -> None:
+    connection.execute(
+        "INSERT INTO meta VALUES (?, '1') ON CONFLICT (key) DO UPDATE "
+        "SET value = CAST(CAST(meta.value AS INTEGER) + 1 AS TEXT)", (counter,))

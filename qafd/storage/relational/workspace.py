@@ -1,0 +1,88 @@
+"""An open workspace as the parts that share a database."""
+
+import secrets
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from typing import Self
+
+from qafd.storage.protocols import Lease, PassageStore
+from qafd.storage.relational.copying import copy_tables
+from qafd.storage.relational.documents import SqlDocuments
+from qafd.storage.relational.edits import SqlEdits
+from qafd.storage.relational.files import SqlFiles
+from qafd.storage.relational.graph import SqlGraph
+from qafd.storage.relational.layers import SqlLayers
+from qafd.storage.relational.ledger import SqlLedger
+from qafd.storage.relational.log import SqlLog
+from qafd.storage.relational.notes import SqlNotes
+from qafd.storage.relational.part import TABLES, Connection, Tables, set_meta
+from qafd.storage.relational.postings import SqlPostings
+from qafd.storage.relational.queue import SqlQueue
+from qafd.storage.relational.runs import SqlRuns
+from qafd.storage.relational.survey import SqlSurvey
+from qafd.storage.relational.vectors import SqlVectors
+from qafd.storage.rows import WorkspacePlace
+
+
+class SqlWorkspace(ABC):
+    """An open workspace, see `qafd.storage.protocols.Workspace`."""
+
+    passages: PassageStore
+    lease: Lease
+
+    def __init__(self, tables: Tables, place: WorkspacePlace) -> None:
+        self._tables = tables
+        self.place = place
+        self.files = SqlFiles(tables)
+        self.documents = SqlDocuments(tables)
+        self.log = SqlLog(tables)
+        self.vectors = SqlVectors(tables)
+        self.graph = SqlGraph(tables)
+        self.postings = SqlPostings(tables)
+        self.layers = SqlLayers(tables)
+        self.runs = SqlRuns(tables)
+        self.ledger = SqlLedger(tables)
+        self.queue = SqlQueue(tables)
+        self.edits = SqlEdits(tables)
+        self.survey = SqlSurvey(tables)
+        self.notes = SqlNotes(tables)
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close it; also done at the end of a `with` block."""
+
+    @abstractmethod
+    def scrub(self) -> None:
+        """Leave no byte of what was deleted."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def transaction(self) -> AbstractContextManager[Connection]:
+        """One write transaction, see `Tables.transaction`."""
+        return self._tables.transaction()
+
+    def snapshot(self) -> AbstractContextManager[Connection]:
+        """Reads that all see the same version of the workspace."""
+        return self._tables.snapshot()
+
+    def wipe(self) -> None:
+        """Empty the workspace: documents, uploads, vectors, graph, jobs and retrievals."""
+        with self._tables.transaction() as connection:
+            for table in reversed(TABLES):
+                connection.execute(f"DELETE FROM {table}")
+            self._tables.index_words(connection, anew=True)
+        self.renew()
+        self.scrub()
+
+    def take(self, other: "SqlWorkspace") -> None:
+        """Hold what another workspace holds, in the place of what is here."""
+        copy_tables(other._tables, self._tables)
+
+    def renew(self) -> None:
+        """Give it a new identity: its revisions count another history from now on."""
+        with self._tables.transaction() as connection:
+            set_meta(connection, "id", secrets.token_hex(8))

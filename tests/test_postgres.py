@@ -1,0 +1,243 @@
+"""What only workspaces in PostgreSQL promise; what all promise is in test_storage_contract.py."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+from servers import postgres_url
+from tiny import killed, started, tiny_index, tiny_work
+
+from qafd.errors import BusyError, ForeignFileError, NewerSchemaError, ParameterError, StoreError
+from qafd.ingest import jobs
+from qafd.knowledge import KnowledgeGraph
+from qafd.package import assets
+from qafd.samples import EXAMPLES, SAMPLES, copied, sample_file
+from qafd.storage import (
+    copy_workspace,
+    examine,
+    open_workspace,
+    place_of,
+    remove_workspace,
+    size_of,
+)
+from qafd.storage.postgres.schema import Address
+
+ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
+QUERIES = ["apple", "apple river", '"apple tree"', "the of and", "born founded", "Curie's", "nothingatall",
+           "J. J. Thomson", "\N{CJK UNIFIED IDEOGRAPH-4E2D}", "App", "1976", "naïve cafe", "-", "_ apple"]
+
+
+@pytest.fixture
+def url() -> str:
+    return postgres_url("work")
+
+
+def run(url: str, statement: str) -> None:
+    """Run a statement as another program would."""
+    address = Address.of(url)
+    with psycopg.connect(address.conninfo, autocommit=True) as connection:
+        connection.execute(statement.encode())
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_a_sample_gives_the_same_digest_and_answers_in_both_backends(
+        sample: str, url: str, tmp_path: Path) -> None:
+    file = copied(sample, tmp_path)
+    copy_workspace(file, url)
+    assert [found.faults for found in examine(url, deep=True) if found.faults] == []
+    here, there = KnowledgeGraph.open(file), KnowledgeGraph.open(url)
+    with here.store() as old, there.store() as new:
+        assert new.graph.digest() == old.graph.digest()
+        assert new.graph.sums() == old.graph.sums()
+        assert new.files.all() == old.files.all()
+        assert new.files.contents() == old.files.contents()
+        assert new.documents.all() == old.documents.all()
+        assert new.log.read() == old.log.read()
+        graph = old.graph.read()
+        assert new.passages.evidence(graph.ids[:50]) == old.passages.evidence(graph.ids[:50])
+        assert sorted(new.survey.names(), key=repr) == sorted(old.survey.names(), key=repr)
+        assert list(new.survey.nodes()) == list(old.survey.nodes())
+    for question in EXAMPLES[sample]:
+        for method in ("qafd", "pagerank"):
+            one, other = (knowledge.retrieve(question, method) for knowledge in (here, there))
+            assert other.passages == one.passages
+            assert (other.nodes, other.edges) == (one.nodes, one.edges)
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_a_search_finds_the_same_in_both_backends(sample: str, url: str) -> None:
+    file = sample_file(sample)
+    copy_workspace(file, url)
+    with open_workspace(file, read_only=True) as old, open_workspace(url) as new:
+        document = old.documents.all()[0].name
+        titles = old.documents.titles(old.files.all()[0].name, 5).values()
+        for query in [*QUERIES, *titles]:
+            assert new.passages.search(query) == old.passages.search(query), query
+            assert new.passages.search(query, 3, document) == old.passages.search(query, 3, document)
+
+
+def test_the_same_documents_give_the_same_digest_in_both_backends(url: str, tmp_path: Path) -> None:
+    folder = assets() / "samples" / "songbook"
+    files = [(file.name, file.read_bytes()) for file in sorted(folder.iterdir())]
+    there, here = tmp_path / "here.db", url
+    assert tiny_index(here, files[:-2]) == tiny_index(there, files[:-2])
+    assert tiny_index(here, files[-2:]) == tiny_index(there, files[-2:])
+    for location in (here, there):
+        with open_workspace(location) as store:
+            store.documents.delete(files[0][0])
+    assert tiny_index(here) == tiny_index(there)
+    with open_workspace(here) as one, open_workspace(there) as other:
+        assert one.graph.sums() == other.graph.sums()
+        for query in ("Apple", "river and mountain", '"New York"'):
+            assert one.passages.search(query) == other.passages.search(query)
+
+
+def test_a_backup_is_a_file_that_comes_back_as_the_same_workspace(url: str, tmp_path: Path) -> None:
+    digest = tiny_index(url, [ADA])
+    with open_workspace(url) as store:
+        store.edits.add("hide", "ada")
+        store.backup(str(tmp_path / "copy.db"))
+        with pytest.raises(StoreError):
+            store.backup(str(tmp_path / "copy.db"))
+        remove_workspace(url)
+    copy_workspace(tmp_path / "copy.db", url)
+    with open_workspace(url) as store:
+        assert store.graph.digest() == digest
+        assert (store.edits.add("hide", "bob"), store.graph.stale) == (2, True)
+    with pytest.raises(StoreError):
+        copy_workspace(tmp_path / "copy.db", url)
+
+
+# --- schemas -----------------------------------------------------------------------------------
+
+def test_what_another_program_made_is_left_alone(url: str) -> None:
+    run(url, "CREATE SCHEMA work; CREATE TABLE work.t (i integer)")
+    for use in (open_workspace, remove_workspace):
+        with pytest.raises(ForeignFileError):
+            use(url)
+    run(url, "SELECT i FROM work.t")
+
+
+def test_a_workspace_of_a_newer_version_is_refused(url: str) -> None:
+    tiny_index(url, [ADA])
+    run(url, "COMMENT ON SCHEMA work IS 'a workspace of qafd, schema 99'")
+    with pytest.raises(NewerSchemaError, match="99"):
+        open_workspace(url)
+
+
+@pytest.mark.parametrize("wrong", [
+    "postgresql://host", "postgresql://host/db/public", "postgresql://host/db/pg_x",
+    f"postgresql://host/db/{'x' * 64}", "mysql://host/db/x"])
+def test_a_url_that_cannot_be_a_workspace_is_refused(wrong: str) -> None:
+    with pytest.raises(ParameterError):
+        place_of(wrong)
+
+
+def test_a_server_that_is_not_there_is_one_sentence() -> None:
+    with pytest.raises(StoreError):
+        open_workspace("postgresql://127.0.0.1:1/db/work")
+
+
+def test_a_password_is_in_no_text_that_is_shown() -> None:
+    place = place_of("postgresql://ann:secret@host/db/work?password=secret&sslmode=require")
+    assert "secret" not in place.written
+    assert place.id == place_of("postgresql://bob:other@host/db/work?password=x&sslmode=require").id
+
+
+def test_connections_that_were_kept_survive_a_restart_of_the_server(url: str) -> None:
+    tiny_index(url, [ADA])
+    run(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+             "WHERE pid <> pg_backend_pid() AND application_name = 'qafd'")
+    with open_workspace(url) as store:
+        assert [file.name for file in store.files.all()] == ["ada.txt"]
+
+
+# --- several processes -------------------------------------------------------------------------
+
+def work_or_leave(url: str) -> None:
+    try:
+        tiny_work(url)
+    except BusyError:
+        time.sleep(0.2)
+        work_or_leave(url)
+
+
+def test_two_workers_read_one_queue_and_nothing_twice(url: str, tmp_path: Path) -> None:
+    files = [(f"{i}.txt", f"Ada met Person{i}. Bob left Town{i}.".encode()) for i in range(5)]
+    with open_workspace(url) as store:
+        for file in files:
+            jobs.enqueue(store, [file])
+        workers = [started(work_or_leave, url) for _ in range(2)]
+        for worker in workers:
+            worker.join()
+        assert {job.state for job in store.queue.latest()} == {"done"}
+        assert {file.status for file in store.files.all()} == {"done"}
+        assert store.log.counts() == (5, 5)
+        assert store.graph.digest() == tiny_index(tmp_path / "other.db", files)
+
+
+def test_a_worker_reads_what_waits_in_any_workspace_of_the_database(url: str) -> None:
+    other = postgres_url("other")
+    for place in (url, other):
+        with open_workspace(place) as store:
+            jobs.enqueue(store, [ADA])
+    ran = subprocess.run([sys.executable, "-m", "qafd", "worker", "--once", "--engine", "serial",
+                          "--db", url],
+                         check=True, capture_output=True, text=True)
+    for place in (url, other):
+        with open_workspace(place) as store:
+            assert {job.state for job in store.queue.latest()} == {"done"}, ran.stderr
+            assert store.survey.size()[0] > 0
+
+
+def hold_for_long(url: str) -> None:
+    with open_workspace(url) as store, store.lease.hold():
+        store.notes.put("held", "yes")
+        time.sleep(600)
+
+
+def test_the_lease_of_a_killed_process_is_free_at_once(url: str) -> None:
+    with open_workspace(url) as store:
+        holder = started(hold_for_long, url)
+        while not store.notes.get("held"):
+            time.sleep(0.02)
+        with pytest.raises(BusyError), store.lease.hold():
+            pass
+        killed(holder)
+        with store.lease.hold():
+            store.lease.check()
+
+
+def count_on(url: str) -> None:
+    with open_workspace(url) as store:
+        for number in range(400):
+            with store.transaction():
+                store.notes.put("one", str(number))
+                store.notes.put("other", str(number))
+
+
+def test_readers_see_one_version_while_another_process_writes(url: str) -> None:
+    with open_workspace(url) as store:
+        store.notes.put("one", "0")
+        store.notes.put("other", "0")
+        writer = started(count_on, url)
+        seen = set()
+        while store.notes.get("one") != "399":
+            with store.snapshot():
+                first = store.notes.get("one")
+                assert store.notes.get("other") == first == store.notes.get("one")
+            seen.add(first)
+        writer.join()
+        assert len(seen) > 2
+
+
+def test_a_workspace_is_gone_when_it_was_removed(url: str) -> None:
+    tiny_index(url, [ADA])
+    with open_workspace(url) as store:
+        remove_workspace(url)
+        with pytest.raises(StoreError):
+            store.files.all()
+    assert size_of(url) is None
