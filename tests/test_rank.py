@@ -23,7 +23,7 @@ NAMING = Graph.build(*NODES, [2, 4], [0, 0])
 
 @pytest.fixture(scope="module")
 def passages():
-    return Passages(GRAPH, lambda _: TEXTS)
+    return Passages.build(GRAPH, lambda _: TEXTS)
 
 
 def found(dense, by_word=None):
@@ -90,7 +90,7 @@ def test_without_names_importance_does_not_displace_the_passage_nearest_to_the_q
 
 def test_no_passages_rank_to_nothing():
     graph = Graph.build(["a"])
-    order, scores, _ = rank(graph, Passages(graph, lambda _: []),
+    order, scores, _ = rank(graph, Passages.build(graph, lambda _: []),
                          Match(np.zeros(0), np.zeros((0, 2))), np.zeros(1))
     assert len(order) == len(scores) == 0
 

@@ -68,6 +68,6 @@ def test_a_question_is_searched_for_without_its_function_letters():
 
 
 def test_pairs_of_letters_find_the_passage():
-    bm25 = Bm25(["苹果公司在加州", "谷歌公司在加州", "水果"])
+    bm25 = Bm25.build(["苹果公司在加州", "谷歌公司在加州", "水果"])
     found = bm25.contributions(content_words("苹果公司在哪里？"))
     assert found.sum(axis=1).argmax() == 0

@@ -3,15 +3,16 @@
 import hashlib
 import json
 import sqlite3
+import sys
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from qafd.assemble import Assembly
 from qafd.errors import ParameterError
-from qafd.graph import Graph
+from qafd.graph import Graph, kind_bit
 from qafd.records import Chunk, Edge, Node, Vectors
 from qafd.storage.diagnosis import Fault, FaultKind, fault
 from qafd.storage.rows import Log, check_finite, texts
@@ -185,23 +186,31 @@ class SqliteGraph(Part):
         with self._file.reading() as connection:
             revision = int(meta(connection, "graph_revision", "0"))
             dimension = int(meta(connection, "dimension", "0"))
-            rows = connection.execute(
-                "SELECT id, name, kind, tokens, vector, name_vector FROM nodes ORDER BY id"
-            ).fetchall()
-            edges = connection.execute(
-                "SELECT source, target, similarity, kind FROM edges "
-                "ORDER BY source, target, kind, label").fetchall()
-            texts(chain.from_iterable(fields[:3] for fields in rows))
-            row = {fields[0]: i for i, fields in enumerate(rows)}
-            vectors = _matrix((fields[4] for fields in rows), len(rows), dimension)
-            name_vectors = _matrix((fields[5] for fields in rows), len(rows), dimension)
+            n = connection.execute("SELECT count(*) FROM nodes").fetchone()[0]
+            ids, names, kinds, tokens = [], [], [], array("q")
+            vectors, name_vectors = (np.empty((n, dimension), np.float32) for _ in range(2))
+            for row, (*fields, vector, name_vector) in enumerate(connection.execute(
+                    "SELECT id, name, kind, tokens, vector, name_vector FROM nodes ORDER BY id")):
+                texts(fields[:3])
+                ids.append(fields[0])
+                names.append(fields[1])
+                kinds.append(sys.intern(fields[2]))
+                tokens.append(fields[3])
+                vectors[row] = _vector(vector, dimension)
+                name_vectors[row] = _vector(name_vector, dimension)
+            row_of = {key: at for at, key in enumerate(ids)}
+            sources, targets, similarity, bits = array("q"), array("q"), array("d"), bytearray()
+            for source, target, strength, kind in connection.execute(
+                    "SELECT source, target, similarity, kind FROM edges"):
+                sources.append(row_of[source])
+                targets.append(row_of[target])
+                similarity.append(strength)
+                bits.append(kind_bit(kind))
             return Graph.build(
-                [fields[0] for fields in rows], [fields[1] for fields in rows],
-                [fields[2] for fields in rows],
-                [row[edge[0]] for edge in edges], [row[edge[1]] for edge in edges],
-                [edge[2] for edge in edges], [edge[3] for edge in edges],
-                vectors=vectors, name_vectors=name_vectors,
-                tokens=[fields[3] for fields in rows], revision=revision)
+                ids, names, kinds, np.asarray(sources), np.asarray(targets),
+                np.asarray(similarity), np.frombuffer(bits, np.uint8),
+                vectors=vectors, name_vectors=name_vectors, tokens=np.asarray(tokens),
+                revision=revision)
 
     def nodes(self, ids: Iterable[str]) -> dict[str, Node]:
         """The nodes among these ids, with their texts."""
@@ -259,11 +268,16 @@ def _matrix(blobs: Iterable[bytes], n: int, dimension: int) -> Vectors:
     """Stored rows as one array (n, d), whose rows are aligned: cold ones are read faster."""
     matrix = np.empty((n, dimension), np.float32)
     for row, blob in enumerate(blobs):
-        vector = np.frombuffer(blob, "<f4")
-        if len(vector) != dimension:
-            raise ValueError(f"a vector has {len(vector)} numbers instead of {dimension}")
-        matrix[row] = vector
+        matrix[row] = _vector(blob, dimension)
     return matrix
+
+
+def _vector(blob: bytes, dimension: int) -> Vectors:
+    """A stored row."""
+    vector = np.frombuffer(blob, "<f4")
+    if len(vector) != dimension:
+        raise ValueError(f"a vector has {len(vector)} numbers instead of {dimension}")
+    return vector
 
 
 _GRAPH_TABLES = {
