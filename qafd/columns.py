@@ -27,7 +27,7 @@ ALIGNED = 4096  # a page: what is read of one array is not read of another
 CHECKED = 1 << 24  # bytes to both ends of an array that are compared with its checksum
 
 
-class Texts(Sequence[str]):
+class TextBlock(Sequence[str]):
     """Texts in one block of bytes; what asks for all of them makes strings one by one.
 
     Parameters
@@ -42,7 +42,7 @@ class Texts(Sequence[str]):
         self.data, self.bounds = data, bounds
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> "Texts":
+    def of(cls, texts: Iterable[str]) -> "TextBlock":
         """These texts."""
         parts = [text.encode("utf-8", "surrogatepass") for text in texts]
         bounds = np.zeros(len(parts) + 1, np.int64)
@@ -92,19 +92,19 @@ class Texts(Sequence[str]):
 
 def pick(texts: Sequence[str], places: Nodes) -> list[str]:
     """The texts in some places."""
-    if isinstance(texts, Texts):
+    if isinstance(texts, TextBlock):
         return texts.pick(places)
     return [texts[place] for place in places.tolist()]
 
 
-TextColumn = tuple[str, ...] | Texts
+TextColumn = tuple[str, ...] | TextBlock
 """Texts in memory, or where they lie."""
 
 
-class Places(Mapping[str, int]):
+class PlaceOf(Mapping[str, int]):
     """The place of each of some sorted texts, by search instead of a table of all of them."""
 
-    def __init__(self, texts: Texts) -> None:
+    def __init__(self, texts: TextBlock) -> None:
         self._texts = texts
 
     def __getitem__(self, text: str) -> int:
@@ -186,11 +186,11 @@ def _checksum(array: Array) -> int:
     return zlib.crc32(data[-CHECKED:], zlib.crc32(data[:CHECKED]))
 
 
-def flatten(name: str, columns: Mapping[str, Array | Texts | None]) -> dict[str, Array]:
+def flatten(name: str, columns: Mapping[str, Array | TextBlock | None]) -> dict[str, Array]:
     """Columns as arrays under longer names; those that are None are left out."""
     arrays: dict[str, Array] = {}
     for column, held in columns.items():
-        if isinstance(held, Texts):
+        if isinstance(held, TextBlock):
             arrays |= {f"{name}.{column}.data": held.data, f"{name}.{column}.bounds": held.bounds}
         elif held is not None:
             arrays[f"{name}.{column}"] = held
@@ -204,7 +204,7 @@ def unflatten(name: str, arrays: Arrays) -> dict[str, Any]:
         own, _, rest = key.partition(".")
         column, _, part = rest.partition(".")
         if own == name and part == "data":
-            columns[column] = Texts(array, arrays[f"{name}.{column}.bounds"])
+            columns[column] = TextBlock(array, arrays[f"{name}.{column}.bounds"])
         elif own == name and not part:
             columns[column] = array
     return columns

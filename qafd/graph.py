@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from qafd.columns import Array, Arrays, Places, TextColumn, Texts, flatten, unflatten
+from qafd.columns import Array, Arrays, PlaceOf, TextBlock, TextColumn, flatten, unflatten
 from qafd.errors import ParameterError
 from qafd.records import Floats, Nodes, Vectors
 
@@ -127,8 +127,8 @@ class Graph:
 
     Parameters
     ----------
-    ids, names : tuple of str or Texts, length n
-        Node ids (unique), sorted where they are `Texts`, and the names to show.
+    ids, names : tuple of str or TextBlock, length n
+        Node ids (unique), sorted where they are `TextBlock`, and the names to show.
     kinds : ndarray of str, shape (n,)
         "entity", "passage", ...
     indptr : ndarray, shape (n + 1,)
@@ -286,7 +286,7 @@ class Graph:
         """The graph as arrays, with some of its layers by name; ids must be sorted."""
         columns = {spec.name: getattr(self, spec.name) for spec in fields(self)
                    if spec.init and spec.name != "revision"}
-        texts = {name: Texts.of(columns[name]) for name in ("ids", "names")}
+        texts = {name: TextBlock.of(columns[name]) for name in ("ids", "names")}
         arrays = flatten("graph", columns | texts)
         for name, key in layers.items():
             layer = self.layer(*key)
@@ -296,8 +296,8 @@ class Graph:
     @cached_property
     def row(self) -> Mapping[str, int]:
         """Row of each id."""
-        if isinstance(self.ids, Texts):
-            return Places(self.ids)
+        if isinstance(self.ids, TextBlock):
+            return PlaceOf(self.ids)
         return {node: i for i, node in enumerate(self.ids)}
 
     @cached_property

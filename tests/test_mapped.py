@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import killed, started
 
-from qafd.columns import Array, Places, Texts, map_columns, pick, write_columns
+from qafd.columns import Array, PlaceOf, TextBlock, map_columns, pick, write_columns
 from qafd.graph import EDGE_KINDS, Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.mapped import keep_columns, pack, read_graph, unpack
@@ -34,11 +34,11 @@ texts = st.lists(st.text(max_size=6), max_size=12)
 
 @given(texts)
 def test_texts_are_those_that_went_in_and_are_found(some: list[str]) -> None:
-    own = Texts.of(sorted(some))
+    own = TextBlock.of(sorted(some))
     assert list(own) == sorted(some)
     assert [own[at] for at in range(-len(own), len(own))] == 2 * sorted(some)
     assert own.pick(np.arange(len(own))) == pick(sorted(some), np.arange(len(own)))
-    assert dict(Places(own)) == {text: sorted(some).index(text) for text in some}
+    assert dict(PlaceOf(own)) == {text: sorted(some).index(text) for text in some}
     for start in {*some, *(text[:1] for text in some), "\U0010ffff"}:
         assert [own[at] for at in own.beginning(start)] == [
             text for text in sorted(some) if text.startswith(start)]
@@ -213,7 +213,7 @@ def test_a_sample_is_asked_alike_in_both_forms(sample: KnowledgeGraph, method: s
         assert not keep_columns(store, large=1)
         mapped = read_graph(store)
     assert isinstance(read.ids, tuple)
-    assert isinstance(mapped.ids, Texts)
+    assert isinstance(mapped.ids, TextBlock)
     needs = METHODS[method].needs
     if needs:
         sample.build_layers(needs)

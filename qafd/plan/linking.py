@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from qafd.columns import Array, Arrays, Texts, flatten, unflatten
+from qafd.columns import Array, Arrays, TextBlock, flatten, unflatten
 from qafd.graph import Graph
 from qafd.models.embedder import TOKENIZER_FILE, checked_file
 from qafd.reading.names import TYPES, proper_runs
@@ -73,36 +73,36 @@ class NameColumns:
         Of the entities in the graph, ascending.
     vectors : ndarray of float32, shape (e, d), or None
         Of their names.
-    keys : Texts, length k
+    keys : TextBlock, length k
         Their canonical names, sorted.
     shown : ndarray, shape (k,)
         The row of each.
-    typed : Texts, length t
+    typed : TextBlock, length t
         The names as they may be typed, sorted; what several are typed like means the last of them.
     meant : ndarray, shape (t,)
         The place in `keys` of what each means.
     whole : ndarray of bool, shape (t,)
         False for a name of which a region or a place is left out.
-    heads, told : Texts and ndarray, length h
+    heads, told : TextBlock and ndarray, length h
         What names begin with before a comma, sorted, and how many.
     lengths, letters : ndarray, shapes (t,) and (t, 27)
         How long the typed names are, and how often they have each letter.
-    openings, opened : Texts and ndarray, length o
+    openings, opened : TextBlock and ndarray, length o
         The first two words of typed names on lines of their own, sorted, and their places in `typed`.
     """
 
     rows: Nodes = field(repr=False)
     vectors: Vectors | None = field(repr=False)
-    keys: Texts = field(repr=False)
+    keys: TextBlock = field(repr=False)
     shown: Nodes = field(repr=False)
-    typed: Texts = field(repr=False)
+    typed: TextBlock = field(repr=False)
     meant: Nodes = field(repr=False)
     whole: npt.NDArray[np.bool_] = field(repr=False)
-    heads: Texts = field(repr=False)
+    heads: TextBlock = field(repr=False)
     told: Nodes = field(repr=False)
     lengths: Nodes = field(repr=False)
     letters: npt.NDArray[np.uint16] = field(repr=False)
-    openings: Texts = field(repr=False)
+    openings: TextBlock = field(repr=False)
     opened: Nodes = field(repr=False)
 
     @classmethod
@@ -120,13 +120,13 @@ class NameColumns:
         openings = sorted((opening, at) for at, name in enumerate(typed)
                           if (opening := _opening(name)))
         return cls(
-            rows, None if graph.name_vectors is None else graph.name_vectors[rows], Texts.of(keys),
-            np.array([shown[key] for key in keys], np.int64), Texts.of(typed),
+            rows, None if graph.name_vectors is None else graph.name_vectors[rows], TextBlock.of(keys),
+            np.array([shown[key] for key in keys], np.int64), TextBlock.of(typed),
             np.array([place[known[name]] for name in typed], np.int64),
             np.array([name in whole for name in typed], np.bool_),
-            Texts.of([head for head, _ in heads]), np.array([many for _, many in heads], np.int64),
+            TextBlock.of([head for head, _ in heads]), np.array([many for _, many in heads], np.int64),
             np.array([len(name) for name in typed], np.int64), _letters(typed),
-            Texts.of([opening for opening, _ in openings]),
+            TextBlock.of([opening for opening, _ in openings]),
             np.array([at for _, at in openings], np.int64))
 
     def flatten(self) -> dict[str, Array]:

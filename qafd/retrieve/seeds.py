@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from qafd.columns import Array, Arrays, Texts, flatten, unflatten
+from qafd.columns import Array, Arrays, TextBlock, flatten, unflatten
 from qafd.graph import Graph, kind_bit
 from qafd.nearest import SignCodes, first, nearest
 from qafd.reading.text import as_typed, canonical
@@ -102,7 +102,7 @@ class PassageColumns:
         Of the passages in the graph, ascending.
     vectors : ndarray of float32, shape (c, d), or None
         Picking them anew for every question takes ten times longer than the product.
-    titles : Texts, length c
+    titles : TextBlock, length c
     title : ndarray, shape (c,)
         The row of the entity that is a passage's title, -1 where there is none.
     beside : ndarray, shape (c, 2)
@@ -112,7 +112,7 @@ class PassageColumns:
 
     rows: Nodes = field(repr=False)
     vectors: Vectors | None = field(repr=False)
-    titles: Texts = field(repr=False)
+    titles: TextBlock = field(repr=False)
     title: Nodes = field(repr=False)
     beside: Nodes = field(repr=False)
     bm25: Bm25 = field(repr=False)
@@ -134,7 +134,7 @@ class PassageColumns:
         rows: Nodes = np.flatnonzero(graph.kinds == "passage")
         ids = [graph.ids[row] for row in rows.tolist()]
         said = texts(ids)
-        titles = Texts.of([text.partition("\n")[0] for text in said] if titled else
+        titles = TextBlock.of([text.partition("\n")[0] for text in said] if titled else
                           [graph.names[row] for row in rows.tolist()])
         title = [graph.row.get(node_id("entity", canonical(one)), -1) for one in titles]
         return cls(rows, None if graph.vectors is None else graph.vectors[rows], titles,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_matrix, csr_matrix
 
-from qafd.columns import Texts
+from qafd.columns import TextBlock
 from qafd.reading.text import as_typed
 from qafd.reading.text.lexicons import words as lexicon
 from qafd.reading.text.scripts import is_unspaced, terms
@@ -34,7 +34,7 @@ class Bm25:
 
     Parameters
     ----------
-    vocabulary : Texts, length w
+    vocabulary : TextBlock, length w
         All words, sorted.
     starts : ndarray, shape (w + 1,)
         The passages of word i are `places[starts[i]:starts[i + 1]]`, ascending.
@@ -44,7 +44,7 @@ class Bm25:
         Words of each passage.
     """
 
-    vocabulary: Texts = field(repr=False)
+    vocabulary: TextBlock = field(repr=False)
     starts: Nodes = field(repr=False)
     places: npt.NDArray[np.int32] = field(repr=False)
     counts: npt.NDArray[np.int32] = field(repr=False)
@@ -66,7 +66,7 @@ class Bm25:
             (np.ones(len(columns), np.int32), place[np.asarray(columns)], ends),
             (len(lengths), len(column))).tocsc()  # which sums those of one word and passage
         counted.sum_duplicates()  # type: ignore[no-untyped-call]
-        return cls(Texts.of(sorted_words), counted.indptr.astype(np.int64),
+        return cls(TextBlock.of(sorted_words), counted.indptr.astype(np.int64),
                    counted.indices.astype(np.int32), counted.data, lengths)
 
     def __len__(self) -> int:
