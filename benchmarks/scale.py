@@ -1,11 +1,12 @@
 """What a document and a question cost as a workspace grows: CPU seconds, memory, bytes.
 
-    python -m benchmarks.scale [--sizes 1000 10000] [--questions 30]
+    python -m benchmarks.scale [--sizes 1000 10000] [--questions 30] [--keep FOLDER]
 
 Passages are drawn, not written: names come as in real texts, some in very many passages and new
 ones ever more slowly (Heaps' law), people share last names, and one name can be two people's.
 They are put in through the log, with vectors drawn from their words, so that nothing has to be
-read by a tagger. Writes results/scale.json.
+read by a tagger. Workspaces stay in the folder that is to keep them, and are used again. Questions
+are asked with the tagger loaded, as the app does when it starts. Writes results/scale.json.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -26,6 +28,8 @@ from qafd.ingest import extend
 from qafd.ingest.engine import Here
 from qafd.ingest.update import GraphUpdate
 from qafd.knowledge import KnowledgeGraph
+from qafd.mapped import keep_columns
+from qafd.reading.names import tagger
 from qafd.reading.text import canonical
 from qafd.records import Assertion, Chunk, Document, Extraction, Mention
 from qafd.storage import open_workspace
@@ -182,13 +186,17 @@ def measure(folder, passages, questions):
     """One row of the table."""
     path = Path(folder, f"{passages}.qafd")
     corpus = Corpus()
-    with open_workspace(path) as store:
-        store.vectors.stamp(DrawnEmbedder.name, DIMENSION)
-        store.log.use_extractor(DrawnTagger.name)
-        put(store, corpus, passages)
-        whole, _ = timed(GraphUpdate(store, engine()).run)
-    row = {"passages": passages, "names": len(corpus.names), "whole assembly s": round(whole, 2),
-           "kB a passage": round(path.stat().st_size / passages / 1000, 1)}
+    row = {"passages": passages}
+    if path.exists():
+        with open_workspace(path) as store:
+            known = len(store.documents.all())
+            while corpus.count < known:
+                corpus.document()
+            row["passages"] = store.log.counts()[0]
+    else:
+        row["whole assembly s"] = make(path, corpus, passages)
+    row |= {"names": len(corpus.names),
+            "kB a passage": round(path.stat().st_size / row["passages"] / 1000, 1)}
     changes = {"add": [], "delete": [], "undo": []}
     for _ in range(5):
         with open_workspace(path) as store:
@@ -201,9 +209,24 @@ def measure(folder, passages, questions):
                     GraphUpdate(store, engine()).run)[0])
     for verb, seconds in changes.items():
         row[f"{verb} s"] = round(sorted(seconds)[2], 3)
+    (path.parent / f"{path.name}.columns").unlink(missing_ok=True)
     row["peak MB of changes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    row |= asked(path, questions)
-    return row
+    row["read s"] = asked(path, 1)["open s"]
+    with open_workspace(path) as store:
+        row["columns s"] = round(timed(partial(keep_columns, store))[0], 1)
+        if store.place.columns.exists():
+            size = store.place.columns.stat().st_size
+            row["columns kB a passage"] = round(size / row["passages"] / 1000, 1)
+    return row | asked(path, questions)
+
+
+def make(path, corpus, passages):
+    """Put so many passages into a new workspace; the seconds to make its graph."""
+    with open_workspace(path) as store:
+        store.vectors.stamp(DrawnEmbedder.name, DIMENSION)
+        store.log.use_extractor(DrawnTagger.name)
+        put(store, corpus, passages)
+        return round(timed(GraphUpdate(store, engine()).run)[0], 2)
 
 
 def asked(path, questions):
@@ -221,13 +244,39 @@ def ask(path, questions):
     rng = random.Random(SEED)
     asked = [f"What did {rng.choice(names)} say about {rng.choice(names)}?"
              for _ in range(questions)]
+    tagger()
     opening, kg = timed(lambda: KnowledgeGraph(path, embedder=DrawnEmbedder()))
     graph_s, _ = timed(lambda: kg.graph)
     first, _ = timed(lambda: kg.retrieve(asked[0]))
-    warm = sorted(timed(partial(kg.retrieve, question))[0] for question in asked[1:])
-    print({"open s": round(opening + graph_s, 2), "first question s": round(first, 2),
+    warm = sorted(timed(partial(kg.retrieve, question))[0] for question in asked[1:] or asked)
+    row = {"open s": round(opening + graph_s, 2), "first question s": round(first, 2),
            "warm ms": round(1000 * warm[len(warm) // 2]),
-           "p95 ms": round(1000 * warm[int(.95 * len(warm))])})
+           "p95 ms": round(1000 * warm[int(.95 * len(warm))]),
+           "MB of questions": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
+    if questions >= 20:
+        row["ten at once, p95 / p95"] = at_once(kg, asked)
+    print(row)
+
+
+def at_once(kg, asked):
+    """How much longer one of ten questions takes that come at once, by the clock: p95 over p95."""
+    def ask_one(question, took):
+        begin = time.perf_counter()
+        kg.retrieve(question)
+        took.append(time.perf_counter() - begin)
+
+    alone, together = [], []
+    for question in asked[:20]:
+        ask_one(question, alone)
+    for first in (0, 5, 10):
+        threads = [threading.Thread(target=ask_one, args=(question, together))
+                   for question in asked[first:first + 10]]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(together) == 30  # an error would have left one out
+    return round(sorted(together)[28] / sorted(alone)[18], 1)
 
 
 def exponents(rows):
@@ -236,8 +285,9 @@ def exponents(rows):
     if first["passages"] == last["passages"]:
         return {}
     span = np.log(last["passages"] / first["passages"])
-    return {column: round(float(np.log(last[column] / first[column]) / span), 2)
-            for column in first if column != "passages" and first[column] > 0}
+    both = [column for column in first if column != "passages" and min(
+        first[column], last.get(column, 0)) > 0]
+    return {column: round(float(np.log(last[column] / first[column]) / span), 2) for column in both}
 
 
 def main():

@@ -39,10 +39,17 @@ def lines():
            "1,000 MB", "indexing.py")
     yield (f"same graph after {kills['kills']} kill -9", "yes" if kills["same_digest"] else "no",
            "yes", "indexing.py")
-    grown = [row for row in result("scale") if "passages" in row][-1]
+    grown = [row for row in result("scale") if "add s" in row][-1]
     changes = ", ".join(f"{grown[what]:.2f}" for what in ("add s", "delete s", "undo s"))
     yield (f"add, delete, undo one document at {grown['passages']:,} passages",
            f"{changes} s of CPU", "1 s", "scale.py")
+    grown = [row for row in result("scale") if "open s" in row][-1]
+    yield (f"open, first question at {grown['passages']:,} passages",
+           f"{grown['open s']:.2f}, {grown['first question s']:.2f} s of CPU", "1 s, 1.5 s", "scale.py")
+    yield (f"question on {grown['passages']:,} drawn passages, median and p95",
+           f"{grown['warm ms']}, {grown['p95 ms']} ms of CPU", "80 ms, 150 ms", "scale.py")
+    yield (f"memory of asking {grown['passages']:,} passages", f"{grown['MB of questions']} MB",
+           "1,200 MB", "scale.py")
     for size in dict.fromkeys(passages for passages, _ in query):
         yield (f"question on {size:,} passages, median", f"{query[size, 'whole question']:.0f} ms",
                "60 ms", "query.py")

@@ -9,8 +9,8 @@ numbers are strengths instead, and strengths of parallel edges add up.
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
+from qafd.columns import Array, Arrays, PlaceOf, TextBlock, TextColumn, flatten, unflatten
 from qafd.errors import ParameterError
 from qafd.records import Floats, Nodes, Vectors
 
@@ -29,6 +30,10 @@ Rows = npt.NDArray[np.int32]
 Bits = npt.NDArray[np.uint8]
 Names = npt.NDArray[np.str_]
 
+LayerKey = tuple[frozenset[str] | None, frozenset[str] | None]
+"""The kinds of edges and of nodes of a layer, see `Graph.layer`; None for all."""
+
+EDGE_COLUMNS = ("indptr", "neighbors", "similarity", "edge_kinds", "component")
 EDGE_KINDS = ("mention", "relation", "synonym", "part_of", "foreign_key", "by_hand", "extracted")
 CAPACITIES = ("degree", "unit", "tokens")
 LEAST = 1e-60  # factor of a weight: three of them multiply to a number with a normal reciprocal
@@ -96,8 +101,8 @@ class NodeTexts(TypedDict, total=False):
 class _NodeColumns:
     """The columns of a graph that speak of its nodes."""
 
-    ids: tuple[str, ...]
-    names: tuple[str, ...]
+    ids: TextColumn
+    names: TextColumn
     kinds: Names
     vectors: Vectors | None
     name_vectors: Vectors | None
@@ -118,12 +123,12 @@ class _NodeColumns:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A knowledge graph in memory; built once by `build`, then never changed.
+    """A knowledge graph; built once by `build`, or mapped from a file, then never changed.
 
     Parameters
     ----------
-    ids, names : tuple of str, length n
-        Node ids (unique) and the names to show.
+    ids, names : tuple of str or TextBlock, length n
+        Node ids (unique), sorted where they are `TextBlock`, and the names to show.
     kinds : ndarray of str, shape (n,)
         "entity", "passage", ...
     indptr : ndarray, shape (n + 1,)
@@ -143,8 +148,8 @@ class Graph:
         Connected component of each row.
     """
 
-    ids: tuple[str, ...] = field(repr=False)
-    names: tuple[str, ...] = field(repr=False)
+    ids: TextColumn = field(repr=False)
+    names: TextColumn = field(repr=False)
     kinds: Names = field(repr=False)
     indptr: Nodes = field(repr=False)
     neighbors: Rows = field(repr=False)
@@ -156,8 +161,7 @@ class Graph:
     component: Rows = field(repr=False)
     revision: int = 0
     # Not taken over by `replace`: what is replaced may be what they were computed from.
-    _layers: dict[tuple[frozenset[str] | None, frozenset[str] | None], "Graph"] = field(
-        default_factory=dict, init=False, repr=False)
+    _layers: dict[LayerKey, "Graph"] = field(default_factory=dict, init=False, repr=False)
     _component_capacities: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
     _total_capacities: dict[str, float] = field(default_factory=dict, init=False, repr=False)
     _workspaces: deque[Scratch] = field(default_factory=deque, init=False, repr=False)
@@ -219,10 +223,11 @@ class Graph:
         order = np.lexsort((end, start))
         indptr = np.zeros(n + 1, np.int64)
         np.cumsum(np.bincount(start, minlength=n), out=indptr[1:])
-        return cls(nodes.ids, nodes.names, nodes.kinds, indptr, end[order].astype(np.int32),
+        neighbors = end[order].astype(np.int32)
+        return cls(nodes.ids, nodes.names, nodes.kinds, indptr, neighbors,
                    np.concatenate([strength, strength])[order],
                    np.concatenate([bits, bits])[order], nodes.vectors, nodes.name_vectors,
-                   nodes.tokens, components(n, low, high), nodes.revision).prepare()
+                   nodes.tokens, _label_rows(indptr, neighbors), nodes.revision).prepare()
 
     @classmethod
     def from_networkx(cls, G: "networkx.Graph", weight: str | None = "weight",
@@ -268,9 +273,31 @@ class Graph:
         """Number of undirected edges."""
         return len(self.neighbors) // 2
 
+    @classmethod
+    def mapped(cls, arrays: Arrays, revision: int, layers: Mapping[str, LayerKey]) -> "Graph":
+        """The graph that `columns` made arrays of, with the same layers."""
+        nodes = unflatten("graph", arrays)
+        graph = cls(**{"vectors": None, "name_vectors": None} | nodes, revision=revision).prepare()
+        for name, key in layers.items():
+            graph._layers[key] = replace(graph, **unflatten(name, arrays)).prepare()
+        return graph
+
+    def columns(self, layers: Mapping[str, LayerKey]) -> dict[str, Array]:
+        """The graph as arrays, with some of its layers by name; ids must be sorted."""
+        columns = {spec.name: getattr(self, spec.name) for spec in fields(self)
+                   if spec.init and spec.name != "revision"}
+        texts = {name: TextBlock.of(columns[name]) for name in ("ids", "names")}
+        arrays = flatten("graph", columns | texts)
+        for name, key in layers.items():
+            layer = self.layer(*key)
+            arrays |= flatten(name, {column: getattr(layer, column) for column in EDGE_COLUMNS})
+        return arrays
+
     @cached_property
-    def row(self) -> dict[str, int]:
+    def row(self) -> Mapping[str, int]:
         """Row of each id."""
+        if isinstance(self.ids, TextBlock):
+            return PlaceOf(self.ids)
         return {node: i for i, node in enumerate(self.ids)}
 
     @cached_property
@@ -361,21 +388,21 @@ class Graph:
 
         An edge of several kinds stays when one of them is asked for. Layers are cached.
         """
-        key = (None if edge_kinds is None else frozenset(edge_kinds),
-               None if node_kinds is None else frozenset(node_kinds))
+        key: LayerKey = (None if edge_kinds is None else frozenset(edge_kinds),
+                         None if node_kinds is None else frozenset(node_kinds))
         if key not in self._layers:
-            start = self.starts
-            keep = start < self.neighbors
+            keep = np.ones(len(self.neighbors), np.bool_)
             if key[0] is not None:
                 keep &= (self.edge_kinds & sum(kind_bit(kind) for kind in key[0])) > 0
             if key[1] is not None:
                 inside = np.isin(self.kinds, sorted(key[1]))
-                keep &= inside[start] & inside[self.neighbors]
-            nodes = _NodeColumns(self.ids, self.names, self.kinds, self.vectors, self.name_vectors,
-                                 self.tokens, self.revision)
-            self._layers[key] = self._from_edges(nodes, (
-                start[keep], self.neighbors[keep].astype(np.int64), self.similarity[keep],
-                self.edge_kinds[keep]))
+                keep &= inside[self.starts] & inside[self.neighbors]
+            before = np.zeros(len(keep) + 1, np.int64)  # entries kept before each
+            np.cumsum(keep, out=before[1:])
+            indptr, neighbors = before[self.indptr], self.neighbors[keep]
+            self._layers[key] = replace(
+                self, indptr=indptr, neighbors=neighbors, similarity=self.similarity[keep],
+                edge_kinds=self.edge_kinds[keep], component=_label_rows(indptr, neighbors)).prepare()
         return self._layers[key]
 
     def acquire(self) -> Scratch:
@@ -400,9 +427,18 @@ def sum_at(index: Nodes | Rows, values: Floats, n: int) -> Floats:
 def components(n: int, low: Nodes, high: Nodes) -> Rows:
     """Connected component of each of n nodes, numbered from 0, given the two ends of each edge."""
     ones = np.ones(len(low), np.int8)
-    adjacency = csr_matrix((ones, (low, high)), shape=(n, n))  # type: ignore[no-untyped-call]
+    return _label(csr_matrix((ones, (low, high)), shape=(n, n)))  # type: ignore[no-untyped-call]
+
+
+def _label(adjacency: csr_matrix) -> Rows:
     label: Rows = connected_components(adjacency, directed=False)[1]
     return label
+
+
+def _label_rows(indptr: Nodes, neighbors: Rows) -> Rows:
+    """Connected component of each node of a graph in compressed sparse rows."""
+    n, ones = len(indptr) - 1, np.ones(len(neighbors), np.int8)
+    return _label(csr_matrix((ones, neighbors, indptr), shape=(n, n)))  # type: ignore[no-untyped-call]
 
 
 @cache

@@ -28,14 +28,8 @@ from qafd.graph import Graph
 from qafd.ingest.embedding import MeteredEmbedder
 from qafd.ingest.instructions import keep_prompt, prompts_in
 from qafd.ingest.tuning import Tuned, tune
-from qafd.loaded import (
-    Graphs,
-    corpus_of,
-    read_passages,
-    sentences_of,
-    told_apart,
-    with_texts,
-)
+from qafd.loaded import Graphs, corpus_of, read_passages, with_texts
+from qafd.mapped import sentences_of, told_apart
 from qafd.models import LLM, Reply
 from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Meter, Metered

@@ -1,4 +1,4 @@
-"""What a workspace file holds, in memory: its graph while it is the same, texts on demand."""
+"""What a workspace holds, in memory: its graph while it is the same, texts on demand."""
 
 import gc
 from collections import OrderedDict
@@ -7,17 +7,12 @@ from dataclasses import replace
 from functools import partial
 from threading import Lock
 
-import numpy as np
-
 from qafd.graph import Graph
-from qafd.reading.text import passage_names
-from qafd.records import Vectors, node_id
+from qafd.mapped import LARGE, passage_columns, read_graph, sentences_at
 from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage
 from qafd.retrieve.layers import LAYERS, layers_of
 from qafd.retrieve.seeds import Passages, passages_of
 from qafd.storage import Workspace, open_workspace
-
-LARGE = 10_000  # nodes from which looking through a graph for garbage takes long
 
 
 class Graphs:
@@ -38,13 +33,13 @@ class Graphs:
             with reading:  # questions that come at once wait for the first one's graph
                 if (kept := self._kept(key)) is not None:
                     return kept
-                graph = told_apart(store.graph.read(), store)
+                graph = read_graph(store)
                 with self._lock:
                     self._read[key] = graph
                     self._reading.pop(key, None)
                     while len(self._read) > self._keep:
                         self._read.popitem(last=False)
-        if len(graph) > LARGE:
+        if len(graph) > LARGE and isinstance(graph.ids, tuple):
             gc.collect()
             gc.freeze()  # or each full collection would look through all of it
         return graph
@@ -61,14 +56,6 @@ class Graphs:
             return next((key[1] for key, kept in self._read.items() if kept is graph), "")
 
 
-def told_apart(graph: Graph, store: Workspace) -> Graph:
-    """The graph with names for people: passages of one document are told apart by their place."""
-    names = {node_id("passage", chunk): name
-             for chunk, name in passage_names(store.passages.parts()).items()}
-    return replace(graph, names=tuple(
-        names.get(node, name) for node, name in zip(graph.ids, graph.names, strict=True)))
-
-
 def corpus_of(graph: Graph, store: Workspace, needs: Sequence[str] = tuple(LAYERS)) -> Corpus:
     """What methods retrieve from: the graph, the words of its passages, and built layers."""
     return Corpus(graph, passages_of(graph, partial(read_passages, graph, store)),
@@ -77,12 +64,8 @@ def corpus_of(graph: Graph, store: Workspace, needs: Sequence[str] = tuple(LAYER
 
 def read_passages(graph: Graph, store: Workspace, compared: bool = True) -> Passages:
     """The passages of a graph; unless `compared`, their sentences are not."""
-    series: dict[str, list[str]] = {}
-    for part in store.passages.parts():
-        series.setdefault(part.document, []).append(node_id("passage", part.id))
-    return Passages(graph, partial(texts_of, store), titled=True,
-                    sentences=partial(sentences_at, store.place.url) if compared else None,
-                    series=tuple(series.values()))
+    return Passages(graph, passage_columns(graph, store),
+                    partial(sentences_at, store.place.url) if compared else None)
 
 
 def types_at(url: str, passages: Sequence[str]) -> dict[str, set[str]]:
@@ -94,34 +77,6 @@ def types_at(url: str, passages: Sequence[str]) -> dict[str, set[str]]:
             for name in names:
                 found.setdefault(name.node, set()).add(name.type)
     return found
-
-
-def sentences_at(url: str, ids: Sequence[str]) -> list[Vectors]:
-    """The vectors of the sentences of passages of a workspace, shape (s, d) each.
-
-    It is opened for them, since the store that the graph was read from may be closed by now.
-    """
-    with open_workspace(url) as store:
-        return sentences_of(store, ids)
-
-
-def sentences_of(store: Workspace, ids: Sequence[str]) -> list[Vectors]:
-    """The vectors of the sentences of passages, shape (s, d) each."""
-    nodes = store.graph.nodes(ids)
-    found = store.passages.sentences(node.key for node in nodes.values())
-    none = np.zeros((0, 0), np.float32)
-    vectors = []
-    for one in ids:
-        some = found.get(nodes[one].key, ()) if one in nodes else ()
-        vectors.append(np.stack([vector for _, _, vector in some]) if some else none)
-    return vectors
-
-
-def texts_of(store: Workspace, ids: Sequence[str]) -> list[str]:
-    """Title and text of passages, for the words that are searched."""
-    # A passage that was deleted since the graph was read has no text any more.
-    nodes = store.graph.nodes(ids)
-    return [f"{nodes[i].name}\n{nodes[i].text}" if i in nodes else "" for i in ids]
 
 
 def with_texts(retrieval: Retrieval, store: Workspace) -> Retrieval:

@@ -146,6 +146,15 @@ def nearest(vectors: Vectors, keywords: Vectors, count: int, codes: SignCodes | 
     return Nearest(rows[order], scores[order], best[order].astype(np.int64), alignment)
 
 
+def first(scores: Floats, count: int) -> Nodes:
+    """The places of the `count` highest scores, best first; ties by place."""
+    places = np.arange(len(scores))
+    if len(scores) > 4 * count > 0:
+        places = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
+    order = np.argsort(-scores[places], kind="stable")
+    return places[order[:count]]
+
+
 def _pack(signs: npt.NDArray[np.bool_]) -> Words:
     """Rows of booleans (n, d) as 64-bit words (ceil(d / 64), n)."""
     n, d = signs.shape

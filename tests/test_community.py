@@ -36,7 +36,7 @@ def corpus() -> Corpus:
         np.array([0, 0, 1, 1]), np.array([-1, -1, 1, 1]),
         np.array([[0, 0], [0, 1], [1, 2], [1, 3], [1, 4], [2, 2], [2, 3], [3, 4]]),
         ("A", "C", "CD", "E"), ("A.", "C.", "CD.", "E."), toward(0.7, 0.5, 0.4, 0.6))
-    return Corpus(graph, Passages(graph, lambda ids: [""] * len(ids)),
+    return Corpus(graph, Passages.build(graph, lambda ids: [""] * len(ids)),
                   {"communities": communities})
 
 

@@ -180,7 +180,7 @@ def star() -> Corpus:
     graph = Graph.build(["a", "b", "c"], ["hub", "in", "out"], ["entity"] * 3, [0, 0], [1, 2],
                         [1.0, 0.5], ["relation", "synonym"], vectors=vectors,
                         name_vectors=vectors, tokens=[1, 1, 1])
-    return Corpus(graph, Passages(graph, lambda _: []))
+    return Corpus(graph, Passages.build(graph, lambda _: []))
 
 
 def test_edges_carry_the_kind_they_have_in_the_graph() -> None:

@@ -40,7 +40,7 @@ def corpus() -> Corpus:
         np.array([[0, 0], [0, 1], [1, 2]]),
         np.array([(*ends, count) for ends, count in COUNTS.items()]))
     summaries = Summaries(np.array([3, 4]), ("P", "R b"), toward(-0.5, 0.75), np.array([[1, 1]]))
-    return Corpus(graph, Passages(graph, lambda ids: [""] * len(ids)),
+    return Corpus(graph, Passages.build(graph, lambda ids: [""] * len(ids)),
                   {"sentences": sentences, "summaries": summaries})
 
 

@@ -79,8 +79,9 @@ def test_passages_deleted_after_the_graph_was_read_do_not_stop_a_question(tmp_pa
         store.documents.delete("note.txt")
     refresh(knowledge.url)
     with knowledge.store() as store:
-        from qafd.loaded import texts_of, with_texts
-        passages = Passages(graph, lambda ids: texts_of(store, ids))
+        from qafd.loaded import with_texts
+        from qafd.mapped import texts_of
+        passages = Passages.build(graph, lambda ids: texts_of(store, ids))
         late = with_texts(FlowDiffusion().retrieve(Corpus(graph, passages), plan), store)
     assert late.nodes
     assert late.passages == ()

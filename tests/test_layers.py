@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 # Lowest first. A module may also import from its own layer where the list below says so.
 LAYERS = (
     ("errors", "package", "records", "reasons", "child", "pace", "locked"),
+    ("columns",),
     ("wording", "graph", "nearest"),
     ("reading", "flow"),
     ("assemble",),
@@ -19,6 +20,7 @@ LAYERS = (
     ("curate",),
     ("models",),
     ("retrieve", "plan"),
+    ("mapped",),
     ("view", "ingest", "loaded"),
     ("export", "explain", "answer", "doctor", "samples", "preferences"),
     ("knowledge",),

@@ -35,7 +35,7 @@ def corpus() -> Corpus:
         np.array([3, 3, 4]), np.array([0, 1, 0]), ("a b.", "a.", "b c."),
         toward(0.75, 0.5, 0.8), np.array([[0, 0], [0, 1], [1, 0], [2, 1], [2, 2]]),
         np.array([[3, 0, 2], [3, 1, 1], [4, 1, 1], [4, 2, 1]]))
-    return Corpus(graph, Passages(graph, lambda ids: [""] * len(ids)),
+    return Corpus(graph, Passages.build(graph, lambda ids: [""] * len(ids)),
                   {"sentences": sentences})
 
 

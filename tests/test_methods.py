@@ -38,7 +38,7 @@ def corpus(names, texts, edges, vectors, name_vectors=None):
                         name_vectors=rows if name_vectors is None else np.array(
                             name_vectors, np.float32))
     said = dict(zip(ids[len(names):], texts, strict=True))
-    return Corpus(graph, Passages(graph, lambda asked: [said[i] for i in asked]))
+    return Corpus(graph, Passages.build(graph, lambda asked: [said[i] for i in asked]))
 
 
 def asked(question="q", vector=(1, 0), keywords=(), names=()):

@@ -22,7 +22,7 @@ NAMING = Graph.build(*NODES, [2, 4], [0, 0])
 
 @pytest.fixture(scope="module")
 def passages():
-    return Passages(GRAPH, lambda _: TEXTS)
+    return Passages.build(GRAPH, lambda _: TEXTS)
 
 
 def found(dense, by_word=None):

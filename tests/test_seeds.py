@@ -37,7 +37,7 @@ def graph():
 
 @pytest.fixture(scope="module")
 def passages(graph):
-    return Passages(graph, lambda ids: [
+    return Passages.build(graph, lambda ids: [
         TEXTS[[node_id("passage", str(i)) for i in range(len(TEXTS))].index(key)] for key in ids])
 
 
@@ -60,7 +60,7 @@ def test_the_nearest_sentence_of_a_passage_counts_half_beside_its_own_vector(gra
         return [np.eye(16, dtype=np.float32)[[8, 4]] if key == node_id("passage", "0")
                 else np.zeros((0, 16), np.float32) for key in ids]
 
-    read = Passages(graph, lambda _: TEXTS, sentences=sentences)
+    read = Passages.build(graph, lambda _: TEXTS, sentences=sentences)
     near = match(read, plan()).near
     assert near == pytest.approx([0.5 / 1.5, 1, 0, 0, 0, 0, 0])
     match(read, plan("mill")).evidence()
@@ -69,7 +69,7 @@ def test_the_nearest_sentence_of_a_passage_counts_half_beside_its_own_vector(gra
 
 def test_a_passage_is_lifted_towards_a_better_neighbor(graph):
     ids = [node_id("passage", str(i)) for i in range(len(TEXTS))]
-    read = Passages(graph, lambda _: TEXTS, series=[ids[:3], ids[3:4], ["gone", *ids[5:]]])
+    read = Passages.build(graph, lambda _: TEXTS, series=[ids[:3], ids[3:4], ["gone", *ids[5:]]])
     scores = np.array([1.0, 0.0, 0.5, 0.9, 0.0, 0.2, 0.7])
     lifted = match(read, plan()).lift(scores)
     assert lifted == pytest.approx(0.2 * np.array([0, 1, 0, 0, 0, 0.5, 0]))
@@ -118,7 +118,7 @@ def test_without_names_the_passages_take_all(graph, passages):
 def test_without_passages_the_names_take_all():
     graph = Graph.build([node_id("entity", name) for name in ("mill", "river")],
                         ["Mill", "River"], None, [0], [1])
-    passages = Passages(graph, lambda _: [])
+    passages = Passages.build(graph, lambda _: [])
     asked = plan("the Mill on the River")
     seeds = select_seeds(graph, passages, asked, match(passages, asked))
     assert seeds.rows.tolist() == [0, 1]

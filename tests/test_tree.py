@@ -30,7 +30,7 @@ def corpus() -> Corpus:
         np.array([[0, 0], [0, 1], [1, 1], [1, 2], [1, 3], [2, 0], [2, 1], [2, 2], [2, 3]]),
         np.array([[2, 0], [2, 1]]), np.array([50, 50, 50]), ("P, Q", "R, S", "all"),
         ("of P", "of R", "of all"), toward(0.35, 0.7, 0.1))
-    return Corpus(graph, Passages(graph, lambda ids: [""] * len(ids)), {"tree": tree})
+    return Corpus(graph, Passages.build(graph, lambda ids: [""] * len(ids)), {"tree": tree})
 
 
 def run(corpus: Corpus, budget: int) -> Retrieval:

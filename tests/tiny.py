@@ -116,7 +116,7 @@ def tiny_texts(graph: Graph, passages: Sequence[str]) -> Texts:
 
 def tiny_corpus(graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]]) -> Corpus:
     """A corpus with all layers built; `texts` gives the texts of passages by node id."""
-    passages = passages_of(graph, lambda: Passages(graph, texts))
+    passages = passages_of(graph, lambda: Passages.build(graph, texts))
     read = tiny_texts(graph, texts(sorted(graph.ids[row] for row in passages.rows.tolist())))
     embedder = TinyEmbedder(dimension=read.vectors.shape[1])
     return Corpus(graph, passages, {name: build(name, graph, read, embedder) for name in LAYERS})

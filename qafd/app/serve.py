@@ -16,6 +16,7 @@ from qafd.app.headers import Headers
 from qafd.app.names import OwnNames
 from qafd.errors import ParameterError
 from qafd.flow import kernel
+from qafd.reading.names import tagger
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -28,6 +29,7 @@ def main() -> None:
     import_module("qafd.app.explore")  # before the first visitor waits for it
     # Streamlit would take the folder pages/ for a second navigation until app.py has run once.
     PagesManager.uses_pages_directory = False
+    threading.Thread(target=tagger, daemon=True).start()  # nor for what reads the first question
     # Compiling or loading takes seconds of processor time that the first visitors need.
     patience = threading.Timer(30, kernel.warm)
     patience.daemon = True

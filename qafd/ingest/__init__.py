@@ -17,6 +17,7 @@ from qafd.ingest.llm_extract import grouped
 from qafd.ingest.progress import Progress, never
 from qafd.ingest.reader import NO_KEYS, Keys, Local, ModelChoice, chosen, engine_of, extractor_of
 from qafd.ingest.update import GraphUpdate
+from qafd.mapped import keep_columns
 from qafd.models import Recorded
 from qafd.models.embedder import LocalEmbedder, PassageEmbedder
 from qafd.models.estimate import NO_READING, RunPlan, plan_embedding
@@ -111,6 +112,8 @@ def index(
                     chosen(store), store, keys, run or f"index {now()}", local)
                 extend(store, names, engine, progress, stopped)
                 done = [*done, *names]
+            if not stopped():
+                keep_columns(store)
         return tuple(dict.fromkeys(done))
 
 

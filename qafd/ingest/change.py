@@ -43,8 +43,8 @@ from qafd.edits import (
     entity_types,
     hidden_keys,
 )
-from qafd.reading.text import NameIndex, canonical, words_in_tree, words_of
-from qafd.reading.text.scripts import form_of, is_other, without_clitic
+from qafd.reading.text import NameIndex, canonical, variants, words_in_tree, words_of
+from qafd.reading.text.scripts import is_other
 from qafd.records import Chunk, Extraction, Node, Vectors, node_id
 from qafd.storage import Workspace
 from qafd.storage.assembled import stored_readings
@@ -314,7 +314,7 @@ class Facts:
         if self._whole:
             found = self._postings.all_names(tree)
         else:
-            words = [_variants(word, text) for word, _, _ in words_of(text)]
+            words = [variants(word, text) for word, _, _ in words_of(text)]
             pairs: set[tuple[str, str]] = set()
             for one, two in pairwise(words):
                 pairs |= set(product(one, two))
@@ -326,18 +326,11 @@ class Facts:
         return index
 
 
-def _variants(word: str, text: str) -> set[str]:
-    """The forms in which a word of a text may be looked for among names."""
-    if not is_other(text):
-        return {word}
-    return {word, form_of(word), without_clitic(word)} - {""}
-
-
 def _facts_alone(chunk: Chunk, raw: Extraction, extraction: Extraction, alias: Mapping[str, str]
                  ) -> dict[tuple[str, str], str]:
     facts: dict[tuple[str, str], str] = {}
     for word, _, _ in words_of(chunk.text):
-        for form in _variants(word, chunk.text):
+        for form in variants(word, chunk.text):
             facts["word", form] = ""
     for word, many in Counter(small_words(chunk.text)).items():
         facts["small", word] = str(many)

@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from math import inf
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +25,7 @@ from qafd.ingest.cluster import parse_engine
 from qafd.ingest.engine import BatchExtractor
 from qafd.ingest.progress import Progress
 from qafd.ingest.reader import NO_KEYS, Keys, Local, chosen, engine_of
+from qafd.mapped import keep_columns
 from qafd.models.address import OPENAI
 from qafd.models.allowance import Allowance
 from qafd.models.embedder import LocalEmbedder, PassageEmbedder
@@ -176,6 +178,7 @@ def work(
                         layers = store.queue.layers(job) | kept_layers(store)
                         bring_up_to_date(store, engine, layers, report.layer,
                                          report.cancelled)
+                        keep_columns(store, begun=partial(report.layer, "columns", 0, 1))
                         _close(store, job, report.cancelled())
                     except (BusyError, DiskFullError):
                         raise

@@ -69,8 +69,10 @@ class GraphUpdate:
                 log = store.log.read(documents)
                 if SHARE * len(log.chunks) > store.log.counts()[1]:
                     return None
-            # their vectors are stored by it
+            # Their vectors are stored by it, and most of the names', which would end the change.
             self._readings(list(zip(log.chunks, log.extractions, strict=True)))
+            self._embed_names(sorted({mention.key for extraction in log.extractions
+                                      for mention in extraction.mentions}))
             try:
                 with store.transaction():
                     if store.log.revision == log.revision:

@@ -98,9 +98,9 @@ def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, grid: Grid,
                     x = sum((importance_of(graph, one, method.layer) for one in solved),
                             np.zeros(len(graph)))
                     order = rank(problem.layer, corpus.passages, problem.found, x,
-                                 Ranking.suited(problem.seeds.certainty)).rows
+                                 Ranking.suited(problem.seeds.certainty), RECALL_AT).rows
                     cell = replace(
-                        cell, recall=float(np.isin(answers, order[:RECALL_AT]).mean()),
+                        cell, recall=float(np.isin(answers, order).mean()),
                         leakage=leakage(support, relevant, sink))
                 cells.append(cell)
                 progress(len(cells) / len(grid))

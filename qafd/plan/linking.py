@@ -3,20 +3,23 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache, cached_property
+from itertools import pairwise, product
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 from tokenizers import Tokenizer
 
+from qafd.columns import Array, Arrays, TextBlock, flatten, unflatten
 from qafd.graph import Graph
 from qafd.models.embedder import TOKENIZER_FILE, checked_file
 from qafd.reading.names import TYPES, proper_runs
-from qafd.reading.text import NameIndex, as_typed, canonical, words_of
-from qafd.reading.text.scripts import bears_no_capital, is_written_small
+from qafd.reading.text import NameIndex, as_typed, canonical, variants, words_in_tree, words_of
+from qafd.reading.text.scripts import bears_no_capital, is_other, is_written_small
 from qafd.reading.text.slips import slips_between
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import Nodes, Vectors, node_id
@@ -61,6 +64,92 @@ class Links:
     read: str
 
 
+@dataclass(frozen=True, eq=False)
+class NameColumns:
+    """The names of the entities of a graph, column by column.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (e,)
+        Of the entities in the graph, ascending.
+    vectors : ndarray of float32, shape (e, d), or None
+        Of their names.
+    keys : TextBlock, length k
+        Their canonical names, sorted.
+    shown : ndarray, shape (k,)
+        The row of each.
+    typed : TextBlock, length t
+        The names as they may be typed, sorted; what several are typed like means the last of them.
+    meant : ndarray, shape (t,)
+        The place in `keys` of what each means.
+    whole : ndarray of bool, shape (t,)
+        False for a name of which a region or a place is left out.
+    heads, told : TextBlock and ndarray, length h
+        What names begin with before a comma, sorted, and how many.
+    lengths, letters : ndarray, shapes (t,) and (t, 27)
+        How long the typed names are, and how often they have each letter.
+    marked, sharing : TextBlock and ndarray, length m
+        The names that an imported graph gives several nodes, without what tells these apart, sorted,
+        and the places in `keys` of each.
+    openings, opened : TextBlock and ndarray, length o
+        The first two words of typed names on lines of their own, sorted, and their places in `typed`.
+    """
+
+    rows: Nodes = field(repr=False)
+    vectors: Vectors | None = field(repr=False)
+    keys: TextBlock = field(repr=False)
+    shown: Nodes = field(repr=False)
+    typed: TextBlock = field(repr=False)
+    meant: Nodes = field(repr=False)
+    whole: npt.NDArray[np.bool_] = field(repr=False)
+    heads: TextBlock = field(repr=False)
+    told: Nodes = field(repr=False)
+    lengths: Nodes = field(repr=False)
+    letters: npt.NDArray[np.uint16] = field(repr=False)
+    marked: TextBlock = field(repr=False)
+    sharing: Nodes = field(repr=False)
+    openings: TextBlock = field(repr=False)
+    opened: Nodes = field(repr=False)
+
+    @classmethod
+    def build(cls, graph: Graph) -> "NameColumns":
+        """The names of a graph."""
+        rows: Nodes = np.flatnonzero(graph.kinds == "entity")
+        shown = {canonical(graph.names[row]): row for row in rows.tolist()}
+        keys = sorted(shown)
+        whole = {as_typed(key): key for key in keys}
+        known = _places_left_out(whole) | _regions_left_out(
+            {key: graph.names[row] for key, row in shown.items()})
+        namesakes = _group_namesakes(keys)
+        known |= {name: found[0] for name, found in namesakes.items()}
+        known |= whole
+        typed = sorted(known)
+        place = {key: at for at, key in enumerate(keys)}
+        heads = sorted(Counter(head for head, _ in _heads_of(whole)).items())
+        sharing = [(name, place[key]) for name, found in sorted(namesakes.items()) for key in found]
+        openings = sorted((opening, at) for at, name in enumerate(typed)
+                          if (opening := _opening(name)))
+        return cls(
+            rows, None if graph.name_vectors is None else graph.name_vectors[rows], TextBlock.of(keys),
+            np.array([shown[key] for key in keys], np.int64), TextBlock.of(typed),
+            np.array([place[known[name]] for name in typed], np.int64),
+            np.array([name in whole for name in typed], np.bool_),
+            TextBlock.of([head for head, _ in heads]), np.array([many for _, many in heads], np.int64),
+            np.array([len(name) for name in typed], np.int64), _letters(typed),
+            TextBlock.of([name for name, _ in sharing]), np.array([at for _, at in sharing], np.int64),
+            TextBlock.of([opening for opening, _ in openings]),
+            np.array([at for _, at in openings], np.int64))
+
+    def flatten(self) -> dict[str, Array]:
+        """The columns as arrays."""
+        return flatten("names", {spec.name: getattr(self, spec.name) for spec in fields(self)})
+
+    @classmethod
+    def unflatten(cls, arrays: Arrays) -> "NameColumns":
+        """The columns that `flatten` made arrays of."""
+        return cls(**{"vectors": None} | unflatten("names", arrays))
+
+
 class Names:
     """The entities of a graph by their names.
 
@@ -69,38 +158,86 @@ class Names:
     graph : Graph
     merged : mapping of str to str, optional
         Keys of names that are another entity's by an edit, to the key of that entity.
+    columns : NameColumns, optional
+        Of the graph.
     """
 
-    def __init__(self, graph: Graph, merged: Mapping[str, str] | None = None) -> None:
-        self._graph = graph
-        self._rows: Nodes = np.flatnonzero(graph.kinds == "entity")
-        keys = {canonical(graph.names[row]): graph.names[row] for row in self._rows.tolist()}
-        self._exact = {name: key for name, key in (merged or {}).items() if key in keys}
-        self._exact |= {key: key for key in keys}
-        # Of names that are typed alike, the last one in the order of the alphabet.
-        self._typed = {as_typed(name): self._exact[name] for name in sorted(self._exact)}
-        self._namesakes = _group_namesakes(keys)
-        marked = {name: found[0] for name, found in self._namesakes.items()}
-        self._typed = (_places_left_out(self._typed) | _regions_left_out(keys) | marked
-                       | self._typed)
-        self._index = NameIndex(self._typed)
-        self._shown = keys
+    def __init__(self, graph: Graph, merged: Mapping[str, str] | None = None,
+                 columns: NameColumns | None = None) -> None:
+        self._names = graph.names
+        self._columns = columns or NameColumns.build(graph)
+        self._merged = {name: key for name, key in (merged or {}).items()
+                        if self._is_key(key) and not self._is_key(name)}
+        self._typed = self._type_merged()
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._columns.rows)
+
+    def _is_key(self, name: str) -> bool:
+        return self._columns.keys.find(name) is not None
+
+    def _type_merged(self) -> dict[str, str]:
+        """What names that are another entity's change of the typed ones; "" for what is none then."""
+        columns, typed = self._columns, dict[str, str]()
+        for name in sorted(self._merged):
+            form = as_typed(name)
+            known = columns.typed.find(form)
+            if known is None or not columns.whole[known] or columns.keys[columns.meant[known]] < name:
+                typed[form] = self._merged[name]
+        fresh = {form: key for form, key in typed.items() if not self._is_whole(form)}
+        heads: dict[str, str] = {}
+        many = Counter(head for head, _ in _heads_of(fresh))
+        for head, key in _heads_of(fresh):
+            at = columns.heads.find(head)
+            known = columns.typed.find(head)
+            if known is None and at is None:
+                heads[head] = key if many[head] == 1 else ""
+            elif at is not None and columns.told[at] == 1 and self._is_head(head):
+                heads[head] = ""
+        return heads | typed
+
+    def _is_whole(self, typed: str) -> bool:
+        known = self._columns.typed.find(typed)
+        return known is not None and bool(self._columns.whole[known])
+
+    def _is_head(self, typed: str) -> bool:
+        """Whether a typed name is what one begins with, neither a name nor one without its region."""
+        known = self._columns.typed.find(typed)
+        if known is None or self._columns.whole[known]:
+            return False
+        return as_typed(self._columns.keys[self._columns.meant[known]]).startswith(f"{typed}, ")
+
+    def _mean(self, typed: str) -> str | None:
+        """The key of what is typed so."""
+        if typed in self._typed:
+            return self._typed[typed] or None
+        known = self._columns.typed.find(typed)
+        return None if known is None else self._columns.keys[self._columns.meant[known]]
+
+    def show(self, key: str) -> str:
+        """The name of an entity by its key."""
+        place = self._columns.keys.find(key)
+        assert place is not None
+        return self._names[int(self._columns.shown[place])]
 
     def get(self, name: str) -> str | None:
         """The key of the entity that a canonical name means, with other accents and dashes too."""
-        return self._exact.get(name) or self._typed.get(as_typed(name))
+        if self._is_key(name):
+            return name
+        return self._merged.get(name) or self._mean(as_typed(name))
 
     def namesakes(self, key: str) -> tuple[str, ...]:
         """The keys of the other entities that an imported graph calls as it calls this one."""
-        together = self._namesakes.get(as_typed(_MARK.sub("", key)), ())
-        return tuple(one for one in together if one != key)
+        columns, name = self._columns, as_typed(_MARK.sub("", key))
+        found = []
+        for at in columns.marked.beginning(name):
+            if columns.marked[at] == name:
+                found.append(columns.keys[columns.sharing[at]])
+        return tuple(one for one in found if one != key)
 
     def is_title(self, key: str) -> bool:
         """Whether an entity's name begins with an article in capitals: "The Graduate"."""
-        return self._shown.get(key, "").startswith(("The ", "An ", "A "))
+        return self._is_key(key) and self.show(key).startswith(("The ", "An ", "A "))
 
     def find(self, asked: str, common: set[str]) -> list[Found]:
         """Names in a text by longest match; lower-case terms only when there is nothing else.
@@ -110,7 +247,7 @@ class Names:
         """
         capitals = _capitals(asked)
         found = [
-            (key, start, end) for key, start, end in self._matches(asked)
+            (key, start, end) for key, start, end in self.matches(asked)
             if " " in key or (key not in common and (
                 not capitals or any(letter.isupper() or bears_no_capital(letter)
                                     for letter in asked[start:end])))]
@@ -125,14 +262,14 @@ class Names:
         """
         if alike := self.alike(key):
             return alike, None
-        vectors = self._graph.name_vectors
+        vectors, rows = self._columns.vectors, self._columns.rows
         if " " not in key or vectors is None or not len(self):
             return "", None
-        cosines = (vectors @ vector)[self._rows]  # picking first would copy them
+        cosines = vectors @ vector
         best = int(cosines.argmax())
         if cosines[best] < NEAREST:
             return "", None
-        return canonical(self._graph.names[self._rows[best]]), float(cosines[best])
+        return canonical(self._names[rows[best]]), float(cosines[best])
 
     def alike(self, key: str) -> str:
         """The key of the entity whose name is spelled most like a canonical one, "" for none.
@@ -144,10 +281,11 @@ class Names:
             return ""
         least = ALIKE_WORD if one else ALIKE
         names, lengths, letters = self._spelled
-        most = 2 * np.minimum(letters, _letters([typed])).sum(axis=1) / (lengths + len(typed))
+        shared = np.minimum(letters, _letters([typed])).sum(axis=1, dtype=np.int64)
+        most = 2 * shared / (lengths + len(typed))
         close = get_close_matches(
-            typed, [names[i] for i in np.flatnonzero(most >= least).tolist()], 1, least)
-        return self._typed[close[0]] if close and is_misspelled(typed, close[0]) else ""
+            typed, self._pick(names, np.flatnonzero(most >= least)), 1, least)
+        return self._mean(close[0]) or "" if close and is_misspelled(typed, close[0]) else ""
 
     def slipped(self, word: str) -> str:
         """The key of the one-word name that a word is by a slip of the keyboard, "" for none.
@@ -161,20 +299,31 @@ class Names:
             return ""
         most = 2 if len(typed) >= SLIPS else 1
         names, lengths, letters = self._spelled
-        near = (np.abs(lengths - len(typed)) <= most) & (
-            np.abs(letters - _letters([typed])).sum(axis=1) <= 2 * most)
-        slips = {names[i]: slips_between(typed, names[i]) for i in np.flatnonzero(near).tolist()
-                 if " " not in names[i] and len(names[i]) >= LONG - 1}
+        long = np.flatnonzero(np.abs(lengths - len(typed)) <= most)
+        other = np.abs(letters[long].astype(np.int64) - _letters([typed])).sum(axis=1)
+        slips = {name: slips_between(typed, name)
+                 for name in self._pick(names, long[other <= 2 * most])
+                 if " " not in name and len(name) >= LONG - 1}
         least = min(slips.values(), default=0)
-        found = {self._typed[name] for name, many in slips.items() if many == least}
+        found = {self._mean(name) or "" for name, many in slips.items() if many == least}
         return found.pop() if 0 < least <= most and len(found) == 1 else ""
 
+    def _pick(self, names: Sequence[str], places: Nodes) -> list[str]:
+        """The names in some places, without what is none by an edit."""
+        some = [names[at] for at in places.tolist()]
+        return [name for name in some if self._typed.get(name, name)]
+
     @cached_property
-    def _spelled(self) -> tuple[list[str], Nodes, Nodes]:
+    def _spelled(self) -> tuple[Sequence[str], Nodes, npt.NDArray[np.uint16]]:
         """The names as typed, their lengths (k,) and letters (k, 27): they bound how alike two are
         without comparing them."""
-        names = list(self._typed)
-        return names, np.array([len(name) for name in names], np.int64), _letters(names)
+        columns = self._columns
+        more = [name for name in self._typed if columns.typed.find(name) is None]
+        if not more:
+            return columns.typed, columns.lengths, columns.letters
+        return ([*columns.typed, *more],
+                np.concatenate([columns.lengths, [len(name) for name in more]]),
+                np.concatenate([columns.letters, _letters(more)]))
 
     def link(self, asked: str, named: Sequence[Named], found: Sequence[Found],
              vectors: Mapping[str, Vectors], common: set[str],
@@ -193,7 +342,7 @@ class Names:
             Whether a word is in a passage. Where it is known, a word of the question that is in
             none stands for the name that it is by a slip (`slipped`), taken for a name or not.
         """
-        links = _Links(asked, self._shown, list(found))
+        links = _Links(asked, self.show, list(found))
         for span in named:
             self._link_span(links, span, vectors, heard)
         self._link_unheard(links, named, common, heard)
@@ -258,12 +407,30 @@ class Names:
                     break
             at += 1
 
-    def _matches(self, text: str) -> Iterator[Found]:
-        for typed, start, end in self._index.find(as_typed(text), anyhow=True):
-            yield self.get(canonical(text[start:end])) or self._typed[typed], start, end
+    def matches(self, text: str) -> Iterator[Found]:
+        """All names in a text by longest match."""
+        asked = as_typed(text)
+        for typed, start, end in self._index(asked).find(asked, anyhow=True):
+            key = self.get(canonical(text[start:end])) or self._mean(typed)
+            assert key is not None
+            yield key, start, end
+
+    def _index(self, asked: str) -> NameIndex:
+        """An index of all names that can be in a text, or decide how it is read."""
+        words = [variants(word, asked) for word, _, _ in words_of(asked)]
+        every: dict[str, int | None] = dict.fromkeys(f"{word}\n\n" for word in set().union(*words))
+        for one, two in pairwise(words):
+            every |= dict.fromkeys(f"{first}\n{second}\n" for first, second in product(one, two))
+        if is_other(asked):  # how a word is read depends on whether any name begins with it
+            every |= dict.fromkeys((f"{word}\n" for word in set().union(*words)), 2)
+        columns, names = self._columns, set(self._typed)
+        for start, most in every.items():
+            places = columns.openings.beginning(start)[:most]
+            names |= {columns.typed[at] for at in columns.opened[places.start:places.stop].tolist()}
+        return NameIndex([name for name in names if self._typed.get(name, name)])
 
     def _is_term(self, key: str) -> bool:
-        return is_written_small(self._shown[key])
+        return is_written_small(self.show(key))
 
 
 def _is_worth_saying(key: str, kind: str) -> bool:
@@ -277,7 +444,7 @@ class _Links:
     people should know, and what is right in the place of misspelled names."""
 
     asked: str
-    shown: Mapping[str, str]
+    show: Callable[[str], str]
     found: list[Found]
     keys: dict[str, None] = field(default_factory=dict)
     told: list[Notice] = field(default_factory=list)
@@ -288,7 +455,7 @@ class _Links:
         if key in self.keys:
             return
         self.keys[key] = None
-        name = self.shown[key]
+        name = self.show(key)
         typed = _bare(typed)
         if similarity is None:
             self.told.append(notice(NoticeKind.NAME_ALIKE, name=typed, other=name))
@@ -329,11 +496,16 @@ def _common_words() -> frozenset[str]:
     return frozenset(word for word in tokenizer.get_vocab() if word.isalpha() and len(word) >= LONG)
 
 
+def _heads_of(typed: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What names of two words or more begin with before a comma, and what each name means."""
+    return [(head, key) for name, key in typed.items()
+            for head, comma, _ in [name.partition(", ")] if comma and " " in head]
+
+
 def _places_left_out(typed: Mapping[str, str]) -> dict[str, str]:
     """Names before a comma, of two words or more, that only one name begins with: "Grant Park" for
     "Grant Park, Atlanta"."""
-    heads = [(head, key) for name, key in typed.items()
-             for head, comma, _ in [name.partition(", ")] if comma and " " in head]
+    heads = _heads_of(typed)
     times = Counter(head for head, _ in heads)
     return {head: key for head, key in heads if times[head] == 1}
 
@@ -354,12 +526,20 @@ def _regions_left_out(shown: Mapping[str, str]) -> dict[str, str]:
     return {as_typed(key[:-3]): key for key, name in shown.items() if _REGION.search(name)}
 
 
-def _letters(names: Sequence[str]) -> Nodes:
+def _opening(name: str) -> str:
+    """The first two words of a name, each with the end of a line; "" where it is too short to be
+    looked for."""
+    words = words_in_tree(name)
+    return "".join(f"{word}\n" for word in [*words, ""][:2]) if words else ""
+
+
+def _letters(names: Sequence[str]) -> npt.NDArray[np.uint16]:
     """How often each name has each letter from a to z, and other characters, shape (k, 27)."""
     code = np.frombuffer("".join(names).encode("ascii", "replace"), np.uint8).astype(np.int64)
     column = np.where((code >= ord("a")) & (code <= ord("z")), code - ord("a"), 26)
     row = np.repeat(np.arange(len(names)), [len(name) for name in names])
-    return np.bincount(27 * row + column, minlength=27 * len(names)).reshape(-1, 27)
+    times = np.bincount(27 * row + column, minlength=27 * len(names))
+    return times.reshape(-1, 27).astype(np.uint16)
 
 
 def _capitals(text: str) -> bool:
@@ -373,14 +553,22 @@ def _bare(typed: str) -> str:
 
 
 _NAMES: WeakKeyDictionary[Graph, tuple[Mapping[str, str], Names]] = WeakKeyDictionary()
+_COLUMNS: WeakKeyDictionary[Graph, NameColumns] = WeakKeyDictionary()
+
+
+def columns_of(graph: Graph, known: NameColumns | None = None) -> NameColumns:
+    """The columns of names of a graph, made once for each graph in memory unless they are known."""
+    if graph not in _COLUMNS:
+        _COLUMNS[graph] = known or NameColumns.build(graph)
+    return _COLUMNS[graph]
 
 
 def names_of(graph: Graph, merged: Mapping[str, str] | None = None) -> Names:
-    """The names of a graph; read once for each graph in memory and state of its edits."""
+    """The names of a graph; kept for each graph in memory and state of its edits."""
     wanted = dict(merged or {})
     kept = _NAMES.get(graph)
     if kept is None or kept[0] != wanted:
-        kept = wanted, Names(graph, wanted)
+        kept = wanted, Names(graph, wanted, columns_of(graph))
         _NAMES[graph] = kept
     return kept[1]
 

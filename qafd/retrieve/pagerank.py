@@ -96,9 +96,8 @@ class PageRank(Method):
         score, rounds = pagerank(layer, weight, seeds.rows, seeds.shares, self.damping)
         solved = 1000 * (time.perf_counter() - began)
         if self.ranking == "evidence":
-            order = rank(layer, passages, found, score, Ranking.suited(seeds.certainty))
-            ranking = ranked(graph, order.rows[:self.top], order.scores[:self.top],
-                             order.parts[:self.top])
+            order = rank(layer, passages, found, score, Ranking.suited(seeds.certainty), self.top)
+            ranking = ranked(graph, order.rows, order.scores, order.parts)
         else:
             scores = score[passages.rows]
             places = np.lexsort((-found.dense, -scores))[:self.top]

@@ -4,10 +4,12 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import ClassVar, Self
 
 import numpy as np
 
+from qafd.columns import pick
 from qafd.errors import InfeasibleError, ParameterError
 from qafd.flow.solver import Diffusion, solve
 from qafd.flow.sources import RULES, seed_paths, source_mass
@@ -267,7 +269,7 @@ class FlowDiffusion(Method):
                          np.zeros(len(graph)))
         certainty = max(problem.seeds.certainty for problem in problems)
         order = rank(problems[0].layer, passages, match(passages, plan), importance,
-                     Ranking.suited(certainty))
+                     Ranking.suited(certainty), self.top + len(gone))
         return _foremost(graph, order, gone, self.top)
 
 
@@ -360,7 +362,7 @@ class Problem:
         graph, certificate = self.corpus.graph, diffusion.certificate
         importance = importance_of(graph, diffusion, self.method.layer)
         order = rank(self.layer, self.corpus.passages, self.found, importance,
-                     Ranking.suited(self.seeds.certainty))
+                     Ranking.suited(self.seeds.certainty), self.method.top + len(self.gone))
         unseeded = (notice(NoticeKind.NO_SEED),) if (
             len(graph) and not len(self.seeds.rows)) else ()
         return Retrieval(
@@ -402,18 +404,19 @@ def importance_of(graph: Graph, diffusion: Diffusion, layer: str) -> Floats:
 def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> tuple[RetrievedNode, ...]:
     reasons = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=True))
     rows = diffusion.rows.tolist()
-    origin = [None if at < 0 else layer.names[rows[at]] for at in diffusion.origin.tolist()]
+    ids, names = pick(layer.ids, diffusion.rows), pick(layer.names, diffusion.rows)
+    origin = [None if at < 0 else names[at] for at in diffusion.origin.tolist()]
     degree = layer.degree_of(diffusion.rows).tolist()
+    kinds = layer.kinds[diffusion.rows].tolist()
     listed = [
         RetrievedNode(
-            id=layer.ids[row], name=layer.names[row], kind=str(layer.kinds[row]), importance=x,
-            mass=mass, state=state,
+            id=ids[at], name=names[at], kind=kinds[at], importance=x, mass=mass, state=state,
             reason=reasons[row] if row in reasons else _reached(state, came),
             capacity=capacity, source=source, degree=deg, seed=row in reasons, alignment=alignment)
-        for row, x, mass, state, capacity, source, deg, alignment, came in zip(
+        for at, (row, x, mass, state, capacity, source, deg, alignment, came) in enumerate(zip(
             rows, diffusion.x.tolist(), diffusion.mass.tolist(), diffusion.state,
             diffusion.capacity.tolist(), diffusion.source.tolist(), degree,
-            diffusion.alignment.tolist(), origin, strict=True)]
+            diffusion.alignment.tolist(), origin, strict=True))]
     touched = set(rows)
     listed += [
         RetrievedNode(layer.ids[row], layer.names[row], str(layer.kinds[row]), 0.0, 0.0, DRY,
@@ -422,6 +425,7 @@ def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> tuple[RetrievedN
     return tuple(sorted(listed, key=lambda n: (-n.importance, -n.mass, n.id)))
 
 
+@lru_cache(4096)  # many are touched from one node
 def _reached(state: str, origin: str | None) -> Reason:
     """Where the largest part of a node's mass came from."""
     if origin is None:
@@ -432,11 +436,12 @@ def _reached(state: str, origin: str | None) -> Reason:
 
 def _edges(layer: Graph, diffusion: Diffusion) -> tuple[RetrievedEdge, ...]:
     """The edges of the diffusion in the direction of flow."""
-    u, v = diffusion.rows[diffusion.u], diffusion.rows[diffusion.v]
+    ids = pick(layer.ids, diffusion.rows)
+    bits = _kinds(layer, diffusion.rows[diffusion.u], diffusion.rows[diffusion.v])
     return tuple(
-        RetrievedEdge(layer.ids[a], layer.ids[b], kind_names(bits)[0], flow, weight)
-        for a, b, bits, flow, weight in zip(
-            u.tolist(), v.tolist(), _kinds(layer, u, v), diffusion.flow.tolist(),
+        RetrievedEdge(ids[u], ids[v], kind_names(kinds)[0], flow, weight)
+        for u, v, kinds, flow, weight in zip(
+            diffusion.u.tolist(), diffusion.v.tolist(), bits, diffusion.flow.tolist(),
             diffusion.weight.tolist(), strict=True))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from qafd.errors import ParameterError
 from qafd.graph import Graph
+from qafd.nearest import first
 from qafd.records import Floats, Nodes
 from qafd.retrieve.seeds import Match, Passages, minmax
 
@@ -67,7 +68,7 @@ class Ranking:
 
 
 class Order(NamedTuple):
-    """All passages, best first.
+    """The best passages, best first.
 
     Attributes
     ----------
@@ -86,9 +87,9 @@ class Order(NamedTuple):
 
 def rank(
     layer: Graph, passages: Passages, found: Match, importance: Floats,
-    ranking: Ranking | None = None,
+    ranking: Ranking | None = None, top: int | None = None,
 ) -> Order:
-    """All passages by their evidence.
+    """The `top` passages by their evidence, by default all.
 
     A passage's importance is the larger of its own x and that of the entity that is its title.
     The best passage by meaning, words, neighbors and importance comes first; the others are
@@ -108,23 +109,24 @@ def rank(
     x = importance[passages.rows]
     titled = passages.title >= 0
     x = np.where(titled, np.maximum(x, importance[np.where(titled, passages.title, 0)]), x)
-    parts = np.zeros((len(passages), len(PARTS)))
+    parts = np.zeros((len(PARTS), len(passages)))
     scaled = log_scale(x, weights.floor)
-    parts[:, 0] = weights.flow * scaled
-    parts[:, 1] = minmax(found.near)
-    parts[:, 2] = weights.lexical * minmax(found.lexical)
-    parts[:, 3] = found.lift(parts[:, 1] + parts[:, 2])
-    first = int((parts[:, 1:4].sum(axis=1) + weights.lead * scaled).argmax())
-    left = found.by_word[:, found.by_word[first] == 0].sum(axis=1)
-    parts[:, 4] = weights.coverage * minmax(left)
-    names = layer.around(int(passages.rows[first]))
-    parts[:, 5] = weights.bridge * np.isin(passages.title, names[names != passages.title[first]])
+    parts[0] = weights.flow * scaled
+    parts[1] = minmax(found.near)
+    parts[2] = weights.lexical * minmax(found.lexical)
+    parts[3] = found.lift(parts[1] + parts[2])
+    best = int((parts[1:4].sum(axis=0) + weights.lead * scaled).argmax())
+    left = found.by_word[:, found.by_word[best] == 0].sum(axis=1)
+    parts[4] = weights.coverage * minmax(left)
+    names = layer.around(int(passages.rows[best]))
+    parts[5] = weights.bridge * np.isin(passages.title, names[names != passages.title[best]])
     # The first stays first: it is what open words and bridges are counted from.
-    scores = parts.sum(axis=1)
-    parts[first, 6] = scores.max() - scores[first]
-    scores[first] = scores.max()
-    order = np.lexsort((passages.rows, np.arange(len(scores)) != first, -scores))
-    return Order(passages.rows[order], scores[order], parts[order])
+    scores = parts.sum(axis=0)
+    parts[6, best] = scores.max() - scores[best]
+    scores[best] = scores.max()
+    order = first(scores, len(scores) if top is None else top)
+    order = np.concatenate([[best], order[order != best]])[:top]
+    return Order(passages.rows[order], scores[order], parts[:, order].T)
 
 
 def stated(parts: Mapping[str, float]) -> str:

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from qafd.columns import Array, Arrays, TextBlock, flatten, unflatten
 from qafd.graph import Graph, kind_bit
-from qafd.nearest import SignCodes, nearest
+from qafd.nearest import SignCodes, first, nearest
 from qafd.reading.text import as_typed, canonical
 from qafd.reading.text.bm25 import Bm25, content_words
 from qafd.reading.text.scripts import bears_no_capital, is_written_small
@@ -18,6 +19,7 @@ from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import Floats, Nodes, QueryPlan, Vectors, node_id
 
 Sentences = Callable[[Sequence[str]], Sequence[Vectors]]
+TextsOf = Callable[[Sequence[str]], Sequence[str]]
 
 LARGE = 20_000  # nodes up to which a matrix product finds the nearest names fastest
 COMMON = 0.2  # total weight of the names at which they and passages would share the mass equally
@@ -35,42 +37,26 @@ class Passages:
     Parameters
     ----------
     graph : Graph
-    texts : callable
-        Node ids to the passages' titles and texts, as one string each, in order.
-    titled : bool
-        Whether the first line of each is the title; otherwise it is the passage's name.
+    columns : PassageColumns
     sentences : callable, optional
         Node ids to the vectors of each passage's sentences, shape (s, d); asked once for each.
-    series : sequence of sequences of str
-        Node ids of the passages that follow each other in a document.
     """
 
-    def __init__(self, graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]],
-                 titled: bool = False, sentences: Sentences | None = None,
-                 series: Sequence[Sequence[str]] = ()) -> None:
-        self.rows: Nodes = np.flatnonzero(graph.kinds == "passage")
-        # Picking the rows anew for every question takes ten times longer than the product.
-        self.vectors: Vectors | None = None if graph.vectors is None else graph.vectors[self.rows]
-        self.ids = [graph.ids[row] for row in self.rows.tolist()]
-        said = texts(self.ids)
-        self.bm25 = Bm25(said)
-        self.titles = [text.partition("\n")[0] for text in said] if titled else [
-            graph.names[row] for row in self.rows.tolist()]
-        self.title = np.array([graph.row.get(node_id("entity", canonical(title)), -1)
-                               for title in self.titles], np.int64)
-        self.beside = self._beside(series)
+    def __init__(self, graph: Graph, columns: "PassageColumns",
+                 sentences: Sentences | None = None) -> None:
+        self.rows, self.titles, self.title = columns.rows, columns.titles, columns.title
+        self.bm25, self.beside, self.vectors = columns.bm25, columns.beside, columns.vectors
+        self._ids = graph.ids
         self._sentences = sentences
         self._read: dict[int, Vectors] = {}
+        self.matched: tuple[QueryPlan, Match] | None = None
 
-    def _beside(self, series: Sequence[Sequence[str]]) -> Nodes:
-        """The places of the passages before and after each, its own where there is none, (c, 2)."""
-        place = {key: at for at, key in enumerate(self.ids)}
-        beside = np.repeat(np.arange(len(self.ids))[:, None], 2, axis=1)
-        for ids in series:
-            places = [place[key] for key in ids if key in place]
-            for before, after in pairwise(places):
-                beside[before, 1], beside[after, 0] = after, before
-        return beside
+    @classmethod
+    def build(cls, graph: Graph, texts: TextsOf, titled: bool = False,
+              sentences: Sentences | None = None, series: Sequence[Sequence[str]] = ()
+              ) -> "Passages":
+        """The passages of a graph, whose texts are read; see `PassageColumns.build`."""
+        return cls(graph, PassageColumns.build(graph, texts, titled, series), sentences)
 
     def nearest_sentences(self, places: Nodes, asked: Vectors) -> Floats:
         """Cosine of a question, shape (d,), and the nearest sentence of each passage, shape (k,).
@@ -79,7 +65,7 @@ class Passages:
         """
         missing = [place for place in places.tolist() if place not in self._read]
         if missing and self._sentences:
-            found = self._sentences([self.ids[place] for place in missing])
+            found = self._sentences([self._ids[self.rows[place]] for place in missing])
             self._read |= dict(zip(missing, found, strict=True))
         known = [self._read.get(place, ()) for place in places.tolist()]
         return np.array([float((some @ asked).max()) if len(some) else -1.0 for some in known])
@@ -95,15 +81,87 @@ class Passages:
         if self._sentences is None:
             return self
         other = copy(self)
-        other._sentences = sentences
+        other._sentences, other.matched = sentences, None
         return other
 
     def of(self, graph: Graph) -> "Passages":
         """The same passages with the vectors of a graph that has the same rows."""
         other = copy(self)
         other.vectors = None if graph.vectors is None else graph.vectors[self.rows]
-        other._sentences, other._read = None, {}
+        other._sentences, other._read, other.matched = None, {}, None
         return other
+
+
+@dataclass(frozen=True, eq=False)
+class PassageColumns:
+    """What is known of the passages of a graph, column by column.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (c,)
+        Of the passages in the graph, ascending.
+    vectors : ndarray of float32, shape (c, d), or None
+        Picking them anew for every question takes ten times longer than the product.
+    titles : TextBlock, length c
+    title : ndarray, shape (c,)
+        The row of the entity that is a passage's title, -1 where there is none.
+    beside : ndarray, shape (c, 2)
+        The places of the passages before and after each, its own where there is none.
+    bm25 : Bm25
+    """
+
+    rows: Nodes = field(repr=False)
+    vectors: Vectors | None = field(repr=False)
+    titles: TextBlock = field(repr=False)
+    title: Nodes = field(repr=False)
+    beside: Nodes = field(repr=False)
+    bm25: Bm25 = field(repr=False)
+
+    @classmethod
+    def build(cls, graph: Graph, texts: TextsOf, titled: bool = False,
+              series: Sequence[Sequence[str]] = ()) -> "PassageColumns":
+        """The columns of a graph's passages.
+
+        Parameters
+        ----------
+        texts : callable
+            Node ids to the passages' titles and texts, as one string each, in order.
+        titled : bool
+            Whether the first line of each is the title; otherwise it is the passage's name.
+        series : sequence of sequences of str
+            Node ids of the passages that follow each other in a document.
+        """
+        rows: Nodes = np.flatnonzero(graph.kinds == "passage")
+        ids = [graph.ids[row] for row in rows.tolist()]
+        said = texts(ids)
+        titles = TextBlock.of([text.partition("\n")[0] for text in said] if titled else
+                          [graph.names[row] for row in rows.tolist()])
+        title = [graph.row.get(node_id("entity", canonical(one)), -1) for one in titles]
+        return cls(rows, None if graph.vectors is None else graph.vectors[rows], titles,
+                   np.array(title, np.int64), _find_beside(ids, series), Bm25.build(said))
+
+    def flatten(self) -> dict[str, Array]:
+        """The columns as arrays."""
+        words = {spec.name: getattr(self.bm25, spec.name) for spec in fields(Bm25)}
+        own = {spec.name: getattr(self, spec.name) for spec in fields(self) if spec.name != "bm25"}
+        return flatten("passages", own) | flatten("words", words)
+
+    @classmethod
+    def unflatten(cls, arrays: Arrays) -> "PassageColumns":
+        """The columns that `flatten` made arrays of."""
+        return cls(**{"vectors": None} | unflatten("passages", arrays),
+                   bm25=Bm25(**unflatten("words", arrays)))
+
+
+def _find_beside(ids: Sequence[str], series: Sequence[Sequence[str]]) -> Nodes:
+    """The places of the passages before and after each, its own where there is none, (c, 2)."""
+    place = {key: at for at, key in enumerate(ids)}
+    beside = np.repeat(np.arange(len(ids))[:, None], 2, axis=1)
+    for some in series:
+        places = [place[key] for key in some if key in place]
+        for before, after in pairwise(places):
+            beside[before, 1], beside[after, 0] = after, before
+    return beside
 
 
 _PASSAGES: WeakKeyDictionary[Graph, Passages] = WeakKeyDictionary()
@@ -129,7 +187,7 @@ class Match:
     sentences : callable, optional
         Places of passages to the cosine of question and nearest sentence, -1 where it is not known.
     beside : ndarray of int, shape (c, 2), optional
-        See `Passages.beside`.
+        See `PassageColumns`.
     """
 
     dense: Floats = field(repr=False)
@@ -154,7 +212,7 @@ class Match:
         """
         if self.sentences is None:
             return self.dense
-        best, places = self.dense.copy(), np.argsort(-self.fusion(), kind="stable")[:READ]
+        best, places = self.dense.copy(), first(self.fusion(), READ)
         cosines = self.sentences(places)
         best[places] = np.where(cosines > -1, cosines, best[places])
         return (self.dense + SENTENCE * best) / (1 + SENTENCE)
@@ -174,7 +232,13 @@ class Match:
 
 
 def match(passages: Passages, plan: QueryPlan) -> Match:
-    """Dense and lexical scores of all passages for a question."""
+    """Dense and lexical scores of all passages for a question; those of the last one are kept."""
+    if passages.matched is None or passages.matched[0] is not plan:
+        passages.matched = plan, _match(passages, plan)
+    return passages.matched[1]
+
+
+def _match(passages: Passages, plan: QueryPlan) -> Match:
     dense = (np.zeros(len(passages)) if passages.vectors is None or not len(passages) else
              (passages.vectors @ plan.embedding).astype(np.float64))
     asked = partial(passages.nearest_sentences, asked=plan.embedding)
@@ -218,7 +282,7 @@ def select_seeds(
     entities, weights = weigh_names(graph, passages, plan)
     named = entities.tolist()
     evidence = found.evidence()
-    order = np.lexsort((passages.rows, -evidence))
+    order = first(evidence, best + 1)  # rows ascend with places
     chosen = order[:best] if entity_share < 1 or not named else order[:0]
     left_out = evidence[order[best]] if len(order) > best else evidence.min(initial=0.0) - 1e-3
     above = evidence[chosen] - left_out + 1e-9
@@ -325,9 +389,14 @@ def near_keyword(plan: QueryPlan, keyword: int, score: float) -> Reason:
 _CODES: WeakKeyDictionary[Graph, dict[str, SignCodes]] = WeakKeyDictionary()
 
 
+def codes_of(graph: Graph) -> dict[str, SignCodes]:
+    """The sign codes of a graph's names that are known by now, by the layer of `keyword_seeds`."""
+    return _CODES.setdefault(graph, {})
+
+
 def _codes_of(graph: Graph, layer: str, among: Nodes | None) -> SignCodes:
     """The sign codes of a graph's names; made once for each graph in memory."""
-    made = _CODES.setdefault(graph, {})
+    made = codes_of(graph)
     if layer not in made:
         assert graph.name_vectors is not None
         made[layer] = SignCodes.build(

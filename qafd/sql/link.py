@@ -104,7 +104,7 @@ def schema_corpus(graph: Graph, schema: Schema, values: Sequence[Value],
                   chosen: SchemaPlan | None = None) -> Corpus:
     """What `SchemaDiffusion` retrieves from, for one question."""
     layers = {"schema": schema, "values": values, "chosen": chosen}
-    return Corpus(graph, Passages(graph, lambda _: []), layers)
+    return Corpus(graph, Passages.build(graph, lambda _: []), layers)
 
 
 def seeds_of(graph: Graph, chosen: Mapping[str, float]) -> Seeds:

@@ -38,6 +38,8 @@ class WorkspacePlace:
         How it is written in a command; without any password.
     log : Path
         The file in which workers complain.
+    columns : Path, optional
+        The file in which `qafd.mapped` may keep the graph as columns; gone with what is erased.
     """
 
     url: str
@@ -45,6 +47,7 @@ class WorkspacePlace:
     id: str
     written: str
     log: Path
+    columns: Path | None = None
 
 
 @dataclass(frozen=True)

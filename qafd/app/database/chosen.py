@@ -207,7 +207,7 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
     retrieval, graph = asked.retrieval, asked.database.graph
     node = next((n for n in retrieval.nodes if n.id == chosen), None)
     with st.container(key="card"):
-        if node is None and chosen in graph.row:
+        if node is None and chosen is not None and chosen in graph.row:
             name = graph.names[graph.row[chosen]]
             st.markdown(f"## {brief(name)}")
             _tell(asked, chosen, name)

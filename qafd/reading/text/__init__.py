@@ -272,6 +272,13 @@ def words_of(text: str) -> Iterator[tuple[str, int, int]]:
             yield spelled, found.start(), found.start() + len(word)
 
 
+def variants(word: str, text: str) -> set[str]:
+    """The forms in which a word of a text may be looked for among names."""
+    if not is_other(text):
+        return {word}
+    return {word, form_of(word), without_clitic(word)} - {""}
+
+
 def _capitalized(word: str, opening: bool) -> bool:
     """Whether a capital makes the word a name; the first letter of a sentence does not count."""
     return any(letter.isupper() for letter in word[opening:]) or bears_no_capital(word)

@@ -1,15 +1,20 @@
 """BM25 over the passages of a graph, kept word by word."""
 
 import re
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csc_matrix, csr_matrix
 
+from qafd.columns import TextBlock
 from qafd.reading.text import as_typed
 from qafd.reading.text.lexicons import words as lexicon
 from qafd.reading.text.scripts import is_unspaced, terms
-from qafd.records import Floats
+from qafd.records import Floats, Nodes
 
 # Words of questions that say nothing about the passage that answers them.
 FUNCTION_WORDS = lexicon("english", "function_words")
@@ -19,52 +24,72 @@ FUNCTION_LETTERS = re.compile(
 _WORD = re.compile(r"[^\W_]+")
 
 
+SATURATION = 1.2  # k1: how soon repetitions of a word stop counting
+LENGTH = 0.75  # b in [0, 1]: how much long passages are discounted
+
+
+@dataclass(frozen=True, eq=False)
 class Bm25:
     """Okapi BM25 with idf log(1 + (c - f + 1/2) / (f + 1/2)), never negative.
 
     Parameters
     ----------
-    texts : sequence of str, length c
-        Title and text of each passage.
-    saturation : float
-        k1: how soon repetitions of a word stop counting.
-    length : float
-        b in [0, 1]: how much long passages are discounted.
+    vocabulary : TextBlock, length w
+        All words, sorted.
+    starts : ndarray, shape (w + 1,)
+        The passages of word i are `places[starts[i]:starts[i + 1]]`, ascending.
+    places, counts : ndarray
+        The passages of the words, and how often each has the word.
+    lengths : ndarray, shape (c,)
+        Words of each passage.
     """
 
-    def __init__(self, texts: Sequence[str], saturation: float = 1.2, length: float = 0.75) -> None:
-        self._column: dict[str, int] = {}
-        columns: list[int] = []
-        ends = [0]
+    vocabulary: TextBlock = field(repr=False)
+    starts: Nodes = field(repr=False)
+    places: npt.NDArray[np.int32] = field(repr=False)
+    counts: npt.NDArray[np.int32] = field(repr=False)
+    lengths: Nodes = field(repr=False)
+
+    @classmethod
+    def build(cls, texts: Iterable[str]) -> "Bm25":
+        """Of the title and text of each passage."""
+        column: dict[str, int] = {}
+        columns, ends = array("i"), [0]
         for text in texts:
-            for word in words(text):
-                columns.append(self._column.setdefault(word, len(self._column)))
+            columns.extend([column.setdefault(word, len(column)) for word in words(text)])
             ends.append(len(columns))
-        shape = (len(texts), len(self._column))
-        counts: csr_matrix = csr_matrix(  # type: ignore[no-untyped-call]
-            (np.ones(len(columns)), columns, ends), shape)
-        counts.sum_duplicates()  # type: ignore[no-untyped-call]
-        rows = np.repeat(np.arange(len(texts)), np.diff(counts.indptr))
-        lengths = np.diff(ends)
-        norm = 1 - length + length * lengths / max(1.0, float(lengths.mean()) if len(texts) else 1)
-        found = np.bincount(counts.indices, minlength=shape[1])
-        idf = np.log1p((len(texts) - found + 0.5) / (found + 0.5))
-        counts.data = (idf[counts.indices] * counts.data * (saturation + 1)
-                       / (counts.data + saturation * norm[rows]))
-        self._weights: csc_matrix = counts.tocsc()  # type: ignore[no-untyped-call]
+        lengths = np.diff(ends).astype(np.int64)
+        sorted_words = sorted(column)
+        place = np.empty(len(column), np.int64)
+        place[[column[word] for word in sorted_words]] = np.arange(len(column))
+        counted: csc_matrix = csr_matrix(  # type: ignore[no-untyped-call]
+            (np.ones(len(columns), np.int32), place[np.asarray(columns)], ends),
+            (len(lengths), len(column))).tocsc()  # which sums those of one word and passage
+        counted.sum_duplicates()  # type: ignore[no-untyped-call]
+        return cls(TextBlock.of(sorted_words), counted.indptr.astype(np.int64),
+                   counted.indices.astype(np.int32), counted.data, lengths)
 
     def __len__(self) -> int:
-        return int(self._weights.shape[0])
+        return len(self.lengths)
+
+    @cached_property
+    def _norm(self) -> Floats:
+        """What the length of each passage makes of `SATURATION`, shape (c,)."""
+        mean = max(1.0, float(self.lengths.mean()) if len(self) else 1)
+        norm: Floats = np.asarray(SATURATION * (1 - LENGTH + LENGTH * self.lengths / mean))
+        return norm
 
     def contributions(self, asked: Sequence[str]) -> Floats:
         """What each asked word adds to the score of each passage, shape (c, k)."""
-        table = np.zeros((len(self), len(asked)))
-        weights = self._weights
-        for place, word in enumerate(asked):
-            column = self._column.get(word)
-            if column is not None:
-                span = slice(weights.indptr[column], weights.indptr[column + 1])
-                table[weights.indices[span], place] = weights.data[span]
+        table = np.zeros((len(self), len(asked)), order="F")  # filled column by column
+        for column, word in enumerate(asked):
+            known = self.vocabulary.find(word)
+            if known is None:
+                continue
+            span = slice(self.starts[known], self.starts[known + 1])
+            places, counts = self.places[span], self.counts[span]
+            idf = np.log1p((len(self) - len(places) + 0.5) / (len(places) + 0.5))
+            table[places, column] = idf * counts * (SATURATION + 1) / (counts + self._norm[places])
         return table
 
 

@@ -2,15 +2,16 @@
 
 import hashlib
 import json
+import sys
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from qafd.assemble import Assembly
 from qafd.errors import ParameterError
-from qafd.graph import Graph
+from qafd.graph import Graph, kind_bit
 from qafd.records import Chunk, Edge, Node, Vectors
 from qafd.storage.diagnosis import Fault, FaultKind, fault
 from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta, upsert
@@ -189,23 +190,31 @@ class SqlGraph(Part):
         with self._file.reading() as connection:
             revision = int(meta(connection, "graph_revision", "0"))
             dimension = int(meta(connection, "dimension", "0"))
-            rows = connection.execute(
-                "SELECT id, name, kind, tokens, vector, name_vector FROM nodes ORDER BY id"
-            ).fetchall()
-            edges = connection.execute(
-                "SELECT source, target, similarity, kind FROM edges "
-                "ORDER BY source, target, kind, label").fetchall()
-            texts(chain.from_iterable(fields[:3] for fields in rows))
-            row = {fields[0]: i for i, fields in enumerate(rows)}
-            vectors = unpack_vectors([fields[4] for fields in rows], dimension)
-            name_vectors = unpack_vectors([fields[5] or fields[4] for fields in rows], dimension)
+            ids, names, kinds, tokens = [], [], [], array("q")
+            vectors, name_vectors = [], []
+            for *fields, vector, name_vector in connection.execute(
+                    "SELECT id, name, kind, tokens, vector, name_vector FROM nodes ORDER BY id"):
+                texts(fields[:3])
+                ids.append(fields[0])
+                names.append(fields[1])
+                kinds.append(sys.intern(fields[2]))
+                tokens.append(fields[3])
+                vectors.append(vector)
+                name_vectors.append(name_vector or vector)
+            row_of = {key: at for at, key in enumerate(ids)}
+            sources, targets, similarity, bits = array("q"), array("q"), array("d"), bytearray()
+            for source, target, strength, kind in connection.execute(
+                    "SELECT source, target, similarity, kind FROM edges"):
+                sources.append(row_of[source])
+                targets.append(row_of[target])
+                similarity.append(strength)
+                bits.append(kind_bit(kind))
             return Graph.build(
-                [fields[0] for fields in rows], [fields[1] for fields in rows],
-                [fields[2] for fields in rows],
-                [row[edge[0]] for edge in edges], [row[edge[1]] for edge in edges],
-                [edge[2] for edge in edges], [edge[3] for edge in edges],
-                vectors=vectors, name_vectors=name_vectors,
-                tokens=[fields[3] for fields in rows], revision=revision)
+                ids, names, kinds, np.asarray(sources), np.asarray(targets),
+                np.asarray(similarity), np.frombuffer(bits, np.uint8),
+                vectors=unpack_vectors(vectors, dimension),
+                name_vectors=unpack_vectors(name_vectors, dimension), tokens=np.asarray(tokens),
+                revision=revision)
 
     def nodes(self, ids: Iterable[str]) -> dict[str, Node]:
         """The nodes among these ids, with their texts."""

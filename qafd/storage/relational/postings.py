@@ -155,20 +155,24 @@ class SqlPostings(Part):
         pairs, and one name for each of the `branches` with which any begins."""
         found: dict[str, bool] = {}
         with self._file.snapshot() as connection:
+            # The planner would read all names of the tree for each word instead.
             for row in connection.execute(
-                    "SELECT names.key, common FROM json_each(?1) AS word CROSS JOIN names "
+                    "SELECT names.key, common FROM json_each(?1) AS word "
+                    "CROSS JOIN names INDEXED BY names_first "
                     "ON tree = ?2 AND first = word.value AND second = ''",
                     (json.dumps(list(words)), tree)):
                 found[row[0]] = bool(row[1])
             for row in connection.execute(
-                    "SELECT names.key, common FROM json_each(?1) AS pair CROSS JOIN names "
+                    "SELECT names.key, common FROM json_each(?1) AS pair "
+                    "CROSS JOIN names INDEXED BY names_first "
                     "ON tree = ?2 AND first = json_extract(pair.value, '$[0]') "
                     "AND second = json_extract(pair.value, '$[1]')",
                     (json.dumps(list(pairs)), tree)):
                 found[row[0]] = bool(row[1])
             for word in branches:
                 for row in connection.execute(
-                        "SELECT key, common FROM names WHERE tree = ? AND first = ? LIMIT 1",
+                        "SELECT key, common FROM names INDEXED BY names_first "
+                        "WHERE tree = ? AND first = ? LIMIT 1",
                         (tree, word)):
                     found[row[0]] = bool(row[1])
         return found

@@ -34,15 +34,15 @@ class SqliteWorkspace(SqlWorkspace):
         self._file.close()
 
     def scrub(self) -> None:
-        """Leave no byte of what was deleted in the file, its write-ahead log, the backups of
-        upgrades or the log of workers, where an error may quote it.
+        """Leave no byte of what was deleted in the file, its write-ahead log, its columns, the
+        backups of upgrades or the log of workers, where an error may quote it.
 
         Raises
         ------
         BusyError
             Somebody reads an earlier state, which therefore stays until this is called again.
         """
-        for copy in _backups(self._file.path):
+        for copy in (*_backups(self._file.path), *_columns(self._file.path)):
             copy.unlink(missing_ok=True)
         if (log := Path(f"{self._file.path}.log")).exists():
             os.truncate(log, 0)  # a worker may have it open
@@ -88,7 +88,8 @@ def place_of(url: str) -> WorkspacePlace:
     """Where a file is; it is the same one by whatever links it is reached."""
     path = path_at(url)
     real = hashlib.sha256(os.fsencode(os.path.realpath(path)))
-    return WorkspacePlace(url_of(path), path.stem, real.hexdigest(), str(path), Path(f"{path}.log"))
+    return WorkspacePlace(url_of(path), path.stem, real.hexdigest(), str(path), Path(f"{path}.log"),
+                          Path(f"{path}.columns"))
 
 
 def beside(url: str, name: str) -> str:
@@ -138,13 +139,18 @@ def remove_workspace(url: str) -> None:
         raise BusyError("Process {writer} is indexing {workspace}; cancel its jobs before you "
                         "delete it.", writer=writer, workspace=place.name)
     beside = [Path(f"{place}{ending}") for ending in ("-wal", "-shm", ".log", ".reserve")]
-    for file in (place, *beside, *_backups(place)):
+    for file in (place, *beside, *_backups(place), *_columns(place)):
         file.unlink(missing_ok=True)
 
 
 def _backups(place: Path) -> list[Path]:
     """The copies that were made before upgrades of the file."""
     return list(place.parent.glob(f"{escape(place.name)}.schema*.backup"))
+
+
+def _columns(place: Path) -> list[Path]:
+    """The graph as columns, and what a process that was killed left of them."""
+    return list(place.parent.glob(f"{escape(place.name)}.columns*"))
 
 
 def is_writable(url: str) -> bool:

@@ -1,0 +1,210 @@
+"""Columns that can lie in a file: texts in one block of bytes, and named arrays that are mapped.
+
+A mapped array costs no time to open, and of memory only the pages that are read.
+"""
+
+import json
+import mmap
+import os
+import zlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from operator import index
+from pathlib import Path
+from typing import Any, SupportsIndex, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from qafd.records import Nodes
+
+Array = npt.NDArray[Any]
+Arrays = Mapping[str, Array]
+
+MAGIC = b"qafd columns 1\n"
+ALIGNED = 4096  # a page: what is read of one array is not read of another
+CHECKED = 1 << 24  # bytes to both ends of an array that are compared with its checksum
+
+
+class TextBlock(Sequence[str]):
+    """Texts in one block of bytes; what asks for all of them makes strings one by one.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        Their UTF-8, one after the other.
+    bounds : ndarray of int64, shape (n + 1,)
+        Text i is `data[bounds[i]:bounds[i + 1]]`.
+    """
+
+    def __init__(self, data: npt.NDArray[np.uint8], bounds: Nodes) -> None:
+        self.data, self.bounds = data, bounds
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "TextBlock":
+        """These texts."""
+        parts = [text.encode("utf-8", "surrogatepass") for text in texts]
+        bounds = np.zeros(len(parts) + 1, np.int64)
+        np.cumsum([len(part) for part in parts], out=bounds[1:])
+        return cls(np.frombuffer(b"".join(parts), np.uint8), bounds)
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    @overload
+    def __getitem__(self, at: SupportsIndex) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, at: SupportsIndex | slice) -> str | Sequence[str]:
+        if isinstance(at, slice):
+            return [self[i] for i in range(*at.indices(len(self)))]
+        place = index(at)
+        place += len(self) if place < 0 else 0
+        if not 0 <= place < len(self):
+            raise IndexError(at)
+        return self.data[self.bounds[place]:self.bounds[place + 1]].tobytes().decode(
+            "utf-8", "surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        data = self.data.tobytes()
+        for start, end in pairwise(self.bounds.tolist()):
+            yield data[start:end].decode("utf-8", "surrogatepass")
+
+    def pick(self, places: Nodes) -> list[str]:
+        """The texts in some places, which is faster than one by one."""
+        data, bounds = self.data.data, self.bounds
+        return [str(data[start:end], "utf-8", "surrogatepass") for start, end in zip(
+            bounds[places].tolist(), bounds[places + 1].tolist(), strict=True)]
+
+    def find(self, text: str) -> int | None:
+        """The place of a text, None where it is not; they must be sorted."""
+        place = bisect_left(self, text)
+        return place if place < len(self) and self[place] == text else None
+
+    def beginning(self, start: str) -> range:
+        """The places of the texts that begin so; they must be sorted."""
+        first = bisect_left(self, start)
+        return range(first, bisect_right(self, start, first, key=lambda text: text[:len(start)]))
+
+
+def pick(texts: Sequence[str], places: Nodes) -> list[str]:
+    """The texts in some places."""
+    if isinstance(texts, TextBlock):
+        return texts.pick(places)
+    return [texts[place] for place in places.tolist()]
+
+
+TextColumn = tuple[str, ...] | TextBlock
+"""Texts in memory, or where they lie."""
+
+
+class PlaceOf(Mapping[str, int]):
+    """The place of each of some sorted texts, by search instead of a table of all of them."""
+
+    def __init__(self, texts: TextBlock) -> None:
+        self._texts = texts
+
+    def __getitem__(self, text: str) -> int:
+        place = self._texts.find(text)
+        if place is None:
+            raise KeyError(text)
+        return place
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
+def write_columns(path: Path, label: str, arrays: Arrays) -> None:
+    """Write arrays as one file, which appears under its name only when it is complete.
+
+    Raises
+    ------
+    OSError
+        There is no room, or nothing can be written there.
+    """
+    kept, at = [], 0
+    for name, array in arrays.items():
+        at += -at % ALIGNED
+        kept.append((name, array.dtype.str, array.shape, at, _checksum(array)))
+        at += array.nbytes
+    header = json.dumps([label, at, kept]).encode()
+    head = MAGIC + len(header).to_bytes(8) + zlib.crc32(header).to_bytes(4) + header
+    first = len(head) + -len(head) % ALIGNED
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as file:
+            file.write(head)
+            for array, (*_, start, _) in zip(arrays.values(), kept, strict=True):
+                file.seek(first + start)
+                file.write(np.ascontiguousarray(array).data)
+            file.truncate(first + at)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def map_columns(path: Path, label: str) -> dict[str, Array] | None:
+    """The arrays of a file, read where they lie; None where it has another label or is not whole."""
+    try:
+        with path.open("rb") as file:
+            # Not only to be read: numba would compile the solver again for such arrays.
+            whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    except (OSError, ValueError):  # an empty file cannot be mapped
+        return None
+    begin = len(MAGIC) + 12
+    length = int.from_bytes(whole[len(MAGIC):len(MAGIC) + 8])
+    header = whole[begin:begin + length]
+    if (whole[:len(MAGIC)] != MAGIC or len(header) < length
+            or zlib.crc32(header).to_bytes(4) != whole[begin - 4:begin]):
+        return None
+    first = begin + length + -(begin + length) % ALIGNED
+    found, size, kept = json.loads(header)
+    if found != label or len(whole) != first + size:
+        return None
+    arrays: dict[str, Array] = {}
+    for name, kind, shape, start, checksum in kept:
+        count = int(np.prod(shape, dtype=np.int64))
+        arrays[name] = np.frombuffer(whole, kind, count, first + start).reshape(shape)
+        if _checksum(arrays[name]) != checksum:
+            return None
+    return arrays
+
+
+def _checksum(array: Array) -> int:
+    """Of all bytes of an array, or of both ends of a large one: reading all would take long."""
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    if len(data) <= 2 * CHECKED:
+        return zlib.crc32(data)
+    return zlib.crc32(data[-CHECKED:], zlib.crc32(data[:CHECKED]))
+
+
+def flatten(name: str, columns: Mapping[str, Array | TextBlock | None]) -> dict[str, Array]:
+    """Columns as arrays under longer names; those that are None are left out."""
+    arrays: dict[str, Array] = {}
+    for column, held in columns.items():
+        if isinstance(held, TextBlock):
+            arrays |= {f"{name}.{column}.data": held.data, f"{name}.{column}.bounds": held.bounds}
+        elif held is not None:
+            arrays[f"{name}.{column}"] = held
+    return arrays
+
+
+def unflatten(name: str, arrays: Arrays) -> dict[str, Any]:
+    """The columns that `flatten` made arrays of."""
+    columns: dict[str, Any] = {}
+    for key, array in arrays.items():
+        own, _, rest = key.partition(".")
+        column, _, part = rest.partition(".")
+        if own == name and part == "data":
+            columns[column] = TextBlock(array, arrays[f"{name}.{column}.bounds"])
+        elif own == name and not part:
+            columns[column] = array
+    return columns

@@ -1,0 +1,138 @@
+"""The graph of a workspace: read, or where it is large opened as columns in a file beside it.
+
+All in the file follows from the workspace, so it may be missing, old or broken: then the graph is read.
+What has to be known of passages and names before the first question is in it too.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from qafd.columns import Array, Arrays, map_columns, write_columns
+from qafd.graph import Graph, LayerKey
+from qafd.nearest import SignCodes
+from qafd.pace import silent
+from qafd.plan.linking import NameColumns, columns_of
+from qafd.reading.text import passage_names
+from qafd.records import Vectors, node_id
+from qafd.retrieve.qafd import LAYERS
+from qafd.retrieve.seeds import PassageColumns, Passages, codes_of, passages_of
+from qafd.storage import Workspace, open_workspace
+
+BUILDER = 1  # changes when columns are made or kept differently
+LARGE = 10_000  # nodes from which a graph is kept as columns
+
+_LAYERS: dict[str, LayerKey] = {f"layer-{name}": (kinds, None) for name, kinds in LAYERS.items()}
+
+Sentences = Callable[[Sequence[str]], Sequence[Vectors]]
+
+
+def read_graph(store: Workspace) -> Graph:
+    """The graph of an open store, from its columns where they are of this graph."""
+    if store.place.columns is not None:
+        arrays = map_columns(store.place.columns, _label(store))
+        if arrays is not None:
+            return unpack(arrays, store.graph.revision, partial(sentences_at, store.place.url))
+    return told_apart(store.graph.read(), store)
+
+
+def keep_columns(store: Workspace, large: int = LARGE, begun: Callable[[], object] = silent) -> bool:
+    """Keep the graph as columns if it has so many nodes and is not kept; whether that was done.
+
+    `begun` is called before what takes long. A disk without room for them is no error: the graph can
+    be read without.
+    """
+    place = store.place.columns
+    with store.snapshot():
+        if place is None or store.survey.size()[0] < large or map_columns(place, _label(store)):
+            return False
+        begun()
+        graph = told_apart(store.graph.read(), store)
+        if graph.name_vectors is None:
+            return False
+        label, arrays = _label(store), pack(graph, passage_columns(graph, store))
+    try:
+        write_columns(place, label, arrays)
+    except OSError:
+        return False
+    return True
+
+
+def _label(store: Workspace) -> str:
+    return f"{BUILDER} {store.graph.version}"
+
+
+def pack(graph: Graph, passages: PassageColumns) -> dict[str, Array]:
+    """A graph whose ids are sorted, and what questions need to know of it, as arrays."""
+    names = NameColumns.build(graph)
+    arrays = graph.columns(_LAYERS) | passages.flatten() | names.flatten()
+    for layer, vectors in (("passages", graph.name_vectors), ("entities", names.vectors)):
+        assert vectors is not None
+        codes = SignCodes.build(vectors)
+        arrays |= {f"codes-{layer}.words": codes.words, f"codes-{layer}.mean": codes.mean}
+    return arrays
+
+
+def unpack(arrays: Arrays, revision: int, sentences: Sentences | None = None) -> Graph:
+    """The graph that `pack` made arrays of, which answers questions as the one packed does.
+
+    Parameters
+    ----------
+    sentences : callable, optional
+        See `Passages`.
+    """
+    graph = Graph.mapped(arrays, revision, _LAYERS)
+    columns_of(graph, NameColumns.unflatten(arrays))
+    passages = Passages(graph, PassageColumns.unflatten(arrays), sentences)
+    passages_of(graph, lambda: passages)
+    for layer in LAYERS:
+        codes_of(graph)[layer] = SignCodes(arrays[f"codes-{layer}.words"],
+                                           arrays[f"codes-{layer}.mean"])
+    return graph
+
+
+def told_apart(graph: Graph, store: Workspace) -> Graph:
+    """The graph with names for people: passages of one document are told apart by their place."""
+    names = {node_id("passage", chunk): name
+             for chunk, name in passage_names(store.passages.parts()).items()}
+    return replace(graph, names=tuple(
+        names.get(node, name) for node, name in zip(graph.ids, graph.names, strict=True)))
+
+
+def passage_columns(graph: Graph, store: Workspace) -> PassageColumns:
+    """What is known of the passages of a graph, their texts read for it."""
+    series: dict[str, list[str]] = {}
+    for part in store.passages.parts():
+        series.setdefault(part.document, []).append(node_id("passage", part.id))
+    return PassageColumns.build(graph, partial(texts_of, store), titled=True,
+                                series=tuple(series.values()))
+
+
+def texts_of(store: Workspace, ids: Sequence[str]) -> list[str]:
+    """Title and text of passages, for the words that are searched."""
+    # A passage that was deleted since the graph was read has no text any more.
+    nodes = store.graph.nodes(ids)
+    return [f"{nodes[i].name}\n{nodes[i].text}" if i in nodes else "" for i in ids]
+
+
+def sentences_at(url: str, ids: Sequence[str]) -> list[Vectors]:
+    """The vectors of the sentences of passages of a workspace, shape (s, d) each.
+
+    It is opened for them, since the store that the graph was read from may be closed by now.
+    """
+    with open_workspace(url) as store:
+        return sentences_of(store, ids)
+
+
+def sentences_of(store: Workspace, ids: Sequence[str]) -> list[Vectors]:
+    """The vectors of the sentences of passages, shape (s, d) each."""
+    nodes = store.graph.nodes(ids)
+    found = store.passages.sentences(node.key for node in nodes.values())
+    none = np.zeros((0, 0), np.float32)
+    vectors = []
+    for one in ids:
+        some = found.get(nodes[one].key, ()) if one in nodes else ()
+        vectors.append(np.stack([vector for _, _, vector in some]) if some else none)
+    return vectors
