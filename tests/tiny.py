@@ -6,10 +6,12 @@ import multiprocessing
 import os
 import re
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -150,7 +152,13 @@ def started(run: Callable[..., object], *arguments: object, crash_at: int = 0) -
         ["qafd.ingest.jobs", "qafd.retrieve.layers", "sqlite_utils", "hypothesis.stateful", "pytest"])
     target = (_crash_at, (crash_at, run, arguments)) if crash_at else (run, arguments)
     process = context.Process(target=target[0], args=target[1])
-    process.start()
+    # A test of a page leaves its script as the main module, which a child would run.
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        process.start()
+    finally:
+        sys.modules["__main__"] = main
     return process
 
 

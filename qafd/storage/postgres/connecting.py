@@ -74,6 +74,7 @@ class PostgresConnection:
 def translate(sql: str) -> bytes:
     """A statement of SQLite's dialect as PostgreSQL takes it."""
     # a hint to SQLite, which takes tables in the order of the statement then
+    sql = re.sub(r" INDEXED BY \w+", "", sql)  # a hint to SQLite's planner
     sql = re.sub(r"CROSS JOIN (?=\w+(?: AS \w+)?\s+ON\b)", "JOIN ", sql)
     sql = sql.replace(" IS NOT (", " IS DISTINCT FROM (")
     number = 0

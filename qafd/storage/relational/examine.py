@@ -117,7 +117,7 @@ def _vectors(store: Workspace, connection: Connection) -> Iterator[Fault]:
             ("embeddings", dimension, kept, (model, "")),
             ("embeddings", earlier[1], kept, (earlier[0], model)),
             ("nodes", dimension, "SELECT id, vector FROM nodes", ()),
-            ("nodes", dimension, "SELECT id, name_vector FROM nodes WHERE name_vector != x''", ())):
+            ("nodes", dimension, "SELECT id, name_vector FROM nodes WHERE length(name_vector) > 0", ())):
         yield from _bad_vectors(connection.execute(query, values), size, column)
     if not store.graph.stale:
         missing = len(store.vectors.missing(_needed(store, connection, model)))

@@ -71,8 +71,8 @@ class SqlGraph(Part):
     def entity_names(self) -> tuple[list[str], Vectors]:
         """The keys of all entities in order, and the vectors of their names, shape (k, d)."""
         with self._file.reading() as connection:
-            rows = connection.execute("SELECT key, iif(name_vector = x'', vector, name_vector) "
-                                      "FROM nodes WHERE kind = 'entity' "
+            rows = connection.execute("SELECT key, CASE WHEN length(name_vector) = 0 THEN vector "
+                                      "ELSE name_vector END FROM nodes WHERE kind = 'entity' "
                                       "ORDER BY key").fetchall()
             dimension = int(meta(connection, "dimension", "0"))
             return [row[0] for row in rows], unpack_vectors([row[1] for row in rows], dimension)
