@@ -187,7 +187,7 @@ class ModelExtractor:
         assert isinstance(self._llm, Metered)
         asked = ([chunk for chunk in group if _has_letters(chunk)] for group in groups)
         return plan_run(self._llm, ((self._messages(group), len(group)) for group in asked if group),
-                        self._limit, rounds=1 + self._gleanings, in_flight=in_flight)
+                        self._limit, rounds=1 + self._gleanings, follow=more, in_flight=in_flight)
 
 
 def _heard(reply: Reply | None, count: int) -> _Heard:

@@ -1,7 +1,7 @@
 """What a run will cost, before it is made: from the least to the most."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from qafd.models import Message
@@ -52,8 +52,12 @@ NO_READING = RunPlan(0, 0, (0, 0), (0, 0), (0, 0), (0.0, 0.0), (0.0, 0.0))
 """The plan of a run without a language model."""
 
 
+Follow = Callable[[Sequence[Message], str], Sequence[Message]]
+"""The request that comes after a request and its reply."""
+
+
 def plan_run(llm: Metered, requests: Iterable[tuple[Sequence[Message], int]], max_tokens: int, *,
-             rounds: int = 1, in_flight: int = 4) -> RunPlan:
+             rounds: int = 1, follow: Follow | None = None, in_flight: int = 4) -> RunPlan:
     """The plan of a run.
 
     Parameters
@@ -64,38 +68,53 @@ def plan_run(llm: Metered, requests: Iterable[tuple[Sequence[Message], int]], ma
         Of a reply.
     rounds : int
         Calls for each request when all goes well.
+    follow : callable, optional
+        Makes the request of a later round, so that rounds which were answered before are not counted.
 
     Notes
     -----
     What this workspace knows of the model's earlier replies (mean tokens out, seconds) gives the
     lower end; without any, a reply is taken for half as long as its request.
     """
-    sent = []
-    cached, shown, again, alone = 0, 0, 0, 0
+    cached, shown, calls, total, guessed, most, longest = 0, 0, 0, 0, 0, 0, 0
     with open_workspace(llm.workspace) as store:
         before = [total for total in store.ledger.totals("model") if total.what == llm.name]
         for messages, passages in requests:
-            if store.ledger.good_call(llm.key(messages, None, max_tokens)) is not None:
+            messages, left = _unanswered(store, llm, messages, max_tokens, rounds, follow)
+            if not left:
                 cached += passages
-            else:
-                sent.append(tokens_of(messages))
-                shown += passages
-                if passages > 1:  # each may be asked about once more, alone
-                    again += passages
-                    alone += tokens_of(messages) + (passages - 1) * tokens_of(messages[:1])
-    total = sum(sent)
+                continue
+            shown += passages
+            size = tokens_of(messages)
+            calls += left
+            total += left * size
+            guessed += left * min(size // 2, max_tokens)
+            again, alone = 0, 0
+            if passages > 1 and left == rounds:  # each may be asked about once more, alone
+                again, alone = passages, size + (passages - 1) * tokens_of(messages[:1])
+            most += (left + 1) * (1 + again)
+            longest += (left + 1) * (size + alone) + left * (1 + again) * max_tokens
     mean = before[0].tokens_out / before[0].calls if before and before[0].tokens_out else None
-    low = round(mean * len(sent)) if mean else sum(min(n // 2, max_tokens) for n in sent)
-    most = (rounds + 1) * (len(sent) + again)
-    out = (rounds * low, most * max_tokens)
-    into = (rounds * total, (rounds + 1) * (total + alone) + rounds * (len(sent) + again) * max_tokens)
+    out = (round(mean * calls) if mean else guessed, most * max_tokens)
+    into = (total, longest)
     pace = before[0].seconds / before[0].calls if before else None
-    calls = (rounds * len(sent), most)
     return RunPlan(
-        shown + cached, cached, calls, into, out,
+        shown + cached, cached, (calls, most), into, out,
         None if llm.price is None else (llm.price.of(into[0], out[0]),
                                         llm.price.of(into[1], out[1])),
-        None if pace is None else (calls[0] * pace / in_flight, calls[1] * pace / in_flight))
+        None if pace is None else (calls * pace / in_flight, most * pace / in_flight))
+
+
+def _unanswered(store: Workspace, llm: Metered, messages: Sequence[Message], max_tokens: int, rounds: int,
+                follow: Follow | None) -> tuple[Sequence[Message], int]:
+    """The first request of a conversation that was not answered before, and how many rounds are left."""
+    for done in range(rounds):
+        call = store.ledger.good_call(llm.key(messages, None, max_tokens))
+        if call is None:
+            return messages, rounds - done
+        if follow is not None:
+            messages = follow(messages, call.reply)
+    return messages, 0
 
 
 def plan_embedding(store: Workspace, model: str, price: Price | None,
