@@ -285,6 +285,7 @@ function names(m, words, shown, size, width, height) {
   const { nodes } = m.data, first = [...new Set(m.take.pushed)];
   const order = [...first.filter((i) => nodes[i].d > 0), ...first.filter((i) => !(nodes[i].d > 0))];
   const taken = [], over = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+  const gap = (a, b) => Math.hypot(Math.max(b[0] - a[2], 0, a[0] - b[2]), Math.max(b[1] - a[3], 0, a[1] - b[3]));
   const discs = shown.map((p, i) => p && [p[0] - size[i], p[1] - size[i], p[0] + size[i], p[1] + size[i]]);
   for (const i of order.filter((i) => shown[i])) {
     const [x, y] = shown[i], r = size[i], text = svg("text", words, {});
@@ -293,7 +294,9 @@ function names(m, words, shown, size, width, height) {
     const places = [[x, y - r - 12], [x, y + r + 12], [x + r + half + 5, y], [x - r - half - 5, y]].map((at) => {
       const c = Math.min(Math.max(at[0], half + 2), width - half - 2), box = [c - half - 1, at[1] - 7, c + half + 1, at[1] + 7];
       const crossed = 3 * taken.filter((other) => over(box, other)).length + discs.filter((disc) => disc && over(box, disc)).length;
-      return { box, c, y: at[1] + 4, cost: crossed + (box[1] < 0 || box[3] > height ? 9 : 0) };
+      // A name that is nearer to another node would be read as that one's.
+      const own = gap(box, discs[i]), foreign = discs.filter((disc, j) => disc && j !== i && gap(box, disc) < Math.min(own + 4, 12)).length;
+      return { box, c, y: at[1] + 4, cost: foreign + crossed + (box[1] < 0 || box[3] > height ? 9 : 0) };
     });
     const best = places.reduce((a, b) => (b.cost < a.cost ? b : a));
     if (best.cost > 0 && !(nodes[i].d > 0)) { text.remove(); continue; }

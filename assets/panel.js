@@ -725,7 +725,7 @@ function label(p, c) {
         const hits = taken.filter((other) => other.n !== n && meets(at, other));
         if (hits.some((other) => !over || !other.n || other.n.box || "dx" in other)) return;
         // A name that is nearer to another node would be read as that one's.
-        if (!picked && nodes.some((other) => other !== n && gap(at, other) < 12 && gap(at, other) < gap(at, n) + 3)) return;
+        if (!picked && nodes.some((other) => other !== n && gap(at, other) < 14 && gap(at, other) < gap(at, n) + 6)) return;
         let now = i * 0.3 - (n.side === i ? 1.2 : 0);
         for (const other of hits) now += other.n.state === "saturated" ? 9 : 4;
         for (const e of mine) if (crosses(at, e)) now += e.arrow ? 0.8 + e.w : 0.6;

@@ -93,7 +93,7 @@ def _scale(view: View, method: FlowDiffusion, drawing: Drawing) -> Scale | None:
 
 def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | None:
     """The drawn subgraph, in which a path of node ids may stand out; returns the selected node."""
-    key = f"picture-{view.knowledge.name}"
+    key = _key(view)
     # Another question begins with its answer, not with what was selected for the one before.
     anew = exchange(key, view.question) != view.question
     opened = [] if anew else expanded(key)
@@ -121,6 +121,15 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | Non
         return {**data, "edges": True}
 
     return pick(draw, key, anew=anew)
+
+
+def deselect(view: View) -> None:
+    """Let nothing be selected when the picture is drawn next."""
+    exchange(_key(view), "")
+
+
+def _key(view: View) -> str:
+    return f"picture-{view.knowledge.name}"
 
 
 def groups_of(view: View) -> Groups:

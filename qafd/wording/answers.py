@@ -50,7 +50,7 @@ def say_gap(answer: "Answer") -> str:
             len(answer.missing),
             "No passage read here has the word {words}; they may say it otherwise, or not at all.",
             "No passage read here has the words {words}; they may say them otherwise, or not at all.",
-            words=", ".join(answer.missing)))
+            words=", ".join(f"“{word}”" for word in answer.missing)))
     if answer.exclusion:
         said.append(say("“{word}” is not read here: quoted sentences may be about what it takes out.",
                         word=answer.exclusion))
@@ -66,7 +66,8 @@ def say_certainty(retrieval: "Retrieval") -> str:
     if named == 0:
         return say("No sure name: the mass enters at passages.")
     if retrieval.unsure:
-        return say("No very sure name: {share:.0%} of the mass enters at names.", share=named)
+        return say("The names of the question are not quite sure: {share:.0%} of the mass enters at "
+                   "them, the rest at passages.", share=named)
     return say("Sure names: {share:.0%} of the mass enters at them.", share=named)
 
 

@@ -20,7 +20,7 @@ from qafd.app.explore.whatif import whatif_tab
 from qafd.app.explore.why import why_tab
 from qafd.app.language import spoken
 from qafd.app.pages import draw_tabs, heading
-from qafd.app.picture import drawing_controls, ends_of, picture
+from qafd.app.picture import deselect, drawing_controls, ends_of, picture
 from qafd.app.result import View, explored, method_controls, status_line, upon_controls
 from qafd.app.tour import tour
 from qafd.app.workspaces import workspace
@@ -41,7 +41,8 @@ def show() -> None:
     knowledge = workspace()
     heading(say("QAFD Explorer"), say("Ask your documents, and see which part of their graph answers, "
                                       "and why."))
-    tour()
+    if len(knowledge.graph):
+        tour()
     question = question_box(knowledge)
     if not len(knowledge.graph):
         empty_workspace(knowledge)
@@ -74,6 +75,9 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
             status_line(view, following)
             keep_button(view)
         with right, card():
+            if selected:
+                st.button(say("Back to the answer"), icon=":material/arrow_back:", type="tertiary",
+                          on_click=deselect, args=(view,))
             ends = ends_of(selected, view, drawing.contract)
             if ends:
                 edge_detail(view, ends, drawing.contract)

@@ -55,10 +55,9 @@ def node_detail(view: View, selected: str | None) -> None:
     if node is not None:
         _card(view, node)
     elif selected and selected in view.graph.row:
-        st.html(bold(safe(view.graph.names[view.graph.row[selected]])))
+        st.html(markup.heading(view.graph.names[view.graph.row[selected]], say("not retrieved")))
         said_of(view.knowledge, selected)
         remarks_on(view.knowledge, selected)
-        st.write(say("This node was not touched: no mass reached it."))
         st.html(paragraph(safe(why_line(view, selected))))
     elif not open_source(view):
         _answer(view)
@@ -161,16 +160,24 @@ def _answer(view: View) -> None:
     """The sentences that answer the question or may, or that none does, each with its source."""
     answer = view.answer
     perhaps = answer.confidence == Confidence.PERHAPS
-    if words := say_absence(answer) or say_gap(answer):
+    if words := say_absence(answer):
         st.caption(plain(f"{words} {say('The nearest sentences:')}" if perhaps else words))
-    if view.retrieval.unsure:
-        st.caption(say_certainty(view.retrieval))
     if answer.abstained and not perhaps:
+        _caveats(view)
         return
     for number, sentences in groupby(answer.sentences, attrgetter("citation")):
         said = [markup.best(sentence.line, sentence.best, 300) for sentence in sentences]
         st.html("".join(paragraph(words, "quoted") for words in said))
         source_button(answer.citations[number - 1])
+    _caveats(view)
+
+
+def _caveats(view: View) -> None:
+    """What no passage says of the question, and how sure its names are where they are not."""
+    if words := say_gap(view.answer):
+        st.caption(plain(words))
+    if view.retrieval.unsure:
+        st.caption(say_certainty(view.retrieval))
 
 
 def answer_first(view: View) -> None:
