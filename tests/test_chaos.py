@@ -72,8 +72,8 @@ def test_a_crash_before_or_after_any_commit_leaves_no_trace(tmp_path):
         assert tiny_index(path, files) == expected
         assert log_of(path) == expected_log
         path.unlink()
-    # two points for each commit: every passage, and the file's four steps
-    assert k > 2 * (passages + 4)
+    # two points for each commit: passages of every document, and the file's four steps
+    assert k > 2 * (len(records) + 4)
 
 
 def slow_index(path: Path, files: list[tuple[str, bytes]]) -> None:
@@ -377,7 +377,8 @@ def test_an_upgrade_killed_at_any_statement_is_whole_or_has_not_begun(tmp_path):
         assert process.exitcode == 70
         assert sound(path)
         with closing(sqlite3.connect(path)) as plain:
-            assert plain.execute("PRAGMA user_version").fetchone() == (version,)
+            # whole once it is committed, though the file may not be made smaller yet
+            assert plain.execute("PRAGMA user_version").fetchone()[0] in (version, len(tables.STEPS))
         with open_workspace(path) as store:
             assert store.graph.digest() == digest
             store.graph.drop()
