@@ -83,6 +83,15 @@ def test_the_plan_is_what_is_called_and_every_text_is_the_model_s(
     assert knowledge.plan_layers([name], model(knowledge, server)).calls == (0, 0)
 
 
+def test_passages_of_one_text_are_written_once_and_each_has_it(path: Path, server: FaultServer) -> None:
+    records = [json.dumps({"id": name, "title": "Ada", "text": "Ada met Bob."}) for name in ("one", "two")]
+    tiny_index(path, [("two.jsonl", "\n".join(records).encode())])
+    knowledge = KnowledgeGraph(path, TinyEmbedder())
+    knowledge.write_layers(["summaries"], model(knowledge, server))
+    assert len(server.bodies) == 1
+    assert texts(knowledge, "summaries") == ("Ada\nWritten: Ada",) * 2
+
+
 def test_what_a_cap_stopped_is_used_and_goes_on_without_paying_twice(
         knowledge: KnowledgeGraph, server: FaultServer) -> None:
     with pytest.raises(SpendingCapError):

@@ -103,18 +103,22 @@ class Kept:
 
     def write(self, drafts: Sequence[LayerText], /) -> tuple[str, ...]:
         """The texts of some drafts, in order; of sentences where the model has not written one."""
-        keys = {}
+        keys = []  # two passages of one text have the same
+        unwritten = {}
         with open_workspace(self._workspace) as store:
             for draft in drafts:
                 messages = write_messages(self._author.prompts[draft.task], draft.material)
                 key = request_key(self._author.address, self._author.model, messages, None,
                                   self._author.limit)
-                self.requests[key], keys[key] = messages, draft
+                keys.append(key)
+                self.requests[key] = messages
                 call = store.ledger.good_call(key)
-                if call is not None:
+                if call is None:
+                    unwritten[key] = draft
+                else:
                     self.texts[key] = one_line(call.reply, LONGEST)
-        self.ask({key: draft for key, draft in keys.items() if key not in self.texts})
-        return tuple(self.texts.get(key, draft.text) for key, draft in keys.items())
+        self.ask(unwritten)
+        return tuple(self.texts.get(key, draft.text) for key, draft in zip(keys, drafts, strict=True))
 
     def ask(self, drafts: Mapping[str, LayerText]) -> None:
         """What is not written stays so."""
