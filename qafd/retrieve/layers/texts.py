@@ -80,8 +80,11 @@ def texts_of(graph: Graph, store: Workspace) -> Texts:
     chunks = [found[nodes[i].key][0] for i in ids if nodes[i].key in found]
     spans = [found[chunk.id][1].sentences for chunk in chunks]
     model, dimension = store.vectors.embedder
-    keys = [vector_keys(model, chunk.title, chunk.text, some)[1:]
-            for chunk, some in zip(chunks, spans, strict=True)]
+    keys = []
+    sentences = []
+    for chunk, some in zip(chunks, spans, strict=True):
+        keys.append(vector_keys(model, chunk.title, chunk.text, some)[1:])
+        sentences.append([chunk.text[start:end] for start, end in some])
     vectors = store.vectors.get(key for some in keys for key in some)
     missing = len(ids) - sum(all(key in vectors for key in some) for some in keys)
     if missing:
@@ -89,9 +92,7 @@ def texts_of(graph: Graph, store: Workspace) -> Texts:
             f"{missing} of {len(ids)} passages were removed or changed since the graph was made; "
             f"bring it up to date with 'qafd index --db {store.place.written}'.")
     made = gather(
-        graph, ids, [chunk.text for chunk in chunks],
-        [[chunk.text[start:end] for start, end in some]
-         for chunk, some in zip(chunks, spans, strict=True)],
+        graph, ids, [chunk.text for chunk in chunks], sentences,
         np.array([vectors[key] for some in keys for key in some], np.float32).reshape(
             sum(map(len, keys)), dimension),
         store.graph.edges(graph.ids), {nodes[i].key: i for i in ids})
@@ -106,8 +107,10 @@ def _described(graph: Graph, log: Log, merged: Mapping[str, str]) -> dict[str, d
             node = node_id("entity", merged.get(one.source, one.source))
             if one.text and not one.target and node in graph.row:
                 found.setdefault(node, {}).setdefault(one.text, set()).add(chunk.id)
-    return {node: {text: tuple(sorted(said[text])) for text in sorted(said)}
-            for node, said in sorted(found.items())}
+    described = {}
+    for node, said in sorted(found.items()):
+        described[node] = {text: tuple(sorted(said[text])) for text in sorted(said)}
+    return described
 
 
 def gather(graph: Graph, ids: Sequence[str], passages: Sequence[str],
