@@ -2,6 +2,7 @@
 // size and width, in place, by node id. Names are shown through textContent, never as markup.
 const NS = "http://www.w3.org/2000/svg";
 const BOXES = 6, NAMED = 24;
+const ROOM = 16000; // square pixels of a panel for each name
 const ZOOMED = 1.1; // below which the whole picture is as good
 const REST = 350; // ms that a finger rests on a node to take it
 const pictures = new WeakMap(), turns = new WeakMap();
@@ -410,7 +411,7 @@ function fill(p, c, panel) {
     if (n.el.parentNode !== layer) layer.append(n.el);
     const fill = n.state === "saturated" && (n.only || !p.data.lone) ? tint(p, n) : "";
     n.shape.style.fill = fill && css(fill);
-    n.inside = fill && (luminance(fill) > 0.2 ? "#14180f" : "#fff");
+    n.inside = fill && (luminance(fill) > 0.179 ? "#000" : "#fff"); // 4.5:1 at least
     const facts = [n.kind, n.seed && words.seed, n.only ? words.only : says(p, n), n.facts[0].join(" ")];
     style(n, put(words.named, { name: n.name, facts: facts.filter(Boolean).join(", ") }));
   });
@@ -442,7 +443,9 @@ function fill(p, c, panel) {
     if (e.gone) continue;
     const tint = shown.arrow ? css(p.ink) : "";
     if (e.el.style.fill !== tint) e.el.style.fill = tint;
-    e.el.style.fillOpacity = shown.arrow ? (crowd * (0.35 + 0.4 * shown.w)).toFixed(2) : "";
+    // What leads to touched nodes stands back behind what leads to retrieved ones.
+    const back = u.state === "wet" || v.state === "wet" ? 0.55 : 1;
+    e.el.style.fillOpacity = shown.arrow ? (back * crowd * (0.35 + 0.4 * shown.w)).toFixed(2) : "";
     for (const [a, b] of [[u, v], [v, u]]) {
       if (!c.near.has(a.id)) c.near.set(a.id, []);
       c.near.get(a.id).push([b, e]);
@@ -645,7 +648,7 @@ function arrange(p, c, n, home) {
     n.words = boxed(n.name, c.w);
     n.half = [width(p, n.words, true) / 2 + 9, 12];
   } else {
-    const r = n.state === "saturated" ? 6.5 + 5.5 * n.t : { wet: 6, dry: 4 }[n.state] ?? 2.6;
+    const r = n.state === "saturated" ? 6.5 + 5.5 * n.t : { wet: 4.5, dry: 4 }[n.state] ?? 2.6;
     const half = n.state === "ghost" ? r : r * p.size * (square ? 0.8 : 1);
     n.words = short(n.name, square ? 22 : 28);
     n.half = [half, half];
@@ -707,9 +710,12 @@ function label(p, c) {
   const taken = [...c.order.filter((n) => n.state !== "ghost").map(extent), ...c.marks], edges = c.edges.size > 160 ? null : [...c.edges.values()].filter((e) => !e.gone);
   const nodes = c.order.filter((n) => n.state !== "ghost");
   const rank = (n) => (n.id === p.selected ? -2e5 : n.only ? -1e5 : { wet: 2e5, dry: 3e5 }[n.state] ?? (n.square ? 1e5 : 0)) + n.rank;
+  // Touched nodes are named where those that are retrieved leave room.
+  let room = c.w * c.h * p.k ** 2 / ROOM - nodes.filter((n) => n.state === "saturated").length;
   for (const n of [...c.order].sort((a, b) => rank(a) - rank(b))) {
     if (n.box) { n.shown = true; write(n, { dx: 0, dy: 4.2 }); continue; }
-    if (n.state === "ghost" && n.id !== p.selected) { n.shown = false; write(n, null); continue; }
+    const quiet = n.state === "ghost" || n.state !== "saturated" && --room < 0;
+    if (quiet && n.id !== p.selected) { n.shown = false; write(n, null); continue; }
     const mine = edges ?? (c.near.get(n.id) ?? []).map(([, e]) => e);
     // A full node is named before any touched one: farther off, shorter; over a node only when selected.
     const tries = [[n.words, 0]], less = short(n.name, 14), picked = n.id === p.selected;
@@ -1079,6 +1085,11 @@ function legend(p) {
     item(words.shared, icon(16, "shared", [6, 6, 6]));
   }
   if (l.passages) item(words.passage, icon(16, "passage saturated", [5.5, 5.5, 1.5]));
+  if (p.data.panels.some(({ shapes }) => shapes?.some(({ shape }) => shape === "ribbon"))) {
+    const s = canvas(34, 18, 0, 0);
+    svg("path", svg("g", s, { class: "ribbon hue0" }), { d: "M7 9L27 9" });
+    item(words.ribbon, s);
+  }
   if (l.wet) item(words.wet, icon(16, "wet", [5.5, 5.5, 5.5]));
   if (l.dry) item(words.dry, icon(16, "dry", [4, 4, 4]));
   l.plain || item(words.ghost, icon(10, "ghost", [2.6, 2.6, 2.6]));

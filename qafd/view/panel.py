@@ -481,8 +481,6 @@ class _Picture:
             value = (say_number(node.importance) if self.drawing.measures
                      else say_percent(share_of(node.importance, largest)))
             facts = [[measure, value], *_facts(node)]
-            if self.scale and node.importance > 0:
-                facts.insert(1, [say("x"), say_number(node.importance)])
             if self.signed and node.id in self.signed:
                 facts.append([say("difference"), f"{self.signed[node.id]:+.2f}"])
             nodes.append({
@@ -560,9 +558,9 @@ def _legend(shown: Sequence[Shown], ranked: bool, drawing: Drawing,
     elif best > 0 and drawing.measures:
         low, high, note = "0", say_number(best), say("square-root scale")
     elif best > 0:
-        low, high, note = "0%", say("panel's largest"), say("square-root scale")
-        if len(shown) == 1:
-            high = say("{share} of the largest", share=say_percent(share_of(best, largest[0])))
+        # Two panels have each their largest, one of which not all need to show.
+        top = 1.0 if len(shown) > 1 else share_of(best, largest[0])
+        low, high, note = "0%", say_percent(top), say("square-root scale")
     return {
         "color": say("{measure} by rank", measure=color) if ranked else color,
         "low": low, "high": high, "note": note, "thickness": width,
@@ -581,8 +579,8 @@ def _legend_of(scale: Scale) -> dict[str, Any]:
     for value in (widest / 10, widest):
         if value > 0:
             widths.append([round(float(np.sqrt(value / scale.amount)), 3), say_number(value)])
-    return {"color": say("importance x"), "low": "0", "high": say_number(scale.importance),
-            "note": say("logarithmic, the same at every mass"), "widths": widths}
+    return {"low": say("low"), "high": say("high"), "note": say("the same at every mass"),
+            "widths": widths}
 
 
 def _reference_widths(shown: Sequence[Shown], drawing: Drawing) -> list[tuple[float, str]]:
