@@ -45,7 +45,7 @@ from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.methods import configured
 from qafd.storage import Location
 from qafd.wording import say_error
-from qafd.wording.evaluation import MEASURES, say_difference
+from qafd.wording.evaluation import MEASURES, say_differences
 from qafd.wording.reasons import word_notice
 
 
@@ -338,8 +338,7 @@ def _table_lines(result: Evaluation) -> Iterator[str]:
                f"{_mean(score, 'node_precision'):>6} {_mean(score, 'node_f1'):>7} "
                f"{_share(score.f1):>9}")
     yield ""
-    for score in result.scores[1:]:
-        yield say_difference(score, result.scores[0], result.main)
+    yield say_differences(result.scores, result.main)
 
 
 def _note_refused(result: Evaluation) -> None:

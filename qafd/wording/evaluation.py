@@ -51,20 +51,31 @@ MEASURES = {
         "retrieved entities.")}
 
 
-def say_difference(score: "Score", first: "Score", measure: str = "recall@5") -> str:
-    """What the difference of two methods by a measure is worth."""
-    gap, phrase = score.differences[measure], say(MEASURES[measure].phrase)
-    if gap.mean == gap.low == gap.high == 0:
-        return say("{one} and {other} have the same {phrase}.", one=say(score.label),
-                   other=say(first.label), phrase=phrase)
-    better, worse = (score, first) if gap.mean >= 0 else (first, score)
-    low, high = (gap.low, gap.high) if gap.mean >= 0 else (-gap.high, -gap.low)
-    words = ("The {phrase} of {better} is {more} higher than that of {worse} (95%: {low} to {high}); "
-             "on this set that is a real difference." if gap.certain else
-             "The {phrase} of {better} is {more} higher than that of {worse} (95%: {low} to {high}); "
-             "on this set that may be chance.")
-    return say(words, phrase=phrase, better=say(better.label), worse=say(worse.label),
-               more=_plain(abs(gap.mean)), low=_plain(low), high=_plain(high))
+def say_differences(scores: Sequence["Score"], measure: str = "recall@5") -> str:
+    """What the differences of the first method to each other one by a measure are worth."""
+    first, *others = scores
+    better: list[str] = []
+    worse: list[str] = []
+    chance: list[str] = []
+    for score in others:
+        gap = score.differences[measure]
+        if gap.certain:
+            (better if gap.mean > 0 else worse).append(say(score.label))
+        else:
+            chance.append(say(score.label))
+    said = []
+    values = {"first": say(first.label), "phrase": say(MEASURES[measure].phrase)}
+    if worse:
+        said.append(say("By the {phrase}, {first} is better than {others}.", others=say_list(worse),
+                        **values))
+    if better:
+        said.append(say("By the {phrase}, {first} is worse than {others}.", others=say_list(better),
+                        **values))
+    if chance:
+        said.append(say("By the {phrase}, the difference between {first} and {others} may be chance.",
+                        others=say_list(chance), **values) if not said else
+                    say("The difference to {others} may be chance.", others=say_list(chance)))
+    return " ".join(said)
 
 
 def say_highest(best: Sequence["Score"], all_of_them: int, measure: str) -> str:
@@ -99,9 +110,3 @@ def say_estimate(cost: "Estimate") -> str:
     words.append(say("~{sent} tokens in, at most {received} out", sent=f"{cost.tokens_in:,}",
                      received=f"{cost.tokens_out:,}"))
     return f"{'; '.join([count(cost.calls, 'call'), *words, money])}."
-
-
-def _plain(value: float) -> str:
-    """Two decimals, as in 0.12 or -0.05, and 0."""
-    rounded = round(value, 2)
-    return f"{rounded:.2f}" if rounded else "0"

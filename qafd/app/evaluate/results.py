@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 import streamlit as st
 
-from qafd.app.escaping import brief, plain
+from qafd.app.escaping import brief, plain, safe
 from qafd.app.figures import GREEN
+from qafd.app.markup import paragraph
 from qafd.app.pages import fold_tabs, way
 from qafd.app.session import choose_option, forget, value_of
 from qafd.app.tables import columns_of, download, download_csv, table
@@ -18,7 +20,7 @@ from qafd.wording import say
 from qafd.wording.counts import count
 from qafd.wording.evaluation import (
     MEASURES,
-    say_difference,
+    say_differences,
     say_gap,
     say_highest,
     say_interval,
@@ -27,6 +29,7 @@ from qafd.wording.reasons import word_notice
 
 SHARE = "%.3f"
 MISSED = "–"
+NAME_WIDTH = 18  # letters of a method's name on a line beside its bar
 OTHER_MEANINGS = {"all in 5": "The share of questions with all gold passages among the first 5",
                   "MRR": "Mean of 1 / rank of the best gold passage"}
 
@@ -53,8 +56,7 @@ def verdict(result: Evaluation) -> str:
     labels = {key: MEASURES[key].label for key in result.measures}
     measure = choose_option(say("Compare by"), labels, "by", result.main)
     st.caption(say(MEASURES[measure].meaning))
-    first, *others = result.scores
-    st.markdown("\n".join(f"- {plain(say_difference(score, first, measure))}" for score in others))
+    st.html(paragraph(safe(say_differences(result.scores, measure)), "verdict"))
     return measure
 
 
@@ -63,22 +65,23 @@ def chart(result: Evaluation, measure: str) -> None:
     scores = result.scores
     shares = [score.intervals[measure] for score in scores]
     labels = [clean(say(score.label), 60) for score in scores]
+    narrow = ["<br>".join(wrap(label.replace("<", "‹"), NAME_WIDTH)) for label in labels]
     means = [share.mean for share in shares]
     end = max(0.1, *(share.high for share in shares))
     # a bar too short for its number leaves it to the table
     texts = [f"{mean:.2f}" if mean > 0.2 * end else "" for mean in means]
     figure = {
         "data": [{
-            "type": "bar", "orientation": "h", "x": means, "y": labels, "text": texts,
+            "type": "bar", "orientation": "h", "x": means, "y": narrow, "text": texts,
             "textposition": "inside", "insidetextanchor": "start", "textangle": 0,
             "marker": {"color": GREEN}, "insidetextfont": {"color": "#ffffff"},
             "error_x": {"type": "data", "symmetric": False, "color": "#7a7a7a", "thickness": 2,
                         "array": [share.high - share.mean for share in shares],
                         "arrayminus": [share.mean - share.low for share in shares]}}],
         "layout": {
-            "xaxis": {"title": {"text": say(MEASURES[measure].phrase)}, "range": [0, 1.02 * end]},
+            "xaxis": {"range": [0, 1.04 * end]},
             "yaxis": {"automargin": True, "autorange": "reversed"}, "height": 90 + 36 * len(scores),
-            "margin": {"l": 0, "r": 0, "t": 10, "b": 0}}}
+            "margin": {"l": 0, "r": 10, "t": 10, "b": 0}}}
     told = [f"{label} {share.mean:.2f} ({say_interval(share)})"
             for label, share in zip(labels, shares, strict=True)]
     st.plotly_chart(
