@@ -108,6 +108,14 @@ def test_numbers_are_compared_however_they_are_written(
     assert find_missing(claim, known) == missing
 
 
+@pytest.mark.parametrize(("question", "missing"), [
+    ("Who told Mara Delgado of the glacier?", ("glacier",)), ("Who gave Mara Delgado a harbour?", ()),
+    ("In which township was Mara Delgado born?", ())])
+def test_things_that_no_passage_has_are_missing_and_verbs_and_what_is_asked_for_are_not(
+        question: str, missing: tuple[str, ...], songs: KnowledgeGraph) -> None:
+    assert songs.answer(question).missing == missing
+
+
 def test_a_model_is_not_asked_when_the_evidence_is_weak(songs: KnowledgeGraph) -> None:
     client = Recorded(["Made up."])
     answer = songs.answer("What is the boiling point of tungsten carbide?", client=client)

@@ -112,7 +112,7 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     # The best sentence may say "it" where its neighbor, nearer to the question, has the name.
     evidence = marks.similarity.max() + SHARE * marks.covered[first] + BROUGHT * marks.fits[first]
     needed = NEEDED if is_latin(plan.words) else SAID
-    answer = Answer((), (), float(evidence), needed, missing=find_missing(plan.words, passages),
+    answer = Answer((), (), float(evidence), needed, missing=find_missing(plan, passages),
                     exclusion=find_exclusion(plan.words))
     return _quote(answer, [spans[i] for i in chosen], marks.similarity[chosen], store)
 
@@ -136,12 +136,19 @@ def find_near(passages: Sequence[RetrievedPassage], plan: QueryPlan,
     return found
 
 
-def find_missing(question: str, passages: Sequence[RetrievedPassage]) -> tuple[str, ...]:
-    """The telling words of a question, as it spells them, that no passage has in any form."""
-    said = frozenset().union(*(stems(f"{p.title}\n{p.heading}\n{p.text}") for p in passages))
-    telling = frozenset(content_words(question))
+def find_missing(plan: QueryPlan, passages: Sequence[RetrievedPassage]) -> tuple[str, ...]:
+    """The words of the names and things of a question, as it spells them, that no passage has in any
+    form.
+
+    Not its verbs, for which texts have others, nor the kind of thing that is asked for ("which
+    country"), which answers rarely repeat.
+    """
+    said = {asked_noun(plan.words)}
+    for passage in passages:
+        said |= stems(f"{passage.title}\n{passage.heading}\n{passage.text}")
+    telling = frozenset(content_words(" ".join(keyword.text for keyword in plan.keywords)))
     found = []
-    for word in _WORDS.findall(question):
+    for word in _WORDS.findall(plan.words):
         for part in FUNCTION_LETTERS.split(word):
             own = words(part)
             if part and not telling.isdisjoint(own) and said.isdisjoint(stems(part)):
