@@ -118,7 +118,7 @@ def why_no_model() -> str:
     """One sentence on why there is no language model, "" when there is one."""
     chosen = preferences()
     if chosen.provider == "offline":
-        return say("No language model is set; the answer quotes your documents.")
+        return say("No language model is set in Settings; the answer quotes your documents.")
     if not chosen.model:
         return say("No model is chosen yet.")
     try:

@@ -11,7 +11,6 @@ from qafd.answer.context import BUDGET
 from qafd.app import markup
 from qafd.app.escaping import brief, capital, plain, safe, said
 from qafd.app.links import in_document
-from qafd.app.pages import way
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
 from qafd.app.result import View
 from qafd.app.session import bound, keep, session
@@ -41,8 +40,6 @@ def answer_tab(view: View) -> None:
     if model is not None:
         _written(view, answer, model)
     st.html(_quoted(answer, capital(why_no_model())))
-    if model is None:
-        way("settings", say("Language models"))
 
 
 def _quoted(answer: Answer, why_quoted: str) -> str:

@@ -1,8 +1,6 @@
 """The card beside the picture: the selected node or edge, or the answer with its sources."""
 
 from collections.abc import Iterable, Sequence
-from itertools import groupby
-from operator import attrgetter
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -17,7 +15,7 @@ from qafd.app.markup import bold, italic, lines, paragraph, read_table, small
 from qafd.app.page_images import show_page
 from qafd.app.pages import way
 from qafd.app.result import View
-from qafd.app.session import session
+from qafd.app.session import put, session
 from qafd.curate.descriptions import Remark, remarks
 from qafd.curate.neighbors import find_added
 from qafd.explain import Along, Balance, Strand, mass_balance
@@ -88,11 +86,11 @@ def heading(node: RetrievedNode) -> str:
 
 def held(retrieval: Retrieval, node: RetrievedNode) -> None:
     """The mass balance of a node, folded."""
-    with st.expander(say("Mass balance")):
-        balance = mass_balance(retrieval, node.id)
-        rows = [(clean(words, 80), f"{mass:.4f}") for words, mass in balance_rows(balance)]
-        st.html(paragraph(safe(say_balance(balance))) + read_table((say("what"), say("mass")), rows)
-                + small(safe(say("In minus out is what it holds, to rounding."))))
+    balance = mass_balance(retrieval, node.id)
+    rows = [(clean(words, 80), f"{mass:.4f}") for words, mass in balance_rows(balance)]
+    st.html(markup.folded(safe(say("Mass balance")), paragraph(safe(say_balance(balance)))
+                          + read_table((say("what"), say("mass")), rows)
+                          + small(safe(say("In minus out is what it holds, to rounding.")))))
 
 
 def balance_rows(balance: Balance) -> list[tuple[str, float]]:
@@ -165,10 +163,13 @@ def _answer(view: View) -> None:
     if answer.abstained and not perhaps:
         _caveats(view)
         return
-    for number, sentences in groupby(answer.sentences, attrgetter("citation")):
-        said = [markup.best(sentence.line, sentence.best, 300) for sentence in sentences]
-        st.html("".join(paragraph(words, "quoted") for words in said))
-        source_button(answer.citations[number - 1])
+    html = ""
+    for sentence in answer.sentences:
+        said = markup.best(sentence.line, sentence.best, 300)
+        number = markup.cited(sentence.citation, f"[{sentence.cited}]")
+        html += paragraph(f"{said} {number}", "quoted wide" if sentence.best else "quoted")
+    st.html(html)
+    source_buttons(answer.citations)
     _caveats(view)
 
 
@@ -256,11 +257,16 @@ def _widths(along: Along) -> None:
                        "its start and its end are to the question."))
 
 
-def source_button(citation: Citation) -> None:
-    """The title of a source, which opens its passage in the place of the answer."""
-    st.button(brief(citation.title, 60), key=f"source {citation.number}", type="tertiary",
-              icon=":material/format_quote:", help=brief(citation.where),
-              on_click=_open, args=(citation.passage.chunk,))
+def source_buttons(citations: Sequence[Citation]) -> None:
+    """The titles of the sources, each of which opens its passage in the place of the answer."""
+    titles = {one.passage.chunk: f"{one.number} {brief(one.title, 40)}" for one in citations}
+    st.pills(say("Sources"), list(titles), key="source", format_func=titles.__getitem__,
+             label_visibility="collapsed", on_change=_open_chosen, wrap=True)
+
+
+def _open_chosen() -> None:
+    _open(st.session_state["source"])
+    put("source", None)
 
 
 def open_source(view: View) -> bool:
