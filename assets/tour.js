@@ -1,5 +1,6 @@
 // Four steps around the first page, once for each visitor; each outlines what it speaks of.
 const SEEN = "qafd-tour";
+let at = 0; // a rerun that draws the tour anew goes on where it was
 const PLACES = ["[class*=st-key-examples-]", ".st-key-picture, [class*=st-key-picture-]", "[class*=st-key-picture-]", ".st-key-mass"];
 
 export default function ({ data: [{ steps, next, skip, done, of }], parentElement }) {
@@ -12,11 +13,16 @@ export default function ({ data: [{ steps, next, skip, done, of }], parentElemen
   leave.type = on.type = "button";
   leave.textContent = skip;
   on.className = "next";
-  let at = 0;
   const outline = (index, color) => {
     const el = document.querySelector(PLACES[index]);
-    if (el) el.style.outline = color;
+    if (!el) return;
+    Object.assign(el.style, { outline: color, outlineOffset: "6px", borderRadius: "4px" });
+    // On a phone the tour stands at the lower edge, over the page.
+    if (color && matchMedia("(max-width: 640px)").matches) el.scrollIntoView({ block: "center" });
   };
+  // Who uses what is outlined has understood the step.
+  const used = ({ target }) => target.closest?.(PLACES[at]) && setTimeout(on.onclick, 700);
+  document.addEventListener("click", used);
   const show = () => {
     count.textContent = of.replace("{number}", at + 1).replace("{all}", steps.length);
     words.textContent = steps[at];
@@ -25,15 +31,16 @@ export default function ({ data: [{ steps, next, skip, done, of }], parentElemen
   };
   const end = () => {
     outline(at, "");
+    document.removeEventListener("click", used);
     try { localStorage.setItem(SEEN, "1"); } catch { /* A browser may refuse to remember. */ }
     place.replaceChildren();
   };
   leave.onclick = end;
   on.onclick = () => {
     outline(at, "");
+    if (at + 1 === steps.length) { end(); return; }
     at += 1;
-    if (at < steps.length) show();
-    else end();
+    show();
   };
   show();
 }
