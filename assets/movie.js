@@ -375,7 +375,7 @@ function draw(m) {
   say(m.status, sentence(m));
 }
 
-// Whether so little overflows that the algorithm ends; buckets are not red then.
+// Whether so little overflows that the algorithm ends; buckets are not blue then.
 const isCalm = (m) => m.left <= Math.max(CALM[m.data.mode], SLIGHT) * (m.source || 1);
 
 function sentence(m) {
@@ -388,5 +388,5 @@ function sentence(m) {
   const close = percentOf(m, Math.max(...m.x.map((x, i) => Math.abs(x - m.exact.x[i]))) / m.top);
   if (isCalm(m)) return `${did} ${word(m, mode === "push" ? "won" : "done", { close, push: m.k })}${beside}`;
   const ended = mode === "play" && m.k === m.take.pushed.length;
-  return `${did} ${word(m, mode === "push" ? "red" : ended ? "unfinished" : "above", { share })}${beside}`;
+  return `${did} ${word(m, mode === "push" ? "blue" : ended ? "unfinished" : "above", { share })}${beside}`;
 }

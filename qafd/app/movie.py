@@ -40,7 +40,7 @@ WORDS = {
     "statusPushOf": "Push {push} of {of}: {name} passed on {mass}.",
     "won": "Done: almost nothing overflows. You are within {close} of the exact importance, after "
     "{push} pushes.",
-    "red": "{share} of the mass overflows. Push a red bucket.",
+    "blue": "{share} of the mass overflows. Push a blue bucket.",
     "done": "As good as nothing overflows any more; importance is within {close} of the exact "
     "solution.",
     "above": "{share} of the mass lies above capacity.",

@@ -124,11 +124,11 @@ CARDS = (
         {"variant": ("plain", "mean", "hybrid", "product"), "mass": (1.0, 8.5)}),
     Card(
         "push", "Push it yourself",
-        "Now you are the algorithm. A red bucket overflows: click it (or reach it with Tab and "
+        "Now you are the algorithm. A blue bucket overflows: click it (or reach it with Tab and "
         "press Enter) and it passes its surplus on. Go on until almost nothing overflows.",
         "A bucket that you have emptied may overflow again when its neighbors push back. Your "
         "number of pushes depends on your choices, the end does not.",
-        "Which red bucket should you take to be done soonest?",
+        "Which blue bucket should you take to be done soonest?",
         "Taking the fullest one is a good rule on graphs like these; first come, first served is "
         "close. Algorithm 2 takes a random one, which makes its analysis easy.",
         r"\begin{gathered} \textbf{while } \textstyle\sum_v \max(0,\, m_v - T_v) > \epsilon: \\ "
