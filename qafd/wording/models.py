@@ -33,6 +33,11 @@ def say_readings(doubts: Sequence[str]) -> str:
                passages=count(len(doubts), "passage"), reason=say_reading(often))
 
 
+def say_reader(extractor: str) -> str:
+    """Who read the passages: the rules of this machine, whose own name is a version, or a model."""
+    return say("this machine") if extractor.startswith("local-") else extractor
+
+
 def say_cap(cap: "Cap") -> str:
     """What a run may spend."""
     caps = []

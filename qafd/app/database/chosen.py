@@ -37,7 +37,7 @@ from qafd.sql.sources import DDL, JSON, schema_from
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, clean, panel_data
 from qafd.view.placement import freeze, with_new
-from qafd.wording import say
+from qafd.wording import say, say_list
 from qafd.wording.counts import count
 from qafd.wording.databases import say_facts, say_label
 from qafd.wording.explanations import say_why, say_why_not
@@ -219,6 +219,11 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
             if full:
                 st.code(asked.draft.sql, language="sql", wrap_lines=True)
             st.html(importances(retrieval, full[:FOREMOST]))
+            if set(asked.path).isdisjoint(n.id for n in full):
+                return
+            spare = [n.name for n in full[:FOREMOST] if n.id not in asked.path]
+            if spare:
+                st.caption(say("Retrieved, but not in the draft: {names}.", names=say_list(spare)))
             return
         st.html(heading(node))
         _tell(asked, node.id, node.name)

@@ -22,7 +22,7 @@ from qafd.wording import say
 from qafd.wording.counts import count
 from qafd.wording.entities import say_nameless
 from qafd.wording.erasing import say_going, say_gone, say_staying
-from qafd.wording.models import say_reading
+from qafd.wording.models import say_reader, say_reading
 
 TOLD = 5  # files whose trouble is also told below the table
 OFFERED = 2_000  # documents of a file up to which the list has them
@@ -34,8 +34,8 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     """All files with their state, and what can be done with the chosen ones."""
     lines = _lines(knowledge)
     if not lines:
-        st.info(say("No documents yet. Add one above: the graph can be used as soon as its first "
-                    "passages are read."))
+        st.write(say("No documents yet. Add one above: the graph can be used as soon as its first "
+                     "passages are read."))
         return
     _held(knowledge, lines)
     chosen = _table(lines)
@@ -50,8 +50,8 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     _replies(knowledge, [line for line in chosen or lines if line.retriable])
     if len(knowledge.graph):
         way("explore", say("Explore the graph"))
-    st.caption(say("Choose rows to read, delete or retry. A deleted file leaves the graph as if it had "
-                   "never been there, and can be brought back until it is erased."))
+    st.caption(say("Tick a file to read, delete or retry it. A deleted file leaves the graph as if it "
+                   "had never been there, and can be brought back until it is erased."))
 
 
 def _lines(knowledge: KnowledgeGraph) -> tuple[FileLine, ...]:
@@ -78,7 +78,7 @@ def _held(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
             count(int((graph.kinds == "passage").sum()), "passage"),
             count(int((graph.kinds == "entity").sum()), "entity"), count(graph.edge_count, "edge")]
     if made_by:
-        held.append(say("read by {made_by}", made_by=brief(made_by)))
+        held.append(say("read by {made_by}", made_by=brief(say_reader(made_by))))
     st.caption(" · ".join(held))
 
 

@@ -93,6 +93,7 @@ def sweep_tab(view: View) -> None:
         format_func=names.__getitem__,
         key=f"gold-{view.knowledge.name}-{view.version}-{view.question}",
         help=say("The passages that answer the question: needed for recall and leakage."))
+    variants = [variant for variant in VARIANTS if variant in variants]  # not as they were clicked
     if not variants or not seeds:
         st.write(say("Choose at least one edge weight and one number of seeds."))
         return

@@ -10,7 +10,7 @@ import streamlit as st
 from qafd import runs
 from qafd.app.asking import empty_workspace
 from qafd.app.compare.sides import PREFIXES
-from qafd.app.pages import page
+from qafd.app.pages import page, way
 from qafd.app.runs.drawn import compared, drawn, figures_of, made, question_of, settings
 from qafd.app.session import exchange, forget_all_but, shared
 from qafd.app.tables import columns_of, download, table
@@ -54,8 +54,7 @@ def history(knowledge: KnowledgeGraph) -> History:
     elif not rows:
         st.write(say("No run is kept yet. Ask a question on Explore and press *Keep this run*: its "
                      "question, settings and result stay here as they were."))
-        if st.button(say("Ask a question"), type="primary", icon=":material/hub:"):
-            st.switch_page(page("explore"))
+        way("explore", say("Ask a question"))
     return History(knowledge, rows, chosen)
 
 

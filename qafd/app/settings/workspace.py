@@ -28,6 +28,7 @@ from qafd.samples import SAMPLES
 from qafd.storage import remove_workspace, size_of
 from qafd.wording import say
 from qafd.wording.counts import count
+from qafd.wording.models import say_reader
 
 LIBRARIES = ("streamlit", "numpy", "scipy", "networkx", "sqlite-utils", "spacy", "onnxruntime",
              "pyvis", "plotly", "openai")
@@ -45,8 +46,8 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
                  revision=revision, size=f"{size:.1f}"))
     st.code(knowledge.place.written, language=None, wrap_lines=True)
     if embedder:
-        st.caption(say("Entities: {extractor}. Embeddings: {embedder}, {dimension} dimensions.",
-                       extractor=brief(extractor), dimension=dimension,
+        st.caption(say("Read by {extractor}. Embeddings: {embedder}, {dimension} dimensions.",
+                       extractor=brief(say_reader(extractor)), dimension=dimension,
                        embedder=brief(embedder)))
     else:
         st.caption(say("Nothing is read or embedded yet."))
