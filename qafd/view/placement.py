@@ -11,7 +11,7 @@ from qafd.view.layout import Positions, layout
 DRAWN = 150  # nodes of a picture at most
 ASPECT = 1.6  # its width over its height
 MARGIN = 0.08  # of a frame, for names
-LENS = 4.0  # how much more room the nodes of the first view get than those it leaves out
+LENS = 3.0  # how much more room the nodes of the first view get than those it leaves out
 
 
 def prominent(retrieval: Retrieval, most: int = DRAWN) -> list[RetrievedNode]:
