@@ -59,18 +59,15 @@ class Inquiry:
         return self.knowledge.explain(plan, method=method)
 
     def _method(self, graph: Graph) -> Retriever:
-        if self.method not in METHODS:
-            raise ParameterError("there is no method {method!r}; choose {methods}",
-                                 method=self.method, methods=", ".join(METHODS))
-        own = [spec.name for spec in fields(METHODS[self.method])]  # type: ignore[arg-type]
-        for name in self.knobs:
-            if name not in own:
+        name = methods.canonical(self.method)
+        chosen = PRESETS[self.preset].method if name == "qafd" else methods.method_of(name)
+        own = [spec.name for spec in fields(chosen)]  # type: ignore[arg-type]
+        for knob in self.knobs:
+            if knob not in own:
                 raise ParameterError("the method {method!r} has no {option}; it has {options}",
-                                     method=self.method, option=_option(name),
+                                     method=name, option=_option(knob),
                                      options=", ".join(map(_option, own)))
-        if self.method == "qafd":
-            return methods.tuned(PRESETS[self.preset].method, self.knobs, graph)
-        return methods.tuned(methods.method_of(self.method), self.knobs, graph)
+        return methods.tuned(chosen, self.knobs, graph)
 
 
 def asks(*, method: bool = False, needed: bool = True) -> Callable[[Function], Function]:
@@ -100,7 +97,10 @@ def asks(*, method: bool = False, needed: bool = True) -> Callable[[Function], F
         decorated = click.option("--preset", type=click.Choice(list(PRESETS)), default="best",
                                  help="Settings of the method qafd.")(decorated)
         if method:
-            decorated = click.option("--method", default="qafd")(decorated)
+            decorated = click.option(
+                "--method", default="qafd", show_default=True,
+                help=f"One of {', '.join(METHODS)}, {methods.PAPER}, or what its paper calls it.",
+            )(decorated)
         if needed:
             decorated = question_argument(decorated)
         else:

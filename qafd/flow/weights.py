@@ -113,7 +113,10 @@ class Weights:
                              variant=variant, variants=", ".join(VARIANTS))
 
     def __call__(self, similarity: Floats, s_u: Floats, s_v: Floats) -> Floats:
-        """Weights w > 0 of edges, from their similarity and the alignments of their ends."""
+        """Weights w > 0 of edges, from their similarity and the alignments of their ends.
+
+        `qafd.flow.compiled.grow` has the same formula in its loop.
+        """
         both = s_u * s_v if self.inner == "times" else s_u + s_v
         gate = self.a + self.b * both
         return self.c * similarity * gate if self.outer == "times" else self.c * similarity + gate

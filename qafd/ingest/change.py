@@ -75,7 +75,7 @@ class MissingVectorsError(Exception):
 
 @dataclass
 class Touched:
-    """What a change of facts touches: keys of names, pairs of keys, passages by number."""
+    """What a change of facts touches: keys of names and pairs of them."""
 
     keys: set[str] = field(default_factory=set)
     pairs: set[tuple[str, str]] = field(default_factory=set)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
-from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retrieval, RetrievedPassage
+from qafd.retrieve.methods import canonical
 from qafd.wording.answers import say_absence
 from qafd.wording.explanations import say_balance, say_remedy, say_why, say_why_not
 from qafd.wording.reasons import word_notice
@@ -211,10 +211,7 @@ def answer(knowledge: KnowledgeGraph, question: str) -> AnswerReply:
 
 
 def _retrieve(knowledge: KnowledgeGraph, question: str, method: str) -> Retrieval:
-    if method not in METHODS:
-        raise ParameterError("there is no method {method!r}; choose {methods}", method=method,
-                             methods=", ".join(METHODS))
-    return knowledge.retrieve(question, method)
+    return knowledge.retrieve(question, canonical(method))
 
 
 def _source(passage: RetrievedPassage) -> FoundPassage:

@@ -16,14 +16,11 @@ from qafd.ingest.imports import GRAPH_ENDINGS, ImportedGraph, name_of, note_miss
 from qafd.ingest.jobs import enqueue
 from qafd.ingest.web import LONGEST, fetch
 from qafd.knowledge import KnowledgeGraph
-from qafd.reading.parsing import parse_graph
+from qafd.reading.parsing import ENDINGS, parse_graph
 from qafd.storage.rows import clean_name
 from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
-
-KINDS = ["txt", "md", "html", "htm", "pdf", "docx", "xlsx", "pptx", "csv", "json", "jsonl", "epub", "graphml",
-         "gexf"]
 
 
 def intake(knowledge: KnowledgeGraph) -> None:
@@ -38,14 +35,14 @@ def intake(knowledge: KnowledgeGraph) -> None:
         [say("Files"), say("Folder"), say("Paste text"), say("Web page"), say("Graph file")])
     with files, st.form("files", clear_on_submit=True, border=False):
         uploads = st.file_uploader(
-            say("Text, Markdown, HTML, PDF, Word, Excel, PowerPoint, CSV, JSON, JSON lines, EPUB, "
-                "GraphML, GEXF; 50 MB each"),
-            KINDS, accept_multiple_files=True)
+            say("Text, Markdown, reStructuredText, HTML, PDF, Word, Excel, PowerPoint, CSV, JSON, "
+                "JSON lines, EPUB, GraphML, GEXF; 50 MB each"),
+            ENDINGS, accept_multiple_files=True)
         if st.form_submit_button(say("Add to the graph"), type="primary"):
             _add(knowledge, [(PurePosixPath(u.name).name, u.getvalue()) for u in uploads])
     with folder, st.form("folder", clear_on_submit=True, border=False):
         uploads = st.file_uploader(say("A folder with all its files; others than the known kinds "
-                                       "are left out"), KINDS, accept_multiple_files="directory")
+                                       "are left out"), ENDINGS, accept_multiple_files="directory")
         if st.form_submit_button(say("Add the folder"), type="primary"):
             _add(knowledge, [(u.name, u.getvalue()) for u in uploads])
     with paste, st.form("paste", clear_on_submit=True, border=False):
