@@ -20,8 +20,12 @@ export default function ({ data: [{ steps, next, skip, done, of }], parentElemen
     // On a phone the tour stands at the lower edge, over the page.
     if (color && matchMedia("(max-width: 640px)").matches) el.scrollIntoView({ block: "center" });
   };
-  // Who uses what is outlined has understood the step.
-  const used = ({ target }) => target.closest?.(PLACES[at]) && setTimeout(on.onclick, 700);
+  // Who uses what is outlined has understood the step; several clicks there are one use.
+  const used = ({ target }) => {
+    if (!place.isConnected) { document.removeEventListener("click", used); return; }
+    const step = at;
+    if (target.closest?.(PLACES[step])) setTimeout(() => at === step && place.firstChild && on.onclick(), 700);
+  };
   document.addEventListener("click", used);
   const show = () => {
     count.textContent = of.replace("{number}", at + 1).replace("{all}", steps.length);

@@ -137,8 +137,7 @@ def find_near(passages: Sequence[RetrievedPassage], plan: QueryPlan,
 
 
 def find_missing(plan: QueryPlan, passages: Sequence[RetrievedPassage]) -> tuple[str, ...]:
-    """The words of the names and things of a question, as it spells them, that no passage has in any
-    form.
+    """The words of a question's names and things, as it spells them, that no passage has in any form.
 
     Not its verbs, for which texts have others, nor the kind of thing that is asked for ("which
     country"), which answers rarely repeat.
@@ -172,8 +171,11 @@ def _similarity(spans: Sequence[Span], plan: QueryPlan) -> Floats:
     if is_latin(plan.words):
         return (np.stack([span.vector for span in spans]) @ plan.embedding).astype(np.float64)
     asked = [word for word in content_words(plan.words) if not FUNCTION_LETTERS.search(word)]
-    said = [frozenset(words(f"{span.passage.title}\n{span.text}")) for span in spans]
-    return np.array([sum(word in there for word in asked) / max(1, len(asked)) for there in said])
+    shares = []
+    for span in spans:
+        said = set(words(f"{span.passage.title}\n{span.text}"))
+        shares.append(sum(word in said for word in asked) / max(1, len(asked)))
+    return np.array(shares)
 
 
 def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: Workspace) -> Marks:
@@ -262,8 +264,9 @@ def _value_names(spans: Sequence[Span], question: str, retrieval: Retrieval,
     if called or stated.any():
         called_so = stated | np.array([not nodes.isdisjoint(called) for nodes in new])
         fits = np.where(called_so, 1.0, np.minimum(fits, OTHER))
-    nodes = [{name.node for name in names.get((span.passage.chunk, span.end), ())}
-             for span in spans]
+    nodes = []
+    for span in spans:
+        nodes.append({name.node for name in names.get((span.passage.chunk, span.end), ())})
     return BroughtNames(nodes, fits, important)
 
 

@@ -71,10 +71,11 @@ def say_differences(scores: Sequence["Score"], measure: str = "recall@5") -> str
     if better:
         said.append(say("By the {phrase}, {first} is worse than {others}.", others=say_list(better),
                         **values))
-    if chance:
+    if chance and said:
+        said.append(say("The difference to {others} may be chance.", others=say_list(chance)))
+    elif chance:
         said.append(say("By the {phrase}, the difference between {first} and {others} may be chance.",
-                        others=say_list(chance), **values) if not said else
-                    say("The difference to {others} may be chance.", others=say_list(chance)))
+                        others=say_list(chance), **values))
     return " ".join(said)
 
 

@@ -322,8 +322,10 @@ def _drawn(found: Sequence[Variation], across: str, names: Sequence[str]) -> Non
     metrics = {name: figures.METRICS[name][0] for name in ("size", "tokens", "milliseconds")}
     metric = choose_option(say("Shown"), metrics, "vary_metric")
     amounts = [getattr(one, metric) for one in found]
-    rows = [(*(str(one.params[name]) for name in names), one.size, one.tokens, one.milliseconds)
-            for one in found]
+    rows = []
+    for one in found:
+        values = [str(one.params[name]) for name in names]
+        rows.append((*values, one.size, one.tokens, one.milliseconds))
     chart(figures.sweep_lines(found, across, metric),
           say("Lines of {what} over {parameter}: from {least} to {most}.",
               what=figures.METRICS[metric][1], parameter=across, least=f"{min(amounts):.3g}",
