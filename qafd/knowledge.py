@@ -265,7 +265,7 @@ class KnowledgeGraph:
         passages document, title and page. Edges have kind ("mention", "relation", "synonym",
         "by_hand", "extracted"), weight (the factor H of Eq. (1)), label, count, evidence and, where they were
         added by hand, by_hand, which says when; see `qafd.export.whole.WholeEdge`. What says
-        nothing is left out. `qafd.export.whole_files.write` writes the same as a file.
+        nothing is left out. `qafd.export.formats.write_graph` writes the same as a file.
         """
         with self.store() as store, whole(store) as graph:
             return graph.to_networkx()

@@ -73,17 +73,6 @@ def test_index_status_docs_delete_and_undo(run: Run, tmp_path: Path) -> None:
     assert json.loads(run("status", "--db", db, "--json").stdout)["digest"] == status["digest"]
 
 
-@pytest.mark.parametrize(("format", "begins"), [
-    ("json", "{"), ("graphml", "<?xml"), ("nodes.csv", "id,"), ("edges.csv", "source,"),
-    ("html", "<")])
-def test_every_export_format_is_written(
-        format: str, begins: str, run: Run, sample: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert run("export", QUESTION, "--db", sample, "--format", format, "--out", out
-               ).returncode == 0
-    assert out.read_text("utf-8-sig").startswith(begins)
-
-
 @pytest.mark.parametrize(("arguments", "code", "message"), [
     (["query", "x"], 2, "add --db FILE"),
     (["query", "x", "--db", "/nowhere.db"], 2, "there is no workspace at /nowhere.db"),

@@ -12,8 +12,10 @@ import pytest
 
 from qafd.app.pages import PAGES as PAGES_OF_THE_APP
 from qafd.cli import COMMANDS
+from qafd.export.formats import FORMATS
 from qafd.retrieve import METHODS
 from qafd.retrieve.qafd import PRESETS
+from qafd.runs.formats import RUN_FORMATS
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```\n+```\n(.*?)```", re.S)
@@ -36,11 +38,11 @@ def test_an_example_prints_what_the_document_says(
     assert printed.getvalue().strip() == output.strip()
 
 
-def test_every_page_command_and_method_is_described() -> None:
+def test_every_page_command_method_and_format_is_described() -> None:
     titles = [title for title, _ in PAGES_OF_THE_APP.values()]
     assert titles
     missing = [name for name in (*titles, *COMMANDS, *METHODS) if name not in TEXT]
-    assert titles
+    missing += [name for name in (*FORMATS, *RUN_FORMATS) if f"`{name}`" not in TEXT]
     assert not missing
 
 

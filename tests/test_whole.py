@@ -14,8 +14,8 @@ import networkx as nx
 import pytest
 
 from qafd.cli import main
+from qafd.export.formats import name_graph, write_graph
 from qafd.export.whole import whole
-from qafd.export.whole_files import ending, write
 from qafd.ingest.imports import ImportedEdge, ImportedGraph, ImportedNode
 from qafd.knowledge import KnowledgeGraph
 
@@ -36,7 +36,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
 def exported(knowledge: KnowledgeGraph, form: str, packed: bool = False) -> bytes:
     file = io.BytesIO()
     with knowledge.store() as store, whole(store) as graph:
-        write(graph, form, file, packed)
+        write_graph(graph, form, file, packed)
     return file.getvalue()
 
 
@@ -61,7 +61,7 @@ def content(knowledge: KnowledgeGraph) -> dict[str, set[Any]]:
     ("graphml", False), ("gexf", True), ("json", False), ("csv", False)])
 def test_what_is_exported_comes_back_by_our_own_import(
         sample: KnowledgeGraph, tmp_path: Path, form: str, packed: bool) -> None:
-    file = tmp_path / f"graph.{ending(form, packed)}"
+    file = tmp_path / name_graph(form, packed)
     file.write_bytes(exported(sample, form, packed))
     again = KnowledgeGraph(tmp_path / "again.db")
     again.import_graph(file, processes=1)
@@ -179,8 +179,8 @@ def test_memory_does_not_grow_with_the_graph(tmp_path: Path) -> None:
 import resource, sys
 from qafd.records import node_id
 from qafd.storage import open_workspace
+from qafd.export.formats import write_graph
 from qafd.export.whole import whole
-from qafd.export.whole_files import write
 def most(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 with open_workspace(sys.argv[1]) as store:
     with store.transaction() as c:
@@ -192,7 +192,7 @@ with open_workspace(sys.argv[1]) as store:
     before = most()
     with whole(store) as graph, open(sys.argv[2], "wb") as file:
         for form in ("graphml", "json"):
-            write(graph, form, file)
+            write_graph(graph, form, file)
     print((most() - before) // 1024)
 """
     grown = subprocess.run([sys.executable, "-c", code, tmp_path / "w.db", tmp_path / "out"],

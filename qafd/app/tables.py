@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from qafd.export import table_csv
+from qafd.export.formats import ExportFormat
 from qafd.view.panel import clean
 from qafd.wording import say
 
@@ -55,6 +56,13 @@ def download(label: str, content: Callable[[], str | bytes], file: str, mime: st
     """A button that makes a file when it is pressed, without a rerun."""
     st.download_button(label, content, file, mime, on_click="ignore", icon=":material/download:",
                        **options)
+
+
+def format_button(form: ExportFormat[Any], write: Callable[[], str | bytes], file: str = "") -> None:
+    """A button for a file of a format, for those that have one."""
+    if form.label:
+        download(say(form.label), write, file or form.file, form.mime,
+                 help=say(form.meaning) if form.meaning else None)
 
 
 def download_csv(label: str, names: Collection[str], rows: Callable[[], Iterable[Sequence[Any]]],

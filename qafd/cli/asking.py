@@ -1,8 +1,7 @@
 """Questions: what one or several methods retrieve, under many settings, and as a file."""
 
-import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import Any
@@ -13,24 +12,13 @@ from qafd.answer import Answer
 from qafd.cli import DONE, NOTHING_FOUND
 from qafd.cli.answering import answer_lines
 from qafd.cli.command import Outcome, command, note, open_graph, wants_json, with_workspace
-from qafd.cli.history import FORMS as RECORDS
 from qafd.cli.inquiry import Inquiry, asks
 from qafd.cli.options import db_option, out_option, question_argument
 from qafd.cli.streams import check_output, open_output, text_of, write_out
 from qafd.errors import ParameterError
-from qafd.export import (
-    edges_csv,
-    gexf,
-    graphml,
-    html,
-    node_link,
-    nodes_csv,
-    passages_csv,
-    pyvis_html,
-    table_csv,
-)
+from qafd.export import table_csv
+from qafd.export.formats import FORMATS, OF_GRAPH, OF_RETRIEVAL, write_graph
 from qafd.export.whole import whole
-from qafd.export.whole_files import write
 from qafd.flow.verify import sealed
 from qafd.knowledge import KnowledgeGraph
 from qafd.lab.sweep import Cell, Grid, masses_for, sweep, vary
@@ -45,17 +33,13 @@ from qafd.runs import Run
 from qafd.runs import keep as keep_run
 from qafd.runs.comparison import page, rows_csv
 from qafd.runs.comparison import report as comparison_report
+from qafd.runs.formats import RUN_FORMATS
 from qafd.runs.replay import recorded
 from qafd.storage import Location
 from qafd.wording import say_error
 from qafd.wording.answers import say_certainty
 from qafd.wording.comparison import word_missed
 from qafd.wording.reasons import word_notice
-
-FORMS: dict[str, Callable[[Retrieval], str]] = {
-    "json": lambda retrieval: json.dumps(node_link(retrieval), ensure_ascii=False),
-    "graphml": graphml, "gexf": gexf, "nodes.csv": nodes_csv, "edges.csv": edges_csv,
-    "passages.csv": passages_csv, "html": html, "pyvis.html": pyvis_html}
 
 
 @command()
@@ -100,9 +84,9 @@ def _record(knowledge: KnowledgeGraph, retrieval: Retrieval, note: str = "") -> 
 @command(as_json=False)
 @asks(method=True, needed=False)
 @click.option("--graph", is_flag=True, help="The whole graph instead of what a question retrieves.")
-@click.option("--format", "form", required=True, type=click.Choice([*FORMS, *RECORDS, "csv"]),
-              help="Of the whole graph: json, graphml, gexf, html, or csv, which is a zip file of "
-              "two tables; the last is of the whole graph only.")
+@click.option("--format", "form", required=True, type=click.Choice([*FORMATS, *RUN_FORMATS]),
+              help=f"Of the whole graph: {', '.join(OF_GRAPH)}; csv is a zip file of two tables, and "
+              "of the whole graph only.")
 @out_option
 def export(inquiry: Inquiry, graph: bool, form: str, out: Path | None) -> int:
     knowledge = inquiry.knowledge
@@ -113,14 +97,14 @@ def export(inquiry: Inquiry, graph: bool, form: str, out: Path | None) -> int:
                              "the whole graph")
     if graph:
         return _export_graph(knowledge, form, out)
-    if form == "csv":
-        raise ParameterError("csv is a format of the whole graph; for a question choose nodes.csv, "
-                             "edges.csv or passages.csv, or add --graph")
+    if form in FORMATS and form not in OF_RETRIEVAL:
+        raise ParameterError("{form} is a format of the whole graph; for a question choose {formats}, "
+                             "or add --graph", form=form, formats=", ".join(OF_RETRIEVAL))
     retrieval = inquiry.retrieve()
-    if form in FORMS:
-        write_out(FORMS[form](retrieval), out)
+    if form in FORMATS:
+        write_out(FORMATS[form].write(retrieval), out)
     else:
-        write_out(RECORDS[form](_record(knowledge, retrieval)), out)
+        write_out(RUN_FORMATS[form].write(_record(knowledge, retrieval)), out)
     return DONE if retrieval.nodes else NOTHING_FOUND
 
 
@@ -129,7 +113,7 @@ def _export_graph(knowledge: KnowledgeGraph, form: str, out: Path | None) -> int
         if graph.stale:
             note("documents or edits wait to be taken in; this is the graph without them")
         with open_output(out) as file:
-            write(graph, form, file)
+            write_graph(graph, form, file)
         return DONE if graph.node_count else NOTHING_FOUND
 
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -17,15 +17,14 @@ from qafd.flow.verify import verify as verify_query
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import decode, one_line
 from qafd.runs import KeptRun, Run, annotate, delete, keep, kept, load
-from qafd.runs.bundle import MAGIC, bundled, check, check_size, examined, opened
+from qafd.runs.bundle import MAGIC, check, check_size, examined, opened
 from qafd.runs.difference import RunDifference, difference
+from qafd.runs.formats import RUN_FORMATS
 from qafd.runs.replay import replayed
 from qafd.runs.report import report
 from qafd.storage import Workspace
 from qafd.wording.findings import say_finding, say_verification
 from qafd.wording.runs import say_difference, say_exact, say_replay
-
-FORMS: dict[str, Callable[[Run], str | bytes]] = {"report": report, "bundle": bundled}
 
 
 @command("runs")
@@ -36,7 +35,7 @@ FORMS: dict[str, Callable[[Run], str | bytes]] = {"report": report, "bundle": bu
 @click.option("--note", "text", help="Give the run this note.")
 @click.option("--delete", "deleting", is_flag=True, help="Take the runs out of the history.")
 @click.option("--undo", "undoing", is_flag=True, help="Bring back what was deleted last.")
-@click.option("--format", "form", type=click.Choice(list(FORMS)),
+@click.option("--format", "form", type=click.Choice(list(RUN_FORMATS)),
               help="Write the run as a file.")
 @out_option
 def list_runs(knowledge: KnowledgeGraph, ids: tuple[str, ...], add: str | None, text: str | None,
@@ -64,7 +63,7 @@ def list_runs(knowledge: KnowledgeGraph, ids: tuple[str, ...], add: str | None, 
             rows = kept(store)
             return Outcome({"runs": rows}, map(_run_line, rows), found=bool(rows))
     if form:
-        write_out(FORMS[form](runs[0]), out)
+        write_out(RUN_FORMATS[form].write(runs[0]), out)
         return DONE
     return _show(runs[0]) if len(runs) == 1 else _compare(*runs)
 

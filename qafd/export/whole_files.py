@@ -8,12 +8,10 @@ and relations again.
 import csv
 import io
 import json
-import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from operator import attrgetter
-from typing import BinaryIO
 from xml.sax.saxutils import escape, quoteattr
 
 from qafd import export
@@ -29,61 +27,14 @@ from qafd.wording.counts import count
 BESIDE = ("by_hand", "extracted")  # edges that stand beside a relation, which is drawn
 DRAWN = 300  # nodes that a page draws at most
 LINES = 1000  # of a table that are written at a time
-MIME = {"graphml": "application/xml", "gexf": "application/xml", "json": "application/json",
-        "csv": "application/zip", "html": "text/html"}
-"""The formats, and what a browser calls them."""
 
 _NUMBERS = {"page": "int", "count": "int", "weight": "double", "strength": "double"}
 _IN_GEXF = {"int": "integer", "double": "double"}
 _BEGUN = "<?xml version='1.0' encoding='utf-8'?>\n"
 
 
-def ending(form: str, packed: bool = False) -> str:
-    """How the name of a file of this format ends; one of CSV is always packed."""
-    return {"csv": "zip"}.get(form, f"{form}.zip" if packed else form)
-
-
-def write(graph: Whole, form: str, file: BinaryIO, packed: bool = False) -> None:
-    """Write a graph in one of the formats of `MIME`.
-
-    Parameters
-    ----------
-    packed : bool
-        Into a zip file, which is read like the file in it; ten times smaller.
-
-    Raises
-    ------
-    ParameterError
-        There is no such format, or more nodes than a page can draw.
-    """
-    if form not in MIME:
-        raise ParameterError("a graph is not written as {form!r}; choose from {formats}", form=form,
-                             formats=", ".join(MIME))
-    if form == "csv":
-        parts: list[tuple[str, Callable[[Whole], Iterable[str]]]] = [
-            ("nodes.csv", _nodes_csv), ("edges.csv", _edges_csv)]
-    else:
-        parts = [(f"graph.{form}", {"graphml": _graphml, "gexf": _gexf, "json": _json,
-                                    "html": _html}[form])]
-    if form != "csv" and not packed:
-        for text in parts[0][1](graph):
-            file.write(text.encode())
-        return
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, lines in parts:
-            # without a time of its own, equal graphs are equal files
-            with archive.open(_entry(name), "w", force_zip64=True) as part:
-                for text in lines(graph):
-                    part.write(text.encode())
-
-
-def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    return entry
-
-
-def _graphml(graph: Whole) -> Iterator[str]:
+def graphml(graph: Whole) -> Iterator[str]:
+    """A node or edge a line; an edge has the fields of `qafd.export.whole.WholeEdge`."""
     yield _BEGUN + '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     for kind, names in (("node", NODE_FIELDS[1:]), ("edge", EDGE_FIELDS[2:])):
         for name in names:
@@ -113,7 +64,8 @@ def _text(value: object) -> str:
     return escape(xml(str(value)), {"\r": "&#13;"})
 
 
-def _gexf(graph: Whole) -> Iterator[str]:
+def gexf(graph: Whole) -> Iterator[str]:
+    """Gephi's own format, with the same fields as attributes."""
     own = {"node": [name for name in NODE_FIELDS if name not in ("id", "name")],
            "edge": [name for name in EDGE_FIELDS[2:] if name not in ("label", "weight")]}
     about = "; ".join(f"{name} {value}" for name, value in graph.record.items())
@@ -148,7 +100,8 @@ def _quoted(value: object) -> str:
     return quoteattr(xml(str(value)))
 
 
-def _json(graph: Whole) -> Iterator[str]:
+def node_link(graph: Whole) -> Iterator[str]:
+    """Node-link JSON as networkx and D3 read it, a node or edge a line."""
     yield ('{"directed": true, "multigraph": true, "graph": '
            f'{json.dumps(graph.record, ensure_ascii=False)},\n"nodes": [')
     for number, node in enumerate(graph.nodes()):
@@ -160,11 +113,13 @@ def _json(graph: Whole) -> Iterator[str]:
     yield "]}\n"
 
 
-def _nodes_csv(graph: Whole) -> Iterator[str]:
+def nodes_csv(graph: Whole) -> Iterator[str]:
+    """The nodes as a table."""
     return _lines(NODE_FIELDS, graph.nodes(), _stamp(graph))
 
 
-def _edges_csv(graph: Whole) -> Iterator[str]:
+def edges_csv(graph: Whole) -> Iterator[str]:
+    """The edges as a table."""
     return _lines(EDGE_FIELDS, graph.edges(), _stamp(graph))
 
 
@@ -188,7 +143,8 @@ def _stamp(graph: Whole) -> str:
     return f"qafd {graph.made_by.qafd}, workspace {graph.made_by.workspace}"
 
 
-def _html(graph: Whole) -> Iterator[str]:
+def html(graph: Whole) -> Iterator[str]:
+    """A picture of a graph of up to `DRAWN` nodes, else a ParameterError."""
     if graph.node_count > DRAWN:
         raise ParameterError("a page draws at most {drawn} nodes and the graph has {node_count:,}; "
                              "export GraphML or GEXF and open it in Gephi or Cytoscape, or export a "

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from qafd.wording import read_catalog
 
-SAYING = {"say": 1, "say_count": 3, "Provider": 1, "Shortcut": 2}
+SAYING = {"say": 1, "say_count": 3, "Provider": 1, "Shortcut": 2, "ExportFormat": 2}
 """How many of the first arguments of a function may be templates."""
 TABLES = ("qafd/wording", "qafd/learn/cards.py", "qafd/learn/lesson.py")
 """Where every text is one that people read."""
@@ -23,7 +23,7 @@ def templates(folder: Path) -> list[str]:
     """The templates in the Python files below a folder, each once, in the order of the alphabet.
 
     They are the literal arguments of `say` and `say_count`, the first one of an error, the help of a
-    parameter, what a method is called, and the texts of tables.
+    parameter, what a method or a format is called, and the texts of tables.
     """
     found: set[str] = set()
     for file in sorted(folder.rglob("*.py")):
@@ -50,7 +50,7 @@ def _texts_of_a_call(call: ast.Call) -> Iterator[str]:
     if name == "knob":
         arguments += [keyword.value for keyword in call.keywords if keyword.arg == "help"]
     for argument in arguments:
-        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str) and argument.value:
             yield argument.value
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -15,13 +16,14 @@ from qafd.app.explore.keeping import run_shown
 from qafd.app.links import in_document
 from qafd.app.picture import chosen_drawing, groups_of, placed, scale
 from qafd.app.result import View
-from qafd.app.tables import columns_of, download, table
+from qafd.app.tables import columns_of, download, format_button, table
+from qafd.export.formats import OF_RETRIEVAL, ExportFormat
 from qafd.flow.verify import sealed
 from qafd.graph import Graph
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
-from qafd.runs.bundle import bundled
-from qafd.runs.report import report
+from qafd.runs import Run
+from qafd.runs.formats import RUN_FORMATS
 from qafd.view.panel import shown_name
 from qafd.wording import say
 from qafd.wording.answers import say_certainty
@@ -33,8 +35,6 @@ PASSAGES = 10
 LONG = 700  # characters from which a passage is folded
 FIRST = 200  # of its beginning that are shown then
 FOLDED = 0.8  # share of a passage from which it is shown whole instead
-EXPORTED = ("The column importance has the dual variable x; over its largest it is the percentage "
-            "shown here. alignment is the similarity to the question.")
 SCORE = ("A passage's score is what the method ranks by; compare scores within one question only. "
          "The parts of flow diffusion's, each from 0 to its factor, where the names of the question "
          "are sure; where nothing is named, importance has 0.4, words 0.5, the rest 0: "
@@ -108,22 +108,11 @@ def table_tab(view: View) -> None:
         return
     both_tables(retrieval)
     with st.container(horizontal=True):
-        csv_buttons(retrieval)
-        download(say("GraphML"), lambda: export.graphml(retrieval), "retrieval.graphml",
-                 "application/xml")
-        download(say("GEXF"), lambda: export.gexf(retrieval), "retrieval.gexf", "application/xml")
-        download(say("Node-link JSON"),
-                 lambda: json.dumps(export.node_link(retrieval), ensure_ascii=False),
-                 "retrieval.json", "application/json")
-        download(say("Offline HTML"),
-                 lambda: _offline(view),
-                 "retrieval.html", "text/html")
-        download(say("Report"), lambda: report(run_shown(view)), "report.md", "text/markdown",
-                 help=say("Question, answer, nodes, reasons, passages and certificate as "
-                          "Markdown."))
-        download(say("Bundle"), lambda: bundled(run_shown(view)), "run.zip", "application/zip",
-                 help=say("All of it in one file that `qafd verify` checks and `qafd replay` asks "
-                          "again."))
+        for name, form in OF_RETRIEVAL.items():
+            write = partial(_offline, view) if name == "html" else partial(form.write, retrieval)
+            format_button(form, write)
+        for of_run in RUN_FORMATS.values():
+            format_button(of_run, partial(_write_run, of_run, view))
 
 
 def both_tables(retrieval: Retrieval) -> None:
@@ -137,8 +126,14 @@ def both_tables(retrieval: Retrieval) -> None:
 
 def csv_buttons(retrieval: Retrieval) -> None:
     """The buttons for both tables as files."""
-    download(say("Nodes CSV"), lambda: export.nodes_csv(retrieval), "nodes.csv", help=say(EXPORTED))
-    download(say("Edges CSV"), lambda: export.edges_csv(retrieval), "edges.csv")
+    for form in OF_RETRIEVAL.values():
+        if form.mime == "text/csv":
+            format_button(form, partial(form.write, retrieval))
+
+
+def _write_run(form: ExportFormat[Run], view: View) -> str | bytes:
+    """The run that is shown in one of its formats."""
+    return form.write(run_shown(view))
 
 
 def _offline(view: View) -> str:

@@ -6,18 +6,15 @@ from shlex import quote
 
 import streamlit as st
 
+from qafd.app.tables import download
+from qafd.export.formats import OF_GRAPH, ZIP, name_graph, write_graph
 from qafd.export.whole import whole
-from qafd.export.whole_files import DRAWN, MIME, ending, write
+from qafd.export.whole_files import DRAWN
 from qafd.knowledge import KnowledgeGraph
 from qafd.wording import say
 from qafd.wording.counts import count
 
 PACKED = 20_000  # edges from which files are packed
-LABELS = {"graphml": "GraphML", "gexf": "GEXF", "json": "Node-link JSON", "csv": "CSV",
-          "html": "Offline HTML"}
-MEANT = {"graphml": "For Gephi, Cytoscape, yEd, networkx.", "gexf": "Gephi's own format.",
-         "json": "For D3 and networkx.", "csv": "Two tables in a zip file, for spreadsheets.",
-         "html": "A picture that needs no network, to be sent by mail."}
 
 
 def exports(knowledge: KnowledgeGraph) -> None:
@@ -29,14 +26,13 @@ def exports(knowledge: KnowledgeGraph) -> None:
                  "question retrieves is exported on Explore, in the tab Table.",
                  nodes=count(nodes, "node"), edges=count(edges, "edge")))
     with st.container(horizontal=True):
-        for form, label in LABELS.items():
-            large = form == "html" and nodes > DRAWN
-            st.download_button(
-                say(label), partial(_file, knowledge, form, packed), f"graph.{ending(form, packed)}",
-                "application/zip" if packed else MIME[form], on_click="ignore",
-                icon=":material/download:", disabled=large, key=f"whole {form}",
+        for name, form in OF_GRAPH.items():
+            large = name == "html" and nodes > DRAWN
+            download(
+                say(form.label), partial(_file, knowledge, name, packed), name_graph(name, packed),
+                ZIP if packed else form.mime, disabled=large, key=f"whole {name}",
                 help=say("For graphs of up to {drawn} nodes.", drawn=DRAWN) if large
-                else say(MEANT[form]))
+                else say(form.meaning))
     st.caption(
         say("The file is made when you press a button. Nodes: entities and "
             "passages with their texts. Edges: mentions, relations, names alike, with weight, label, "
@@ -54,8 +50,8 @@ def exports(knowledge: KnowledgeGraph) -> None:
                 language="python", wrap_lines=True)
 
 
-def _file(knowledge: KnowledgeGraph, form: str, packed: bool) -> bytes:
+def _file(knowledge: KnowledgeGraph, name: str, packed: bool) -> bytes:
     file = io.BytesIO()
     with knowledge.store() as store, whole(store) as graph:
-        write(graph, form, file, packed)
+        write_graph(graph, name, file, packed)
     return file.getvalue()

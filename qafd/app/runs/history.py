@@ -13,13 +13,12 @@ from qafd.app.compare.sides import PREFIXES
 from qafd.app.pages import page, way
 from qafd.app.runs.drawn import compared, drawn, figures_of, made, question_of, settings
 from qafd.app.session import exchange, forget_all_but, shared
-from qafd.app.tables import columns_of, download, table
+from qafd.app.tables import columns_of, format_button, table
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.methods import label_of
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.runs import KeptRun, Run
-from qafd.runs.bundle import bundled
-from qafd.runs.report import report
+from qafd.runs.formats import RUN_FORMATS
 from qafd.storage import Workspace
 from qafd.view.panel import Drawing, clean
 from qafd.wording import say
@@ -119,11 +118,8 @@ def _actions(past: History, run: Run) -> None:
         target, link = _link(past.knowledge, run)
         st.page_link(page(target), label=say("Open in {page}", page=page(target).title),
                      icon=":material/open_in_new:", query_params=link)
-        download(say("Bundle"), lambda: bundled(run), f"run-{name}.zip", "application/zip", help=say(
-            "Settings, subgraph, passages, report and certificate in one file; `qafd verify` checks "
-            "it and `qafd replay` asks it again."))
-        st.download_button(say("Report"), lambda: report(run), f"run-{name}.md", "text/markdown",
-                           on_click="ignore", icon=":material/description:")
+        for form in RUN_FORMATS.values():
+            format_button(form, partial(form.write, run), form.file_named(f"run-{name}"))
         with st.popover(say("Note"), icon=":material/edit:"), st.form(f"note {name}", border=False):
             note = st.text_input(say("Note"), run.note, max_chars=runs.NOTE, key=f"note of {name}")
             if st.form_submit_button(say("Save")):

@@ -1,0 +1,131 @@
+"""The table of formats in which a retrieval or the whole graph is written as a file.
+
+A format is one entry of `FORMATS` and the functions that write it; the command line, the buttons of
+the app and the tests follow from it.
+"""
+
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import BinaryIO, Generic, TypeVar
+
+from qafd import export
+from qafd.errors import ParameterError
+from qafd.export import whole_files
+from qafd.export.whole import Whole
+from qafd.retrieve.base import Retrieval
+
+ZIP = "application/zip"
+Exported = TypeVar("Exported")
+
+
+@dataclass(frozen=True)
+class ExportFormat(Generic[Exported]):
+    """A format of files.
+
+    Parameters
+    ----------
+    label, meaning : str
+        The button in the app, and what the file is for; a format without label has no button.
+    mime : str
+        What a browser calls it.
+    file : str
+        What the app calls a file of it.
+    written_by : callable, optional
+        What makes the file of a retrieval, or of a run.
+    graph : mapping of str to callable
+        The files of the whole graph with the pieces of their text; several are packed into one.
+    """
+
+    label: str
+    meaning: str
+    mime: str
+    file: str
+    written_by: Callable[[Exported], str | bytes] | None = None
+    graph: Mapping[str, Callable[[Whole], Iterable[str]]] = field(default_factory=dict)
+
+    def write(self, what: Exported) -> str | bytes:
+        """The content of a file."""
+        assert self.written_by is not None, self.label
+        return self.written_by(what)
+
+    def file_named(self, stem: str) -> str:
+        """What a file of this format is called that is not the one of Explore."""
+        return stem + PurePath(self.file).suffix
+
+
+def node_link(retrieval: Retrieval) -> str:
+    """The text of `qafd.export.node_link`."""
+    return json.dumps(export.node_link(retrieval), ensure_ascii=False)
+
+
+FORMATS: dict[str, ExportFormat[Retrieval]] = {
+    "nodes.csv": ExportFormat(
+        "Nodes CSV", "The column importance has the dual variable x; over its largest it is the "
+        "percentage shown here. alignment is the similarity to the question.",
+        "text/csv", "nodes.csv", export.nodes_csv),
+    "edges.csv": ExportFormat("Edges CSV", "", "text/csv", "edges.csv", export.edges_csv),
+    "passages.csv": ExportFormat("", "", "text/csv", "passages.csv", export.passages_csv),
+    "graphml": ExportFormat(
+        "GraphML", "For Gephi, Cytoscape, yEd, networkx.", "application/xml", "retrieval.graphml",
+        export.graphml, {"graph.graphml": whole_files.graphml}),
+    "gexf": ExportFormat(
+        "GEXF", "Gephi's own format.", "application/xml", "retrieval.gexf", export.gexf,
+        {"graph.gexf": whole_files.gexf}),
+    "json": ExportFormat(
+        "Node-link JSON", "For D3 and networkx.", "application/json", "retrieval.json", node_link,
+        {"graph.json": whole_files.node_link}),
+    "csv": ExportFormat(
+        "CSV", "Two tables in a zip file, for spreadsheets.", ZIP, "graph.zip",
+        graph={"nodes.csv": whole_files.nodes_csv, "edges.csv": whole_files.edges_csv}),
+    "html": ExportFormat(
+        "Offline HTML", "A picture that needs no network, to be sent by mail.", "text/html",
+        "retrieval.html", export.html, {"graph.html": whole_files.html}),
+    "pyvis.html": ExportFormat("", "", "text/html", "pyvis.html", export.pyvis_html),
+}
+OF_RETRIEVAL = {name: each for name, each in FORMATS.items() if each.written_by}
+OF_GRAPH = {name: each for name, each in FORMATS.items() if each.graph}
+
+
+def write_graph(graph: Whole, name: str, file: BinaryIO, packed: bool = False) -> None:
+    """Write a graph in one of the formats `OF_GRAPH`.
+
+    Parameters
+    ----------
+    packed : bool
+        Into a zip file, which is read like the file in it; ten times smaller.
+
+    Raises
+    ------
+    ParameterError
+        There is no such format, or more nodes than a page can draw.
+    """
+    if name not in OF_GRAPH:
+        raise ParameterError("a graph is not written as {form!r}; choose from {formats}", form=name,
+                             formats=", ".join(OF_GRAPH))
+    parts = OF_GRAPH[name].graph
+    if len(parts) == 1 and not packed:
+        for pieces in parts.values():
+            for text in pieces(graph):
+                file.write(text.encode())
+        return
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for entry, pieces in parts.items():
+            # without a time of its own, equal graphs are equal files
+            with archive.open(_undated(entry), "w", force_zip64=True) as part:
+                for text in pieces(graph):
+                    part.write(text.encode())
+
+
+def name_graph(name: str, packed: bool = False) -> str:
+    """What a file of the whole graph is called."""
+    own = FORMATS[name].file_named("graph")
+    return f"{own}.zip" if packed and not own.endswith(".zip") else own
+
+
+def _undated(entry: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(entry)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    return info
