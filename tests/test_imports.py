@@ -24,7 +24,6 @@ from qafd.ingest.reader import ModelChoice
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Recorded
 from qafd.models.embedder import LocalEmbedder
-from qafd.reading.formats.draft import Limits
 from qafd.reading.formats.graphs import read_graph_files
 from qafd.reading.formats.graphs.graph import (
     ImportedEdge,
@@ -32,6 +31,7 @@ from qafd.reading.formats.graphs.graph import (
     ImportedNode,
 )
 from qafd.reading.formats.graphs.passages import drafts_of, given_for
+from qafd.reading.formats.limits import Limits
 from qafd.reading.names import LocalExtractor
 from qafd.reading.parsing import parse_graph
 from qafd.reading.text import canonical, chunk

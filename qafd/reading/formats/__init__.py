@@ -8,9 +8,10 @@ Third-party readers are imported where they are used, so that a text file costs 
 import re
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import SAVE_AS, DocumentDraft, Limits, too_much, unsupported
+from qafd.reading.formats.draft import SAVE_AS, DocumentDraft, unsupported
 from qafd.reading.formats.graphs import draft_graph
 from qafd.reading.formats.graphs.markup import read_markup as read_graph_markup
+from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.formats.markdown_file import looks_like_markdown, read_markdown
 from qafd.reading.formats.markup import read_html
 from qafd.reading.formats.office import read_presentation, read_workbook

@@ -1,33 +1,16 @@
-"""A document as it grows, and the limits it may not pass."""
+"""A document as it grows, within its limits."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from qafd.errors import ParseError
+from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.text.plaintext import COLUMN, clean, one_line
 from qafd.records import Extraction
 
 SUPPORTED = "txt, md, rst, html, pdf, docx, xlsx, pptx, csv, json, jsonl and epub"
 SAVE_AS = "save it as docx or pdf and add that"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one file may cost. `pieces` bounds its pages, headings, records and zip entries.
-
-    `unpacked_bytes` and `ratio` bound what a zip file (docx, xlsx, pptx, epub) may unpack to, in bytes
-    and relative to its packed size.
-    """
-
-    input_bytes: int = 50_000_000
-    text_characters: int = 20_000_000
-    unpacked_bytes: int = 200_000_000
-    ratio: int = 100
-    pieces: int = 100_000
-    memory_bytes: int = 1 << 30
-    cpu_seconds: int = 20
-    wall_seconds: float = 25.0
 
 
 @dataclass
@@ -114,12 +97,6 @@ def row_text(names: Sequence[str], row: Sequence[str]) -> str:
 def names_periods(name: str, column: Sequence[str]) -> bool:
     """Whether a year, a quarter or such ("2023", "2022/23") names a column, in which none stands."""
     return _PERIOD.fullmatch(name) is not None and not any(map(_PERIOD.fullmatch, column))
-
-
-def too_much(most: int, what: str) -> ParseError:
-    """The refusal of a file with more than `most` of something."""
-    return ParseError("The file has more than {most:,} {what}; split it and add the parts.",
-                      most=most, what=what)
 
 
 def unsupported(what: str, advice: str = "add a file of a kind that can") -> ParseError:

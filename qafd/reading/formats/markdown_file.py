@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from qafd.reading.formats.draft import DocumentDraft, Limits
+from qafd.reading.formats.draft import DocumentDraft
+from qafd.reading.formats.limits import Limits
 from qafd.reading.text.plaintext import clean
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ import re
 from typing import TYPE_CHECKING
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import DocumentDraft, Limits, worthy_title
+from qafd.reading.formats.draft import DocumentDraft, worthy_title
+from qafd.reading.formats.limits import Limits
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

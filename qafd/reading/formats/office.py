@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import DocumentDraft, too_much
+from qafd.reading.formats.draft import DocumentDraft
+from qafd.reading.formats.limits import too_much
 from qafd.reading.formats.packages import Package, stream_elements
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import DocumentDraft, Limits, worthy_title
+from qafd.reading.formats.draft import DocumentDraft, worthy_title
+from qafd.reading.formats.limits import Limits
 from qafd.reading.formats.markup import read_markup
 from qafd.reading.text.plaintext import decode
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import DocumentDraft, Limits, too_much, worthy_title
+from qafd.reading.formats.draft import DocumentDraft, worthy_title
+from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.text.plaintext import clean, one_line
 
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 import re
 
-from qafd.reading.formats.draft import DocumentDraft, Limits
+from qafd.reading.formats.draft import DocumentDraft
+from qafd.reading.formats.limits import Limits
 from qafd.reading.text.plaintext import clean
 
 _RULE = re.compile(r"([!-/:-@\[-`{-~])\1+")  # below a title, and above some

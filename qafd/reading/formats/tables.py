@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import DocumentDraft, Limits, names_periods, too_much
+from qafd.reading.formats.draft import DocumentDraft, names_periods
 from qafd.reading.formats.graphs import draft_graph
 from qafd.reading.formats.graphs.tables import is_node_link, read_node_link
+from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.text.plaintext import label, one_line
 
 _TEXT_FIELDS = (
