@@ -235,7 +235,7 @@ def grow(graph, gates, space, seeds, delta, rtol, most_rounds, most_touched):
     k, joined, near_count, restart = 0, 0, 0, False
     while rounds < most_rounds:
         rounds += 1
-        # Read the late nodes and push each once; whoever this makes late is next in line.
+        # Read and push, once, the late nodes not read yet; whoever this makes late is next in line.
         head = 0
         while head < late_count and t <= most_touched:
             level = late_count

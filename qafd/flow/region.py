@@ -105,8 +105,10 @@ class Region:
         self.read = np.concatenate([self.read, zeros > 0])
 
     def grow(self, late: Nodes, over: Floats, least: float) -> None:
-        """Activate late nodes, read them and push each once; whoever that makes late is next.
+        """Activate late nodes, read and push those that are not read yet, once; whoever that makes
+        late is next.
 
+        It ends when no late node is unread; those that were read before wait for the next solve.
         `over` is m - T of every touched node. A node is late above `least` T.
         """
         while len(late):

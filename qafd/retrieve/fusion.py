@@ -7,8 +7,8 @@ from typing import ClassVar
 from qafd.reasons import ReasonKind, reason
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, knob, passages_ranked
+from qafd.retrieve.by_score import retrieve_by_score
 from qafd.retrieve.seeds import match, minmax
-from qafd.retrieve.vector import passages_by
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class FusedPassages(Method):
         started = time.perf_counter()
         found = match(corpus.passages, plan)
         dense, words = minmax(found.dense), minmax(found.lexical)
-        return passages_by(
+        return retrieve_by_score(
             self, "fusion", corpus, plan, found.fusion(self.lexical),
             lambda place: reason(
                 ReasonKind.BY_MEANING_AND_WORDS, meaning=float(dense[place]), weight=self.lexical,

@@ -10,8 +10,8 @@ from qafd.reading.text.bm25 import content_words
 from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, knob, passages_ranked
+from qafd.retrieve.by_score import retrieve_by_score
 from qafd.retrieve.seeds import match
-from qafd.retrieve.vector import passages_by
 
 SHOWN = 4  # words that a reason names
 
@@ -45,4 +45,4 @@ class LexicalPassages(Method):
             shared = [words[i] for i in np.argsort(-added, kind="stable")[:SHOWN] if added[i] > 0]
             return reason(ReasonKind.BY_WORDS, score=float(scores[place]), words=tuple(shared))
 
-        return passages_by(self, "lexical", corpus, plan, scores, because, started)
+        return retrieve_by_score(self, "lexical", corpus, plan, scores, because, started)
