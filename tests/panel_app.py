@@ -13,7 +13,7 @@ from qafd.app.component import panels, selected
 from qafd.retrieve.base import Retrieval
 from qafd.view.groups import Groups
 from qafd.view.layout import Positions, layout
-from qafd.view.panel import Caption, Drawing, panel_data, scale_of
+from qafd.view.panel import Caption, Drawing, Look, panel_data, scale_of
 
 CAPTIONS = {"qafd": Caption("QAFD-RAG", "query-aware flow diffusion"),
             "community": Caption("GraphRAG", "whole communities"),
@@ -52,8 +52,7 @@ ids = sorted(n.id for n in wide.nodes)
 groups = Groups(("even.md", "odd.md"), ("one",), {n: [i % 2] for i, n in enumerate(ids)}, {})
 picked = panels(panel_data(
     [retrieve(sample, mass, method) for method in methods], drawing, positions=positions,
-    scale=scale_of(wide, drawing) if "steady" in query else None, groups=groups,
-    others=wide.nodes, captions=[CAPTIONS[method] for method in methods],
-    selected=selected("picture"),
-    graph_size=4311 if len(methods) == 1 else None), key="picture")
+    look=Look([CAPTIONS[method] for method in methods], wide.nodes, selected("picture"),
+              scale=scale_of(wide, drawing) if "steady" in query else None, groups=groups,
+              graph_size=4311 if len(methods) == 1 else None)), key="picture")
 st.text(f"selected: {picked}")

@@ -13,6 +13,7 @@ from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.contraction import Contraction, contract_passages
 from qafd.view.panel import (
     Drawing,
+    Look,
     Scale,
     clean,
     panel_data,
@@ -113,10 +114,10 @@ def test_the_sample_balances_and_keeps_its_entities() -> None:
 
 def test_what_another_panel_shows_is_a_ghost_here() -> None:
     one, two = retrieval([node("a")], []), retrieval([node("b")], [])
-    data = panel_data([one, two], positions=spread(one, two), others=[node("c")])
+    data = panel_data([one, two], positions=spread(one, two), look=Look(others=[node("c")]))
     assert [n["id"] for n in data["nodes"]] == ["a", "b"]
     data = panel_data([one, two], positions=spread(one, two, retrieval([node("c")], [])),
-                      others=[node("c")])
+                      look=Look(others=[node("c")]))
     assert [n["id"] for n in data["nodes"]] == ["a", "b", "c"]
     assert (names(data, 0), names(data, 1)) == (["a"], ["b"])
 
@@ -154,7 +155,7 @@ def test_on_one_scale_equal_importance_and_flow_look_equal_at_any_mass(own: floa
 
     def look(most: float) -> tuple[float, float]:
         one = retrieval([node("a", own), node("b", most)], [edge("a", "b", own), edge("b", "a", most)])
-        data = panel_data([one], positions=spread(one), scale=scale)
+        data = panel_data([one], positions=spread(one), look=Look(scale=scale))
         panel, index = data["panels"][0], {n["id"]: i for i, n in enumerate(data["nodes"])}
         return (next(n["t"] for n in panel["nodes"] if n["n"] == index["a"]),
                 next(e["w"] for e in panel["edges"] if e["u"] == index["a"]))

@@ -16,7 +16,7 @@ from qafd.view.contraction import drawn_contracted
 from qafd.view.groups import Groups, group, passages_of
 from qafd.view.layout import Positions
 from qafd.view.neighbors import new_neighbors, with_neighbors
-from qafd.view.panel import RAMPS, Caption, Drawing, Scale, panel_data, scale_of
+from qafd.view.panel import RAMPS, Caption, Drawing, Look, Scale, panel_data, scale_of
 from qafd.view.placement import ASPECT, DRAWN, beside, freeze, with_new
 from qafd.wording import say
 
@@ -114,10 +114,10 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | Non
         return len(new_neighbors(view.graph, node, here, drawing.contract)) if node else 0
 
     def draw(chosen: str | None) -> dict[str, Any]:
-        data = panel_data([retrieval], drawing, positions=positions, others=others,
-                          selected=chosen, path=path, graph_size=len(view.graph),
-                          captions=[caption], scale=steady, groups=groups, unsure=unsure,
-                          expanded=opened, more=joined(chosen), late=positions.keys() - known.keys())
+        data = panel_data([retrieval], drawing, positions=positions, look=Look(
+            [caption], others, selected=chosen, path=path, graph_size=len(view.graph), scale=steady,
+            groups=groups, unsure=unsure, expanded=opened, more=joined(chosen),
+            late=positions.keys() - known.keys()))
         return {**data, "edges": True}
 
     return pick(draw, key, anew=anew)

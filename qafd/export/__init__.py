@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import SubElement
 
 from qafd.package import assets
@@ -134,7 +134,7 @@ def _values(record: object, columns: Sequence[str]) -> list[Any]:
 
 
 def html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | None = None, *,
-         contract: bool = False, limit: int = 150, **look: Unpack[Look]) -> str:
+         contract: bool = False, limit: int = 150, look: Look = Look()) -> str:  # noqa: B008
     """A page that draws the subgraph without any network, with the picture of the app itself.
 
     It has the search, the filters and the colors of the app, and a card on click; a table below
@@ -148,8 +148,8 @@ def html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | No
         Draw the flow that passages carry between their entities instead of the passages.
     limit : int
         Most important nodes to draw; the page says how many are not shown.
-    look
-        See `qafd.view.panel.Look`.
+    look : Look
+        What else is shown, see `qafd.view.panel.Look`.
     """
     data = {**_drawn(retrieval, positions, contract, limit, look), "edges": True}
     title = escape(_shown(retrieval.query) or "Retrieved subgraph")
@@ -169,7 +169,7 @@ def html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | No
 def pyvis_html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | None = None, *,
                limit: int = 150) -> str:
     """The page of `html` as pyvis draws it: vis-network, in which nodes can be dragged."""
-    data = _drawn(retrieval, positions, False, limit, {})
+    data = _drawn(retrieval, positions, False, limit, Look())
     return page(data, _shown(retrieval.query) or "Retrieved subgraph", retrieval.made_by.qafd,
                 _record(retrieval), imprint(retrieval))
 
@@ -180,7 +180,7 @@ def _drawn(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | 
         labels = {node.id: node.name[:40] for node in prominent(retrieval, limit)}
         positions = layout(labels, [(e.source, e.target) for e in retrieval.edges], labels=labels)
     return panel_data([retrieval], Drawing(contract=contract, limit=limit), positions=positions,
-                      **look)
+                      look=look)
 
 
 def _plain_script() -> str:

@@ -21,7 +21,7 @@ from qafd.export.whole import EDGE_FIELDS, NODE_FIELDS, Whole, WholeEdge, WholeN
 from qafd.reasons import given_reason
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.layout import layout
-from qafd.view.panel import Caption, Drawing, panel_data
+from qafd.view.panel import Caption, Drawing, Look, panel_data
 from qafd.wording.counts import count
 
 BESIDE = ("by_hand", "extracted")  # edges that stand beside a relation, which is drawn
@@ -164,9 +164,9 @@ def html(graph: Whole) -> Iterator[str]:
     yield export.page(
         panel_data([drawn], Drawing(thickness="weight", limit=DRAWN, measures=("edges", "weight")),
                    positions=layout(labels, [(e.source, e.target) for e in edges], labels=labels),
-                   captions=[Caption("All that the graph has", "",
-                                     f"{size}, {count(len(edges), 'edge')}",
-                                     f"{size}; most edges: {foremost}.")]),
+                   look=Look([Caption("All that the graph has", "",
+                                      f"{size}, {count(len(edges), 'edge')}",
+                                      f"{size}; most edges: {foremost}.")])),
         "Knowledge graph", graph.made_by.qafd, json.dumps(graph.record), _made(graph))
 
 

@@ -14,7 +14,7 @@ from qafd.reasons import UNSTATED, Reason
 from qafd.retrieve.base import SATURATED, Retrieval
 from qafd.retrieve.compare import TEXTS, ComparedMethod, Comparison
 from qafd.runs.report import said
-from qafd.view.panel import Caption, Drawing, largest_of, panel_data, share_of
+from qafd.view.panel import Caption, Drawing, Look, largest_of, panel_data, share_of
 from qafd.view.placement import freeze
 from qafd.wording import say_error
 from qafd.wording.answers import say_absence
@@ -187,7 +187,7 @@ def panels(comparison: Comparison) -> dict[str, Any]:
         first = {node.id for node in retrievals[0].nodes if node.state == SATURATED}
     positions, others = freeze(retrievals, first, DRAWN, ASPECT)
     return panel_data(retrievals, Drawing(limit=DRAWN, aspect=ASPECT), positions=positions,
-                      others=others, captions=captions)
+                      look=Look(captions, others))
 
 
 def _about(comparison: Comparison) -> str:

@@ -9,7 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -161,13 +161,14 @@ def scale_of(retrieval: Retrieval, drawing: Drawing) -> Scale | None:
                  min(edges, EDGES_PER_NODE * drawing.limit))
 
 
-class Look(TypedDict, total=False):
+@dataclass(frozen=True)
+class Look:
     """What a page may want of its panels beyond a picture of each retrieval.
 
     Parameters
     ----------
     captions : sequence of Caption
-        One per retrieval.
+        One per retrieval; by default made from it.
     others : iterable of RetrievedNode
         More nodes of the layout, such as what a larger source mass would bring.
     selected : str or None
@@ -201,26 +202,26 @@ class Look(TypedDict, total=False):
         How many neighbors of the selected node could be shown too.
     """
 
-    captions: Sequence[Caption]
-    others: Iterable[RetrievedNode]
-    selected: str | None
-    lone: bool
-    unsure: bool
-    path: Sequence[str]
-    signed: Mapping[str, float] | None
-    graph_size: int | None
-    boxes: Sequence[str] | None
-    late: Collection[str]
-    idioms: Sequence[Sequence[Idiom]]
-    largest: Sequence[float]
-    scale: Scale | None
-    groups: Groups | None
-    expanded: Sequence[str]
-    more: int
+    captions: Sequence[Caption] = ()
+    others: Iterable[RetrievedNode] = ()
+    selected: str | None = None
+    lone: bool = False
+    unsure: bool = False
+    path: Sequence[str] = ()
+    signed: Mapping[str, float] | None = None
+    graph_size: int | None = None
+    boxes: Sequence[str] | None = None
+    late: Collection[str] = ()
+    idioms: Sequence[Sequence[Idiom]] = ()
+    largest: Sequence[float] = ()
+    scale: Scale | None = None
+    groups: Groups | None = None
+    expanded: Sequence[str] = ()
+    more: int = 0
 
 
 def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
-               positions: Mapping[str, tuple[float, float]], **look: Unpack[Look]) -> dict[str, Any]:
+               positions: Mapping[str, tuple[float, float]], look: Look = Look()) -> dict[str, Any]:
     """The panels of a page as JSON values for `qafd.app.component.panels`.
 
     Each panel shows seeds and the selected node, then saturated nodes by importance, wet ones by
@@ -245,38 +246,50 @@ def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
     ParameterError
         When the captions, or the largest importances, do not match the retrievals.
     """
-    captions = look.get("captions") or [Caption()] * len(retrievals)
-    largest = look.get("largest") or [largest_of(retrieval.nodes) for retrieval in retrievals]
-    for name, given in (("captions", captions), ("largest importances", largest)):
-        if len(given) != len(retrievals):
-            raise ParameterError("{given} {name} for {retrievals} retrievals; give one for each or none",
-                                 given=len(given), name=name, retrievals=len(retrievals))
-    shown = [_choose(retrieval, drawing, positions, look.get("selected")) for retrieval in retrievals]
-    drawn = _drawn_nodes(shown, drawing, positions, look.get("others", ()))
+    captions = look.captions or [Caption()] * len(retrievals)
+    largest = look.largest or [largest_of(retrieval.nodes) for retrieval in retrievals]
+    _check_matched(len(retrievals), {"captions": captions, "largest importances": largest})
+    shown = [_choose(retrieval, drawing, positions, look.selected) for retrieval in retrievals]
+    drawn = _drawn_nodes(shown, drawing, positions, look.others)
     index = {node: i for i, node in enumerate(sorted(drawn))}
-    scale, signed, groups = look.get("scale"), look.get("signed"), look.get("groups")
+    scale = look.scale
     colors = scale.colors if scale else _color_scale(shown)
-    picture = _Picture(drawing, index, colors, scale, _found_once(shown) if look.get("lone") else set(),
-                       signed, look.get("graph_size"))
+    picture = _Picture(drawing, index, colors, scale, _found_once(shown) if look.lone else set(),
+                       look.signed, look.graph_size)
     panels = list(map(picture.panel, shown, captions, largest))
-    for panel, idioms in zip(panels, look.get("idioms", ()), strict=False):
+    for panel, idioms in zip(panels, look.idioms, strict=False):
         panel["shapes"] = _shapes(idioms, index)
     ramp, legend = _coloring(shown, colors is rank_scale, drawing, largest, look)
     return {
         "aspect": drawing.aspect, "legend": legend, "ramp": ramp, "panels": panels,
         "nodes": [_place(drawn[node], positions[node], drawing, look) for node in index],
-        "signed": signed is not None,
-        "lone": look.get("lone", False),
-        "unsure": look.get("unsure", False),
-        "boxes": look.get("boxes"),
-        "path": [node for node in look.get("path", ()) if node in index],
-        "groups": _named(groups) if groups else None,
-        "expanded": list(look.get("expanded", ())),
-        "more": look.get("more", 0),
-        "crowd": [scale.nodes, scale.edges] if scale else None,
         "question": clean(retrievals[0].query, REASON_LENGTH) if retrievals else "",
         "words": say_words(),
-        "selected": look.get("selected"),
+        **_state(look, index),
+    }
+
+
+def _check_matched(retrievals: int, given: Mapping[str, Sequence[Any]]) -> None:
+    """Refuse what is given for other than each retrieval."""
+    for name, some in given.items():
+        if len(some) != retrievals:
+            raise ParameterError("{given} {name} for {retrievals} retrievals; give one for each or none",
+                                 given=len(some), name=name, retrievals=retrievals)
+
+
+def _state(look: Look, index: Mapping[str, int]) -> dict[str, Any]:
+    """What the component is told of a look, beside what is drawn."""
+    return {
+        "signed": look.signed is not None,
+        "lone": look.lone,
+        "unsure": look.unsure,
+        "boxes": look.boxes,
+        "path": [node for node in look.path if node in index],
+        "groups": _named(look.groups) if look.groups else None,
+        "expanded": list(look.expanded),
+        "more": look.more,
+        "crowd": [look.scale.nodes, look.scale.edges] if look.scale else None,
+        "selected": look.selected,
     }
 
 
@@ -288,11 +301,11 @@ def _place(node: RetrievedNode, at: tuple[float, float], drawing: Drawing, look:
         "x": round(x / drawing.aspect, 4), "y": round(y, 4)}
     if node.kind == "passage":
         place["square"] = 1
-    if node.id in look.get("late", ()):
+    if node.id in look.late:
         place["late"] = 1
-    if groups := look.get("groups"):
-        place["d"] = list(groups.documents_of.get(node.id, ()))[:DOCUMENTS]
-        place["c"] = groups.community_of.get(node.id, -1)
+    if look.groups:
+        place["d"] = list(look.groups.documents_of.get(node.id, ()))[:DOCUMENTS]
+        place["c"] = look.groups.community_of.get(node.id, -1)
     return place
 
 
@@ -529,12 +542,12 @@ def _coloring(shown: Sequence[Shown], ranked: bool, drawing: Drawing, largest: S
               look: Look) -> tuple[dict[str, list[str]], dict[str, Any]]:
     """The ramp of a picture, and its legend."""
     legend = _legend(shown, ranked, drawing, largest)
-    if (scale := look.get("scale")) is not None:
-        legend |= _legend_of(scale)
-    if look.get("signed") is not None:
+    if look.scale is not None:
+        legend |= _legend_of(look.scale)
+    if look.signed is not None:
         return DIVERGING, {**legend, "color": say("difference"), "low": say("second only"),
                            "high": say("first only"), "note": ""}
-    return PALE if look.get("unsure") else RAMPS[drawing.ramp], legend
+    return PALE if look.unsure else RAMPS[drawing.ramp], legend
 
 
 def _legend(shown: Sequence[Shown], ranked: bool, drawing: Drawing,

@@ -1,6 +1,7 @@
 """The Compare page: what several retrieval methods bring for one question, side by side."""
 
 from qafd.app.asking import ask_something, empty_workspace, question_box
+from qafd.app.compare.choice import compare_controls, enough
 from qafd.app.compare.columns import (
     answers_tab,
     column_passages_tab,
@@ -10,14 +11,8 @@ from qafd.app.compare.columns import (
     overlap_tab,
     table_tab,
 )
-from qafd.app.compare.sides import (
-    compare_controls,
-    compare_picture,
-    compared,
-    enough,
-    prepare_layers,
-    verdict_line,
-)
+from qafd.app.compare.picture import compare_picture
+from qafd.app.compare.sides import compared, prepare_layers, verdict_line
 from qafd.app.conditions import conditions_panel
 from qafd.app.pages import draw_tabs, heading
 from qafd.app.picture import drawing_controls

@@ -7,7 +7,8 @@ import streamlit as st
 
 from qafd.answer import Answer, Citation, where
 from qafd.app import markup
-from qafd.app.compare.sides import Sides, answers_of, compare_panels
+from qafd.app.compare.picture import compare_panels
+from qafd.app.compare.sides import Sides, answers_of
 from qafd.app.compare.written import written_answers
 from qafd.app.escaping import capital, plain, safe, said
 from qafd.app.evaluate.gold import with_gold

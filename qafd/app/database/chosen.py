@@ -35,7 +35,7 @@ from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.link import METHOD, SchemaDiffusion
 from qafd.sql.sources import DDL, JSON, schema_from
 from qafd.view.layout import Positions
-from qafd.view.panel import Caption, clean, panel_data
+from qafd.view.panel import Caption, Look, clean, panel_data
 from qafd.view.placement import freeze, with_new
 from qafd.wording import say, say_list
 from qafd.wording.counts import count
@@ -189,10 +189,9 @@ def database_picture(asked: DatabaseQuestion) -> str | None:
     path = asked.path if value_of("dbpath", True) and asked.importance else ()
     return pick(lambda chosen: panel_data(
         [retrieval], drawing,
-        positions=with_new(positions, retrieval), others=others,
-        path=path, selected=chosen, graph_size=len(asked.database.graph),
-        captions=[Caption(say("Schema"), say("the joins of the draft are marked") if path else "")]),
-        key)
+        positions=with_new(positions, retrieval), look=Look(
+            [Caption(say("Schema"), say("the joins of the draft are marked") if path else "")],
+            others, selected=chosen, path=path, graph_size=len(asked.database.graph))), key)
 
 
 def _freeze(asked: DatabaseQuestion) -> tuple[Positions, tuple[RetrievedNode, ...]]:

@@ -17,7 +17,7 @@ from qafd.flow.weights import SIMILARITIES, VARIANTS
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.samples import EXAMPLES
-from qafd.view.panel import Caption, clean, panel_data
+from qafd.view.panel import Caption, Look, clean, panel_data
 from qafd.view.placement import freeze, with_new
 from qafd.wording import say, say_count
 
@@ -145,9 +145,9 @@ def drawn(view: View, both: tuple[Retrieval, Retrieval], words: tuple[str, str],
         stable = {node for node, times in core(among) if times == len(among)}
         positions, others = freeze(among, stable)
     data = panel_data(
-        both, chosen_drawing(), positions=positions, others=others,
-        signed=dict(found.signed),
-        captions=[Caption(say("First"), words[0]), Caption(say("Second"), words[1])])
+        both, chosen_drawing(), positions=positions, look=Look(
+            [Caption(say("First"), words[0]), Caption(say("Second"), words[1])], others,
+            signed=dict(found.signed)))
     panels(data, key="contrast")
     with st.expander(say("The difference as a table")):
         _table(view, found)

@@ -15,7 +15,7 @@ from qafd.plan.suggest import about
 from qafd.retrieve.base import Retrieval
 from qafd.view.layout import Positions
 from qafd.view.overview import DRAWN, overview
-from qafd.view.panel import Caption, Drawing, clean, panel_data
+from qafd.view.panel import Caption, Drawing, Look, clean, panel_data
 from qafd.view.placement import ASPECT, freeze
 from qafd.wording import say, say_list
 from qafd.wording.counts import count
@@ -46,8 +46,8 @@ def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
                       measures=(say("passages"), say("shared passages")))
     left, right = st.columns([5, 2], gap="medium")
     with left:
-        chosen = pick(lambda selected: panel_data([drawn], drawing, positions=positions,
-                                                  selected=selected, captions=[caption]), key)
+        chosen = pick(lambda selected: panel_data(
+            [drawn], drawing, positions=positions, look=Look([caption], selected=selected)), key)
     with right:
         _card(knowledge, drawn, chosen, asking)
 

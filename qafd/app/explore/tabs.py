@@ -24,7 +24,7 @@ from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
 from qafd.runs import Run
 from qafd.runs.formats import RUN_FORMATS
-from qafd.view.panel import shown_name
+from qafd.view.panel import Look, shown_name
 from qafd.wording import say
 from qafd.wording.answers import say_certainty
 from qafd.wording.counts import count
@@ -140,9 +140,9 @@ def _offline(view: View) -> str:
     """The picture as it is drawn, as a page that needs no network."""
     drawing = chosen_drawing()
     positions, others = placed(view)
-    return export.html(view.retrieval, positions, contract=drawing.contract, others=others,
-                       scale=scale(view, drawing), groups=groups_of(view),
-                       graph_size=len(view.graph))
+    return export.html(view.retrieval, positions, contract=drawing.contract,
+                       look=Look(others=others, scale=scale(view, drawing), groups=groups_of(view),
+                                 graph_size=len(view.graph)))
 
 
 NODES = ("name", "kind", "state", "seed", "importance", "x", "mass", "capacity", "source",

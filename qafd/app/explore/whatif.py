@@ -17,7 +17,7 @@ from qafd.app.session import bound
 from qafd.app.tables import SHARE_BAR, columns_of, download_csv, table
 from qafd.explain import Change, Effect, Explanation, Sensitivity, shown
 from qafd.retrieve.base import RankedPassage, RetrievedNode
-from qafd.view.panel import Caption, largest_of, panel_data, share_of, shown_name
+from qafd.view.panel import Caption, Look, largest_of, panel_data, share_of, shown_name
 from qafd.view.placement import with_new
 from qafd.wording import say, say_count
 from qafd.wording.answers import say_change
@@ -158,9 +158,9 @@ def _difference(view: View, difference: Effect) -> None:
         passages_gained=len(difference.gained_passages)))
     panels(panel_data(
         [difference.before, after], chosen_drawing(), positions=with_new(placed(view)[0], after),
-        others=placed(view)[1], lone=True,
-        captions=[Caption(say("As it is"), say("in color: lost by the change")),
-                  Caption(say("With the change"), say("in color: gained by it"))]), key="whatif")
+        look=Look([Caption(say("As it is"), say("in color: lost by the change")),
+                   Caption(say("With the change"), say("in color: gained by it"))],
+                  placed(view)[1], lone=True)), key="whatif")
     lost = _rows(view, difference.lost, difference.lost_passages, difference.before.nodes)
     gained = _rows(view, difference.gained, difference.gained_passages, after.nodes)
     _both((say("Lost: nodes, then passages among the first ten"),

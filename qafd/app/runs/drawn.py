@@ -21,7 +21,7 @@ from qafd.retrieve.methods import label_of
 from qafd.runs import Quote, Run
 from qafd.runs.difference import RunDifference, difference, settings_of
 from qafd.view.layout import Positions
-from qafd.view.panel import Caption, Drawing, clean, panel_data
+from qafd.view.panel import Caption, Drawing, Look, clean, panel_data
 from qafd.view.placement import freeze, with_new
 from qafd.wording import say
 from qafd.wording.counts import count
@@ -83,8 +83,8 @@ def _picture(shown: Sequence[Run], positions: Positions, drawing: Drawing,
              captions: Sequence[Caption], key: str,
              others: Sequence[RetrievedNode] = ()) -> str | None:
     return pick(lambda chosen: panel_data(
-        [run.retrieval for run in shown], drawing, positions=positions, others=others,
-        captions=captions, selected=chosen), key)
+        [run.retrieval for run in shown], drawing, positions=positions,
+        look=Look(captions, others, chosen)), key)
 
 
 def _frozen(key: str, shown: Sequence[Run]) -> tuple[Positions, tuple[RetrievedNode, ...]]:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from qafd import runs
 from qafd.app.asking import empty_workspace
-from qafd.app.compare.sides import PREFIXES
+from qafd.app.compare.choice import PREFIXES
 from qafd.app.pages import page, way
 from qafd.app.runs.drawn import compared, drawn, figures_of, made, question_of, settings
 from qafd.app.session import exchange, forget_all_but, shared

@@ -1,0 +1,117 @@
+"""What is to be compared: the controls of the Compare page, in the sidebar."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, cast
+
+import streamlit as st
+
+from qafd.app.controls import ControlPlaces, Span, controls, start_anew
+from qafd.app.escaping import said
+from qafd.app.result import span_of
+from qafd.app.session import forget_all_but, keep, put, session
+from qafd.errors import ParameterError
+from qafd.graph import Graph
+from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import Retriever
+from qafd.retrieve.compare import BUDGET, DEFAULT, FEWEST, MOST
+from qafd.retrieve.methods import PAPER, canonical, label_of, method_of
+from qafd.wording import say
+
+PREFIXES = {"qafd": "best", PAPER: "paper"}  # Explore's controls of the same method
+SEEDING = {"own": "Own", "question": "Question", "keywords": "Keywords"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is to be compared, and how it is to be shown."""
+
+    methods: Mapping[str, Retriever]
+    budget: int
+    lone: bool
+    blind: bool
+    order: int
+
+
+def compare_controls(knowledge: KnowledgeGraph, question: str) -> Choice:
+    """Methods, budget and the parameters of each method, in the sidebar."""
+    span = partial(span_of, knowledge, question)
+    with st.sidebar:
+        names = _methods([*METHODS, PAPER])
+        budget = st.slider(say("Tokens of passages for each"), 200, 8000, BUDGET, 100,
+                           key=keep("budget"), bind="query-params")
+        labels = {template: name for name, template in SEEDING.items()}
+        seeding = st.segmented_control(
+            say("Seeds"), list(SEEDING), default="own", required=True,
+            format_func=lambda name: say(SEEDING[name]), key=keep("seeding", labels),
+            bind="query-params",
+            help=say("Where methods begin: as each prefers, or for all that can at what the "
+                     "question names and the nearest passages, or at what is nearest to its "
+                     "keywords.")) or "own"
+        lone = st.toggle(say("Found only by one"), key=keep("lone"), bind="query-params",
+                         help=say("Color what one method alone retrieves."))
+        blind = st.toggle(say("Blind"), key=keep("blind"), bind="query-params",
+                          help=say("Columns in random order, without names, reasons and flows."))
+        order = 0
+        if blind:
+            order = st.number_input(say("Order"), 1, 999, 1, key=keep("order"),
+                                    bind="query-params",
+                                    help=say("The seed of the random order."))
+            blind = not st.toggle(say("Reveal the names"), key=keep("reveal"),
+                                  bind="query-params")
+        if session().anew:
+            _start_anew(knowledge.graph, span)
+        methods = {name: _method_controls(name, seeding, knowledge.graph, span) for name in names}
+    return Choice(methods, int(budget), lone, blind, int(order))
+
+
+def _start_anew(graph: Graph, span: Span) -> None:
+    session().anew = False
+    forget_all_but("ws", "q", "methods", "budget", "seeding", "lone", "blind", "order", "reveal",
+                   "contract", "thickness", "ramp")
+    for name in (*METHODS, PAPER):
+        start_anew(method_of(name), PREFIXES.get(name, name), graph, span)
+
+
+def _method_controls(name: str, seeding: str, graph: Graph, span: Span) -> Retriever:
+    """The method with the values of its controls; what is set for all methods has none."""
+    method = method_of(name)
+    shared = {}
+    for spec in fields(cast("Any", method)):
+        if spec.name == "seeding" and seeding in spec.metadata["options"]:
+            shared["seeding"] = seeding
+    with st.expander(say(label_of(name))):
+        mass, basic, advanced = st.container(), st.container(), st.container()
+        return controls(method, PREFIXES.get(name, name), graph, ControlPlaces(basic, advanced, mass),
+                        shared, span)
+
+
+def _methods(options: list[str]) -> list[str]:
+    """The chosen methods; the link has their short names, or those of the systems."""
+    if keep("methods") not in st.session_state:
+        linked = []
+        for name in st.query_params.get_all("methods"):
+            try:
+                linked.append(canonical(name))
+            except ParameterError as error:
+                st.caption(f":material/info: {said(error)}")
+        put("methods", list(dict.fromkeys(linked))[:MOST] or list(DEFAULT))
+        keep("methods")
+    names = st.multiselect(
+        say("Methods"), options, format_func=lambda name: say(label_of(name)),
+        max_selections=MOST, key="methods",
+        help=say("Two to six. All are re-implementations of the ideas, on this graph."))
+    if tuple(names) == DEFAULT:
+        st.query_params.pop("methods", None)
+    else:
+        st.query_params["methods"] = names
+    return names
+
+
+def enough(choice: Choice) -> bool:
+    """Whether there are methods to compare; says so when not."""
+    if len(choice.methods) < FEWEST:
+        st.write(say("Choose {fewest} to {most} methods in the sidebar.", fewest=FEWEST, most=MOST))
+    return len(choice.methods) >= FEWEST

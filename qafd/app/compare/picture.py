@@ -1,0 +1,153 @@
+"""The picture of the Compare page: a panel for each method, on one layout."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import streamlit as st
+
+from qafd.app.compare.choice import Choice
+from qafd.app.compare.sides import Sides
+from qafd.app.escaping import capital
+from qafd.app.picture import pick, placed
+from qafd.app.result import explored, retrieved
+from qafd.graph import Graph
+from qafd.reasons import UNSTATED
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedNode
+from qafd.retrieve.compare import BUDGET, DEFAULT, ComparedMethod, make_column
+from qafd.retrieve.methods import method_of
+from qafd.retrieve.qafd import FlowDiffusion
+from qafd.view.contraction import contract_passages, drawn_contracted
+from qafd.view.idioms import RIBBON, Idiom, idioms_of
+from qafd.view.layout import Positions
+from qafd.view.panel import Caption, Drawing, Look, largest_of, panel_data
+from qafd.view.placement import ASPECT as EXPLORE_ASPECT
+from qafd.view.placement import beside, prominent, spread
+from qafd.wording import say, say_error
+from qafd.wording.counts import count
+from qafd.wording.panels import say_drawn, say_retrieved
+
+DRAWN = 40  # nodes per panel
+ASPECT = 2.0
+BOXES = 6  # seeds of a method that are drawn as boxes
+
+
+def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
+    """One panel per method on one layout; returns the selected node."""
+    key = f"compare-{sides.knowledge.name}"
+    return pick(partial(compare_panels, sides, drawing), key)
+
+
+def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) -> dict[str, Any]:
+    """The panels as `qafd.view.panel.panel_data` gives them."""
+    columns = sides.comparison.columns
+    empty = Retrieval(sides.plan.question, "", {}, (), (), ())
+    retrievals = [column.retrieval or empty for column in columns]
+    largest = [largest_of(retrieval.nodes) for retrieval in retrievals]
+    idioms = [() if sides.choice.blind else idioms_of(retrieval) for retrieval in retrievals]
+    # Without its passages, a method that finds nothing else would have no picture.
+    contract = drawing.contract and all(column.found for column in columns if column.retrieval)
+    if contract:
+        retrievals = list(map(_contracted, retrievals, idioms))
+    if sides.choice.blind:
+        retrievals = [_anonymous(retrieval) for retrieval in retrievals]
+    frozen, others, boxes = _frozen(sides.knowledge.id, sides.version, sides.plan.question,
+                                    _drawable(sides), sides)
+    foremost = list(chain.from_iterable(prominent(retrieval, DRAWN) for retrieval in retrievals))
+    positions = beside(frozen, foremost, _near(sides.graph, retrievals), ASPECT)
+    footers = [_footer(column, drawn, sides.choice)
+               for column, drawn in zip(columns, retrievals, strict=True)]
+    captions = list(map(Caption, sides.names, sides.ideas, footers))
+    if contract:
+        others = tuple(node for node in others if node.kind != "passage")
+    thickness = "weight" if sides.choice.blind else drawing.thickness
+    return panel_data(
+        retrievals, replace(drawing, contract=False, limit=DRAWN, aspect=ASPECT,
+                            thickness=thickness),
+        positions=positions, look=Look(
+            captions, others, picked, sides.choice.lone, boxes=boxes, idioms=idioms, largest=largest,
+            late=positions.keys() - frozen.keys()))
+
+
+def _contracted(retrieval: Retrieval, idioms: Sequence[Idiom]) -> Retrieval:
+    """The retrieval without its passages, but for those on the paths that are drawn."""
+    passages = {node.id for node in retrieval.nodes if node.kind == "passage"}
+    on_paths = set()
+    for idiom in idioms:
+        if idiom.shape == RIBBON:
+            on_paths |= passages.intersection(idiom.nodes)
+    if on_paths:
+        return contract_passages(retrieval, on_paths).retrieval
+    return drawn_contracted(retrieval)
+
+
+def _anonymous(retrieval: Retrieval) -> Retrieval:
+    """A retrieval without what tells the method: reasons, masses, flows and what was touched."""
+    kept = {n.id for n in retrieval.nodes if n.state == SATURATED}
+    return replace(
+        retrieval, nodes=tuple(replace(n, reason=UNSTATED, mass=0.0, capacity=0.0, source=0.0)
+                               for n in retrieval.nodes if n.id in kept),
+        edges=tuple(replace(e, flow=0.0) for e in retrieval.edges
+                    if e.source in kept and e.target in kept))
+
+
+def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
+    """Edges of the graph at the drawn nodes, and those a method drew to nodes of its own."""
+    near = []
+    for retrieval in retrievals:
+        for edge in retrieval.edges:
+            if edge.source not in graph.row or edge.target not in graph.row:
+                near.append((edge.source, edge.target))
+        for node in prominent(retrieval, DRAWN):
+            if node.id in graph.row:
+                around = graph.around(graph.row[node.id]).tolist()
+                near += [(node.id, graph.ids[row]) for row in around]
+    return near
+
+
+def _footer(column: ComparedMethod, drawn: Retrieval, choice: Choice) -> str:
+    if column.retrieval is None:
+        return capital(say_error(column.error)) if column.error else ""
+    size = len(drawn.nodes)
+    ranked = count(len(column.retrieval.passages), "passage")
+    parts = [say_retrieved(len(column.found), sum(n.state == WET for n in drawn.nodes)),
+             say("{passages} ranked, {tokens} of {budget} tokens", passages=ranked,
+                 tokens=f"{column.tokens:,}", budget=f"{choice.budget:,}")]
+    if not choice.blind:
+        parts.append(say("{time} ms", time=f"{column.retrieval.work.total_milliseconds:.0f}"))
+    if size > DRAWN:
+        parts.append(say_drawn(DRAWN, size))
+    return " · ".join(parts)
+
+
+def _drawable(sides: Sides) -> tuple[str, ...]:
+    """The default methods whose layers are built."""
+    built = {layer.name for layer in sides.knowledge.layers() if layer.state == "built"}
+    return tuple(name for name in DEFAULT if built.issuperset(METHODS[name].needs))
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _frozen(workspace: str, version: str, question: str, names: tuple[str, ...],
+            _sides: Sides) -> tuple[Positions, tuple[RetrievedNode, ...], list[str]]:
+    """Where Explore has what the default methods show, and their foremost seeds.
+
+    No parameter or choice moves a node.
+    """
+    columns = [make_column(name, name, partial(
+        retrieved, workspace, version, question, method_of(name).fitted(_sides.graph),
+        _sides.knowledge, _sides.graph, _sides.plan), _sides.graph, BUDGET) for name in names]
+    retrievals = [column.retrieval for column in columns if column.retrieval is not None]
+    boxes: set[str] = set()
+    for retrieval in retrievals:
+        seeds = [node for node in retrieval.nodes if node.seed and node.kind != "passage"]
+        seeds.sort(key=lambda node: (-node.importance, node.id))
+        boxes |= {node.id for node in seeds[:BOXES]}
+    view = explored(_sides.knowledge, question, FlowDiffusion().fitted(_sides.graph))
+    known, _ = placed(view)
+    shown = {node.id: node for retrieval in retrievals for node in prominent(retrieval, DRAWN)}
+    positions = beside(known, shown.values(), _near(_sides.graph, retrievals), EXPLORE_ASPECT)
+    return (spread({id: positions[id] for id in shown}, ASPECT), tuple(shown.values()),
+            sorted(boxes))
