@@ -29,6 +29,7 @@ from qafd.evaluate.gold import QuestionSet, read_passages, read_questions
 from qafd.evaluate.opinions import AT_ONCE, Opinions, opinions
 from qafd.evaluate.written import (
     AnswerResult,
+    AnswerScore,
     Cost,
     Judging,
     Writing,
@@ -258,31 +259,43 @@ def _word_cost(cost: Cost) -> str:
 
 
 def _answer_lines(result: AnswerResult, grades: Opinions | None) -> Iterator[str]:
-    measured = list(dict.fromkeys(name for score in result.scores for name in score.means))
     by = f"written by {one_line(result.model, 80)}" if result.model else "quoted"
     yield f"{len(result.questions)} questions, answers {by}"
-    yield "  ".join([f"{'method':28}", *(f"{name:>11}" for name in measured), f"{'withheld':>9}",
-                     f"{'sent':>7}", f"{'received':>8}"])
-    for score in result.scores:
-        known = [score.means.get(name) for name in measured]
-        count = len(score.answers)
-        sent = sum(answer.tokens_in for answer in score.answers) / count
-        received = sum(answer.tokens_out for answer in score.answers) / count
-        yield "  ".join([f"{score.name:28}", *(f"{_share(one.mean if one else None):>11}"
-                                               for one in known),
-                         f"{score.withheld:9.3f}", f"{sent:7,.0f}", f"{received:8,.0f}"])
+    yield from _measure_lines(result.scores)
     for score in result.scores:
         if score.errors:
             yield f"{score.name} failed at {score.errors} questions, which count as unanswered."
     if grades is not None:
-        yield (f"\ngraded by {one_line(grades.model, 80)}, 0 to 100, over {len(grades.questions)} "
-               "questions; it is an opinion")
-        yield "  ".join([f"{'method':28}", *(f"{name:>17}" for name in grades.opinions[0].criteria),
-                         f"{'overall':>8}  95%"])
-        for one in grades.opinions:
-            yield "  ".join([f"{one.name:28}", *(f"{grade.mean:17.1f}"
-                                                 for grade in one.criteria.values()),
-                             f"{one.overall.mean:8.1f}  {one.overall.low:.1f}-{one.overall.high:.1f}"])
+        yield from _grade_lines(grades)
+
+
+def _measure_lines(scores: Sequence[AnswerScore]) -> Iterator[str]:
+    """A line a method: what is measured of its answers, and what they cost on average."""
+    measured: dict[str, None] = {}
+    for score in scores:
+        measured |= dict.fromkeys(score.means)
+    yield "  ".join([f"{'method':28}", *(f"{name:>11}" for name in measured), f"{'withheld':>9}",
+                     f"{'sent':>7}", f"{'received':>8}"])
+    for score in scores:
+        known = [score.means.get(name) for name in measured]
+        count = len(score.answers)
+        sent = sum(answer.tokens_in for answer in score.answers) / count
+        received = sum(answer.tokens_out for answer in score.answers) / count
+        shares = [_share(one.mean if one else None) for one in known]
+        yield "  ".join([f"{score.name:28}", *(f"{share:>11}" for share in shares),
+                         f"{score.withheld:9.3f}", f"{sent:7,.0f}", f"{received:8,.0f}"])
+
+
+def _grade_lines(grades: Opinions) -> Iterator[str]:
+    """What a model thinks of the answers of each method."""
+    yield (f"\ngraded by {one_line(grades.model, 80)}, 0 to 100, over {len(grades.questions)} "
+           "questions; it is an opinion")
+    yield "  ".join([f"{'method':28}", *(f"{name:>17}" for name in grades.opinions[0].criteria),
+                     f"{'overall':>8}  95%"])
+    for one in grades.opinions:
+        means = [f"{grade.mean:17.1f}" for grade in one.criteria.values()]
+        yield "  ".join([f"{one.name:28}", *means, f"{one.overall.mean:8.1f}  "
+                         f"{one.overall.low:.1f}-{one.overall.high:.1f}"])
 
 
 def _factual_lines(title: str, scores: Sequence[FactualScore]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Protocol
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from qafd.errors import StoreError
 from qafd.graph import Graph
 from qafd.reading.text import count_tokens
-from qafd.records import Edge, Nodes, Vectors, node_id
+from qafd.records import Chunk, Edge, Nodes, Vectors, node_id
 from qafd.storage import Workspace
 from qafd.storage.rows import Log, vector_keys
 
@@ -79,24 +79,29 @@ def texts_of(graph: Graph, store: Workspace) -> Texts:
              for chunk, extraction in zip(log.chunks, log.extractions, strict=True)}
     chunks = [found[nodes[i].key][0] for i in ids if nodes[i].key in found]
     spans = [found[chunk.id][1].sentences for chunk in chunks]
-    model, dimension = store.vectors.embedder
-    keys = []
     sentences = []
     for chunk, some in zip(chunks, spans, strict=True):
-        keys.append(vector_keys(model, chunk.title, chunk.text, some)[1:])
         sentences.append([chunk.text[start:end] for start, end in some])
+    vectors = _vectors_of_sentences(store, chunks, spans, len(ids))
+    made = gather(graph, ids, [chunk.text for chunk in chunks], sentences, vectors,
+                  store.graph.edges(graph.ids), {nodes[i].key: i for i in ids})
+    return replace(made, described=_described(graph, log, store.edits.merged()))
+
+
+def _vectors_of_sentences(store: Workspace, chunks: Sequence[Chunk],
+                          spans: Sequence[Sequence[tuple[int, int]]], expected: int) -> Vectors:
+    """The stored vectors of all sentences, shape (s, d), where so many passages have theirs."""
+    model, dimension = store.vectors.embedder
+    keys = [vector_keys(model, chunk.title, chunk.text, some)[1:]
+            for chunk, some in zip(chunks, spans, strict=True)]
     vectors = store.vectors.get(key for some in keys for key in some)
-    missing = len(ids) - sum(all(key in vectors for key in some) for some in keys)
+    missing = expected - sum(all(key in vectors for key in some) for some in keys)
     if missing:
         raise StoreError(
-            f"{missing} of {len(ids)} passages were removed or changed since the graph was made; "
+            f"{missing} of {expected} passages were removed or changed since the graph was made; "
             f"bring it up to date with 'qafd index --db {store.place.written}'.")
-    made = gather(
-        graph, ids, [chunk.text for chunk in chunks], sentences,
-        np.array([vectors[key] for some in keys for key in some], np.float32).reshape(
-            sum(map(len, keys)), dimension),
-        store.graph.edges(graph.ids), {nodes[i].key: i for i in ids})
-    return replace(made, described=_described(graph, log, store.edits.merged()))
+    listed = list(map(vectors.__getitem__, chain.from_iterable(keys)))
+    return np.array(listed, np.float32).reshape(len(listed), dimension)
 
 
 def _described(graph: Graph, log: Log, merged: Mapping[str, str]) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -129,29 +134,41 @@ def gather(graph: Graph, ids: Sequence[str], passages: Sequence[str],
     chunks : mapping of str to str
         Chunk ids, which evidence names, to node ids.
     """
-    first = dict(zip(ids, accumulate((len(some) for some in sentences), initial=0), strict=False))
+    row, own = graph.row, {node: chunk for chunk, node in chunks.items()}
+    counts = list(map(len, sentences))
+    position = [np.arange(count) for count in counts]
     place = {node: index for index, node in enumerate(ids)}
-    mentions: list[tuple[int, str]] = []
+    starts = [0, *accumulate(counts)]
+    first = {chunk: starts[place[node]] for chunk, node in chunks.items()}
+    mentions, contains, relations, labels = _tables_of_edges(edges, row, place, first)
+    return Texts(
+        rows=np.array([row[i] for i in ids], np.int64), passages=tuple(passages),
+        chunks=tuple(own[i] for i in ids), owner=np.repeat(np.arange(len(ids)), counts),
+        position=np.concatenate([*position, np.zeros(0, np.int64)]),
+        sentences=tuple(chain.from_iterable(sentences)), vectors=vectors, mentions=mentions,
+        contains=contains, relations=relations, labels=labels)
+
+
+def _tables_of_edges(edges: Sequence[Edge], row: Mapping[str, int], place: Mapping[str, int],
+                     first: Mapping[str, int]) -> tuple[Nodes, Nodes, Nodes, tuple[str, ...]]:
+    """Mentions, passages that contain names, relations and their labels, as `Texts` has them.
+
+    `row` is of nodes in the graph, `place` of passages, `first` has the first sentence of chunks.
+    """
+    mentions: set[tuple[int, str]] = set()
     contains: list[tuple[int, str, int]] = []
     relations: list[tuple[str, str, int, str]] = []
     for edge in edges:
         if edge.kind == "mention":
             contains.append((place[edge.target], edge.source, edge.count))
-            mentions += [(first[chunks[chunk]] + at, edge.source) for chunk, at in edge.evidence]
+            mentions.update((first[chunk] + at, edge.source) for chunk, at in edge.evidence)
         elif edge.kind == "relation":
             relations.append((edge.source, edge.target, edge.count, edge.label))
-    row, own = graph.row, {node: chunk for chunk, node in chunks.items()}
     relations.sort()
-    return Texts(
-        rows=np.array([row[i] for i in ids], np.int64), passages=tuple(passages),
-        chunks=tuple(own[i] for i in ids),
-        owner=np.repeat(np.arange(len(ids)), [len(some) for some in sentences]),
-        position=np.array([at for some in sentences for at in range(len(some))], np.int64),
-        sentences=tuple(text for some in sentences for text in some), vectors=vectors,
-        mentions=_table([(at, row[e]) for at, e in sorted(set(mentions))], 2),
-        contains=_table([(at, row[e], count) for at, e, count in sorted(contains)], 3),
-        relations=_table([(row[u], row[v], count) for u, v, count, _ in relations], 3),
-        labels=tuple(label for _, _, _, label in relations))
+    return (_table([(at, row[e]) for at, e in sorted(mentions)], 2),
+            _table([(at, row[e], count) for at, e, count in sorted(contains)], 3),
+            _table([(row[u], row[v], count) for u, v, count, _ in relations], 3),
+            tuple(label for _, _, _, label in relations))
 
 
 def fit_texts(parts: Sequence[str], most: int) -> list[str]:
