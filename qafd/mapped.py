@@ -14,7 +14,7 @@ from qafd.columns import Array, Arrays, map_columns, write_columns
 from qafd.graph import Graph, LayerKey
 from qafd.nearest import SignCodes
 from qafd.pace import silent
-from qafd.plan.linking import NameColumns, columns_of
+from qafd.plan.name_columns import NameColumns, columns_of
 from qafd.reading.text import passage_names
 from qafd.records import Vectors, node_id
 from qafd.retrieve.qafd import LAYERS

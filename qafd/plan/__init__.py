@@ -12,7 +12,7 @@ from qafd.models.embedder import Embedder, LocalEmbedder
 from qafd.models.instructions import instructions_of
 from qafd.models.prompts_answer import PLAN_SCHEMA, plan_messages, read_plan
 from qafd.models.prompts_conditions import QUERY_SCHEMA, query_messages, read_query
-from qafd.plan.linking import Found, Named, named_in, names_of
+from qafd.plan.linking import FoundName, Named, named_in, names_of
 from qafd.plan.query_graph import find_name, names_linked, singular
 from qafd.plan.subqueries import decompose
 from qafd.reading.names import tagger
@@ -213,9 +213,9 @@ def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
     return planner.refine(plan, keywords, parts if subqueries else (), client.name)
 
 
-def _spans(named: Sequence[Named], found: Sequence[Found]) -> list[tuple[int, int]]:
+def _spans(named: Sequence[Named], found: Sequence[FoundName]) -> list[tuple[int, int]]:
     """Where names stand in the question, in order, the longer of two that overlap."""
-    spans = {(start, end) for _, start, end in found} | {
+    spans = {(one.start, one.end) for one in found} | {
         (span.start, span.end) for span in named if span.kind != "NORP"}
     kept: list[tuple[int, int]] = []
     for start, end in sorted(spans, key=lambda span: span[0] - span[1]):

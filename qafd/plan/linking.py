@@ -1,24 +1,23 @@
 """The names that a question has, linked to the entities of a graph."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache, cached_property
 from itertools import pairwise, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from qafd.columns import Array, Arrays, TextBlock, flatten, unflatten
 from qafd.graph import Graph
 from qafd.models.embedder import TOKENIZER_FILE, checked_file
+from qafd.plan.name_columns import NameColumns, columns_of, heads_of, letters_of, without_mark
 from qafd.reading.names import TYPES, proper_runs
-from qafd.reading.text import NameIndex, as_typed, canonical, variants, words_in_tree, words_of
+from qafd.reading.text import NameIndex, as_typed, canonical, variants, words_of
 from qafd.reading.text.scripts import bears_no_capital, is_other, is_written_small
 from qafd.reading.text.slips import slips_between
 from qafd.reasons import Notice, NoticeKind, notice
@@ -34,11 +33,13 @@ NEAREST = 0.8  # cosine from which a name stands for one that the graph does not
 SOUGHT = TYPES - {"NORP", "LANGUAGE"}  # single words of these types ought to be names
 TOLD = 4  # unknown names of a question that are told one by one
 
-_MARK = re.compile(r"(?<=\S) \[[^\[\]]+\]$")  # by which an imported graph tells nodes of one name apart
-_REGION = re.compile(r"(?<=\w)-[A-Z]{2}$")  # of a language tag such as en-GB
 
-Found = tuple[str, int, int]
-"""The key of an entity and where the question names it."""
+class FoundName(NamedTuple):
+    """The key of an entity, and where a text names it."""
+
+    key: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -62,92 +63,6 @@ class Links:
     keys: tuple[str, ...]
     notices: tuple[Notice, ...]
     read: str
-
-
-@dataclass(frozen=True, eq=False)
-class NameColumns:
-    """The names of the entities of a graph, column by column.
-
-    Parameters
-    ----------
-    rows : ndarray, shape (e,)
-        Of the entities in the graph, ascending.
-    vectors : ndarray of float32, shape (e, d), or None
-        Of their names.
-    keys : TextBlock, length k
-        Their canonical names, sorted.
-    shown : ndarray, shape (k,)
-        The row of each.
-    typed : TextBlock, length t
-        The names as they may be typed, sorted; what several are typed like means the last of them.
-    meant : ndarray, shape (t,)
-        The place in `keys` of what each means.
-    whole : ndarray of bool, shape (t,)
-        False for a name of which a region or a place is left out.
-    heads, told : TextBlock and ndarray, length h
-        What names begin with before a comma, sorted, and how many.
-    lengths, letters : ndarray, shapes (t,) and (t, 27)
-        How long the typed names are, and how often they have each letter.
-    marked, sharing : TextBlock and ndarray, length m
-        The names that an imported graph gives several nodes, without what tells these apart, sorted,
-        and the places in `keys` of each.
-    openings, opened : TextBlock and ndarray, length o
-        The first two words of typed names on lines of their own, sorted, and their places in `typed`.
-    """
-
-    rows: Nodes = field(repr=False)
-    vectors: Vectors | None = field(repr=False)
-    keys: TextBlock = field(repr=False)
-    shown: Nodes = field(repr=False)
-    typed: TextBlock = field(repr=False)
-    meant: Nodes = field(repr=False)
-    whole: npt.NDArray[np.bool_] = field(repr=False)
-    heads: TextBlock = field(repr=False)
-    told: Nodes = field(repr=False)
-    lengths: Nodes = field(repr=False)
-    letters: npt.NDArray[np.uint16] = field(repr=False)
-    marked: TextBlock = field(repr=False)
-    sharing: Nodes = field(repr=False)
-    openings: TextBlock = field(repr=False)
-    opened: Nodes = field(repr=False)
-
-    @classmethod
-    def build(cls, graph: Graph) -> "NameColumns":
-        """The names of a graph."""
-        rows: Nodes = np.flatnonzero(graph.kinds == "entity")
-        shown = {canonical(graph.names[row]): row for row in rows.tolist()}
-        keys = sorted(shown)
-        whole = {as_typed(key): key for key in keys}
-        known = _places_left_out(whole) | _regions_left_out(
-            {key: graph.names[row] for key, row in shown.items()})
-        namesakes = _group_namesakes(keys)
-        known |= {name: found[0] for name, found in namesakes.items()}
-        known |= whole
-        typed = sorted(known)
-        place = {key: at for at, key in enumerate(keys)}
-        heads = sorted(Counter(head for head, _ in _heads_of(whole)).items())
-        sharing = [(name, place[key]) for name, found in sorted(namesakes.items()) for key in found]
-        openings = sorted((opening, at) for at, name in enumerate(typed)
-                          if (opening := _opening(name)))
-        return cls(
-            rows, None if graph.name_vectors is None else graph.name_vectors[rows], TextBlock.of(keys),
-            np.array([shown[key] for key in keys], np.int64), TextBlock.of(typed),
-            np.array([place[known[name]] for name in typed], np.int64),
-            np.array([name in whole for name in typed], np.bool_),
-            TextBlock.of([head for head, _ in heads]), np.array([many for _, many in heads], np.int64),
-            np.array([len(name) for name in typed], np.int64), _letters(typed),
-            TextBlock.of([name for name, _ in sharing]), np.array([at for _, at in sharing], np.int64),
-            TextBlock.of([opening for opening, _ in openings]),
-            np.array([at for _, at in openings], np.int64))
-
-    def flatten(self) -> dict[str, Array]:
-        """The columns as arrays."""
-        return flatten("names", {spec.name: getattr(self, spec.name) for spec in fields(self)})
-
-    @classmethod
-    def unflatten(cls, arrays: Arrays) -> "NameColumns":
-        """The columns that `flatten` made arrays of."""
-        return cls(**{"vectors": None} | unflatten("names", arrays))
 
 
 class Names:
@@ -186,8 +101,8 @@ class Names:
                 typed[form] = self._merged[name]
         fresh = {form: key for form, key in typed.items() if not self._is_whole(form)}
         heads: dict[str, str] = {}
-        many = Counter(head for head, _ in _heads_of(fresh))
-        for head, key in _heads_of(fresh):
+        many = Counter(head for head, _ in heads_of(fresh))
+        for head, key in heads_of(fresh):
             at = columns.heads.find(head)
             known = columns.typed.find(head)
             if known is None and at is None:
@@ -228,7 +143,7 @@ class Names:
 
     def namesakes(self, key: str) -> tuple[str, ...]:
         """The keys of the other entities that an imported graph calls as it calls this one."""
-        columns, name = self._columns, as_typed(_MARK.sub("", key))
+        columns, name = self._columns, without_mark(key)
         found = []
         for at in columns.marked.beginning(name):
             if columns.marked[at] == name:
@@ -239,19 +154,20 @@ class Names:
         """Whether an entity's name begins with an article in capitals: "The Graduate"."""
         return self._is_key(key) and self.show(key).startswith(("The ", "An ", "A "))
 
-    def find(self, asked: str, common: set[str]) -> list[Found]:
+    def find(self, asked: str, common: set[str]) -> list[FoundName]:
         """Names in a text by longest match; lower-case terms only when there is nothing else.
 
         Accents and dashes do not matter. In a text typed without capitals single words count as
         well, but for the `common` ones.
         """
         capitals = _capitals(asked)
-        found = [
-            (key, start, end) for key, start, end in self.matches(asked)
-            if " " in key or (key not in common and (
-                not capitals or any(letter.isupper() or bears_no_capital(letter)
-                                    for letter in asked[start:end])))]
-        return [one for one in found if not self._is_term(one[0])] or found
+        found = []
+        for one in self.matches(asked):
+            letters = asked[one.start:one.end]
+            capital = not capitals or any(map(str.isupper, letters)) or any(map(bears_no_capital, letters))
+            if " " in one.key or (one.key not in common and capital):
+                found.append(one)
+        return [one for one in found if not self._is_term(one.key)] or found
 
     def stand_in(self, key: str, vector: Vectors) -> tuple[str, float | None]:
         """The key of the entity that stands for an unknown name, "" for none, and how near it is.
@@ -281,7 +197,7 @@ class Names:
             return ""
         least = ALIKE_WORD if one else ALIKE
         names, lengths, letters = self._spelled
-        shared = np.minimum(letters, _letters([typed])).sum(axis=1, dtype=np.int64)
+        shared = np.minimum(letters, letters_of([typed])).sum(axis=1, dtype=np.int64)
         most = 2 * shared / (lengths + len(typed))
         close = get_close_matches(
             typed, self._pick(names, np.flatnonzero(most >= least)), 1, least)
@@ -300,7 +216,7 @@ class Names:
         most = 2 if len(typed) >= SLIPS else 1
         names, lengths, letters = self._spelled
         long = np.flatnonzero(np.abs(lengths - len(typed)) <= most)
-        other = np.abs(letters[long].astype(np.int64) - _letters([typed])).sum(axis=1)
+        other = np.abs(letters[long].astype(np.int64) - letters_of([typed])).sum(axis=1)
         slips = {name: slips_between(typed, name)
                  for name in self._pick(names, long[other <= 2 * most])
                  if " " not in name and len(name) >= LONG - 1}
@@ -323,9 +239,9 @@ class Names:
             return columns.typed, columns.lengths, columns.letters
         return ([*columns.typed, *more],
                 np.concatenate([columns.lengths, [len(name) for name in more]]),
-                np.concatenate([columns.letters, _letters(more)]))
+                np.concatenate([columns.letters, letters_of(more)]))
 
-    def link(self, asked: str, named: Sequence[Named], found: Sequence[Found],
+    def link(self, asked: str, named: Sequence[Named], found: Sequence[FoundName],
              vectors: Mapping[str, Vectors], common: set[str],
              heard: Callable[[str], bool] | None = None) -> Links:
         """The entities that a question names or means, given what was found in it.
@@ -348,43 +264,42 @@ class Names:
         self._link_unheard(links, named, common, heard)
         if not links.found and not _capitals(asked):
             for start, typed, key in self._in_passing(asked, common):
-                links.replace(start, typed, key)
+                links.stand_in(start, typed, key)
         return links.finish()
 
     def _link_span(self, links: "_Links", span: Named, vectors: Mapping[str, Vectors],
                    heard: Callable[[str], bool] | None) -> None:
         """Link what a tagger takes for a name, unless a known name has all of it."""
         key = canonical(span.text)
-        parts = [one for one in links.found if span.start < one[2] and one[1] < span.end]
+        parts = [one for one in links.found if span.start < one.end and one.start < span.end]
         known = self.get(key)
         if known and not parts:
             links.keys[known] = None
-        if known or any(start <= span.start and span.end <= end for _, start, end in parts):
+        if known or any(one.start <= span.start and span.end <= one.end for one in parts):
             return
         other, near = (self.alike(key), None) if parts else self.stand_in(key, vectors[key])
         other = other or self._unheard(key, heard)
         if other:
             links.found = [one for one in links.found if one not in parts]
-            links.replace(span.start, span.text, other, near)
+            links.stand_in(span.start, span.text, other, near)
         elif parts and span.kind == "PERSON":
-            _, start, end = parts[0]
-            links.told.append(notice(NoticeKind.NAME_IN_PART, name=_bare(span.text),
-                                     part=links.asked[start:end]))
+            part = links.asked[parts[0].start:parts[0].end]
+            links.told.append(notice(NoticeKind.NAME_IN_PART, name=_bare(span.text), part=part))
         elif not parts and _is_worth_saying(key, span.kind):
             links.told.append(notice(NoticeKind.NAME_UNKNOWN, name=_bare(span.text)))
 
     def _link_unheard(self, links: "_Links", named: Sequence[Named], common: set[str],
                       heard: Callable[[str], bool] | None) -> None:
         """Link the words outside of names that no passage has and that are names by a slip."""
-        taken = [(start, end) for _, start, end in links.found]
+        taken = [(one.start, one.end) for one in links.found]
         taken += [*links.right, *((span.start, span.end) for span in named)]
         for word, start, end in words_of(links.asked):
             if word in common or any(start < b and a < end for a, b in taken):
                 continue
             key = self._unheard(word, heard)
             if key and key not in links.keys:
-                links.replace(start, links.asked[start:end], key)
-                links.found = [one for one in links.found if not self._is_term(one[0])]
+                links.stand_in(start, links.asked[start:end], key)
+                links.found = [one for one in links.found if not self._is_term(one.key)]
 
     def _unheard(self, word: str, heard: Callable[[str], bool] | None) -> str:
         """The key of the name that a word which is in no passage is by a slip, "" for none."""
@@ -407,13 +322,13 @@ class Names:
                     break
             at += 1
 
-    def matches(self, text: str) -> Iterator[Found]:
+    def matches(self, text: str) -> Iterator[FoundName]:
         """All names in a text by longest match."""
         asked = as_typed(text)
         for typed, start, end in self._index(asked).find(asked, anyhow=True):
             key = self.get(canonical(text[start:end])) or self._mean(typed)
             assert key is not None
-            yield key, start, end
+            yield FoundName(key, start, end)
 
     def _index(self, asked: str) -> NameIndex:
         """An index of all names that can be in a text, or decide how it is read."""
@@ -445,12 +360,12 @@ class _Links:
 
     asked: str
     show: Callable[[str], str]
-    found: list[Found]
+    found: list[FoundName]
     keys: dict[str, None] = field(default_factory=dict)
     told: list[Notice] = field(default_factory=list)
     right: dict[tuple[int, int], str] = field(default_factory=dict)
 
-    def replace(self, start: int, typed: str, key: str, similarity: float | None = None) -> None:
+    def stand_in(self, start: int, typed: str, key: str, similarity: float | None = None) -> None:
         """Let an entity stand for what is typed from `start` on, once: spelled alike, or near it."""
         if key in self.keys:
             return
@@ -472,7 +387,7 @@ class _Links:
         read = self.asked
         for (start, end), name in sorted(self.right.items(), reverse=True):
             read = read[:start] + name + read[end:]
-        keys = dict.fromkeys([*(key for key, _, _ in self.found), *self.keys])
+        keys = dict.fromkeys([*(one.key for one in self.found), *self.keys])
         return Links(tuple(keys), tuple(told), read)
 
 
@@ -496,52 +411,6 @@ def _common_words() -> frozenset[str]:
     return frozenset(word for word in tokenizer.get_vocab() if word.isalpha() and len(word) >= LONG)
 
 
-def _heads_of(typed: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What names of two words or more begin with before a comma, and what each name means."""
-    return [(head, key) for name, key in typed.items()
-            for head, comma, _ in [name.partition(", ")] if comma and " " in head]
-
-
-def _places_left_out(typed: Mapping[str, str]) -> dict[str, str]:
-    """Names before a comma, of two words or more, that only one name begins with: "Grant Park" for
-    "Grant Park, Atlanta"."""
-    heads = _heads_of(typed)
-    times = Counter(head for head, _ in heads)
-    return {head: key for head, key in heads if times[head] == 1}
-
-
-def _group_namesakes(keys: Iterable[str]) -> dict[str, list[str]]:
-    """The keys of entities that differ in their marks alone, ascending, by the name without it."""
-    marked = {as_typed(_MARK.sub("", key)) for key in keys if _MARK.search(key)}
-    together: dict[str, list[str]] = {}
-    for key in sorted(keys):
-        name = as_typed(_MARK.sub("", key))
-        if name in marked:
-            together.setdefault(name, []).append(key)
-    return together
-
-
-def _regions_left_out(shown: Mapping[str, str]) -> dict[str, str]:
-    """Names without the tag of a region, "actor" for "Actor-GB", by the canonical keys of names."""
-    return {as_typed(key[:-3]): key for key, name in shown.items() if _REGION.search(name)}
-
-
-def _opening(name: str) -> str:
-    """The first two words of a name, each with the end of a line; "" where it is too short to be
-    looked for."""
-    words = words_in_tree(name)
-    return "".join(f"{word}\n" for word in [*words, ""][:2]) if words else ""
-
-
-def _letters(names: Sequence[str]) -> npt.NDArray[np.uint16]:
-    """How often each name has each letter from a to z, and other characters, shape (k, 27)."""
-    code = np.frombuffer("".join(names).encode("ascii", "replace"), np.uint8).astype(np.int64)
-    column = np.where((code >= ord("a")) & (code <= ord("z")), code - ord("a"), 26)
-    row = np.repeat(np.arange(len(names)), [len(name) for name in names])
-    times = np.bincount(27 * row + column, minlength=27 * len(names))
-    return times.reshape(-1, 27).astype(np.uint16)
-
-
 def _capitals(text: str) -> bool:
     """Whether a text is typed with capitals."""
     return any(letter.isupper() for letter in text[1:])
@@ -553,14 +422,6 @@ def _bare(typed: str) -> str:
 
 
 _NAMES: WeakKeyDictionary[Graph, tuple[Mapping[str, str], Names]] = WeakKeyDictionary()
-_COLUMNS: WeakKeyDictionary[Graph, NameColumns] = WeakKeyDictionary()
-
-
-def columns_of(graph: Graph, known: NameColumns | None = None) -> NameColumns:
-    """The columns of names of a graph, made once for each graph in memory unless they are known."""
-    if graph not in _COLUMNS:
-        _COLUMNS[graph] = known or NameColumns.build(graph)
-    return _COLUMNS[graph]
 
 
 def names_of(graph: Graph, merged: Mapping[str, str] | None = None) -> Names:
