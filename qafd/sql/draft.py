@@ -46,14 +46,14 @@ class Condition:
 class Selection:
     """What is selected, before tables are joined.
 
-    `total` is "", "COUNT", "SUM" or "AVG", of the column `of` or, for COUNT, of rows. With
+    `total` is "", "COUNT", "SUM" or "AVG", of the column `totaled` or, for COUNT, of rows. With
     `limit` the first rows by `order`, or the first groups by the total, are kept.
     """
 
     focus: str
     shown: tuple[Column, ...] = ()
     total: str = ""
-    of: Column | None = None
+    totaled: Column | None = None
     groups: tuple[Column, ...] = ()
     order: Column | None = None
     descending: bool = True
@@ -62,7 +62,7 @@ class Selection:
     @property
     def columns(self) -> tuple[Column, ...]:
         """All that it reads."""
-        single = [column for column in (self.of, self.order) if column is not None]
+        single = [column for column in (self.totaled, self.order) if column is not None]
         return (*self.shown, *self.groups, *single)
 
 
@@ -115,30 +115,30 @@ def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
              *(column.table for column in selection.columns)]
     asked = {name.column.label for name in parts.names if name.column is not None}
     joins, lost = join_tree(schema, list(dict.fromkeys(named)), retrieved, asked)
-    tables, many = _join_order(selection.focus, joins)
+    tables, repeated = _order_joins(selection.focus, joins)
     selection = replace(
         selection, shown=tuple(c for c in selection.shown if c.table in tables))
     kept = tuple(condition for condition in conditions if condition.column.table in tables)
-    total = _write_total(selection, schema, many)
+    total = _write_total(selection, schema, repeated)
     doubts = [DraftDoubt(DoubtKind.UNJOINED, table) for table in lost]
-    if selection.of is not None and many and not selection.groups:
+    if selection.totaled is not None and repeated and not selection.groups:
         doubts.append(DraftDoubt(DoubtKind.COUNTED_TWICE))
     doubts += [DraftDoubt(DoubtKind.NEGATION, word) for word in parts.negations]
-    doubts += _other_columns(parts, values)
+    doubts += _doubt_columns(parts, values)
     if parts.second and (selection.limit or not selection.groups):
         doubts.append(DraftDoubt(DoubtKind.SEVERAL, parts.second))
-    sql = write_dialect(_write(selection, total, kept, tables, joins, many), schema.dialect)
+    sql = write_dialect(_write(selection, total, kept, tables, joins, repeated), schema.dialect)
     return SqlDraft(sql, selection, kept, tuple(tables), joins, tuple(doubts))
 
 
 def _select(parts: QuestionParts) -> Selection:
     """What the question asks for."""
     tables = [name.table for name in parts.names] or [value.table for value in parts.values]
-    focus = tables[0] if tables else _most_important_table(parts)
-    ranked = _rank(parts, focus)
-    selection = ranked or _total(parts, focus)
+    focus = tables[0] if tables else _find_foremost_table(parts)
+    ranked = _select_ranked(parts, focus)
+    selection = ranked or _select_total(parts, focus)
     if selection is None:
-        return Selection(focus, _listed_columns(parts, focus))
+        return Selection(focus, _list_columns(parts, focus))
     grouped = None
     if "EACH" in parts.operations and not selection.limit:
         grouped = parts.named_after(parts.operations["EACH"])
@@ -147,23 +147,23 @@ def _select(parts: QuestionParts) -> Selection:
     if grouped.column is not None:
         groups: tuple[Column, ...] = (grouped.column,)
     else:
-        groups = _row_names(parts.schema.table[grouped.table])
+        groups = _name_rows(parts.schema.table[grouped.table])
     return replace(selection, shown=groups[-1:], groups=groups)
 
 
-def _row_names(table: Table) -> tuple[Column, ...]:
+def _name_rows(table: Table) -> tuple[Column, ...]:
     """The columns that tell rows apart: the key and, last, what people call them."""
     both = [column for column in (table.key, table.title) if column is not None]
     return tuple(dict.fromkeys(both))
 
 
-def _total(parts: QuestionParts, focus: str) -> Selection | None:
+def _select_total(parts: QuestionParts, focus: str) -> Selection | None:
     """A count, sum or mean, if one is asked for."""
     for name in ("AVG", "SUM"):
         if name in parts.operations:
-            of = _named_amount(parts, parts.operations[name]) or _best_column(parts, focus)
+            of = _find_amount(parts, parts.operations[name]) or _find_column(parts, focus)
             if of is not None:
-                return Selection(of.table, total=name, of=of)
+                return Selection(of.table, total=name, totaled=of)
     if "COUNT" not in parts.operations:
         return None
     counted = parts.named_after(parts.operations["COUNT"])
@@ -172,22 +172,22 @@ def _total(parts: QuestionParts, focus: str) -> Selection | None:
     if counted.column is None:
         return Selection(counted.table, total="COUNT")
     total = "SUM" if counted.column.numeric else "COUNT"
-    return Selection(counted.table, total=total, of=counted.column)
+    return Selection(counted.table, total=total, totaled=counted.column)
 
 
-def _named_amount(parts: QuestionParts, place: int) -> Column | None:
+def _find_amount(parts: QuestionParts, place: int) -> Column | None:
     """The column of numbers that is named next, else the first."""
     behind = [name.column for name in parts.amounts if name.at >= place]
     anywhere = [name.column for name in parts.amounts]
     return next(iter(behind + anywhere), None)
 
 
-def _rank(parts: QuestionParts, focus: str) -> Selection | None:
+def _select_ranked(parts: QuestionParts, focus: str) -> Selection | None:
     """The first rows by a column, or the first groups by a count or a sum, if asked for."""
     superlative = parts.superlative
     if superlative is None:
         return None
-    groups = _row_names(parts.schema.table[focus])
+    groups = _name_rows(parts.schema.table[focus])
     selection = Selection(focus, groups[-1:], descending=superlative.descending,
                           limit=superlative.count)
     after = parts.named_after(superlative.at)
@@ -195,17 +195,17 @@ def _rank(parts: QuestionParts, focus: str) -> Selection | None:
     if after is not None and column is None and after.table != focus and not superlative.hints:
         return replace(selection, total="COUNT", groups=groups)
     if column is None or not (column.numeric or column.dated):
-        column = _best_column(parts, focus, superlative.hints)
+        column = _find_column(parts, focus, superlative.hints)
     if column is None:
         return None
     if column.table != focus and any(name.table == focus for name in parts.names):
         total = "AVG" if "AVG" in parts.operations else "SUM"
-        return replace(selection, total=total, of=column, groups=groups)
+        return replace(selection, total=total, totaled=column, groups=groups)
     shown = tuple(dict.fromkeys((*selection.shown, column)))
     return replace(selection, shown=shown, order=column)
 
 
-def _best_column(parts: QuestionParts, focus: str, hints: Sequence[str] = ()) -> Column | None:
+def _find_column(parts: QuestionParts, focus: str, hints: Sequence[str] = ()) -> Column | None:
     """The column of numbers or dates that fits hints, in the focus, by importance."""
     importance = parts.importance
 
@@ -222,7 +222,7 @@ def _best_column(parts: QuestionParts, focus: str, hints: Sequence[str] = ()) ->
     return min(fits, key=rank, default=None)
 
 
-def _most_important_table(parts: QuestionParts) -> str:
+def _find_foremost_table(parts: QuestionParts) -> str:
     importance = parts.importance
 
     def rank(table: Table) -> tuple[float, float]:
@@ -232,7 +232,7 @@ def _most_important_table(parts: QuestionParts) -> str:
     return max(parts.schema.tables, key=rank).name
 
 
-def _listed_columns(parts: QuestionParts, focus: str) -> tuple[Column, ...]:
+def _list_columns(parts: QuestionParts, focus: str) -> tuple[Column, ...]:
     """The columns that are named, after what the rows are called if the table comes first."""
     columns = [name.column for name in parts.names if name.column is not None]
     title = parts.schema.table[focus].title
@@ -247,26 +247,26 @@ def _conditions(parts: QuestionParts, selection: Selection) -> list[Condition]:
     held: dict[Column, list[Value]] = {}
     for value in parts.values:
         held.setdefault(parts.schema.column[value.label], []).append(value)
-    found = [Condition(_hold(column, values), column) for column, values in held.items()]
+    found = [Condition(_write_values(column, values), column) for column, values in held.items()]
     if parts.year is not None:
-        day = _best_column(parts, selection.focus, ("date",))
+        day = _find_column(parts, selection.focus, ("date",))
         if day is not None:
             year = _compare_year(day, parts.year.sign, parts.year.number, parts.schema.dialect)
             found.append(Condition(year, day))
     if parts.amount is not None:
         amount = parts.amount
         near = sorted(parts.amounts, key=lambda name: abs(name.at - amount.at))
-        of = near[0].column if near else _best_column(parts, selection.focus)
+        of = near[0].column if near else _find_column(parts, selection.focus)
         # the amount of a grouped total is no bound on its rows
-        if of is not None and not (of is selection.of and selection.groups):
+        if of is not None and not (of is selection.totaled and selection.groups):
             found.append(Condition(f"{of.sql} {amount.sign} {amount.number}", of))
     return found
 
 
-def _hold(column: Column, values: Sequence[Value]) -> str:
+def _write_values(column: Column, values: Sequence[Value]) -> str:
     """That a column has one of some values, or contains one."""
-    whole = [_text(value.value) for value in values if value.whole]
-    parts = [f"{column.sql} LIKE {_pattern(value.phrase)}" for value in values if not value.whole]
+    whole = [_quote(value.value) for value in values if value.whole]
+    parts = [f"{column.sql} LIKE {_like(value.phrase)}" for value in values if not value.whole]
     if len(whole) == 1:
         parts.insert(0, f"{column.sql} = {whole[0]}")
     elif whole:
@@ -283,24 +283,24 @@ def _compare_year(day: Column, sign: str, year: str, dialect: str) -> str:
     return f"substr({day.sql}, 1, 4) {sign} '{year}'"
 
 
-def _join_order(focus: str, joins: Sequence[Join]) -> tuple[list[str], bool]:
+def _order_joins(focus: str, joins: Sequence[Join]) -> tuple[list[str], bool]:
     """Tables as they are joined, and whether a row can then meet several of another."""
-    tables, many = [focus], False
+    tables, repeated = [focus], False
     for join in joins:
         # in the order of the tree one end of each join is there already
         new = join.target if join.table in tables else join.table
-        many = many or new == join.table
+        repeated = repeated or new == join.table
         tables.append(new)
-    return tables, many
+    return tables, repeated
 
 
 def _write(selection: Selection, total: str, conditions: Sequence[Condition],
-           tables: Sequence[str], joins: Sequence[Join], many: bool) -> str:
+           tables: Sequence[str], joins: Sequence[Join], repeated: bool) -> str:
     """The SELECT, a clause on each line."""
     select = [column.sql for column in selection.shown]
     if total:
         select.append(total)
-    distinct = "DISTINCT " if many and not total and selection.order is None else ""
+    distinct = "DISTINCT " if repeated and not total and selection.order is None else ""
     lines = [f"SELECT {distinct}{', '.join(select) or '*'}", f"FROM {quoted(selection.focus)}"]
     for table, join in zip(tables[1:], joins, strict=True):
         lines.append(f"JOIN {quoted(table)} ON {join.sql}")
@@ -320,21 +320,21 @@ def _write_limit(selection: Selection, total: str) -> Iterator[str]:
         yield f"LIMIT {selection.limit or MOST}"
 
 
-def _write_total(selection: Selection, schema: Schema, many: bool) -> str:
+def _write_total(selection: Selection, schema: Schema, repeated: bool) -> str:
     """What is computed, with its name; "" for a list."""
     if not selection.total:
         return ""
     if selection.total != "COUNT":
-        assert selection.of is not None
+        assert selection.totaled is not None
         name = "total" if selection.total == "SUM" else "average"
-        return f"{selection.total}({selection.of.sql}) AS {name}"
-    counted = selection.of
-    if counted is None and many and not selection.groups:
+        return f"{selection.total}({selection.totaled.sql}) AS {name}"
+    counted = selection.totaled
+    if counted is None and repeated and not selection.groups:
         counted = schema.table[selection.focus].key
     return "COUNT(*) AS count" if counted is None else f"COUNT(DISTINCT {counted.sql}) AS count"
 
 
-def _other_columns(parts: QuestionParts, values: Sequence[Value]) -> list[DraftDoubt]:
+def _doubt_columns(parts: QuestionParts, values: Sequence[Value]) -> list[DraftDoubt]:
     """The columns that also hold a value which was taken for that of another."""
     taken = {(value.phrase, value.label) for value in parts.values}
     phrases = {value.phrase for value in parts.values}
@@ -342,12 +342,12 @@ def _other_columns(parts: QuestionParts, values: Sequence[Value]) -> list[DraftD
             if value.phrase in phrases and (value.phrase, value.label) not in taken]
 
 
-def _pattern(phrase: str) -> str:
+def _like(phrase: str) -> str:
     """What LIKE finds a phrase by; its own % and _ stand for themselves."""
     escaped = re.sub(r"([\\%_])", r"\\\1", phrase)
-    found = _text(f"%{escaped}%")
+    found = _quote(f"%{escaped}%")
     return found if escaped == phrase else f"{found} ESCAPE '\\'"
 
 
-def _text(value: str) -> str:
+def _quote(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"

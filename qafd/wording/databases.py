@@ -30,10 +30,10 @@ def describe_draft(draft: SqlDraft) -> str:
     shown = [column.label for column in selection.shown]
     if not selection.total:
         words = [say("lists {columns}", columns=", ".join(shown) or "*")]
-    elif selection.of is None:
+    elif selection.totaled is None:
         words = [say("counts rows of {table}", table=selection.focus)]
     else:
-        words = [say(_TOTALS[selection.total], column=selection.of.label)]
+        words = [say(_TOTALS[selection.total], column=selection.totaled.label)]
     if len(draft.tables) > 1:
         words.append(say("joined with {tables}", tables=", ".join(draft.tables[1:])))
     if draft.conditions:
