@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import re
+from contextlib import contextmanager
 
 import networkx as nx
 import pytest
@@ -167,17 +168,26 @@ def test_no_tooltip_is_written_as_html(hostile):
     assert not [n for n in vis_data(page)[0] if "href" in n["title"].lower()]
 
 
-@pytest.mark.browser
-def test_a_page_of_hostile_names_is_drawn_and_runs_none_of_them(hostile, tmp_path, browser):
-    content = export.pyvis_html(hostile, grid(hostile), limit=400)
-    (tmp_path / "page.html").write_text(content, encoding="utf-8")
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
+@contextmanager
+def opened(content, folder, browser, **options):
+    """A page that was exported, what it asks for and what goes wrong on it."""
+    (folder / "page.html").write_text(content, encoding="utf-8")
+    page = browser.new_page(viewport={"width": 1280, "height": 900}, **options)
     requests, problems = [], []
     page.on("request", lambda request: requests.append(request.url))
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda message: problems.append(message.text))
     try:
-        page.goto(f"file://{tmp_path}/page.html")
+        page.goto(f"file://{folder}/page.html")
+        yield page, requests, problems
+    finally:
+        page.close()
+
+
+@pytest.mark.browser
+def test_a_page_of_hostile_names_is_drawn_and_runs_none_of_them(hostile, tmp_path, browser):
+    with opened(export.pyvis_html(hostile, grid(hostile), limit=400), tmp_path, browser) as (
+            page, requests, problems):
         page.wait_for_function("window.network && network.getScale() > 0")
         title = page.title()
         places = page.evaluate(
@@ -196,8 +206,6 @@ def test_a_page_of_hostile_names_is_drawn_and_runs_none_of_them(hostile, tmp_pat
             "new Set(document.querySelector('canvas').getContext('2d')"
             ".getImageData(0, 0, 900, 500).data).size")
         assert painted > 20
-    finally:
-        page.close()
     assert [url for url in requests if not url.startswith(f"file://{tmp_path}")] == []
     assert not [url for url in requests if CANARY in url]
     assert problems == []
@@ -234,15 +242,8 @@ def test_passages_are_a_table_that_runs_nothing():
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_of_hostile_names_has_the_picture_of_the_app_and_a_card(hostile, tmp_path, browser,
                                                                          scheme):
-    content = export.html(hostile, grid(hostile), limit=400)
-    (tmp_path / "page.html").write_text(content, encoding="utf-8")
-    page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
-    requests, problems = [], []
-    page.on("request", lambda request: requests.append(request.url))
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda message: problems.append(message.text))
-    try:
-        page.goto(f"file://{tmp_path}/page.html")
+    with opened(export.html(hostile, grid(hostile), limit=400), tmp_path, browser, color_scheme=scheme
+                ) as (page, requests, problems):
         page.locator("[data-painted]").wait_for()
         assert page.locator(".panel").get_attribute("data-theme") == scheme
         assert page.locator("[data-node]").count() == len(STRINGS)
@@ -256,5 +257,3 @@ def test_the_page_of_hostile_names_has_the_picture_of_the_app_and_a_card(hostile
         assert page.evaluate(f"window.{PWN}") is None
         assert problems == []
         assert [one for one in requests if not one.startswith(("file:", "data:", "blob:"))] == []
-    finally:
-        page.close()

@@ -49,8 +49,3 @@ def test_a_passage_without_a_record_shows_what_the_model_said(
     assert json.loads(capsys.readouterr().out)["passages"][0]["replies"] == list(one.replies)
     assert main(["docs", "--db", str(path), "--errors", "b.txt"]) == 3
     assert main(["docs", "--db", str(path), "--errors", "c.txt"]) == 1
-
-
-def passages(*texts: str) -> bytes:
-    return "".join(json.dumps({"id": n, "text": text}) + "\n"
-                   for n, text in enumerate(texts)).encode()
