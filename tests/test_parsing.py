@@ -152,6 +152,19 @@ def test_a_page_shows_its_visible_text_only():
     ]
 
 
+def test_what_leads_about_a_page_stays_out_and_lists_of_links_elsewhere_stay():
+    page = """<body><ul><li><a href="#b">1.1. How does it turn?</a></li>
+<li>2. <a href="page.html#c">Where is it kept?</a></li></ul>
+<div class="book toc"><dl><dt><a href="other.html">Chapter 2</a></dt></dl></div>
+<div role="navigation">Previous page</div>
+<ul><li><a href="#b">The wheel</a></li><li>and what it drives</li></ul>
+<ol><li><a href="https://a.example/">Mill</a></li><li><a href="https://b.example/">Store</a></li></ol>
+<h2 id="b">How does it turn?</h2><p>By hand.</p><h2><a name="c"></a>Where is it kept?</h2></body>"""
+    assert only("page.html", page.encode()).text == (
+        "The wheel\nand what it drives\n\nMill\nStore\n\nHow does it turn?\n\nBy hand.\n\n"
+        "Where is it kept?")
+
+
 def test_a_pdf_keeps_pages_and_bookmarks():
     lines = ["Early years", "She was born in 1815.", "Later years", "She died in 1852."]
     data = pdf_with(pdf(lines, *PAGES), title="A life",

@@ -40,6 +40,7 @@ SHORT = 4  # words below which a sentence is a heading or a remnant
 LONG = 8  # words from which a line that no mark ends may be a sentence
 MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the best cosine, and at all
 _WORDS = re.compile(r"(?<!\w['’])\w+")  # without the ending of "Jobs's"
+_ASKED = re.compile(r"[?？][\s\d.]*$")  # also with the number of the next heading behind it
 _ENDED = re.compile(r"[.!…。！][\"'”’»)\]*_`]*$")
 
 
@@ -63,7 +64,9 @@ class Span:
         text, size = self.text, length(self.text)
         if size < SHORT or text in (self.passage.title, self.passage.heading):
             return False
-        return is_row(text) or bool(_ENDED.search(text)) or (size >= LONG and text[-1] not in "?？")
+        if is_row(text):
+            return True
+        return not _ASKED.search(text) and (size >= LONG or bool(_ENDED.search(text)))
 
 
 @dataclass(frozen=True)
