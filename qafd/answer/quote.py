@@ -100,8 +100,8 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     A sentence scores its cosine with the question, the share of the question's words that it has,
     the rank of its passage, whether it brings what is asked for, and, as far as the names of the
     question are sure, how important the names it brings are in the diffusion. Names of the question
-    do not count among its words: what answers often says "she", and what names it often says
-    something else. Where the best one only has what is described, the passages of the names beside
+    do not count among its words, but for their numbers: what answers often says "she", and what
+    names it often says something else. Where the best one only has what is described, the passages of the names beside
     it are read for the rest (`_lead_on`). A question in letters that the bundled model does not know
     is compared by its words: the share that a sentence and its title have stands for the cosine.
     """
@@ -189,7 +189,7 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
         said = stems(f"{span.passage.title}\n{span.text}" if unspaced else span.text)
         has[row] = [word in said for word in asked]
     found = has.sum(axis=0)
-    names = {stem(word) for name in plan.names for word in words(name)}
+    names = {stem(word) for name in plan.names for word in words(name) if not _has_digit(word)}
     telling = (found > 0) & np.array([word not in names for word in asked], np.bool_)
     rarity = np.log1p(len(spans) / np.maximum(found, 1))
     weights = telling * rarity ** 2
@@ -210,6 +210,10 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
     scores += next_hop * (NEXT * further + BROUGHT_NEXT * named.fits)
     covered = _share(np.maximum(has, np.outer(next_hop, has[first])), missed)
     return Marks(scores, similarity, covered, named.fits)
+
+
+def _has_digit(word: str) -> bool:
+    return any(letter.isdigit() for letter in word)
 
 
 def _share(has: Floats, weights: Floats) -> Floats:
