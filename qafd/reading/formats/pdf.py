@@ -19,6 +19,7 @@ _BOOKMARKS = 10_000
 _LETTERS = {0xFB00 + i: s for i, s in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))}
 _LETTERS |= {0x02: "-\n", 0xFFFE: "-\n"}  # what PDFium has for a hyphen at the end of a line
 _LEADERS = re.compile(r"(?:\s?[.·…]){4,}\s*[\divxlc]+\s*$")  # from an entry of the contents to its page
+_NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[IVX]+\.) +[A-ZÀ-ÖØ-Þ].*[^.,;:]$")  # a heading with its number
 _RECTANGLES = 5_000  # of text on a page; one with more is a drawing
 _APART = 1.5  # of the usual distance of lines, between a running line and the others
 
@@ -219,6 +220,8 @@ def _joint(before: str, line: str, width: int) -> str:
     """What stands between two lines of a page on which nine lines of ten are at most `width` long."""
     fits = len(before) + 1 + len(line.split(" ", 1)[0]) < 0.85 * width
     item = re.match(r"\s*([•▪–*-]|\(?\d+[.)])\s", line)
+    if len(line) < 0.6 * width and _NUMBERED.match(line):
+        return "\n\n"
     # A short line that no sentence ends is a heading, and never a part of the next one.
     if fits and not item and before[-1:].isalnum() and line[:1].isupper():
         return "\n\n"
