@@ -13,14 +13,21 @@ from pypdf import PdfReader, PdfWriter
 
 def pdf(*pages: Sequence[str], filters: int = 1) -> bytes:
     """A PDF with these lines on its pages, each stream deflated `filters` times."""
-    objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", b"<< /Type /Font /Subtype /Type1 "
-               b"/BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"]
-    kids = []
+    streams = []
     for lines in pages:
         shown = b"".join(
             b"(" + line.encode("cp1252").replace(b"\\", b"\\\\").replace(b"(", b"\\(")
             .replace(b")", b"\\)") + b") Tj T*\n" for line in lines)
-        stream = b"BT /F1 12 Tf 14 TL 72 720 Td\n" + shown + b"ET"
+        streams.append(b"BT /F1 12 Tf 14 TL 72 720 Td\n" + shown + b"ET")
+    return pdf_of_streams(*streams, filters=filters)
+
+
+def pdf_of_streams(*streams: bytes, filters: int = 0) -> bytes:
+    """A PDF with a page for each of these contents, which are deflated `filters` times."""
+    objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", b"<< /Type /Font /Subtype /Type1 "
+               b"/BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"]
+    kids = []
+    for stream in streams:
         for _ in range(filters):
             stream = zlib.compress(stream)
         kids.append(b"%d 0 R" % (len(objects) + 1))

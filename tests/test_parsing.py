@@ -16,6 +16,7 @@ from files import (
     mutated,
     page_tree_loop,
     pdf,
+    pdf_of_streams,
     pdf_with,
     replaced,
     zip_bomb,
@@ -152,6 +153,19 @@ def test_a_page_shows_its_visible_text_only():
     ]
 
 
+def test_what_leads_about_a_page_stays_out_and_lists_of_links_elsewhere_stay():
+    page = """<body><ul><li><a href="#b">1.1. How does it turn?</a></li>
+<li>2. <a href="page.html#c">Where is it kept?</a></li></ul>
+<div class="book toc"><dl><dt><a href="other.html">Chapter 2</a></dt></dl></div>
+<div role="navigation">Previous page</div>
+<ul><li><a href="#b">The wheel</a></li><li>and what it drives</li></ul>
+<ol><li><a href="https://a.example/">Mill</a></li><li><a href="https://b.example/">Store</a></li></ol>
+<h2 id="b">How does it turn?</h2><p>By hand.</p><h2><a name="c"></a>Where is it kept?</h2></body>"""
+    assert only("page.html", page.encode()).text == (
+        "The wheel\nand what it drives\n\nMill\nStore\n\nHow does it turn?\n\nBy hand.\n\n"
+        "Where is it kept?")
+
+
 def test_a_pdf_keeps_pages_and_bookmarks():
     lines = ["Early years", "She was born in 1815.", "Later years", "She died in 1852."]
     data = pdf_with(pdf(lines, *PAGES), title="A life",
@@ -164,6 +178,38 @@ def test_a_pdf_keeps_pages_and_bookmarks():
         (2, "Later years", "Ada Lovelace wrote the first program."),
         (3, "Babbage", "Charles Babbage designed the engine."),
     ]
+
+
+def test_words_of_a_pdf_that_only_space_divides_are_words():
+    stream = b"BT /F1 12 Tf 72 720 Td [(Ada)-280(wrote)-310(pro)12(grams.)] TJ ET"
+    assert only("set.pdf", pdf_of_streams(stream)).text == "Ada wrote programs."
+
+
+def test_running_lines_stay_out_and_titles_of_slides_stay():
+    heads = ("Early years", "The mill", "The store", "Later years", "Letters")
+    body = ("She was born in London, where", "she also learned to reckon. She", "wrote the first",
+            "program of an engine that was not built, in notes", "to a translation.")
+    pages = [(f"{head} {n}", "", "", *body[n:], *body[:n], "", "", f"- {n} -")
+             for n, head in enumerate(heads)]
+    text = only("book.pdf", pdf(*pages)).text
+    assert not any(head in text for head in heads)
+    assert "- 3 -" not in text
+    assert text.count("to a translation.") == len(heads)
+    slides = [b"BT /F1 30 Tf 72 720 Td (%b) Tj ET BT /F1 12 Tf 14 TL 72 600 Td (%b) Tj T* (%b) Tj T* (%b) "
+              b"Tj ET" % (f"{head} {n}".encode(), *(line.encode() for line in body[:3]))
+              for n, head in enumerate(heads)]
+    assert all(head in only("talk.pdf", pdf_of_streams(*slides)).text for head in heads)
+
+
+def test_the_contents_of_a_pdf_stay_out_and_its_headings_are_found_by_its_bookmarks():
+    contents = ["Contents", "1.1 The mill of the engine . . . . . . . . . 2", "1.2 Store ........ 3"]
+    page = ["1.1 The mill of the", "engine", "It turns wheels of brass that are made by hand",
+            "in a shop of the same street, or in another work-", "shop."]
+    data = pdf_with(pdf(contents, page), bookmarks=[("The mill of the engine", 1)])
+    assert under(only("a.pdf", data)) == [
+        (2, "The mill of the engine",
+         "The mill of the engine\n\nIt turns wheels of brass that are made by hand in a shop of "
+         "the same street, or in another workshop.")]
 
 
 def test_word_headings_tables_and_title():
@@ -242,7 +288,7 @@ UNREADABLE = {
     "password pdf": (pdf_with(pdf(*PAGES), password="x"), "protected by a password"),
     "scanned pdf": (pdf([], []), "no text.*OCR"),
     "cut pdf": (b"%PDF-1.7\n1 0 obj\n<<", "damaged"),
-    "page tree loop": (page_tree_loop(), "damaged|no text"),
+    "page tree loop": (page_tree_loop(), "damaged|no text|more than 1,000 pages"),
     "cut docx": (docx_of(("Text", None))[:-300], "damaged"),
     "docx without text part": (
         zipped({"[Content_Types].xml": "", "word/x.xml": ""}), "no main document part"),

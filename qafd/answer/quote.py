@@ -40,6 +40,7 @@ SHORT = 4  # words below which a sentence is a heading or a remnant
 LONG = 8  # words from which a line that no mark ends may be a sentence
 MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the best cosine, and at all
 _WORDS = re.compile(r"(?<!\w['’])\w+")  # without the ending of "Jobs's"
+_ASKED = re.compile(r"[?？][\s\d.]*$")  # also with the number of the next heading behind it
 _ENDED = re.compile(r"[.!…。！][\"'”’»)\]*_`]*$")
 
 
@@ -63,7 +64,9 @@ class Span:
         text, size = self.text, length(self.text)
         if size < SHORT or text in (self.passage.title, self.passage.heading):
             return False
-        return is_row(text) or bool(_ENDED.search(text)) or (size >= LONG and text[-1] not in "?？")
+        if is_row(text):
+            return True
+        return not _ASKED.search(text) and (size >= LONG or bool(_ENDED.search(text)))
 
 
 @dataclass(frozen=True)
@@ -97,10 +100,11 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     A sentence scores its cosine with the question, the share of the question's words that it has,
     the rank of its passage, whether it brings what is asked for, and, as far as the names of the
     question are sure, how important the names it brings are in the diffusion. Names of the question
-    do not count among its words: what answers often says "she", and what names it often says
-    something else. Where the best one only has what is described, the passages of the names beside
-    it are read for the rest (`_lead_on`). A question in letters that the bundled model does not know
-    is compared by its words: the share that a sentence and its title have stands for the cosine.
+    do not count among its words, but for their numbers: what answers often says "she", and what
+    names it often says something else. Where the best one only has what is described, the passages
+    of the names beside it are read for the rest (`_lead_on`). A question in letters that the bundled
+    model does not know is compared by its words: the share that a sentence and its title have
+    stands for the cosine.
     """
     passages = retrieval.passages[:PASSAGES]
     spans = _stored_spans(passages, store)
@@ -186,7 +190,7 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
         said = stems(f"{span.passage.title}\n{span.text}" if unspaced else span.text)
         has[row] = [word in said for word in asked]
     found = has.sum(axis=0)
-    names = {stem(word) for name in plan.names for word in words(name)}
+    names = {stem(word) for name in plan.names for word in words(name) if not _has_digit(word)}
     telling = (found > 0) & np.array([word not in names for word in asked], np.bool_)
     rarity = np.log1p(len(spans) / np.maximum(found, 1))
     weights = telling * rarity ** 2
@@ -207,6 +211,10 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
     scores += next_hop * (NEXT * further + BROUGHT_NEXT * named.fits)
     covered = _share(np.maximum(has, np.outer(next_hop, has[first])), missed)
     return Marks(scores, similarity, covered, named.fits)
+
+
+def _has_digit(word: str) -> bool:
+    return any(letter.isdigit() for letter in word)
 
 
 def _share(has: Floats, weights: Floats) -> Floats:

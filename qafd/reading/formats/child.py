@@ -42,7 +42,7 @@ def main() -> None:
         importlib.import_module("pypdfium2")
         importlib.import_module("PIL.Image").init()
     elif b"%PDF-" in data[:1024]:
-        importlib.import_module("pypdf")
+        importlib.import_module("pypdfium2")
     elif data.startswith(b"PK") or b"<" in data[:4096]:
         importlib.import_module("lxml.etree")
     confine(limits)

@@ -1,4 +1,4 @@
-"""HTML: headings become marks, hidden text stays out."""
+"""HTML: headings become marks; hidden text and what leads about the page stay out."""
 
 import re
 from typing import TYPE_CHECKING
@@ -22,6 +22,12 @@ _BLOCKS = frozenset((
     "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead",
     "tr", "ul",
 ))  # fmt: skip
+_ROLES = frozenset(("navigation", "menu", "menubar", "search", "doc-toc"))  # of WAI-ARIA
+_CLASSES = frozenset((
+    "breadcrumb", "breadcrumbs", "navbar", "navbox", "navfooter", "navheader", "navigation", "toc",
+    "toctree-wrapper",
+))  # fmt: skip
+_LISTS = frozenset(("ul", "ol", "dl"))
 _TIGHT = frozenset(("br", "dd", "dt", "li", "tr"))
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _SHORT = 300  # characters of a cell that is part of a row, not of a page's layout
@@ -45,7 +51,7 @@ def read_markup(text: str, draft: DocumentDraft) -> str:
         return ""
     title = "".join(next(root.iter("title"), etree.Element("none")).itertext())
     headed = draft.title
-    page = _Page(draft)
+    page = _Page(draft, frozenset(place for element in root.iter() for place in _places(element)))
     walk = etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
         if event == "end":
@@ -78,14 +84,16 @@ def _parsed(text: str) -> "_Element | None":
 class _Page:
     """The elements of a page, one after another, as lines of text."""
 
-    def __init__(self, draft: DocumentDraft) -> None:
+    def __init__(self, draft: DocumentDraft, places: frozenset[str]) -> None:
         self.lines = _Lines(draft)
+        self._places = places  # that links can lead to
         self._cell: _Element | None = None  # the short one whose paragraphs are but words of it
         self._preformatted = 0
 
     def start(self, element: "_Element") -> bool:
         """Take in the beginning of an element; False where it is hidden."""
-        shown = element.tag not in _HIDDEN and not _is_hidden(element)
+        shown = not (element.tag in _HIDDEN or _is_hidden(element) or _navigates(element)
+                     or element.tag in _LISTS and _is_contents(element, self._places))
         if self._cell is None and element.tag in ("td", "th"):
             self._cell = element if shown and _is_short(element) else None
         else:
@@ -162,6 +170,30 @@ def _is_short(cell: "_Element") -> bool:
         if length > _SHORT:
             return False
     return True
+
+
+def _places(element: "_Element") -> list[str]:
+    """What links can call an element."""
+    return [name for name in (element.get("id"), element.get("name")) if name]
+
+
+def _navigates(element: "_Element") -> bool:
+    """Whether an element says of itself that it leads to pages and places."""
+    names = f"{element.get('class') or ''} {element.get('id') or ''}".lower().split()
+    return element.get("role") in _ROLES or not _CLASSES.isdisjoint(names)
+
+
+def _is_contents(element: "_Element", places: frozenset[str]) -> bool:
+    """Whether a list is the contents of its page: each word is in a link to a place on it."""
+    links = element.findall(".//a[@href]")
+    if len(links) < 2 or any(link.get("href").partition("#")[2] not in places for link in links):
+        return False
+    loose = element.xpath(".//text()[not(ancestor::a)]")
+    return not any(_has_words(text) for text in loose)
+
+
+def _has_words(text: str) -> bool:
+    return any(letter.isalpha() for letter in text)
 
 
 def _is_hidden(element: "_Element") -> bool:

@@ -1,10 +1,12 @@
 """PDF: text by page, without running headers and with paragraphs made whole."""
 
-import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from statistics import median
+from typing import TYPE_CHECKING
 
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import DocumentDraft, worthy_title
@@ -12,27 +14,44 @@ from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.text.plaintext import clean, one_line
 
 if TYPE_CHECKING:
-    from pypdf import PdfReader
+    from pypdfium2 import PdfBookmark, PdfDocument, PdfTextPage
 
-T = TypeVar("T")
+_BOOKMARKS = 10_000
+_LETTERS = {0xFB00 + i: s for i, s in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))}
+_LETTERS |= {0x02: "-\n", 0xFFFE: "-\n"}  # what PDFium has for a hyphen at the end of a line
+_LEADERS = re.compile(r"(?:\s?[.·…]){4,}\s*[\divxlc]+\s*$")  # from an entry of the contents to its page
+_NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[IVX]+\.) +[A-ZÀ-ÖØ-Þ].*[^.,;:]$")  # a heading with its number
+_RECTANGLES = 5_000  # of text on a page; one with more is a drawing
+_APART = 1.5  # of the usual distance of lines, between a running line and the others
 
-_LIGATURES = {0xFB00 + i: s for i, s in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))}
+
+@dataclass(frozen=True)
+class _Edge:
+    """A line that stands apart above or below all others of its page, `depth` points from there."""
+
+    text: str
+    depth: int
+
+
+@dataclass(frozen=True)
+class _PageText:
+    text: str
+    edges: tuple[_Edge, ...] = ()
 
 
 def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> DocumentDraft:
     """The document in a PDF that needs no password; marks are its pages and bookmarks."""
-    reader = _opened(data)
-    texts, broken = _page_texts(reader, limits)
-    count = len(texts)
-    nowhere: dict[int, list[str]] = {}
-    bookmarks = _survive(lambda: _outline(reader), nowhere)
+    pdf = _opened(data)
+    pages, broken = _read_pages(pdf, limits)
+    count = len(pages)
+    bookmarks = list(islice(pdf.get_toc(), _BOOKMARKS))
+    headings = _headings_by_page(bookmarks)
     draft = DocumentDraft("pdf", limits)
-    draft.title = worthy_title(_survive(lambda: _metadata_title(reader), "")) or worthy_title(
-        _survive(lambda: _only_bookmark(reader), ""))
-    for number, text in enumerate(_without_running_lines(texts)):
+    draft.title = worthy_title(_metadata_title(pdf)) or worthy_title(_only_bookmark(bookmarks))
+    for number, text in enumerate(map(_without_contents, _without_running_lines(pages))):
         draft.turn(number + 1)
-        for heading in bookmarks.get(number, []):
-            found = re.search(rf"^{re.escape(heading)}$", text, re.MULTILINE)
+        for heading in headings.get(number, []):
+            found = _find_heading(heading, text)
             if found:
                 draft.add(_unwrapped(text[: found.start()]))
                 text = text[found.end() :]
@@ -46,110 +65,166 @@ def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> DocumentDraft:
         raise ParseError("The PDF has no text (pages: {pages}), so it is probably scanned; run text "
                          "recognition (OCR) on it, for example with ocrmypdf, and add the result.",
                          pages=count)
-    empty = sum(not text for text in texts)
+    empty = sum(not page.text for page in pages)
     if empty:
         notices.append(f"Left out: {empty} of {count} pages without text that can be read.")
     return draft
 
 
-def _opened(data: bytes) -> "PdfReader":
-    from pypdf import PdfReader
-    from pypdf.errors import DependencyError
+def _opened(data: bytes) -> "PdfDocument":
+    from pypdfium2 import PdfDocument, PdfiumError
+    from pypdfium2.raw import FPDF_ERR_PASSWORD
 
-    reader = PdfReader(io.BytesIO(data))
-    if reader.is_encrypted:
-        try:
-            opened = bool(reader.decrypt(""))
-        except (DependencyError, NotImplementedError):
-            opened = False
-        if not opened:
-            raise ParseError("The PDF is protected by a password; save a copy without one.")
-    return reader
+    try:
+        return PdfDocument(data)
+    except PdfiumError as error:
+        if error.err_code == FPDF_ERR_PASSWORD:
+            raise ParseError("The PDF is protected by a password; save a copy without one.") from None
+        raise ParseError("The PDF is damaged and cannot be opened; open it in a PDF program, save it "
+                         "again and retry.") from None
 
 
-def _page_texts(reader: "PdfReader", limits: Limits) -> tuple[list[str], int]:
-    """The clean text of each page, "" where it cannot be read, and how many cannot."""
-    pages = reader.pages
-    if len(pages) > limits.pieces:
+def _read_pages(pdf: "PdfDocument", limits: Limits) -> tuple[list[_PageText], int]:
+    """Each page, empty where it cannot be read, and how many cannot."""
+    from pypdfium2 import PdfiumError
+
+    if len(pdf) > limits.pieces:
         raise too_much(limits.pieces, "pages")
-    texts: list[str] = []
+    pages: list[_PageText] = []
     broken = length = 0
-    for page in pages:
-        text = _survive(page.extract_text, None)
-        broken += text is None
-        texts.append(clean((text or "").translate(_LIGATURES)))
-        length += len(texts[-1])
+    for number in range(len(pdf)):
+        try:
+            page = pdf[number]
+            text = page.get_textpage()
+            pages.append(_PageText(_clean(text.get_text_bounded()), _edges(text, page.get_bbox())))
+            page.close()
+        except PdfiumError:
+            broken += 1
+            pages.append(_PageText(""))
+        length += len(pages[-1].text)
         if length > limits.text_characters:
             raise too_much(limits.text_characters, "characters of text")
-    return texts, broken
+    return pages, broken
 
 
-def _survive(read: Callable[[], T], otherwise: T) -> T:
-    """What `read` returns, or `otherwise` where the PDF is broken."""
-    try:
-        return read()
-    except MemoryError:
-        raise
-    except Exception:  # noqa: BLE001 pypdf raises nearly every type on a damaged object
-        return otherwise
+def _clean(text: str) -> str:
+    return clean(text.translate(_LETTERS))
 
 
-def _metadata_title(reader: "PdfReader") -> str:
-    title = (reader.metadata and reader.metadata.title) or ""
+def _edges(text: "PdfTextPage", box: tuple[float, float, float, float]) -> tuple[_Edge, ...]:
+    """The lines of a page that may be running ones: apart from the others, and not larger."""
+    count = text.count_rects()
+    if count > _RECTANGLES:
+        return ()
+    lines: list[tuple[float, float]] = []  # bottom and top, from above
+    for _, bottom, _, top in sorted((text.get_rect(i) for i in range(count)), key=lambda r: -r[3]):
+        if lines and top > lines[-1][0]:
+            lines[-1] = (min(bottom, lines[-1][0]), lines[-1][1])
+        else:
+            lines.append((bottom, top))
+    if len(lines) < 4:
+        return ()
+    usual = median(above[1] - below[1] for above, below in pairwise(lines))
+    size = median(top - bottom for bottom, top in lines)
+    found = []
+    for line, beside, depth in ((lines[0], lines[1], box[3] - lines[0][1]),
+                                (lines[-1], lines[-2], lines[-1][0] - box[1])):
+        bottom, top = line
+        if abs(top - beside[1]) > _APART * usual and top - bottom < _APART * size:
+            found.append(_Edge(_clean(text.get_text_bounded(bottom=bottom, top=top)), round(depth)))
+    return tuple(found)
+
+
+def _metadata_title(pdf: "PdfDocument") -> str:
+    title = pdf.get_metadata_value("Title")
     nobody = title.strip("() ").casefold() in ("anonymous", "untitled", "unspecified")
     return "" if nobody else title
 
 
-def _only_bookmark(reader: "PdfReader") -> str:
+def _only_bookmark(bookmarks: "list[PdfBookmark]") -> str:
     """The bookmark that all others stand under, or ""; one of several names a part."""
-    top = [entry for entry in reader.outline if not isinstance(entry, list)]
-    return (top[0].title or "") if len(top) == 1 else ""
+    top = [bookmark for bookmark in bookmarks if bookmark.level == 0]
+    return top[0].get_title() if len(top) == 1 else ""
 
 
-def _outline(reader: "PdfReader") -> dict[int, list[str]]:
+def _headings_by_page(bookmarks: "list[PdfBookmark]") -> dict[int, list[str]]:
     """The bookmarks that begin on each page, by page number from 0."""
     found: dict[int, list[str]] = {}
-    stack: list[Iterator[Any]] = [iter(reader.outline)]
-    while stack and len(found) < 10_000:
-        entry = next(stack[-1], None)
-        if entry is None:
-            stack.pop()
-        elif isinstance(entry, list):
-            stack.append(iter(entry))
-        else:
-            page = reader.get_destination_page_number(entry)
-            if page is not None and (title := one_line(entry.title or "")):
-                found.setdefault(page, []).append(title)
+    for bookmark in bookmarks:
+        place = bookmark.get_dest()
+        page = place and place.get_index()
+        if page is not None and (title := one_line(bookmark.get_title())):
+            found.setdefault(page, []).append(title)
     return found
 
 
-def _without_running_lines(texts: list[str]) -> list[str]:
-    """Page texts without headers, footers and page numbers that repeat on most pages."""
-    if len(texts) < 3:
-        return texts
-    pages = [text.split("\n") for text in texts]
+def _find_heading(heading: str, text: str) -> re.Match[str] | None:
+    """Where a bookmark stands as a heading: over several lines, and after its number."""
+    said = r"\s+".join(map(re.escape, heading.split()))
+    return re.search(rf"^(?:\S*\d\S*\s+)?{said}$", text, re.MULTILINE)
+
+
+def _without_running_lines(pages: Sequence[_PageText]) -> list[str]:
+    """Page texts without headers, footers and page numbers.
+
+    They are the first and last lines that most pages repeat, and lines that stand apart at the same
+    depth on a third of the pages, with a number or more than once.
+    """
+    if len(pages) < 3:
+        return [page.text for page in pages]
+    edges = [edge for page in pages for edge in page.edges]
+    depths = Counter(edge.depth for edge in edges)
+    said = Counter(_shape(edge.text) for edge in edges)
+    split = [page.text.split("\n") for page in pages]
+    for lines, page in zip(split, pages, strict=True):
+        for edge in page.edges:
+            alike = sum(depths[edge.depth + d] for d in (-1, 0, 1))
+            told = said[_shape(edge.text)] > 1 or any(map(str.isdigit, edge.text))
+            if told and alike > max(2, len(pages) / 3) and edge.text in lines:
+                lines.remove(edge.text)
     for place in (0, -1):
-        shapes = Counter(re.sub(r"\d+", "0", lines[place]).strip() for lines in pages)
+        shapes = Counter(_shape(lines[place]) for lines in split if lines)
         running = {s for s, n in shapes.items() if s and n > len(pages) / 2 and len(s) < 120}
-        for lines in pages:
-            if re.sub(r"\d+", "0", lines[place]).strip() in running:
+        for lines in split:
+            if lines and _shape(lines[place]) in running:
                 lines[place] = ""
-    return ["\n".join(lines).strip() for lines in pages]
+    return ["\n".join(lines).strip() for lines in split]
+
+
+def _shape(line: str) -> str:
+    return re.sub(r"\d+", "0", line).strip()
+
+
+def _without_contents(text: str) -> str:
+    """A page without the lines of a table of contents; nothing, where a third of its lines are."""
+    lines = text.split("\n")
+    others = [line for line in lines if not _LEADERS.search(line)]
+    return "" if len(lines) - len(others) > len(lines) / 3 else "\n".join(others)
 
 
 def _unwrapped(text: str) -> str:
     """Page text with the line breaks of its paragraphs undone, so that names stay whole."""
-    text = re.sub(r"(?<=[^\W\d_])[-\u2010]\n(?=[a-zß-ÿ])", "", text)
-    text = re.sub(r"(?<=\w)([-\u2010])\n(?=\w)", r"\1", text)
     lines = text.split("\n")
     width = sorted(map(len, lines))[len(lines) * 9 // 10]
     parts = [lines[0]]
-    for before, line in zip(lines, lines[1:], strict=False):
-        fits = len(before) + 1 + len(line.split(" ", 1)[0]) < 0.85 * width
-        item = re.match(r"\s*([•▪–*-]|\(?\d+[.)])\s", line)
-        # A writer breaks a line anywhere, a program only where the next word does not fit.
-        kept = width < 40 or fits or item or not line
-        # A short line that no sentence ends is a heading, and never a part of the next one.
-        heading = fits and not item and before[-1:].isalnum() and line[:1].isupper()
-        parts.append(("\n\n" if heading else "\n" if kept else " ") + line)
+    for before, line in pairwise(lines):
+        if re.search(r"\w[-\u2010]$", before) and line[:1].isalnum():
+            if before[-2].isalpha() and line[0].islower():
+                parts[-1] = parts[-1][:-1]
+            parts.append(line)
+        else:
+            parts.append(_joint(before, line, width) + line)
     return "".join(parts)
+
+
+def _joint(before: str, line: str, width: int) -> str:
+    """What stands between two lines of a page on which nine lines of ten are at most `width` long."""
+    fits = len(before) + 1 + len(line.split(" ", 1)[0]) < 0.85 * width
+    item = re.match(r"\s*([•▪–*-]|\(?\d+[.)])\s", line)
+    if len(line) < 0.6 * width and _NUMBERED.match(line):
+        return "\n\n"
+    # A short line that no sentence ends is a heading, and never a part of the next one.
+    if fits and not item and before[-1:].isalnum() and line[:1].isupper():
+        return "\n\n"
+    # A writer breaks a line anywhere, a program only where the next word does not fit.
+    return "\n" if width < 40 or fits or item or not line else " "
