@@ -17,13 +17,13 @@ class Limits:
         Of its text, over all pages.
     unpacked_bytes, ratio : int
         What a zip file (docx, xlsx, pptx, epub) may unpack to, in bytes and relative to its packed
-        size. Of a PDF pypdf unpacks 75 MB a stream at most.
+        size. The streams of a PDF have no such bound: what unpacks too far ends at memory or time.
     pieces : int
         Pages of a PDF, headings, records, entries of a zip file.
     memory_bytes : int
         Address space of the process.
     cpu_seconds : int
-        Of the whole file; a PDF of several thousand pages may need more and is to be split.
+        Of the whole file.
     wall_seconds : float
         Until the process is ended, whatever it does.
     """
