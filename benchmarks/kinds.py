@@ -38,7 +38,8 @@ RIVALS = ("qafd", "vector", "lexical", "fusion", "pagerank", "pagerank .95", "li
 MEASURES = ("R@5", "all@5", "MRR")
 CUT = 5
 WEIGHTS = {"flow": (1.0, 1.5, 2.0), "lexical": (0.25, 0.5), "numbers": (0.0, 1.5, 3.0),
-           "coverage": (0.3, 0.6), "bridge": (0.2, 0.4), "unnamed_flow": (0.25, 0.5, 1.0), "unnamed_lexical": (0.25, 0.5)}
+           "coverage": (0.3, 0.6), "bridge": (0.2, 0.4), "unnamed_flow": (0.25, 0.5, 1.0),
+           "unnamed_lexical": (0.25, 0.5)}
 """What --check chooses among: weights where names are sure, and where nothing is named."""
 
 

@@ -29,7 +29,7 @@ from qafd.storage import Workspace
 PASSAGES = 5  # best passages whose sentences are considered
 SENTENCES = 4
 EACH = 2  # sentences of one passage at most: what it says besides is near these
-REPEATED = 2  # more passages than others of its own, that a sentence stands in which says nothing
+REPEATED = 3  # more passages than others of its own, that a sentence stands in which says nothing
 SHARE = 0.5  # how much the share of the question's words counts beside the cosine
 RANK = 0.03  # what each passage before its own costs a sentence
 KIND = 0.2  # how much it counts that a sentence brings a person where one is asked for
