@@ -37,7 +37,7 @@ RULES = "local-15"
 """What these rules are called in the log; see `LocalExtractor.name`."""
 
 _BLANK = " \t\n-*+\u2022"
-_EDGE = " \t\n\"'`\u201c\u201d\u2018\u2019,;:!?*_-\u2013\u2014/\\|<>=#~()[]{}%" + EMOJI
+_EDGE = " \t\n\"'`\u201c\u201d\u2018\u2019,;:!?*_-\u2013\u2014/\\|<>=#~()[]" + EMOJI
 _TRAILING = re.compile(r"(?:\s+(?:of|and|the|for|in|on|at|by|from|with|to|&))+$")
 _POSSESSIVE = re.compile(r"['\u2019]s$")
 _ABBREVIATED = re.compile(
