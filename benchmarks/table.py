@@ -9,7 +9,11 @@ import statistics
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-BETWEEN = re.compile(r"<!-- measured -->.*<!-- /measured -->", re.DOTALL)
+KINDS = {"longdocs": "longdocs, a book, a handbook, RST", "cranfield": "Cranfield, abstracts without names",
+         "pubmedqa": "PubMedQA, untitled sections", "lihua_world": "LiHua, chats",
+         "musique": "MuSiQue", "hotpotqa": "HotpotQA", "2wiki": "2WikiMultihopQA"}
+RIVALS = {"pagerank .95": "PageRank .95, same graph", "fusion": "dense + BM25", "vector": "dense",
+          "lexical": "BM25", "pagerank": "HippoRAG 2", "linear": "LinearRAG"}
 
 
 def result(name):
@@ -91,13 +95,37 @@ def retrieval():
     return "\n".join(lines)
 
 
+def kinds():
+    """QAFD and its rivals on each kind of documents in Markdown: R@5 / MRR, the best in bold."""
+    found = {(row["set"], row["method"]): row for row in result("kinds")}
+    methods = {"qafd": "qafd"} | RIVALS
+    head = ["set, questions", *methods.values(), "lead over the best rival, R@5"]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for name, label in KINDS.items():
+        rows = {method: found[name, method] for method in methods}
+        best = {what: max(f"{row[what]:.3f}" for row in rows.values()) for what in ("R@5", "MRR")}
+        cells = []
+        for row in rows.values():
+            figures = (f"{row[what]:.3f}" for what in best)
+            bold = (f"**{figure}**" if figure == best[what] else figure
+                    for what, figure in zip(best, figures, strict=True))
+            cells.append("/".join(bold))
+        rival = max(RIVALS, key=lambda method: rows[method]["R@5"])
+        lead = rows[rival]["ahead"]["R@5"]
+        lines.append(f"| {label}, {rows['qafd']['questions']} | " + " | ".join(cells)
+                     + f" | {lead['mean']:+.4f} ({lead['low']:+.3f} to {lead['high']:+.3f}) |")
+    return "\n".join(lines)
+
+
 def main():
     """Replace the tables between their marks."""
-    for file, made in (("README.md", table()), ("docs/retrieval.md", retrieval())):
+    for file, mark, made in (("README.md", "measured", table()),
+                             ("docs/retrieval.md", "measured", retrieval()),
+                             ("docs/retrieval.md", "kinds", kinds())):
         page = ROOT / file
-        text = page.read_text("utf-8")
-        page.write_text(
-            BETWEEN.sub(f"<!-- measured -->\n{made}\n<!-- /measured -->", text), "utf-8")
+        between = re.compile(f"<!-- {mark} -->.*<!-- /{mark} -->", re.DOTALL)
+        page.write_text(between.sub(f"<!-- {mark} -->\n{made}\n<!-- /{mark} -->",
+                                    page.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

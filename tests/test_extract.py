@@ -46,3 +46,20 @@ def test_a_batch_extracts_what_single_calls_do():
 
 def sentences(text: str) -> list[str]:
     return [text[a:b] for a, b in extractor().extract(passage(text)).sentences]
+
+
+@pytest.mark.parametrize("text", [
+    "The println! macro writes a line.", "Write `cargo run. Then wait! now` in the shell.",
+    '"Is that all?" he asked her.', "A Jeopardy! champion works at Yahoo! in Dublin."])
+def test_a_sentence_goes_on_in_small_letters_and_within_code(text):
+    assert sentences(f"{text} Then it rained.") == [text, "Then it rained."]
+
+
+def test_text_without_capitals_has_sentences_too():
+    assert len(sentences("hey! how are you? we are fine. see you soon.")) > 1
+
+
+@pytest.mark.parametrize("sign", ["\U0001f389", "\u2728", "\u26a0\ufe0f"])
+def test_a_picture_is_no_part_of_the_name_beside_it(sign):
+    found = extractor().extract(passage(f"{sign} Lisbon {sign} is where Mara Delgado {sign} lives."))
+    assert {m.name for m in found.mentions if m.kind != "term"} >= {"Lisbon", "Mara Delgado"}

@@ -25,9 +25,9 @@ def passages():
     return Passages.build(GRAPH, lambda _: TEXTS)
 
 
-def found(dense, by_word=None):
+def found(dense, by_word=None, numbers=()):
     return Match(np.array(dense, float), np.zeros((4, 1)) if by_word is None
-                 else np.array(by_word, float))
+                 else np.array(by_word, float), numbers=np.array(numbers, np.int64))
 
 
 def x(*values):
@@ -61,6 +61,12 @@ def test_the_first_stays_before_one_of_its_score_in_an_earlier_row(passages):
     by_word = [[0, 2], [2, 0], [0, 0], [0, 0]]
     order, scores, _ = rank(GRAPH, passages, found([0.9, 1, 0, 0], by_word), np.zeros(5))
     assert scores[0] == scores[1]
+    assert order.tolist()[:2] == [2, 1]
+
+
+def test_a_number_of_the_question_counts_more_than_a_word_as_rare(passages):
+    by_word = [[2, 0], [0, 2], [0, 0], [0, 0]]
+    order, _, _ = rank(GRAPH, passages, found([0.5] * 4, by_word, numbers=[1]), np.zeros(5))
     assert order.tolist()[:2] == [2, 1]
 
 

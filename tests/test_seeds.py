@@ -9,6 +9,7 @@ from qafd.graph import Graph
 from qafd.records import Keyword, QueryPlan, node_id
 from qafd.retrieve.base import Retrieval, RetrievedNode
 from qafd.retrieve.seeds import (
+    BESIDE,
     Match,
     Passages,
     keyword_seeds,
@@ -72,7 +73,7 @@ def test_a_passage_is_lifted_towards_a_better_neighbor(graph):
     read = Passages.build(graph, lambda _: TEXTS, series=[ids[:3], ids[3:4], ["gone", *ids[5:]]])
     scores = np.array([1.0, 0.0, 0.5, 0.9, 0.0, 0.2, 0.7])
     lifted = match(read, plan()).lift(scores)
-    assert lifted == pytest.approx(0.2 * np.array([0, 1, 0, 0, 0, 0.5, 0]))
+    assert lifted == pytest.approx(BESIDE * np.array([0, 1, 0, 0, 0, 0.5, 0]))
 
 
 def test_a_match_has_cosines_and_the_score_of_each_word(graph, passages):

@@ -1,6 +1,7 @@
 """Retrieval to quoted answer: the sentence that answers, and up to three that support it."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -27,6 +28,8 @@ from qafd.storage import Workspace
 
 PASSAGES = 5  # best passages whose sentences are considered
 SENTENCES = 4
+EACH = 2  # sentences of one passage at most: what it says besides is near these
+REPEATED = 3  # more passages than others of its own, that a sentence stands in which says nothing
 SHARE = 0.5  # how much the share of the question's words counts beside the cosine
 RANK = 0.03  # what each passage before its own costs a sentence
 KIND = 0.2  # how much it counts that a sentence brings a person where one is asked for
@@ -107,11 +110,11 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     stands for the cosine.
     """
     passages = retrieval.passages[:PASSAGES]
-    spans = _stored_spans(passages, store)
+    spans = _without_repeated(_stored_spans(passages, store), retrieval.passages)
     if not spans:
         return Answer((), (), 0.0)
     marks = _mark(spans, plan, retrieval, store)
-    chosen = np.argsort(-marks.scores, kind="stable")[:SENTENCES].tolist()
+    chosen = _choose(spans, marks.scores)
     first = chosen[0]
     # The best sentence may say "it" where its neighbor, nearer to the question, has the name.
     evidence = marks.similarity.max() + SHARE * marks.covered[first] + BROUGHT * marks.fits[first]
@@ -119,6 +122,34 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     answer = Answer((), (), float(evidence), needed, missing=find_missing(plan, passages),
                     exclusion=find_exclusion(plan.words))
     return _quote(answer, [spans[i] for i in chosen], marks.similarity[chosen], store)
+
+
+def _choose(spans: Sequence[Span], scores: Floats) -> list[int]:
+    """The best sentence and those that support it, best first."""
+    chosen: list[int] = []
+    counts: Counter[int] = Counter()
+    for i in np.argsort(-scores, kind="stable").tolist():
+        if len(chosen) < SENTENCES and counts[spans[i].rank] < EACH:
+            chosen.append(i)
+            counts[spans[i].rank] += 1
+    return chosen
+
+
+def _without_repeated(spans: Sequence[Span], ranked: Sequence[RetrievedPassage]) -> list[Span]:
+    """The sentences but those that stand word for word in many of the ranked passages.
+
+    They belong to every page of a site, not to what a passage is about. Versions of one document
+    share most of what they say, so what counts is how much more often than the others of its
+    passage a sentence occurs.
+    """
+    texts = [passage.text for passage in ranked]
+    counts = np.array([sum(span.text in text for text in texts) for span in spans])
+    kept = []
+    for rank in dict.fromkeys(span.rank for span in spans):
+        own = [i for i, span in enumerate(spans) if span.rank == rank]
+        usual = np.median(counts[own])
+        kept += [spans[i] for i in own if counts[i] < usual + REPEATED]
+    return kept
 
 
 def find_near(passages: Sequence[RetrievedPassage], plan: QueryPlan,

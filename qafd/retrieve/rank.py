@@ -28,6 +28,9 @@ class Ranking:
     ----------
     lexical : float
         Of minmax(BM25).
+    numbers : float
+        Of the part of the largest BM25 score that is of years, dates and other numbers: the
+        vector of a passage says little of them, and often nothing else tells it from its like.
     flow : float
         Of the importance x on a logarithmic scale from 0 to 1, see `log_scale`.
     lead : float
@@ -42,6 +45,7 @@ class Ranking:
     """
 
     lexical: float = 0.25
+    numbers: float = 1.5
     flow: float = 1.5
     lead: float = 1.5
     coverage: float = 0.6
@@ -61,7 +65,7 @@ class Ranking:
                       + (1 - certainty) * getattr(unnamed, weight.name) for weight in fields(cls)})
 
     def __post_init__(self) -> None:
-        weights = (self.lexical, self.flow, self.lead, self.coverage, self.bridge)
+        weights = (self.lexical, self.numbers, self.flow, self.lead, self.coverage, self.bridge)
         if min(weights) < 0 or not 0 < self.floor < 1:
             raise ParameterError(
                 f"A ranking needs weights of at least 0 and a floor between 0 and 1, not {self}.")
@@ -113,7 +117,7 @@ def rank(
     scaled = log_scale(x, weights.floor)
     parts[0] = weights.flow * scaled
     parts[1] = minmax(found.near)
-    parts[2] = weights.lexical * minmax(found.lexical)
+    parts[2] = weights.lexical * minmax(found.lexical) + weights.numbers * found.of_numbers
     parts[3] = found.lift(parts[1] + parts[2])
     best = int((parts[1:4].sum(axis=0) + weights.lead * scaled).argmax())
     left = found.by_word[:, found.by_word[best] == 0].sum(axis=1)

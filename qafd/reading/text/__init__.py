@@ -21,10 +21,15 @@ from qafd.reading.text.scripts import (
 )
 from qafd.records import Chunk, Document, Mark, mark_at
 
+EMOJI = "".join(map(chr, (*range(0x2190, 0x2200), *range(0x2300, 0x2c00), *range(0x1f000, 0x1fb00),
+                         0xa9, 0xae, 0x2122, 0x200d, 0xfe0f)))
+"""Pictures and signs, which are no part of the name they stand beside; those of mathematics are."""
+
 PASSAGE_TOKENS = 256
 WINDOW = 16  # passages that are cut at a time
 LONGEST_WORD = 40  # longer runs of letters are no words; they are cut like text
 
+_AROUND = " \"'`\u201c\u201d\u2018,;:!?*_-\u2013\u2014/\\|<>=#~、。《》「」『』【】〈〉・·"
 _PIECE = re.compile(r"[A-Za-z\u00c0-\u024f]+|\d+|\S")
 _WORD = re.compile(r"\w+(?:[.'\u2019&\-]\w+)*\.?", re.UNICODE)
 _DETERMINER = re.compile(r"^(?:the|an?|this|that|these|those|its|his|her|their|our|my|your)\s+")
@@ -140,8 +145,7 @@ def canonical(name: str) -> str:
     ("Apple Inc." and "Apple (fruit)" are both "apple"), dots of acronyms stay.
     """
     key = unicodedata.normalize("NFKC", name).casefold().replace("\u2019", "'")
-    key = " ".join(key.split()).strip(
-        " \"'`\u201c\u201d\u2018,;:!?*_-\u2013\u2014/\\|<>=#~、。《》「」『』【】〈〉・·")
+    key = " ".join(key.split()).strip(_AROUND if key.isascii() else _AROUND + EMOJI)
     key = _QUALIFIER.sub("", key)
     key = _DETERMINER.sub("", key)
     key = _POSSESSIVE.sub("", key)
