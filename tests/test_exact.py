@@ -87,6 +87,13 @@ def test_a_country_that_did_something_is_no_unknown() -> None:
     assert [(c.source, c.target) for c in read.conditions] == [(0, 1)]
 
 
+def test_a_stand_in_is_a_condition_where_it_is_written() -> None:
+    read = read_query_graph("Which film was released in Chile but not in the Land of Peru?",
+                            ["chile", "peru"], [("Land of Peru", "peru")])
+    assert [(read.nodes[c.target].key, c.negated) for c in read.conditions] == [
+        ("chile", False), ("peru", True)]
+
+
 def test_a_name_that_the_question_does_not_write_is_told() -> None:
     assert read_query_graph("Where is it?", ["alder"]).unread == ("alder",)
 

@@ -18,7 +18,15 @@ from qafd.columns import Array, Arrays, TextBlock, flatten, unflatten
 from qafd.graph import Graph
 from qafd.models.embedder import TOKENIZER_FILE, checked_file
 from qafd.reading.names import TYPES, proper_runs
-from qafd.reading.text import NameIndex, as_typed, canonical, variants, words_in_tree, words_of
+from qafd.reading.text import (
+    NameIndex,
+    as_typed,
+    canonical,
+    singular,
+    variants,
+    words_in_tree,
+    words_of,
+)
 from qafd.reading.text.scripts import bears_no_capital, is_other, is_written_small
 from qafd.reading.text.slips import slips_between
 from qafd.reasons import Notice, NoticeKind, notice
@@ -35,6 +43,7 @@ SOUGHT = TYPES - {"NORP", "LANGUAGE"}  # single words of these types ought to be
 TOLD = 4  # unknown names of a question that are told one by one
 
 _MARK = re.compile(r"(?<=\S) \[[^\[\]]+\]$")  # by which an imported graph tells nodes of one name apart
+_DETERMINER = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _REGION = re.compile(r"(?<=\w)-[A-Z]{2}$")  # of a language tag such as en-GB
 
 Found = tuple[str, int, int]
@@ -56,12 +65,14 @@ class Links:
     """What the names of a question are in a graph: keys of entities, and what people should know.
 
     `keys` are those found and the stand-ins; `read` is the question with the names that are spelled
-    alike in the place of misspelled ones.
+    alike in the place of misspelled ones; `written` has what it writes for other stand-ins, each
+    with its key.
     """
 
     keys: tuple[str, ...]
     notices: tuple[Notice, ...]
     read: str
+    written: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,6 +372,9 @@ class Names:
             links.keys[known] = None
         if known or any(start <= span.start and span.end <= end for _, start, end in parts):
             return
+        if not parts and (language := self.get(f"{key} language")):
+            links.stand(span.text, language)
+            return
         other, near = (self.alike(key), None) if parts else self.stand_in(key, vectors[key])
         other = other or self._unheard(key, heard)
         if other:
@@ -407,17 +421,22 @@ class Names:
                     break
             at += 1
 
-    def matches(self, text: str) -> Iterator[Found]:
-        """All names in a text by longest match."""
+    def matches(self, text: str, plural: bool = False) -> Iterator[Found]:
+        """All names in a text by longest match, also in the `plural` if wanted."""
         asked = as_typed(text)
-        for typed, start, end in self._index(asked).find(asked, anyhow=True):
-            key = self.get(canonical(text[start:end])) or self._mean(typed)
+        for typed, start, end in self._index(asked, plural).find(asked, anyhow=True, plural=plural):
+            own = canonical(text[start:end])
+            # "The Walt Disney Company" is not Walt Disney where the graph has both
+            key = self.get(own) if as_typed(own) == typed else None
+            key = key or self._mean(typed)
             assert key is not None
             yield key, start, end
 
-    def _index(self, asked: str) -> NameIndex:
+    def _index(self, asked: str, plural: bool) -> NameIndex:
         """An index of all names that can be in a text, or decide how it is read."""
         words = [variants(word, asked) for word, _, _ in words_of(asked)]
+        if plural:
+            words = [{*forms, *map(singular, forms)} for forms in words]
         every: dict[str, int | None] = dict.fromkeys(f"{word}\n\n" for word in set().union(*words))
         for one, two in pairwise(words):
             every |= dict.fromkeys(f"{first}\n{second}\n" for first, second in product(one, two))
@@ -449,6 +468,12 @@ class _Links:
     keys: dict[str, None] = field(default_factory=dict)
     told: list[Notice] = field(default_factory=list)
     right: dict[tuple[int, int], str] = field(default_factory=dict)
+    written: dict[tuple[str, str], None] = field(default_factory=dict)
+
+    def stand(self, typed: str, key: str) -> None:
+        """Let an entity stand for what is typed as it is."""
+        self.keys[key] = None
+        self.written[_DETERMINER.sub("", _bare(typed)), key] = None
 
     def replace(self, start: int, typed: str, key: str, similarity: float | None = None) -> None:
         """Let an entity stand for what is typed from `start` on, once: spelled alike, or near it."""
@@ -461,6 +486,7 @@ class _Links:
             self.told.append(notice(NoticeKind.NAME_ALIKE, name=typed, other=name))
             self.right[start, start + len(typed)] = name if _capitals(self.asked) else name.lower()
         else:
+            self.stand(typed, key)
             self.told.append(notice(NoticeKind.NAME_NEAR, name=typed, other=name,
                                     similarity=similarity))
 
@@ -473,7 +499,7 @@ class _Links:
         for (start, end), name in sorted(self.right.items(), reverse=True):
             read = read[:start] + name + read[end:]
         keys = dict.fromkeys([*(key for key, _, _ in self.found), *self.keys])
-        return Links(tuple(keys), tuple(told), read)
+        return Links(tuple(keys), tuple(told), read, tuple(self.written))
 
 
 def is_misspelled(typed: str, name: str) -> bool:

@@ -9,15 +9,14 @@ import numpy as np
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.plan.linking import Names, names_of
-from qafd.plan.query_graph import edit_query_graph, read_query_graph, singular
-from qafd.reading.text import canonical
+from qafd.plan.query_graph import edit_query_graph, read_query_graph
+from qafd.reading.text import canonical, singular
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan, node_id
 from qafd.retrieve.seeds import keyword_seeds
 from qafd.retrieve.subgraph import foremost
 
-LONGEST = 6  # words of a name
 OPENING = 4  # words of a question that say what is asked for
 NEAR = 0.88  # cosine from which on a phrase stands for a name
 RIVAL = 0.03  # how much farther another name may be to be told as a rival
@@ -88,9 +87,12 @@ def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
         row = graph.row.get(node_id("entity", node.key)) if node.key else None
         if row is not None:
             sure = SMALL if node.text.islower() and given is None else 1.0
-            known[place] = LinkedNode(row, reason(ReasonKind.NAMED), sure)
+            stands = (node.text, node.key) in plan.written
+            known[place] = LinkedNode(row, reason(
+                ReasonKind.STANDS_FOR_NAME if stands else ReasonKind.NAMED), sure)
     if given is None:
         found = [node.text for node in query.nodes[1:]]
+        found += [graph.names[node.row] for node in known.values()]
         extra = list(_stand_ins(graph, names_of(graph), plan, query.unread))
         extra += _nearest_names(graph, plan, found)
         if not extra and not known:
@@ -209,23 +211,18 @@ def _with_more(graph: Graph, query: QueryGraph, known: dict[int, LinkedNode],
 def _read(graph: Graph, plan: QueryPlan) -> QueryGraph:
     """The query graph of the names that the question has."""
     names = names_of(graph)
-    keys = [names.get(name) or name for name in (*plan.names, *_written(names, plan.words))]
-    return read_query_graph(plan.words, [*dict.fromkeys(keys)])
+    keys = [names.get(name) or name for name in plan.names]
+    return read_query_graph(plan.words, keys, (*_written(names, plan.words), *plan.written))
 
 
-def _written(names: Names, question: str) -> Iterator[str]:
-    """Keys of the entities that the question names in any writing, longer ones first."""
-    words = [word.strip(".,;:?!()\"'") for word in question.split()]
-    for size in range(LONGEST, 0, -1):
-        for first in range(len(words) - size + 1):
-            text = " ".join(words[first:first + size])
-            key = canonical(text)
-            if key in FUNCTION_WORDS:
-                continue
-            known = names.get(key) or names.get(singular(key))
-            # "graduates" are not The Graduate.
-            if known and not (size == 1 and text.islower() and names.is_title(known)):
-                yield known
+def _written(names: Names, question: str) -> Iterator[tuple[str, str]]:
+    """What the question writes for names of entities, in any writing, and their keys."""
+    for key, start, end in names.matches(question, plural=True):
+        text = question[start:end]
+        # "graduates" are not The Graduate.
+        if text.casefold() in FUNCTION_WORDS or text.islower() and names.is_title(key):
+            continue
+        yield text, key
 
 
 def _stand_ins(graph: Graph, names: Names, plan: QueryPlan, unread: Sequence[str]
