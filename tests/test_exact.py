@@ -213,8 +213,17 @@ def test_weaker_evidence_counts_only_where_it_is_asked_for() -> None:
 
 
 def test_a_name_the_graph_lacks_is_no_error() -> None:
-    found = ask(library({}, {}), "Who was in Atlantis?", ())
-    assert found.notices
+    found = ask(library({"Ada": "Chile"}, {}), "Who was in Atlantis?", ())
+    assert not found.nodes
+    assert NoticeKind.NO_CONDITION in {one.kind for one in found.notices}
+
+
+@pytest.mark.parametrize(("question", "told"), [
+    ("Chile and Peru", True), ("Is Peru in Chile?", True), ("Who was in Chile and Peru?", False),
+    ("Wer war in Chile und Peru?", False)])
+def test_a_question_that_seeks_nothing_is_told(question: str, told: bool) -> None:
+    found = ask(library({"Ada": "Chile Peru"}, {}), question, ("chile", "peru"))
+    assert (NoticeKind.NOTHING_SOUGHT in {one.kind for one in found.notices}) == told
 
 
 def test_what_is_asked_for_and_excluded_is_told_and_met_by_nothing() -> None:

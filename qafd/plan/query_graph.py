@@ -9,11 +9,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text import canonical, singular
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan
 
 _NEGATIONS = re.compile(r"\b(?:not|never|neither|nor|without|except|excluding|\w+n['’]t)\b", re.I)
+_QUESTION = re.compile(r"\b(?:wh(?:o(?:m|se)?|at|ich|ere|en|y)|how)\b", re.I)
 _CLAUSE = re.compile(r"[;:?]|,?\s\b(?:but|while)\b")
 _CHAIN = re.compile(r"\b(?:of|by|with|from|for|in|to|at) (?:the|a|an|some) (?P<unknown>[\w-]+(?: [\w-]+)?) "
                     r"(?:that|which|who|whose|where)\b", re.I)
@@ -91,6 +93,15 @@ def count_conditions(plan: QueryPlan) -> int:
     """How many conditions a question has by its names; from two on exact retrieval is worth it."""
     return len((plan.conditions or read_query_graph(plan.words, plan.names, plan.written)
                 ).conditions)
+
+
+def seeks(plan: QueryPlan) -> bool:
+    """Whether a question says what it seeks: by a question word, or by what is no name.
+
+    One in another language than English counts as one that does.
+    """
+    return (language_of(plan.words, least=1) != ENGLISH or bool(_QUESTION.search(plan.words))
+            or any(keyword.level == "high" for keyword in plan.keywords))
 
 
 def edit_query_graph(query: QueryGraph, *, add: Sequence[str] = (), remove: Sequence[str] = (),

@@ -9,12 +9,11 @@ import numpy as np
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.plan.linking import Names, names_of
-from qafd.plan.query_graph import edit_query_graph, read_query_graph
+from qafd.plan.query_graph import edit_query_graph, read_query_graph, seeks
 from qafd.reading.text import canonical, singular
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan, node_id
-from qafd.retrieve.seeds import keyword_seeds
 from qafd.retrieve.subgraph import foremost
 
 OPENING = 4  # words of a question that say what is asked for
@@ -76,13 +75,12 @@ def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
 
     Names are those of the plan, every other name of an entity in the question, and what is nearest
     to a phrase without one, as far as it is near. What the question does not write as the graph
-    does is a condition on the answer. Without any name, what is nearest to the keywords is taken
-    and a notice says so. Conditions that the plan has already are taken as they are.
+    does is a condition on the answer. Without any name there is no condition, and a notice says so.
+    Conditions that the plan has already are taken as they are.
     """
     given = plan.conditions
     query = given or _read(graph, plan)
     known: dict[int, LinkedNode] = {}
-    guessed = False
     for place, node in enumerate(query.nodes):
         row = graph.row.get(node_id("entity", node.key)) if node.key else None
         if row is not None:
@@ -95,18 +93,11 @@ def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
         found += [graph.names[node.row] for node in known.values()]
         extra = list(_stand_ins(graph, names_of(graph), plan, query.unread))
         extra += _nearest_names(graph, plan, found)
-        if not extra and not known:
-            near = keyword_seeds(graph, plan, max(1, len(plan.keywords)), "entities")
-            extra = [LinkedNode(row, why) for row, why in zip(
-                near.rows.tolist(), near.reasons, strict=True)]
-            guessed = bool(extra)
         query, known = _with_more(graph, query, known, extra)
     names = names_of(graph)
     linked = LinkedQuery(query, {
         place: replace(node, namesakes=_rows_of(graph, names.namesakes(canonical(graph.names[node.row]))))
         for place, node in known.items()})
-    if guessed:
-        return replace(linked, notices=(notice(NoticeKind.NEAREST_TAKEN),))
     return replace(linked, notices=tuple(_notices(graph, plan, linked)))
 
 
@@ -118,9 +109,12 @@ def _notices(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> Iterator[Not
     if contradictions:
         return
     if not linked.query.conditions:
-        yield notice(NoticeKind.NO_CONDITION)
+        if NoticeKind.NO_NAME_KNOWN not in {one.kind for one in plan.notices}:
+            yield notice(NoticeKind.NO_CONDITION)
         return
-    if len(linked.query.conditions) == 1:
+    if plan.conditions is None and not seeks(plan):
+        yield notice(NoticeKind.NOTHING_SOUGHT)
+    elif len(linked.query.conditions) == 1:
         yield notice(NoticeKind.ONE_CONDITION, name=linked.query.nodes[-1].text)
     unread = _unread(plan, linked)
     if unread:
