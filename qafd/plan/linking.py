@@ -180,6 +180,7 @@ class Names:
         self._merged = {name: key for name, key in (merged or {}).items()
                         if self._is_key(key) and not self._is_key(name)}
         self._typed = self._type_merged()
+        self._indexed: tuple[str, NameIndex] | None = None
 
     def __len__(self) -> int:
         return len(self._columns.rows)
@@ -424,7 +425,7 @@ class Names:
     def matches(self, text: str, plural: bool = False) -> Iterator[Found]:
         """All names in a text by longest match, also in the `plural` if wanted."""
         asked = as_typed(text)
-        for typed, start, end in self._index(asked, plural).find(asked, anyhow=True, plural=plural):
+        for typed, start, end in self._index(asked).find(asked, anyhow=True, plural=plural):
             own = canonical(text[start:end])
             # "The Walt Disney Company" is not Walt Disney where the graph has both
             key = self.get(own) if as_typed(own) == typed else None
@@ -432,19 +433,29 @@ class Names:
             assert key is not None
             yield key, start, end
 
-    def _index(self, asked: str, plural: bool) -> NameIndex:
-        """An index of all names that can be in a text, or decide how it is read."""
+    def _index(self, asked: str) -> NameIndex:
+        """An index of all names that can be in a text, or decide how it is read; kept for the next
+        look at the same text."""
+        known = self._indexed  # which another thread may set meanwhile
+        if known is None or known[0] != asked:
+            known = asked, self._index_anew(asked)
+            self._indexed = known
+        return known[1]
+
+    def _index_anew(self, asked: str) -> NameIndex:
         words = [variants(word, asked) for word, _, _ in words_of(asked)]
-        if plural:
+        if not is_other(asked):
             words = [{*forms, *map(singular, forms)} for forms in words]
-        every: dict[str, int | None] = dict.fromkeys(f"{word}\n\n" for word in set().union(*words))
-        for one, two in pairwise(words):
-            every |= dict.fromkeys(f"{first}\n{second}\n" for first, second in product(one, two))
-        if is_other(asked):  # how a word is read depends on whether any name begins with it
-            every |= dict.fromkeys((f"{word}\n" for word in set().union(*words)), 2)
         columns, names = self._columns, set(self._typed)
-        for start, most in every.items():
-            places = columns.openings.beginning(start)[:most]
+        openings = columns.openings
+        opened = {word: openings.beginning(f"{word}\n") for word in set().union(*words)}
+        every = [openings.beginning(f"{word}\n\n", places) for word, places in opened.items() if places]
+        for one, two in pairwise(words):
+            every += [openings.beginning(f"{first}\n{second}\n", opened[first])
+                      for first, second in product(one, two) if opened[first]]
+        if is_other(asked):  # how a word is read depends on whether any name begins with it
+            every += [places[:2] for places in opened.values()]
+        for places in every:
             names |= {columns.typed[at] for at in columns.opened[places.start:places.stop].tolist()}
         return NameIndex([name for name in names if self._typed.get(name, name)])
 

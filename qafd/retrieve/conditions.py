@@ -205,8 +205,10 @@ def _with_more(graph: Graph, query: QueryGraph, known: dict[int, LinkedNode],
 def _read(graph: Graph, plan: QueryPlan) -> QueryGraph:
     """The query graph of the names that the question has."""
     names = names_of(graph)
+    written = (*_written(names, plan.words), *plan.written)
+    seen = {key for _, key in written}
     keys = [names.get(name) or name for name in plan.names]
-    return read_query_graph(plan.words, keys, (*_written(names, plan.words), *plan.written))
+    return read_query_graph(plan.words, [key for key in keys if key not in seen], written)
 
 
 def _written(names: Names, question: str) -> Iterator[tuple[str, str]]:

@@ -173,11 +173,10 @@ class _Search:
         found = self._keep_kind(found)
         levels = {row: self._levels(row, met) for row, met in found.items()}
         sure = min((LEVELS.index(one) for own in levels.values() for one in own.values()), default=0)
-        answers = [self._compare(row, met, levels[row], LEVELS[sure]) for row, met in found.items()]
-        answers.sort(key=lambda one: (-one.importance, self._evidence.graph.ids[one.row]))
         wanted = sum(not condition.negated for condition in query.conditions)
-        if answers and answers[0].met == wanted:
-            answers = [one for one in answers if one.met == wanted]
+        whole = [row for row, own in levels.items() if list(own.values()).count(LEVELS[sure]) == wanted]
+        answers = [self._compare(row, found[row], levels[row], LEVELS[sure]) for row in whole or found]
+        answers.sort(key=lambda one: (-one.importance, self._evidence.graph.ids[one.row]))
         return answers
 
     def _keep_kind(self, found: dict[int, dict[int, int]]) -> dict[int, dict[int, int]]:
