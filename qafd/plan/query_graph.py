@@ -16,6 +16,8 @@ from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan
 
 _NEGATIONS = re.compile(r"\b(?:not|never|neither|nor|without|except|excluding|\w+n['’]t)\b", re.I)
 _QUESTION = re.compile(r"\b(?:wh(?:o(?:m|se)?|at|ich|ere|en|y)|how)\b", re.I)
+_OF_NOUNS = ("which", "what", "whose")
+SOUGHT = 3  # words that say what is sought
 _CLAUSE = re.compile(r"[;:?]|,?\s\b(?:but|while)\b")
 _CHAIN = re.compile(r"\b(?:of|by|with|from|for|in|to|at) (?:the|a|an|some) (?P<unknown>[\w-]+(?: [\w-]+)?) "
                     r"(?:that|which|who|whose|where)\b", re.I)
@@ -36,7 +38,7 @@ def read_query_graph(question: str, names: Sequence[str],
     written : iterable of (str, str), optional
         What the question writes for names that it writes in another way, with their keys.
     """
-    nodes = [QueryNode(" ".join(question.split()[:3]))]
+    nodes = [QueryNode(_say_sought(question))]
     conditions: list[QueryCondition] = []
     places = [(start, end, key) for key in names for start, end in find_name(question, key)]
     for text, key in dict.fromkeys(written):
@@ -68,6 +70,22 @@ def read_query_graph(question: str, names: Sequence[str],
     found = {node.key for node in nodes}
     return QueryGraph(tuple(nodes), tuple(conditions),
                       tuple(name for name in names if name not in found))
+
+
+def _say_sought(question: str) -> str:
+    """What a question seeks in its own words: "Who", "Which village"."""
+    words = question.split()
+    found = _QUESTION.search(question)
+    if not found:
+        return " ".join(words[:SOUGHT])
+    said: list[str] = []
+    for word in question[found.start():].split()[:SOUGHT]:
+        if said and (word.casefold() in FUNCTION_WORDS or said[0].casefold() not in _OF_NOUNS):
+            break
+        said.append(word.strip(".,;:?!"))
+        if said[-1] != word:
+            break
+    return " ".join(said)
 
 
 def find_name(question: str, key: str) -> list[tuple[int, int]]:
