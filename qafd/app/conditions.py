@@ -33,7 +33,6 @@ Writer = Callable[[Retrieval, QueryPlan], None]
 """Draws what lets a model write an answer from a retrieval."""
 
 
-
 def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
                      writer: Writer | None = None) -> None:
     """Draw the conditions of a question, and the table of what meets them."""
