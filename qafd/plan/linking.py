@@ -226,6 +226,11 @@ class Names:
         known = self._columns.typed.find(typed)
         return None if known is None else self._columns.keys[self._columns.meant[known]]
 
+    def row(self, key: str) -> int | None:
+        """The graph row of an entity by its key, None where there is none."""
+        place = self._columns.keys.find(key)
+        return None if place is None else int(self._columns.shown[place])
+
     def show(self, key: str) -> str:
         """The name of an entity by its key."""
         place = self._columns.keys.find(key)

@@ -13,7 +13,7 @@ from qafd.plan.query_graph import edit_query_graph, read_query_graph, seeks
 from qafd.reading.text import canonical, singular
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
-from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan, node_id
+from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan
 from qafd.retrieve.subgraph import foremost
 
 OPENING = 4  # words of a question that say what is asked for
@@ -78,11 +78,12 @@ def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
     does is a condition on the answer. Without any name there is no condition, and a notice says so.
     Conditions that the plan has already are taken as they are.
     """
+    names = names_of(graph)
     given = plan.conditions
     query = given or _read(graph, plan)
     known: dict[int, LinkedNode] = {}
     for place, node in enumerate(query.nodes):
-        row = graph.row.get(node_id("entity", node.key)) if node.key else None
+        row = names.row(node.key) if node.key else None
         if row is not None:
             sure = SMALL if node.text.islower() and given is None else 1.0
             stands = (node.text, node.key) in plan.written
@@ -91,12 +92,11 @@ def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
     if given is None:
         found = [node.text for node in query.nodes[1:]]
         found += [graph.names[node.row] for node in known.values()]
-        extra = list(_stand_ins(graph, names_of(graph), plan, query.unread))
+        extra = list(_stand_ins(names, plan, query.unread))
         extra += _nearest_names(graph, plan, found)
         query, known = _with_more(graph, query, known, extra)
-    names = names_of(graph)
     linked = LinkedQuery(query, {
-        place: replace(node, namesakes=_rows_of(graph, names.namesakes(canonical(graph.names[node.row]))))
+        place: replace(node, namesakes=_rows_of(names, names.namesakes(canonical(graph.names[node.row]))))
         for place, node in known.items()})
     return replace(linked, notices=tuple(_notices(graph, plan, linked)))
 
@@ -141,8 +141,8 @@ def edit_conditions(graph: Graph, plan: QueryPlan, *, add: Sequence[str] = (),
     return replace(plan, conditions=query)
 
 
-def _rows_of(graph: Graph, keys: Sequence[str]) -> tuple[int, ...]:
-    rows = [graph.row.get(node_id("entity", key)) for key in keys]
+def _rows_of(names: Names, keys: Sequence[str]) -> tuple[int, ...]:
+    rows = map(names.row, keys)
     return tuple(row for row in rows if row is not None)
 
 
@@ -221,8 +221,7 @@ def _written(names: Names, question: str) -> Iterator[tuple[str, str]]:
         yield text, key
 
 
-def _stand_ins(graph: Graph, names: Names, plan: QueryPlan, unread: Sequence[str]
-               ) -> Iterator[LinkedNode]:
+def _stand_ins(names: Names, plan: QueryPlan, unread: Sequence[str]) -> Iterator[LinkedNode]:
     """The names of the plan that the question writes otherwise, and "silver medal" of "silver and
     bronze medals"."""
     keys = [key for key in unread if key in plan.names]
@@ -230,7 +229,7 @@ def _stand_ins(graph: Graph, names: Names, plan: QueryPlan, unread: Sequence[str
         phrase = canonical(f"{match[1]} {match[2]}")
         keys += filter(None, [names.get(phrase) or names.get(singular(phrase))])
     for key in keys:
-        row = graph.row.get(node_id("entity", key))
+        row = names.row(key)
         if row is not None:
             yield LinkedNode(row, reason(ReasonKind.STANDS_FOR_NAME))
 
