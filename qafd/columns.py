@@ -84,10 +84,12 @@ class TextBlock(Sequence[str]):
         place = bisect_left(self, text)
         return place if place < len(self) and self[place] == text else None
 
-    def beginning(self, start: str) -> range:
-        """The places of the texts that begin so; they must be sorted."""
-        first = bisect_left(self, start)
-        return range(first, bisect_right(self, start, first, key=lambda text: text[:len(start)]))
+    def beginning(self, start: str, within: range | None = None) -> range:
+        """The places of the texts that begin so, of all or some places; they must be sorted."""
+        inside = range(len(self)) if within is None else within
+        first = bisect_left(self, start, inside.start, inside.stop)
+        return range(first, bisect_right(self, start, first, inside.stop,
+                                         key=lambda text: text[:len(start)]))
 
 
 def pick(texts: Sequence[str], places: Nodes) -> list[str]:

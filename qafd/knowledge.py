@@ -347,13 +347,12 @@ class KnowledgeGraph:
             stored = store.runs.plan(question)
             if stored is not None and not subqueries and client is None:
                 return stored
-            store.vectors.check(self.embedder.name, self.embedder.dimension)
-            merged = store.edits.merged()
-        planner = Planner(graph or self.graph, self._asked(question), merged, self._heard)
-        plan = planner.plan(question, subqueries=subqueries)
-        if client is None:
-            return plan
-        with self.store():  # else the call would open and close the file
+            embedder = self._asked(question)
+            store.vectors.check(embedder.name, embedder.dimension)
+            planner = Planner(graph or self.graph, embedder, store.edits.merged(), self._heard)
+            plan = planner.plan(question, subqueries=subqueries)
+            if client is None:
+                return plan
             llm = self._language_model(client, model)
             return plan_by(llm, planner, plan, subqueries=subqueries)
 

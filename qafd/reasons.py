@@ -130,7 +130,8 @@ class NoticeKind(StrEnum):
     NO_CONDITION = "no_condition"
     ONE_CONDITION = "one_condition"  # name
     CONTRADICTION = "contradiction"  # name
-    NEAREST_TAKEN = "nearest_taken"
+    NOTHING_SOUGHT = "nothing_sought"
+    NEAREST_TAKEN = "nearest_taken"  # in runs that earlier versions kept
     UNREAD = "unread"  # words: of the question, or names, that are in no condition
     # Of how a question was read
     QUESTION_CUT = "question_cut"  # count, read

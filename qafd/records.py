@@ -235,7 +235,8 @@ class QueryPlan:
     in this graph (canonical keys). `subqueries` are the plans of its parts, Eq. (6), none
     for a simple question; `planner` is "local" or the name of the language model that read it.
     `read` is the question with misspelled names put right, as it is compared with texts, "" where
-    that is the question itself. `conditions` are those that somebody edited or a model read; None
+    that is the question itself. `written` has what the text writes for names that stand in for its
+    own, each with the key of the entity. `conditions` are those that somebody edited or a model read; None
     leaves them to `qafd.plan.query_graph`.
     """
 
@@ -248,6 +249,7 @@ class QueryPlan:
     subqueries: tuple["QueryPlan", ...] = ()
     planner: str = "local"
     read: str = ""
+    written: tuple[tuple[str, str], ...] = ()
     conditions: QueryGraph | None = None
 
     @property

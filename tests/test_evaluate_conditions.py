@@ -51,6 +51,11 @@ def test_who_meets_all_conditions_stands_first_and_equals_together(knowledge: Kn
     assert [score.questions for size in result.sizes for score in result.scores(size)] == [1, 1]
 
 
+def test_a_condition_met_by_a_relation_says_what_the_relation_is_called(knowledge: KnowledgeGraph) -> None:
+    answer, = knowledge.conditions(knowledge.retrieve(QUESTIONS[0].text, "exact"))
+    assert [(row.level, row.label) for row in answer.rows] == [("relation", "was in")] * 3
+
+
 def test_a_deleted_relation_is_a_condition_less(knowledge: KnowledgeGraph) -> None:
     whole, _, _, none = evaluate_deleted(
         knowledge, QUESTIONS[:1], "exact", ExactMatches(evidence="relation"))

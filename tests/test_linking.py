@@ -45,6 +45,32 @@ def test_by_its_vector_a_name_stands_for_another_from_the_threshold_on(
     assert told.values["name"] == "Countess Lovelace"
 
 
+@pytest.mark.parametrize("question", ["Which film is primarily in English?",
+                                      "Which English film is it?"])
+def test_a_language_is_known_without_the_word(question: str) -> None:
+    links = linked(names_in("English Language", "Ada Byron"), question)
+    assert (links.keys, links.written, links.notices) == (
+        ("english language",), (("English", "english language"),), ())
+
+
+def test_a_stand_in_is_written_without_its_article() -> None:
+    links = linked(names_in("Rome", "Ada Byron", vectors=np.array([[0, 1], [1, 0]], np.float32)),
+                   "Who was the Countess Lovelace?")
+    assert links.written == (("Countess Lovelace", "ada byron"),)
+
+
+def test_a_company_is_not_the_person_of_its_name_where_the_graph_has_both() -> None:
+    names = names_in("Mara Vale", "The Mara Vale Company [7]")
+    found = [key for key, _, _ in names.matches("Who left the Mara Vale Company to Mara Vale?")]
+    assert found == ["mara vale company [7]", "mara vale"]
+
+
+def test_names_are_found_in_the_plural_where_it_is_wanted() -> None:
+    names, question = names_in("Silver Medal", "Film"), "Which films won silver medals?"
+    assert [key for key, _, _ in names.matches(question, plural=True)] == ["film", "silver medal"]
+    assert not list(names.matches(question))
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_most_alike_name_is_the_one_that_comparing_all_finds(seed: int) -> None:
     rng = random.Random(seed)

@@ -22,17 +22,15 @@ from qafd.retrieve.conditions import LinkedQuery, edit_conditions, link_conditio
 from qafd.retrieve.exact import ExactMatches
 from qafd.view.panel import clean
 from qafd.view.query_picture import draw_query
-from qafd.wording import say, say_error
-from qafd.wording.conditions import STAGES, say_met, say_step
+from qafd.wording import say
+from qafd.wording.conditions import STAGES, say_met, say_met_by, say_step
 from qafd.wording.reasons import word_notice, word_seed
 
-STEPS = 320  # pixels of the list of steps
+STEPS, FEW_STEPS = 320, 8  # pixels of a list of more steps than these
 NAMES = ("In the question", "Entity", "Score", "Found", "Like it (cosine)")
 COLUMNS = ("Answer", "Condition", "Met by", "Sentence", "Document")
 Writer = Callable[[Retrieval, QueryPlan], None]
 """Draws what lets a model write an answer from a retrieval."""
-
-MET = {"relation": "a relation", "sentence": "perhaps: a sentence", "passage": "perhaps: a passage"}
 
 
 def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
@@ -52,16 +50,15 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
     with st.spinner(say("Matching")):
         knowledge.build_layers(method.needs)
         retrieval = knowledge.retrieve(plan, method, graph=graph)
-    for notice in retrieval.notices:
-        st.write(said(word_notice(notice)))
-    rows = []
+    if retrieval.notices:
+        st.write(" ".join(said(word_notice(notice)) for notice in retrieval.notices))
+    rows: list[tuple[str, ...]] = []
     for answer in knowledge.conditions(retrieval):
         first = f"{answer.name} ({say_met(answer)})"
         for row in answer.rows:
-            met = say("not related, as asked") if row.negated else say(MET.get(row.level, "not met"))
-            rows.append((first, row.name, met, row.sentence, row.document))
+            rows.append((first, row.name, say_met_by(row), row.sentence, row.document))
     if rows:
-        table(columns_of(COLUMNS, rows))
+        table(columns_of(COLUMNS, rows), column_config={"Sentence": st.column_config.Column(width="large")})
         if writer is not None:
             writer(retrieval, plan)
     with st.expander(say("How the names were found")):
@@ -91,7 +88,7 @@ def _steps(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> None:
     walk = walk_through(knowledge.corpus(graph, ExactMatches.needs), plan, length)
     nodes = walk.linked.query.nodes
     left, right = st.columns([2, 3], gap="medium")
-    with right, st.container(height=STEPS, border=False):
+    with right, st.container(height=STEPS if len(walk.steps) > FEW_STEPS else "content", border=False):
         number = st.radio(
             say("Step"), range(len(walk.steps)), key=f"step {plan.question} {length}",
             format_func=lambda at: f"{at + 1}. {plain(clean(say_step(walk.steps[at], nodes), 300))}")
@@ -159,5 +156,5 @@ def _edited(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> QueryPlan:
         return edit_conditions(graph, plan, add=[added] if added else [], remove=removed,
                                negate=turned)
     except ParameterError as error:
-        st.caption(say_error(error))
+        st.caption(said(error))
         return plan

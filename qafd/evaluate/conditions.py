@@ -140,15 +140,16 @@ def evaluate_conditions(
     ids, known = _known_answers(graph, questions)
     trials: dict[str, list[FactualTrial]] = {name: [] for name in methods}
     for number, question in enumerate(questions, 1):
-        started = process_time()
-        plan = knowledge.plan(question.text, graph)
-        reading = process_time() - started
-        linked = link_conditions(graph, plan)
-        for name, method in methods.items():
+        with knowledge.store():  # as on a page, which opens it once for a question
             started = process_time()
-            retrieval = knowledge.retrieve(plan, method, graph=graph)
-            spent = 1000 * (reading + process_time() - started)
-            trials[name].append(_mark(retrieval, question, linked, graph, ids, spent))
+            plan = knowledge.plan(question.text, graph)
+            reading = process_time() - started
+            linked = link_conditions(graph, plan)
+            for name, method in methods.items():
+                started = process_time()
+                retrieval = knowledge.retrieve(plan, method, graph=graph)
+                spent = 1000 * (reading + process_time() - started)
+                trials[name].append(_mark(retrieval, question, linked, graph, ids, spent))
         progress(number, len(questions))
     return FactualResult({name: tuple(made) for name, made in trials.items()},
                          len(questions) - known)

@@ -16,7 +16,8 @@ class ConditionRow:
     """One condition of one answer: the name it is about, and what shows that it is met.
 
     `level` is "relation", "sentence" or "passage", "" where it is not met; a `negated` condition is
-    met by nothing. `sentence` is "" where none names both, `passage` the node that shows it.
+    met by nothing. `sentence` is "" where none names both, `passage` the node that shows it, and
+    `label` what the graph calls the relation, "" where two are only named together.
     """
 
     name: str
@@ -25,6 +26,7 @@ class ConditionRow:
     sentence: str = ""
     document: str = ""
     passage: str = ""
+    label: str = ""
 
     @property
     def met(self) -> bool:
@@ -51,10 +53,12 @@ def tabulate_conditions(retrieval: Retrieval, store: Workspace) -> tuple[AnswerC
     """
     answers = [node for node in retrieval.nodes if node.reason.kind is ReasonKind.MEETS]
     documents = _documents([node.reason for node in answers], store)
+    labels = _labels(retrieval)
     found = []
     for node in answers:
         values = node.reason.values
-        rows = tuple(_row(one, documents) for one in node.reason.also)
+        rows = tuple(_row(one, documents, labels.get(frozenset((node.name, str(one.values["name"]))), ""))
+                     for one in node.reason.also)
         found.append(AnswerConditions(node.id, node.name, int(str(values["met"])),
                                       int(str(values.get("perhaps", 0))),
                                       int(str(values["wanted"])), rows))
@@ -66,12 +70,19 @@ def has_answers(retrieval: Retrieval) -> bool:
     return any(node.reason.kind is ReasonKind.MEETS for node in retrieval.nodes)
 
 
-def _row(said: Reason, documents: dict[str, str]) -> ConditionRow:
+def _labels(retrieval: Retrieval) -> dict[frozenset[str], str]:
+    """What the relations of a retrieval are called, by the names at their ends."""
+    names = {node.id: node.name for node in retrieval.nodes}
+    return {frozenset((names[edge.source], names[edge.target])): edge.label
+            for edge in retrieval.edges if edge.label}
+
+
+def _row(said: Reason, documents: dict[str, str], label: str) -> ConditionRow:
     values = said.values
     passage = str(values.get("passage", ""))
     return ConditionRow(
         str(values["name"]), _LEVELS.get(said.kind, ""), said.kind is ReasonKind.NOT_RELATED,
-        str(values.get("text", "")), documents.get(passage, ""), passage)
+        str(values.get("text", "")), documents.get(passage, ""), passage, label)
 
 
 def _documents(reasons: Sequence[Reason], store: Workspace) -> dict[str, str]:

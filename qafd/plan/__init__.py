@@ -13,13 +13,13 @@ from qafd.models.instructions import instructions_of
 from qafd.models.prompts_answer import PLAN_SCHEMA, plan_messages, read_plan
 from qafd.models.prompts_conditions import QUERY_SCHEMA, query_messages, read_query
 from qafd.plan.linking import FoundName, Named, named_in, names_of
-from qafd.plan.query_graph import find_name, names_linked, singular
+from qafd.plan.query_graph import find_name, names_linked
 from qafd.plan.subqueries import decompose
 from qafd.reading.names import tagger
 from qafd.reading.names.cjk import TERM
 from qafd.reading.names.foreign import names_of as names_in_other
 from qafd.reading.names.languages import ENGLISH, function_words, language_of
-from qafd.reading.text import canonical, words_of
+from qafd.reading.text import canonical, singular, words_of
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import Keyword, QueryGraph, QueryPlan
 
@@ -116,8 +116,8 @@ class Planner:
         english = language == ENGLISH and _looks_english(asked, common)
         if self._embedder.name == LocalEmbedder.name and not english:
             notices.append(notice(NoticeKind.NOT_ENGLISH))
-        return (QueryPlan(asked, keywords, vectors[0], vectors[1:], links.keys, tuple(notices)),
-                links.read, tuple(parts))
+        return (QueryPlan(asked, keywords, vectors[0], vectors[1:], links.keys, tuple(notices),
+                          written=links.written), links.read, tuple(parts))
 
     def refine(self, plan: QueryPlan, keywords: Sequence[Keyword], subqueries: Sequence[str],
                planner: str) -> QueryPlan:

@@ -1,5 +1,6 @@
 """The names that a question has, linked to the entities of a graph."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from qafd.graph import Graph
 from qafd.models.embedder import TOKENIZER_FILE, checked_file
 from qafd.plan.name_columns import NameColumns, columns_of, heads_of, letters_of, without_mark
 from qafd.reading.names import TYPES, proper_runs
-from qafd.reading.text import NameIndex, as_typed, canonical, variants, words_of
+from qafd.reading.text import NameIndex, as_typed, canonical, singular, variants, words_of
 from qafd.reading.text.scripts import bears_no_capital, is_other, is_written_small
 from qafd.reading.text.slips import slips_between
 from qafd.reasons import Notice, NoticeKind, notice
@@ -33,6 +34,7 @@ NEAREST = 0.8  # cosine from which a name stands for one that the graph does not
 SOUGHT = TYPES - {"NORP", "LANGUAGE"}  # single words of these types ought to be names
 TOLD = 4  # unknown names of a question that are told one by one
 
+_DETERMINER = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 
 class FoundName(NamedTuple):
     """The key of an entity, and where a text names it."""
@@ -57,12 +59,14 @@ class Links:
     """What the names of a question are in a graph: keys of entities, and what people should know.
 
     `keys` are those found and the stand-ins; `read` is the question with the names that are spelled
-    alike in the place of misspelled ones.
+    alike in the place of misspelled ones; `written` has what it writes for other stand-ins, each
+    with its key.
     """
 
     keys: tuple[str, ...]
     notices: tuple[Notice, ...]
     read: str
+    written: tuple[tuple[str, str], ...]
 
 
 class Names:
@@ -84,6 +88,7 @@ class Names:
         self._merged = {name: key for name, key in (merged or {}).items()
                         if self._is_key(key) and not self._is_key(name)}
         self._typed = self._type_merged()
+        self._indexed: tuple[str, NameIndex] | None = None
 
     def __len__(self) -> int:
         return len(self._columns.rows)
@@ -128,6 +133,11 @@ class Names:
             return self._typed[typed] or None
         known = self._columns.typed.find(typed)
         return None if known is None else self._columns.keys[self._columns.meant[known]]
+
+    def row(self, key: str) -> int | None:
+        """The graph row of an entity by its key, None where there is none."""
+        place = self._columns.keys.find(key)
+        return None if place is None else int(self._columns.shown[place])
 
     def show(self, key: str) -> str:
         """The name of an entity by its key."""
@@ -277,6 +287,9 @@ class Names:
             links.keys[known] = None
         if known or any(one.start <= span.start and span.end <= one.end for one in parts):
             return
+        if not parts and (language := self.get(f"{key} language")):
+            links.stand(span.text, language)
+            return
         other, near = (self.alike(key), None) if parts else self.stand_in(key, vectors[key])
         other = other or self._unheard(key, heard)
         if other:
@@ -322,25 +335,40 @@ class Names:
                     break
             at += 1
 
-    def matches(self, text: str) -> Iterator[FoundName]:
-        """All names in a text by longest match."""
+    def matches(self, text: str, plural: bool = False) -> Iterator[FoundName]:
+        """All names in a text by longest match, also in the `plural` if wanted."""
         asked = as_typed(text)
-        for typed, start, end in self._index(asked).find(asked, anyhow=True):
-            key = self.get(canonical(text[start:end])) or self._mean(typed)
+        for typed, start, end in self._index(asked).find(asked, anyhow=True, plural=plural):
+            own = canonical(text[start:end])
+            # "The Walt Disney Company" is not Walt Disney where the graph has both
+            key = self.get(own) if as_typed(own) == typed else None
+            key = key or self._mean(typed)
             assert key is not None
             yield FoundName(key, start, end)
 
     def _index(self, asked: str) -> NameIndex:
-        """An index of all names that can be in a text, or decide how it is read."""
+        """An index of all names that can be in a text, or decide how it is read; kept for the next
+        look at the same text."""
+        known = self._indexed  # which another thread may set meanwhile
+        if known is None or known[0] != asked:
+            known = asked, self._index_anew(asked)
+            self._indexed = known
+        return known[1]
+
+    def _index_anew(self, asked: str) -> NameIndex:
         words = [variants(word, asked) for word, _, _ in words_of(asked)]
-        every: dict[str, int | None] = dict.fromkeys(f"{word}\n\n" for word in set().union(*words))
-        for one, two in pairwise(words):
-            every |= dict.fromkeys(f"{first}\n{second}\n" for first, second in product(one, two))
-        if is_other(asked):  # how a word is read depends on whether any name begins with it
-            every |= dict.fromkeys((f"{word}\n" for word in set().union(*words)), 2)
+        if not is_other(asked):
+            words = [{*forms, *map(singular, forms)} for forms in words]
         columns, names = self._columns, set(self._typed)
-        for start, most in every.items():
-            places = columns.openings.beginning(start)[:most]
+        openings = columns.openings
+        opened = {word: openings.beginning(f"{word}\n") for word in set().union(*words)}
+        every = [openings.beginning(f"{word}\n\n", places) for word, places in opened.items() if places]
+        for one, two in pairwise(words):
+            every += [openings.beginning(f"{first}\n{second}\n", opened[first])
+                      for first, second in product(one, two) if opened[first]]
+        if is_other(asked):  # how a word is read depends on whether any name begins with it
+            every += [places[:2] for places in opened.values()]
+        for places in every:
             names |= {columns.typed[at] for at in columns.opened[places.start:places.stop].tolist()}
         return NameIndex([name for name in names if self._typed.get(name, name)])
 
@@ -364,6 +392,12 @@ class _Links:
     keys: dict[str, None] = field(default_factory=dict)
     told: list[Notice] = field(default_factory=list)
     right: dict[tuple[int, int], str] = field(default_factory=dict)
+    written: dict[tuple[str, str], None] = field(default_factory=dict)
+
+    def stand(self, typed: str, key: str) -> None:
+        """Let an entity stand for what is typed as it is."""
+        self.keys[key] = None
+        self.written[_DETERMINER.sub("", _bare(typed)), key] = None
 
     def stand_in(self, start: int, typed: str, key: str, similarity: float | None = None) -> None:
         """Let an entity stand for what is typed from `start` on, once: spelled alike, or near it."""
@@ -376,6 +410,7 @@ class _Links:
             self.told.append(notice(NoticeKind.NAME_ALIKE, name=typed, other=name))
             self.right[start, start + len(typed)] = name if _capitals(self.asked) else name.lower()
         else:
+            self.stand(typed, key)
             self.told.append(notice(NoticeKind.NAME_NEAR, name=typed, other=name,
                                     similarity=similarity))
 
@@ -388,7 +423,7 @@ class _Links:
         for (start, end), name in sorted(self.right.items(), reverse=True):
             read = read[:start] + name + read[end:]
         keys = dict.fromkeys([*(one.key for one in self.found), *self.keys])
-        return Links(tuple(keys), tuple(told), read)
+        return Links(tuple(keys), tuple(told), read, tuple(self.written))
 
 
 def is_misspelled(typed: str, name: str) -> bool:

@@ -6,20 +6,25 @@ kept, so that it can be shown.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from qafd.reading.text import canonical
+from qafd.reading.names.languages import ENGLISH, language_of
+from qafd.reading.text import canonical, singular
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan
 
 _NEGATIONS = re.compile(r"\b(?:not|never|neither|nor|without|except|excluding|\w+n['’]t)\b", re.I)
+_QUESTION = re.compile(r"\b(?:wh(?:o(?:m|se)?|at|ich|ere|en|y)|how)\b", re.I)
+_OF_NOUNS = ("which", "what", "whose")
+SOUGHT = 3  # words that say what is sought
 _CLAUSE = re.compile(r"[;:?]|,?\s\b(?:but|while)\b")
 _CHAIN = re.compile(r"\b(?:of|by|with|from|for|in|to|at) (?:the|a|an|some) (?P<unknown>[\w-]+(?: [\w-]+)?) "
                     r"(?:that|which|who|whose|where)\b", re.I)
 
 
-def read_query_graph(question: str, names: Sequence[str]) -> QueryGraph:
+def read_query_graph(question: str, names: Sequence[str],
+                     written: Iterable[tuple[str, str]] = ()) -> QueryGraph:
     """The graph of a question whose names are linked.
 
     A name is a condition on the answer. After "of the company that" it is one on the company, and
@@ -30,10 +35,14 @@ def read_query_graph(question: str, names: Sequence[str]) -> QueryGraph:
     ----------
     names : sequence of str
         Canonical keys of the names of the question, as `QueryPlan.names`.
+    written : iterable of (str, str), optional
+        What the question writes for names that it writes in another way, with their keys.
     """
-    nodes = [QueryNode(" ".join(question.split()[:3]))]
+    nodes = [QueryNode(_say_sought(question))]
     conditions: list[QueryCondition] = []
     places = [(start, end, key) for key in names for start, end in find_name(question, key)]
+    for text, key in dict.fromkeys(written):
+        places += [(start, end, key) for start, end in _find_text(question, text)]
     places.sort(key=lambda place: (place[0], -place[1]))
     words: tuple[str, ...] = ()
     seen: set[tuple[str, int, bool]] = set()
@@ -63,11 +72,25 @@ def read_query_graph(question: str, names: Sequence[str]) -> QueryGraph:
                       tuple(name for name in names if name not in found))
 
 
+def _say_sought(question: str) -> str:
+    """What a question seeks in its own words: "Who", "Which village"."""
+    words = question.split()
+    found = _QUESTION.search(question)
+    if not found:
+        return " ".join(words[:SOUGHT])
+    said: list[str] = []
+    for word in question[found.start():].split()[:SOUGHT]:
+        if said and (word.casefold() in FUNCTION_WORDS or said[0].casefold() not in _OF_NOUNS):
+            break
+        said.append(word.strip(".,;:?!"))
+        if said[-1] != word:
+            break
+    return " ".join(said)
+
+
 def find_name(question: str, key: str) -> list[tuple[int, int]]:
     """Where a name stands in the question, in any writing of its canonical key."""
-    wanted = re.escape(key).replace(r"\ ", r"\W+")
-    found = re.finditer(rf"(?<!\w){wanted}(?!\w)", question, re.IGNORECASE)
-    if spans := [match.span() for match in found]:
+    if spans := _find_text(question, key):
         return spans
     words = [match.span() for match in re.finditer(r"\S+", question)]
     for first, (start, _) in enumerate(words):
@@ -78,9 +101,25 @@ def find_name(question: str, key: str) -> list[tuple[int, int]]:
     return []
 
 
+def _find_text(question: str, text: str) -> list[tuple[int, int]]:
+    wanted = re.escape(text).replace(r"\ ", r"\W+")
+    found = re.finditer(rf"(?<!\w){wanted}(?!\w)", question, re.IGNORECASE)
+    return [match.span() for match in found]
+
+
 def count_conditions(plan: QueryPlan) -> int:
     """How many conditions a question has by its names; from two on exact retrieval is worth it."""
-    return len((plan.conditions or read_query_graph(plan.words, plan.names)).conditions)
+    return len((plan.conditions or read_query_graph(plan.words, plan.names, plan.written)
+                ).conditions)
+
+
+def seeks(plan: QueryPlan) -> bool:
+    """Whether a question says what it seeks: by a question word, or by what is no name.
+
+    One in another language than English counts as one that does.
+    """
+    return (language_of(plan.words, least=1) != ENGLISH or bool(_QUESTION.search(plan.words))
+            or any(keyword.level == "high" for keyword in plan.keywords))
 
 
 def edit_query_graph(query: QueryGraph, *, add: Sequence[str] = (), remove: Sequence[str] = (),
@@ -145,13 +184,6 @@ def _without_loose(query: QueryGraph) -> QueryGraph:
     conditions = [replace(one, source=at[one.source], target=at[one.target])
                   for one in query.conditions]
     return QueryGraph(tuple(query.nodes[place] for place in kept), tuple(conditions), query.unread)
-
-
-def singular(key: str) -> str:
-    """A canonical name without the plural of its last word."""
-    if key.endswith("ies"):
-        return f"{key[:-3]}y"
-    return key[:-1] if key.endswith("s") and not key.endswith("ss") else key
 
 
 def _say_how(text: str) -> tuple[str, ...]:

@@ -9,15 +9,13 @@ import numpy as np
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.plan.linking import Names, names_of
-from qafd.plan.query_graph import edit_query_graph, read_query_graph, singular
-from qafd.reading.text import canonical
+from qafd.plan.query_graph import edit_query_graph, read_query_graph, seeks
+from qafd.reading.text import canonical, singular
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
-from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan, node_id
-from qafd.retrieve.seeds import keyword_seeds
+from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan
 from qafd.retrieve.subgraph import foremost
 
-LONGEST = 6  # words of a name
 OPENING = 4  # words of a question that say what is asked for
 NEAR = 0.88  # cosine from which on a phrase stands for a name
 RIVAL = 0.03  # how much farther another name may be to be told as a rival
@@ -77,34 +75,29 @@ def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
 
     Names are those of the plan, every other name of an entity in the question, and what is nearest
     to a phrase without one, as far as it is near. What the question does not write as the graph
-    does is a condition on the answer. Without any name, what is nearest to the keywords is taken
-    and a notice says so. Conditions that the plan has already are taken as they are.
+    does is a condition on the answer. Without any name there is no condition, and a notice says so.
+    Conditions that the plan has already are taken as they are.
     """
+    names = names_of(graph)
     given = plan.conditions
     query = given or _read(graph, plan)
     known: dict[int, LinkedNode] = {}
-    guessed = False
     for place, node in enumerate(query.nodes):
-        row = graph.row.get(node_id("entity", node.key)) if node.key else None
+        row = names.row(node.key) if node.key else None
         if row is not None:
             sure = SMALL if node.text.islower() and given is None else 1.0
-            known[place] = LinkedNode(row, reason(ReasonKind.NAMED), sure)
+            stands = (node.text, node.key) in plan.written
+            known[place] = LinkedNode(row, reason(
+                ReasonKind.STANDS_FOR_NAME if stands else ReasonKind.NAMED), sure)
     if given is None:
         found = [node.text for node in query.nodes[1:]]
-        extra = list(_stand_ins(graph, names_of(graph), plan, query.unread))
+        found += [graph.names[node.row] for node in known.values()]
+        extra = list(_stand_ins(names, plan, query.unread))
         extra += _nearest_names(graph, plan, found)
-        if not extra and not known:
-            near = keyword_seeds(graph, plan, max(1, len(plan.keywords)), "entities")
-            extra = [LinkedNode(row, why) for row, why in zip(
-                near.rows.tolist(), near.reasons, strict=True)]
-            guessed = bool(extra)
         query, known = _with_more(graph, query, known, extra)
-    names = names_of(graph)
     linked = LinkedQuery(query, {
-        place: replace(node, namesakes=_rows_of(graph, names.namesakes(canonical(graph.names[node.row]))))
+        place: replace(node, namesakes=_rows_of(names, names.namesakes(canonical(graph.names[node.row]))))
         for place, node in known.items()})
-    if guessed:
-        return replace(linked, notices=(notice(NoticeKind.NEAREST_TAKEN),))
     return replace(linked, notices=tuple(_notices(graph, plan, linked)))
 
 
@@ -116,9 +109,12 @@ def _notices(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> Iterator[Not
     if contradictions:
         return
     if not linked.query.conditions:
-        yield notice(NoticeKind.NO_CONDITION)
+        if NoticeKind.NO_NAME_KNOWN not in {one.kind for one in plan.notices}:
+            yield notice(NoticeKind.NO_CONDITION)
         return
-    if len(linked.query.conditions) == 1:
+    if plan.conditions is None and not seeks(plan):
+        yield notice(NoticeKind.NOTHING_SOUGHT)
+    elif len(linked.query.conditions) == 1:
         yield notice(NoticeKind.ONE_CONDITION, name=linked.query.nodes[-1].text)
     unread = _unread(plan, linked)
     if unread:
@@ -145,8 +141,8 @@ def edit_conditions(graph: Graph, plan: QueryPlan, *, add: Sequence[str] = (),
     return replace(plan, conditions=query)
 
 
-def _rows_of(graph: Graph, keys: Sequence[str]) -> tuple[int, ...]:
-    rows = [graph.row.get(node_id("entity", key)) for key in keys]
+def _rows_of(names: Names, keys: Sequence[str]) -> tuple[int, ...]:
+    rows = map(names.row, keys)
     return tuple(row for row in rows if row is not None)
 
 
@@ -209,27 +205,23 @@ def _with_more(graph: Graph, query: QueryGraph, known: dict[int, LinkedNode],
 def _read(graph: Graph, plan: QueryPlan) -> QueryGraph:
     """The query graph of the names that the question has."""
     names = names_of(graph)
-    keys = [names.get(name) or name for name in (*plan.names, *_written(names, plan.words))]
-    return read_query_graph(plan.words, [*dict.fromkeys(keys)])
+    written = (*_written(names, plan.words), *plan.written)
+    seen = {key for _, key in written}
+    keys = [names.get(name) or name for name in plan.names]
+    return read_query_graph(plan.words, [key for key in keys if key not in seen], written)
 
 
-def _written(names: Names, question: str) -> Iterator[str]:
-    """Keys of the entities that the question names in any writing, longer ones first."""
-    words = [word.strip(".,;:?!()\"'") for word in question.split()]
-    for size in range(LONGEST, 0, -1):
-        for first in range(len(words) - size + 1):
-            text = " ".join(words[first:first + size])
-            key = canonical(text)
-            if key in FUNCTION_WORDS:
-                continue
-            known = names.get(key) or names.get(singular(key))
-            # "graduates" are not The Graduate.
-            if known and not (size == 1 and text.islower() and names.is_title(known)):
-                yield known
+def _written(names: Names, question: str) -> Iterator[tuple[str, str]]:
+    """What the question writes for names of entities, in any writing, and their keys."""
+    for key, start, end in names.matches(question, plural=True):
+        text = question[start:end]
+        # "graduates" are not The Graduate.
+        if text.casefold() in FUNCTION_WORDS or text.islower() and names.is_title(key):
+            continue
+        yield text, key
 
 
-def _stand_ins(graph: Graph, names: Names, plan: QueryPlan, unread: Sequence[str]
-               ) -> Iterator[LinkedNode]:
+def _stand_ins(names: Names, plan: QueryPlan, unread: Sequence[str]) -> Iterator[LinkedNode]:
     """The names of the plan that the question writes otherwise, and "silver medal" of "silver and
     bronze medals"."""
     keys = [key for key in unread if key in plan.names]
@@ -237,7 +229,7 @@ def _stand_ins(graph: Graph, names: Names, plan: QueryPlan, unread: Sequence[str
         phrase = canonical(f"{match[1]} {match[2]}")
         keys += filter(None, [names.get(phrase) or names.get(singular(phrase))])
     for key in keys:
-        row = graph.row.get(node_id("entity", key))
+        row = names.row(key)
         if row is not None:
             yield LinkedNode(row, reason(ReasonKind.STANDS_FOR_NAME))
 

@@ -1,7 +1,7 @@
 """What meets every condition of a question, after SG-RAG; else what meets the most of them."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -34,6 +34,7 @@ from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
 FOUND = {"relation": 1.0, "sentence": 0.2, "passage": 0.1}  # by which candidates are chosen
 RARE = 0.1  # how much more a condition counts for each e-fold that its name is rarer
 FITS = 0.3  # how much more it counts when its sentence has all words of the question
+UNLIKELY = 0.5  # how much one counts on what seems to be of another kind than what is asked for
 LIKE, SPECIFIC = 0.2, 0.02  # of equals: cosine with the question, and logarithm of the degree
 CLOSE = 1e-6  # of importance, for what decides between equals; no strength differs by so little
 COMPARED = 60  # candidates whose sentences are read
@@ -53,7 +54,8 @@ class ExactMatches(Method):
     Answers are ordered by the number of conditions that they surely meet, then by how strong these
     are: as sure and rare as the name is, and as the sentence has the words of the question. Equals
     go by likeness to the question and by how little else is related to them, and a notice says that
-    they are equal. What is of another kind than what is asked for, a place for "who", is left out.
+    they are equal. What a tagger took for another kind than what is asked for, a place for "who",
+    comes after the others that meet as much.
 
     Deviations: rules in the place of the prompt that reads the question (`qafd.plan.query_graph`),
     unless a model has read it; a join in the place of learned embeddings and the index of paths, as
@@ -170,26 +172,25 @@ class _Search:
         found = {row: self._met(reached, row) for row in rows[best].tolist()}
         if any(place not in self._rows for place in range(1, len(query.nodes))):
             found = {row: self._consistent(row, met) for row, met in found.items()} | self._exact()
-        found = self._keep_kind(found)
+        unlikely = self._other_kind(found)
         levels = {row: self._levels(row, met) for row, met in found.items()}
         sure = min((LEVELS.index(one) for own in levels.values() for one in own.values()), default=0)
-        answers = [self._compare(row, met, levels[row], LEVELS[sure]) for row, met in found.items()]
-        answers.sort(key=lambda one: (-one.importance, self._evidence.graph.ids[one.row]))
         wanted = sum(not condition.negated for condition in query.conditions)
-        if answers and answers[0].met == wanted:
-            answers = [one for one in answers if one.met == wanted]
+        whole = [row for row, own in levels.items() if list(own.values()).count(LEVELS[sure]) == wanted]
+        answers = [self._compare(row, found[row], levels[row], LEVELS[sure],
+                                 UNLIKELY if row in unlikely else 1.0) for row in whole or found]
+        answers.sort(key=lambda one: (-one.importance, self._evidence.graph.ids[one.row]))
         return answers
 
-    def _keep_kind(self, found: dict[int, dict[int, int]]) -> dict[int, dict[int, int]]:
-        """The candidates without those that are no person where one is asked for, or no place."""
+    def _other_kind(self, found: Iterable[int]) -> set[int]:
+        """The candidates that a tagger took for places where a person is asked for, or for persons."""
         kind = asked_for(self._plan.words)
         if kind not in (Asked.PERSON, Asked.PLACE):
-            return found
+            return set()
         ids = self._evidence.graph.ids
         places = {place for row in found for place in self._evidence.naming(row)[:1].tolist()}
         types = self._types([ids[place] for place in sorted(places)])
-        return {row: met for row, met in found.items()
-                if not contradicts(kind, types.get(ids[row], frozenset()))}
+        return {row for row in found if contradicts(kind, types.get(ids[row], frozenset()))}
 
     def _count(self, source: int) -> tuple[dict[int, _Reached], Nodes, Floats]:
         """What meets each condition on a node of the query, by number; the rows that meet any and
@@ -290,11 +291,11 @@ class _Search:
         return {number: self._evidence.level(places[self._query.conditions[number].source], end)
                 for number, end in ends.items()}
 
-    def _compare(self, row: int, ends: dict[int, int], levels: dict[int, str], sure: str
-                 ) -> MatchedEntity:
+    def _compare(self, row: int, ends: dict[int, int], levels: dict[int, str], sure: str,
+                 likely: float) -> MatchedEntity:
         """A candidate with what shows its conditions, and what it scores by that.
 
-        `sure` is the level at which a condition is surely met.
+        `sure` is the level at which a condition is surely met, `likely` a factor of its strength.
         """
         graph = self._evidence.graph
         shown: dict[int, JointSentence] = {}
@@ -308,7 +309,7 @@ class _Search:
             if best is not None:
                 shown[number] = best
                 strength += FITS * weight * best.fit
-        strength = round(strength, 4)
+        strength = round(likely * strength, 4)
         count = sum(level == sure for level in levels.values())
         like = 0.0 if graph.vectors is None else float(graph.vectors[row] @ self._plan.embedding)
         between = LIKE * like - SPECIFIC * float(np.log1p(self._evidence.degree(row)))

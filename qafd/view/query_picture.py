@@ -3,13 +3,21 @@
 from collections.abc import Collection, Sequence
 from xml.etree import ElementTree
 
+from qafd.records import QueryCondition
 from qafd.retrieve.conditions import LinkedQuery
 
-COLUMN, ROW, WIDTH, HEIGHT = 270, 56, 150, 34  # pixels between nodes, and of one node
+COLUMN, ROW, WIDTH, HEIGHT = 310, 56, 150, 34  # pixels between nodes, and of one node
+EDGE, FAN = 20, 56  # around all; within which lines part before they run level, under their words
 LONGEST = 20  # characters of a name that fit
-LINE, WORDS = "#2e9e57", "#808080"  # legible on a light and on a dark page
-REFUSED = "#c2410c"
-LIT, FAINT = "#bfe8cf", "0.45"  # of what a step is about, and of all else
+HOW = 15  # and of the words of a condition
+LINE, REFUSED = "#2e9e57", "#c2410c"  # legible on a light and on a dark page
+FAINT = "0.45"  # of what a step is not about
+STYLE = """
+.how { fill: #808080 }
+.node { fill: #f2faf5 } .lit { fill: #bfe8cf } .name { fill: #14532d }
+@media (prefers-color-scheme: dark) {
+  .node { fill: #14261b } .lit { fill: #1f5a35 } .name { fill: #d3f3df }
+}"""
 
 
 def draw_query(query: LinkedQuery, names: Sequence[str], shown: Collection[int] = (),
@@ -29,43 +37,55 @@ def draw_query(query: LinkedQuery, names: Sequence[str], shown: Collection[int] 
     places = {}
     rows = dict.fromkeys(range(len(columns)), 0)
     for at, depth in columns.items():
-        places[at] = (20 + depth * COLUMN, 20 + rows[depth] * ROW)
+        places[at] = (EDGE + depth * COLUMN, EDGE + rows[depth] * ROW)
         rows[depth] += 1
     tallest = max(rows.values())
     for at, depth in columns.items():  # shorter columns stand in the middle
         x, y = places[at]
         places[at] = x, y + (tallest - rows[depth]) * ROW // 2
-    width = 40 + max(columns.values()) * COLUMN + WIDTH
-    height = 40 + max(rows.values()) * ROW
+    width = 2 * EDGE + max(columns.values()) * COLUMN + WIDTH
+    height = 2 * EDGE + (tallest - 1) * ROW + HEIGHT
     svg = ElementTree.Element("svg", {
         "xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {width} {height}",
         "width": str(width), "height": str(height), "font-family": "sans-serif", "font-size": "13"})
+    ElementTree.SubElement(svg, "style").text = STYLE
     for condition in query.query.conditions:
         start, end = places[condition.source], places[condition.target]
         x1, x2 = _sides(start[0], end[0])
         y1, y2 = start[1] + HEIGHT / 2, end[1] + HEIGHT / 2
-        line = {"x1": str(x1), "y1": str(y1), "x2": str(x2), "y2": str(y2), "stroke-width": "2",
-                "stroke": REFUSED if condition.negated else LINE}
+        level = x1 + max(-FAN, min(FAN, x2 - x1))
+        middle = (x1 + level) / 2
+        line = {"d": f"M {x1} {y1} C {middle} {y1} {middle} {y2} {level} {y2} L {x2} {y2}",
+                "fill": "none", "stroke-width": "2", "stroke": REFUSED if condition.negated else LINE}
         pair = frozenset((condition.source, condition.target))
         told = pair <= set(shown) if joined is None else pair in joined
         if shown:
             line |= {"stroke-width": "4"} if told else {"opacity": FAINT}
         if condition.negated:
             line["stroke-dasharray"] = "5 4"
-        ElementTree.SubElement(svg, "line", line)
-        _write(svg, x1 + 0.55 * (x2 - x1), y1 + 0.55 * (y2 - y1) - 5, " ".join(condition.words), 14)
+        ElementTree.SubElement(svg, "path", line)
+        _write(svg, (level + x2) / 2, y2 - 6, _say_how(condition), HOW, "how")
     for place, node in enumerate(query.query.nodes):
         x, y = places[place]
         known = query.known.get(place)
         box = {"x": str(x), "y": str(y), "width": str(WIDTH), "height": str(HEIGHT),
-               "rx": "6" if known else str(HEIGHT / 2), "fill": "#f2faf5", "stroke": LINE,
+               "rx": "6" if known else str(HEIGHT / 2), "class": "node", "stroke": LINE,
                "stroke-width": "2"}
         if shown:
-            box |= {"stroke-width": "4", "fill": LIT} if place in shown else {"opacity": FAINT}
+            box |= {"stroke-width": "4", "class": "lit"} if place in shown else {"opacity": FAINT}
         ElementTree.SubElement(svg, "rect", box)
         _write(svg, x + WIDTH / 2, y + HEIGHT / 2 + 5, names[known.row] if known else node.text,
-               LONGEST, "#14532d")
+               LONGEST, "name")
     return ElementTree.tostring(svg, encoding="unicode")
+
+
+def _say_how(condition: QueryCondition) -> str:
+    """The words of a condition, as many of the last as fit: they stand next to its name."""
+    said = ["not"] if condition.negated and "not" not in condition.words else []
+    said += condition.words
+    while len(said) > 1 and len(" ".join(said)) > HOW:
+        said.pop(0)
+    return " ".join(said)
 
 
 def _depths(query: LinkedQuery) -> dict[int, int]:
@@ -93,7 +113,7 @@ def _sides(start: int, end: int) -> tuple[float, float]:
 
 
 def _write(svg: ElementTree.Element, x: float, y: float, text: str, longest: int,
-           color: str = WORDS) -> None:
-    label = ElementTree.SubElement(svg, "text", {"x": str(x), "y": str(y), "fill": color,
-                                                 "text-anchor": "middle"})
+           style: str) -> None:
+    label = ElementTree.SubElement(svg, "text", {"x": str(x), "y": str(y), "text-anchor": "middle",
+                                                 "class": style})
     label.text = text if len(text) <= longest else f"{text[:longest - 1]}…"

@@ -17,7 +17,9 @@ STAGES = {
     "labels": "On its path", "degree": "Enough relations", "signature": "Signature holds",
     "dominance": "Embedding dominates", "exact": "Meets all"}
 
-_SHOWN = {"relation": "{name}: a relation, “{sentence}” ({document})",
+_MET_BY = {"relation": "a relation", "sentence": "perhaps: a sentence",
+           "passage": "perhaps: a passage"}
+_SHOWN = {"relation": "{name}: {met}, “{sentence}” ({document})",
           "sentence": "{name}: perhaps, both are named in “{sentence}” ({document})",
           "passage": "{name}: perhaps, both are named in one passage ({document})"}
 
@@ -37,8 +39,20 @@ def say_condition(row: "ConditionRow") -> str:
     if not row.level:
         return say("{name}: not met", name=row.name)
     if not row.document:
-        return say("{name}: a relation", name=row.name)
-    return say(_SHOWN[row.level], name=row.name, sentence=row.sentence, document=row.document)
+        return say("{name}: {met}", name=row.name, met=say_met_by(row))
+    met = say_met_by(row) if row.level == "relation" else ""
+    return say(_SHOWN[row.level], name=row.name, met=met, sentence=row.sentence, document=row.document)
+
+
+def say_met_by(row: "ConditionRow") -> str:
+    """By what a condition is met, in few words; a relation is said as the graph calls it."""
+    if row.negated:
+        return say("not related, as asked")
+    if row.level == "relation" and row.label:
+        return row.label
+    if row.level == "relation" and row.sentence:
+        return say("named together")
+    return say(_MET_BY.get(row.level, "not met"))
 
 
 def say_step(step: "MatchingStep", nodes: "tuple[QueryNode, ...]") -> str:

