@@ -63,3 +63,9 @@ def test_text_without_capitals_has_sentences_too():
 def test_a_picture_is_no_part_of_the_name_beside_it(sign):
     found = extractor().extract(passage(f"{sign} Lisbon {sign} is where Mara Delgado {sign} lives."))
     assert {m.name for m in found.mentions if m.kind != "term"} >= {"Lisbon", "Mara Delgado"}
+
+
+@pytest.mark.parametrize("name", ["Jony Ive", "Dagfinn Id", "Hana Im", "Ruth Cant"])
+def test_a_name_that_reads_like_a_contraction_is_read_whole(name):
+    found = extractor().extract(passage(f"She met {name} in Lisbon."))
+    assert name in {m.name for m in found.mentions}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from importlib import metadata, util
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from qafd.errors import ModelError
 from qafd.reading.names.entry import entry_of, names_something
@@ -26,6 +26,7 @@ from qafd.records import GUESS, Chunk, Extraction, Mention
 
 if TYPE_CHECKING:
     from spacy.language import Language
+    from spacy.tokenizer import Tokenizer
     from spacy.tokens import Doc, Span, Token
 
 TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVENT",
@@ -179,9 +180,9 @@ def _leave_names_whole(nlp: "Language") -> None:
     It takes the names "Ive" and "Im" for "I've" and "I'm"; texts that drop the apostrophe of a
     contraction are rarer than such names.
     """
-    nlp.tokenizer.rules = {  # type: ignore[attr-defined]
-        word: tokens for word, tokens in nlp.tokenizer.rules.items()  # type: ignore[attr-defined]
-        if len(tokens) == 1 or not word.isalpha() or word[0].islower()}
+    tokenizer = cast("Tokenizer", nlp.tokenizer)
+    tokenizer.rules = {word: tokens for word, tokens in tokenizer.rules.items()
+                       if len(tokens) == 1 or not word.isalpha() or word[0].islower()}
 
 
 def proper_runs(sentence: "Span", blocked: set[int]) -> Iterator["Span"]:
