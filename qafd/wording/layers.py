@@ -1,6 +1,7 @@
 """Where derived layers are from, in words."""
 
 from qafd.wording import say
+from qafd.wording.counts import count
 
 _ORIGINS = {
     ("imported", "built"): "imported from GraphRAG",
@@ -11,7 +12,7 @@ _ORIGINS = {
 def say_origin(origin: str, state: str, model: str = "", written: int = 0, texts: int = 0) -> str:
     """Where a layer is from; "" where it is computed here."""
     if origin == "written":
-        return say("{written} of {texts} texts written by {model}", written=f"{written:,}",
-                   texts=f"{texts:,}", model=model)
+        return say("{written} of {texts} written by {model}", written=f"{written:,}",
+                   texts=count(texts, "text"), model=model)
     template = _ORIGINS.get((origin, state))
     return say(template) if template else ""

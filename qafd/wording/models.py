@@ -63,23 +63,31 @@ def say_reading_plan(plan: "RunPlan") -> str:
 
 def say_writing_plan(plan: "RunPlan") -> str:
     """What writing the texts of layers will take."""
-    return say("{texts} texts, {cached} of them written before; {calls} calls, ~{sent} tokens in, "
-               "~{received} out; {money}; {time}.", texts=f"{plan.passages:,}", cached=f"{plan.cached:,}",
-               calls=_say_range(plan.calls), sent=_say_range(plan.tokens_in),
-               received=_say_range(plan.tokens_out), money=_say_money(plan.cost),
-               time=_say_time(plan.seconds))
+    return say("{texts}, {cached} of them written before; {calls}, ~{sent} tokens in, "
+               "~{received} out; {money}; {time}.", texts=count(plan.passages, "text"),
+               cached=f"{plan.cached:,}", calls=_count_range(plan.calls, "call"),
+               sent=_say_range(plan.tokens_in), received=_say_range(plan.tokens_out),
+               money=_say_money(plan.cost), time=_say_time(plan.seconds))
 
 
 def say_embedding_plan(plan: "EmbeddingPlan") -> str:
     """What vectors from an endpoint will take."""
-    return say("~{texts} texts to embed; ~{calls} calls, ~{tokens} tokens; {money}; {time}.",
-               texts=_say_range(plan.texts), calls=_say_range(plan.calls),
-               tokens=_say_range(plan.tokens), money=_say_money(plan.cost),
+    return say("~{texts} to embed; ~{calls}, ~{tokens}; {money}; {time}.",
+               texts=_count_range(plan.texts, "text"), calls=_count_range(plan.calls, "call"),
+               tokens=_count_range(plan.tokens, "token"), money=_say_money(plan.cost),
                time=_say_time(plan.seconds))
 
 
 def _say_range(ends: tuple[int, int]) -> str:
     return say("{low} to {high}", low=f"{ends[0]:,}", high=f"{ends[1]:,}")
+
+
+def _count_range(ends: tuple[int, int], noun: str) -> str:
+    """Between how many things: "2 to 5 calls"; one number where both ends are the same: "1 call"."""
+    low, high = ends
+    if low == high:
+        return count(low, noun)
+    return say("{low} to {high}", low=f"{low:,}", high=count(high, noun))
 
 
 def _say_money(cost: tuple[float, float] | None) -> str:
