@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -51,7 +53,10 @@ def keys(assembly):
 
 def edges(assembly, kind):
     name = {node.id: node.key for node in assembly.nodes}
-    return {(name[e.source], name[e.target]): e for e in assembly.edges if e.kind == kind}
+    scale = dict(zip(name, assembly.scales.tolist(), strict=True))
+    return {(name[e.source], name[e.target]):
+            replace(e, similarity=e.similarity * (scale[e.source] if kind == "mention" else 1))
+            for e in assembly.edges if e.kind == kind}
 
 
 def test_mention_weights_are_cosines_times_title_term_and_hub_factors():

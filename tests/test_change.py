@@ -3,6 +3,7 @@
 import random
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,18 @@ class Drawn:
                              tuple(assertions), tuple(said))
 
 
+class Reticent(Drawn):
+    """Describes next to nothing, so that names of many passages are hubs."""
+
+    name = "reticent-1"
+
+    def extract_all(self, chunks):
+        """One extraction per chunk."""
+        for chunk, extraction in zip(chunks, super().extract_all(chunks), strict=True):
+            described = "Köln" in chunk.text
+            yield extraction if described else replace(extraction, descriptions=())
+
+
 class Crowded:
     """Few directions, so that many names are near each other, some of them equally.
 
@@ -88,8 +101,8 @@ class Crowded:
         return np.eye(5)[rng.randrange(5)] + 0.2 * np.array([rng.randint(0, 2) for _ in range(5)])
 
 
-def engine():
-    return Here(Drawn(), Crowded())
+def engine(drawn=Drawn):
+    return Here(drawn(), Crowded())
 
 
 def put(store, name, words, title):
@@ -135,7 +148,7 @@ steps = st.lists(st.tuples(
     st.sampled_from(FILES), texts, st.integers(0, 50), st.integers(0, 50)), max_size=10)
 
 
-def act(store, step):
+def act(store, step, drawn=Drawn):
     """Do one step; what cannot be done is left."""
     verb, name, words, one, other = step
     names = keys_of(store) or ["Ada"]
@@ -144,7 +157,7 @@ def act(store, step):
         if verb == "put":
             title = ("file 1", "Radium", "Radium (song)", words[0], name.removesuffix(".txt"))[one % 5]
             put(store, name, words, title)
-            extend(store, [name], engine())
+            extend(store, [name], engine(drawn))
         elif verb in ("delete", "undo", "purge"):
             getattr(store.documents, verb)(name)
         elif verb == "undo edit":
@@ -158,7 +171,7 @@ def act(store, step):
             store.edits.add(verb, canonical(first), canonical(second), label)
     except QafdError:
         pass
-    GraphUpdate(store, engine()).run()
+    GraphUpdate(store, engine(drawn)).run()
 
 
 @pytest.mark.chaos
@@ -174,6 +187,30 @@ def test_after_every_change_the_graph_is_that_of_the_whole_log(tmp_path_factory,
         for step in changes:
             act(store, step)
             assert not faults(store), step
+
+
+FREQUENT = (*["Ada", "Boris", "Ada Lovelace", "New York", "radium"] * 6, *WORDS)
+MORE_FILES = tuple(f"file_{number}.txt" for number in range(1, 21))
+VERBS = ("put", "put", "put", "delete", "undo", "purge", "same", "hide", "type", "join", "undo edit")
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("seed", range(8))
+def test_a_name_of_many_passages_follows_each_change_as_if_all_were_read(tmp_path, seed):
+    rng = random.Random(seed)
+    frequent = set()
+    with open_workspace(tmp_path / "grown.db") as store:
+        store.vectors.stamp("crowded", 5)
+        for name in MORE_FILES:
+            put(store, name, rng.choices(FREQUENT, k=rng.randint(8, 24)), name.removesuffix(".txt"))
+        extend(store, MORE_FILES, engine(Reticent))
+        for _ in range(12):
+            step = (rng.choice(VERBS), rng.choice(MORE_FILES),
+                    rng.choices(FREQUENT, k=rng.randint(1, 20)), rng.randrange(50), rng.randrange(50))
+            act(store, step, Reticent)
+            assert not faults(store), step
+            frequent.update(store.graph.hubs(map(canonical, WORDS)))
+    assert frequent
 
 
 @pytest.mark.chaos

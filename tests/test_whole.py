@@ -186,7 +186,7 @@ with open_workspace(sys.argv[1]) as store:
     with store.transaction() as c:
         ids = [node_id("entity", str(i)) for i in range(8000)]
         c.executemany("INSERT INTO nodes VALUES (?, 'entity', ?, ?, ?, 1, x'00000000', "
-                      "x'00000000')", ((i, i, i, "word " * 60) for i in ids))
+                      "x'00000000', 1)", ((i, i, i, "word " * 60) for i in ids))
         c.executemany("INSERT INTO edges VALUES (?, ?, 'relation', '', 1, 1, '[]')",
                       ((ids[i], ids[(i + j) % 8000]) for i in range(8000) for j in (1, 2, 3)))
     before = most()

@@ -1,7 +1,7 @@
 """The extraction log to the graph: nodes, edges and vectors, as a pure function."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,16 +9,17 @@ import numpy as np
 from qafd.assemble.claims import aliases_of
 from qafd.assemble.edges import find_relations, mention_edges
 from qafd.assemble.entities import (
-    alignment,
     describe_entity,
     entity_node,
     find_entities,
+    join_said,
     passage_node,
 )
+from qafd.assemble.gathered import Gathered, align, gather, is_hub
 from qafd.assemble.readings import Reading, log_order
 from qafd.assemble.synonyms import Near, nearest_names, synonym_edges
 from qafd.pace import silent
-from qafd.records import Edge, Extraction, Node, Vectors
+from qafd.records import Edge, Extraction, Floats, Node, Vectors
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,9 @@ class Assembly:
 
     `alignment` (n, d) is what a question is compared with, `names` (n, d) are the vectors of
     the bare names (of the passage itself for a passage); unit rows in the order of `nodes`. `near`
-    are the nearest names of each, which the synonyms are made of.
+    are the nearest names of each, which the synonyms are made of. `scales` (n,) are factors of the
+    similarities of the mention edges of each node, which `edges` are without; `hubs` the sums
+    of the names that many passages have.
     """
 
     nodes: tuple[Node, ...]
@@ -35,6 +38,8 @@ class Assembly:
     alignment: Vectors = field(repr=False)
     names: Vectors = field(repr=False)
     near: Near = field(default_factory=dict, repr=False)
+    scales: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
+    hubs: Mapping[str, Gathered] = field(default_factory=dict, repr=False)
 
 
 def assemble(
@@ -53,7 +58,8 @@ def assemble(
 
     - mention, entity to passage: max(.001, cosine of name and passage), 4 times that where
       the entity is the passage's title or heading (0.5 times where no sentence says the title),
-      0.1 times for terms, and divided by the entity's number of passages to the power 0.2;
+      0.1 times for terms, and divided by the entity's number of passages to the power 0.2; these two
+      factors are those of the entity, in `Assembly.scales`;
     - relation, entity to entity: asserted in a sentence, max(.001, cosine of the names), times
       the weight that an imported graph gives it, as a multiple of the mean, or a fifth of the
       strength that a language model gives it, from 1 to 10;
@@ -84,19 +90,25 @@ def assemble(
     said = {key: text for key in keys if (text := describe_entity(key, entities[key].values()))}
     rows = embed_names([*keys, *said.values()]) if keys else np.zeros((0, texts.shape[1]), np.float32)
     names, told = rows[:len(keys)], dict(zip(said, rows[len(keys):], strict=True))
-    nodes = [entity_node(key, entities[key], log) for key in keys]
+    nodes, edges, rows_of, scales, hubs = [], list[Edge](), [], [], {}
+    for key, name in zip(keys, names, strict=True):
+        parts = entities[key]
+        gathered = gather(parts, log, texts.shape[1])
+        if is_hub(gathered, parts):
+            hubs[key] = gathered
+        nodes.append(entity_node(key, gathered.names, join_said(parts) or gathered.evidence))
+        rows_of.append(align(gathered, told.get(key)))
+        scales.append(gathered.scale)
+        edges += mention_edges(key, parts, log, name, gathered.heading)
     nodes += [passage_node(reading.chunk) for reading in passages]
     near = nearest_names(keys, names, range(len(keys)), compared)
-    edges = [
-        *mention_edges(keys, entities, log, names),
-        *find_relations(keys, log, aliases, names),
-        *synonym_edges(keys, near),
-    ]
+    edges += find_relations(keys, log, aliases, names)
+    edges += synonym_edges(keys, near)
     return Assembly(
         nodes=tuple(nodes),
         edges=tuple(sorted(edges, key=lambda e: (e.source, e.target, e.kind))),
-        alignment=np.concatenate([alignment(keys, entities, log, told), texts]),
-        names=np.concatenate([names, texts]), near=near)
+        alignment=np.array([*rows_of, *texts]), names=np.concatenate([names, texts]), near=near,
+        scales=np.array([*scales, *np.ones(len(passages))]), hubs=hubs)
 
 
 def _aliases_of_all(log: Sequence[Reading]) -> dict[str, dict[str, str]]:

@@ -7,16 +7,12 @@ from statistics import fmean
 
 import numpy as np
 
-from qafd.assemble.entities import Parts
+from qafd.assemble.parts import Parts
 from qafd.assemble.readings import Alias, Reading
 from qafd.assemble.synonyms import cosines_of
 from qafd.records import WEIGHT, Edge, Extraction, Vectors, node_id
 
 FLOOR = 1e-3  # of a similarity, so that every weight stays positive
-TITLE_FACTOR = 4.0
-UNTOLD_FACTOR = 0.5  # of a title that no sentence says
-TERM_FACTOR = 0.1
-HUB_EXPONENT = 0.2
 MIDDLE = 5.0  # strength of a relation that is as wide as one without
 EVIDENCE_LIMIT = 20  # sentences kept for an edge
 
@@ -54,26 +50,29 @@ def pairs_of(extraction: Extraction, alias: Alias) -> dict[tuple[str, str], Pair
     return pairs
 
 
-def mention_edges(keys: Sequence[str], entities: Mapping[str, Parts], log: Sequence[Reading],
-                  names: Vectors) -> Iterator[Edge]:
-    """The edges from entities to the passages that mention them; `names` has a row for each key."""
-    for row, key in enumerate(keys):
-        parts = {number: part for number, part in entities[key].items() if part.holds}
-        numbers = sorted(parts)
-        named = any(part.named for part in parts.values())
-        factor = (1.0 if named else TERM_FACTOR) / len(numbers) ** HUB_EXPONENT
-        told = any(part.told for part in parts.values())
-        heads = TITLE_FACTOR if told else UNTOLD_FACTOR
-        texts = np.stack([log[number].vector for number in numbers])
-        cosines = cosines_of(texts, names[row:row + 1])
-        for number, cosine in zip(numbers, cosines.tolist(), strict=True):
-            part, chunk = parts[number], log[number].chunk.id
-            title = heads if part.titled else 1.0
-            sentences = sorted({sentence for sentence, _, _ in part.places})
-            yield Edge(
-                node_id("entity", key), node_id("passage", chunk), "mention",
-                title * factor * max(FLOOR, cosine), count=max(1, len(part.places)),
-                evidence=tuple((chunk, sentence) for sentence in sentences))
+def mention_edges(key: str, parts: Parts, log: Sequence[Reading], name: Vectors,
+                  heading: float) -> Iterator[Edge]:
+    """The edges from an entity to the passages that mention it, without the factor of its node.
+
+    Parameters
+    ----------
+    name : ndarray, shape (d,)
+        Of the bare name.
+    heading : float
+        The factor of passages that have it as a title or heading.
+    """
+    numbers = sorted(number for number, part in parts.items() if part.holds)
+    if not numbers:
+        return
+    texts = np.stack([log[number].vector for number in numbers])
+    cosines = cosines_of(texts, name[None])
+    for number, cosine in zip(numbers, cosines.tolist(), strict=True):
+        part, chunk = parts[number], log[number].chunk.id
+        sentences = sorted({sentence for sentence, _, _ in part.places})
+        yield Edge(
+            node_id("entity", key), node_id("passage", chunk), "mention",
+            (heading if part.titled else 1.0) * max(FLOOR, cosine), count=max(1, len(part.places)),
+            evidence=tuple((chunk, sentence) for sentence in sentences))
 
 
 def find_relations(keys: Sequence[str], log: Sequence[Reading], aliases: Mapping[str, Alias],

@@ -5,7 +5,8 @@ document alone, and what else decides of a name, is kept as facts (`qafd.storage
 A change of documents or edits then touches
 
 1. their passages, and those that have a name which became known or unknown by it,
-2. the names that these passages have, with their edges to all their passages,
+2. the names that these passages have, with their edges to all their passages; of names that very
+   many passages have, sums and the edges to these passages alone (`qafd.ingest.hubs`),
 3. relations that these passages assert, or that end in a name which came or went,
 4. synonyms of names that came or went.
 """
@@ -22,16 +23,14 @@ from qafd.assemble import Assembly
 from qafd.assemble.claims import aliases_of, capital_names, claims_of, small_words
 from qafd.assemble.edges import PairPart, mention_edges, pairs_of, relation_edges
 from qafd.assemble.entities import (
-    KeyPart,
-    alignment,
     describe_entity,
     entity_node,
     is_entity,
-    pack_part,
-    parts_of,
+    join_said,
     passage_node,
-    unpack_part,
 )
+from qafd.assemble.gathered import Gathered, align, gather, is_hub
+from qafd.assemble.parts import KeyPart, pack_part, parts_of, unpack_part
 from qafd.assemble.readings import Reading, log_order
 from qafd.assemble.synonyms import SYNONYMS, Near, nearest_names, synonym_edges
 from qafd.edits import (
@@ -43,17 +42,19 @@ from qafd.edits import (
     entity_types,
     hidden_keys,
 )
+from qafd.ingest.hubs import PassageState, change_hubs
 from qafd.reading.text import NameIndex, canonical, variants, words_in_tree, words_of
 from qafd.reading.text.scripts import is_other
-from qafd.records import Chunk, Extraction, Node, Vectors, node_id
+from qafd.records import Chunk, Edge, Extraction, Node, Vectors, node_id
 from qafd.storage import Workspace
 from qafd.storage.assembled import stored_readings
-from qafd.storage.rows import Log, embedding_key
+from qafd.storage.rows import Log, PlacedNode, embedding_key
 
-RULES = 3  # of facts and of the assembly; those made by others are made anew as a whole
+RULES = 4  # of facts and of the assembly; those made by others are made anew as a whole
 SHARE = 4  # a change of more than one passage of so many is assembled as a whole
 CLAIMED = ("sure", "filed", "lone", "term")
-ALONE = ("word", "small", *CLAIMED, "concept", "raw", "pair", "partner")
+ALONE = ("word", "small", *CLAIMED, "concept", "raw", "pair", "partner",
+         "sentences")
 """Kinds of facts that follow from a document alone."""
 
 
@@ -133,6 +134,11 @@ class Facts:
     ----------
     whole : bool
         All documents are given, so names are found by an index of all of them in memory.
+
+    Attributes
+    ----------
+    before, after : dict of int to PassageState
+        The passages that were read, by number: as the graph has them and as it is to have them.
     """
 
     def __init__(self, store: Workspace, edits: Sequence[Edit], whole: bool = False) -> None:
@@ -142,6 +148,17 @@ class Facts:
         self._whole = whole
         self._indices: dict[tuple[str, bool], NameIndex] = {}
         self._gone: set[tuple[str, str]] = set()
+        self.before: dict[int, PassageState] = {}
+        self.after: dict[int, PassageState] = {}
+
+    def remember(self, passages: Mapping[int, Chunk]) -> None:
+        """Note what the graph has of passages, before they are changed."""
+        for number, chunk in passages.items():
+            facts = self._postings.of(number, ("part", "sentences"))
+            spans = json.loads(facts.pop(("sentences", ""), "[]"))
+            self.before[number] = PassageState(
+                chunk, tuple((start, end) for start, end in spans),
+                {key: body for (_, key), body in facts.items()})
 
     def take_in(self, documents: Collection[str], log: Log) -> Touched:
         """Bring facts up to date with the log of some documents, whose passages are written.
@@ -302,8 +319,13 @@ class Facts:
                 own = {alias.get(mention.key, mention.key) for mention in extraction.mentions}
                 parts = parts_of(chunk, extraction, alias, self._postings.known("key", own),
                                  self._index("key", chunk.text))
-                facts = {("part", key): pack_part(part) for key, part in parts.items()}
-                touched.add(self._postings.put(numbers[chunk.id], ("part",), facts))
+                number, bodies = numbers[chunk.id], {key: pack_part(parts[key]) for key in parts}
+                if not self._whole:
+                    if document not in documents:
+                        self.remember({number: chunk})
+                    self.after[number] = PassageState(chunk, extraction.sentences, bodies)
+                facts = {("part", key): body for key, body in bodies.items()}
+                touched.add(self._postings.put(number, ("part",), facts))
                 if document in documents:  # its place or its vectors may be others
                     touched.add(facts)
 
@@ -341,6 +363,7 @@ def _facts_alone(chunk: Chunk, raw: Extraction, extraction: Extraction, alias: M
     for key, sentences in claims.terms.items():
         facts["term", key] = str(len(sentences))
     facts |= dict.fromkeys([("raw", key) for key in _raw_keys(raw)], "")
+    facts["sentences", ""] = json.dumps(extraction.sentences, separators=(",", ":"))
     partners: dict[str, set[str]] = defaultdict(set)
     for (low, high), part in pairs_of(extraction, alias).items():
         if low == high:
@@ -388,11 +411,14 @@ class GraphChange:
         self._store, self._model, self._edits = store, model, edits
         self._postings = store.postings
 
-    def write(self, touched: Touched, chunks: Sequence[Chunk], gone: Iterable[str]) -> None:
+    def write(self, touched: Touched, facts: Facts, chunks: Sequence[Chunk],
+              gone: Iterable[str]) -> None:
         """Bring nodes and edges up to date.
 
         Parameters
         ----------
+        facts : Facts
+            Which took the change in.
         chunks : sequence of Chunk
             The passages that are new or read anew.
         gone : iterable of str
@@ -405,28 +431,45 @@ class GraphChange:
         """
         graph = self._store.graph
         before = graph.has(node_id("entity", key) for key in touched.keys)
-        entities, log = self._entities(touched.keys)
+        hubs = change_hubs(self._store, self._model, touched.keys, facts.before, facts.after)
+        entities, log = self._entities(touched.keys - hubs.keys())
         keys = sorted(entities)
         said = {key: text for key in keys if (text := describe_entity(key, entities[key].values()))}
-        vectors = self._names([*keys, *said.values()])
-        names, told = vectors[:len(keys)], dict(zip(said, vectors[len(keys):], strict=True))
-        rows: dict[str, tuple[Node, Vectors, Vectors] | None] = {
+        vectors = self._names([*keys, *said.values(), *hubs])
+        names = dict(zip([*keys, *said.values(), *hubs], vectors, strict=True))
+        nodes: dict[str, PlacedNode | None] = {
             node_id("entity", key): None for key in touched.keys}
-        rows |= {node_id("passage", chunk): None for chunk in gone}
-        if keys:
-            for row, (key, vector) in enumerate(zip(keys, alignment(keys, entities, log, told),
-                                                    strict=True)):
-                node = entity_node(key, entities[key], log)
-                rows[node.id] = node, vector, names[row]
+        nodes |= {node_id("passage", chunk): None for chunk in gone}
+        sums: dict[str, Gathered | None] = dict.fromkeys(touched.keys)
+        edges: list[Edge] = []
+        for key, parts in entities.items():
+            gathered = gather(parts, log, vectors.shape[1])
+            sums[key] = gathered if is_hub(gathered, parts) else None
+            text = join_said(parts) or gathered.evidence
+            told = names[said[key]] if key in said else None
+            node = entity_node(key, gathered.names, text)
+            nodes[node.id] = PlacedNode(node, align(gathered, told), names[key], gathered.scale)
+            edges += mention_edges(key, parts, log, names[key], gathered.heading)
         for reading in self._readings(chunks):
             node = passage_node(reading.chunk)
-            rows[node.id] = node, reading.vector, reading.vector
+            nodes[node.id] = PlacedNode(node, reading.vector, reading.vector)
+        between: list[tuple[str, str]] = []
+        hub_edges: list[Edge] = []
+        for key, hub in hubs.items():
+            sums[key] = gathered = hub.gathered
+            node = entity_node(key, gathered.names, gathered.evidence)
+            nodes[node.id] = PlacedNode(node, align(gathered, None), names[key], gathered.scale)
+            between += [(node.id, node_id("passage", chunk)) for chunk in hub.passages]
+            hub_edges += mention_edges(key, hub.said.parts, hub.said.log, names[key],
+                                       gathered.heading)
         was = {key for key in touched.keys if node_id("entity", key) in before}
-        graph.put_nodes(rows)
-        graph.put_mentions([node_id("entity", key) for key in touched.keys],
-                           list(mention_edges(keys, entities, log, names)))
-        pairs = touched.pairs | self._with_partners(was ^ entities.keys())
-        pairs |= self._synonyms(was - entities.keys(), entities.keys() - was)
+        now = entities.keys() | hubs.keys()
+        graph.put_nodes(nodes)
+        graph.put_hubs(sums)
+        graph.put_mentions([node_id("entity", key) for key in touched.keys - hubs.keys()], edges)
+        graph.put_pairs(between, hub_edges)
+        pairs = touched.pairs | self._with_partners(was ^ now)
+        pairs |= self._synonyms(was - now, now - was)
         self._write_pairs(pairs)
 
     def _entities(self, keys: Iterable[str]) -> tuple[dict[str, dict[int, KeyPart]], list[Reading]]:
@@ -576,12 +619,13 @@ def take_in(store: Workspace, model: str, documents: Collection[str], log: Log) 
     numbers = store.postings.rows(documents)
     gone = numbers.keys() - {chunk.id for chunk in log.chunks}
     facts = Facts(store, log.edits)
+    facts.remember(store.postings.passages(numbers.values()))
     touched = facts.forget(numbers[chunk] for chunk in gone)
     store.graph.put_passages(gone, log.chunks)
     more = facts.take_in(documents, log)
     touched.keys |= more.keys
     touched.pairs |= more.pairs
-    GraphChange(store, model, log.edits).write(touched, log.chunks, gone)
+    GraphChange(store, model, log.edits).write(touched, facts, log.chunks, gone)
     changed = store.graph.sums() != sums
     store.graph.settle(log.revision, changed)
     store.postings.hold(_state_of(store, log))

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol, Self
 
 from qafd.assemble import Assembly
+from qafd.assemble.gathered import Gathered
 from qafd.edits import Edit, Ends
 from qafd.graph import Graph
 from qafd.records import (
@@ -39,6 +40,7 @@ from qafd.storage.rows import (
     NameCount,
     PassageFacts,
     PassageLine,
+    PlacedNode,
     RunRow,
     Said,
     SavedRetrieval,
@@ -307,14 +309,19 @@ class GraphWriter(Protocol):
     def put_passages(self, gone: Iterable[str], chunks: Iterable[Chunk]) -> None:
         """Remove passages by id, and bring others in or up to date."""
 
-    def put_nodes(self, nodes: Mapping[str, tuple[Node, Vectors, Vectors] | None]) -> None:
-        """Let these be the nodes with these ids, with their vectors; None where there is none."""
+    def put_nodes(self, nodes: Mapping[str, PlacedNode | None]) -> None:
+        """Let these be the nodes with these ids; None where there is none."""
+
+    def put_hubs(self, hubs: Mapping[str, Gathered | None]) -> None:
+        """Let these be the sums of these keys; None where none are kept."""
 
     def put_mentions(self, sources: Iterable[str], edges: Iterable[Edge]) -> None:
-        """Let these be all edges that lead from some entities to passages."""
+        """Let these be all edges that lead from some entities to passages, without the factors of
+        their nodes."""
 
     def put_pairs(self, pairs: Iterable[tuple[str, str]], edges: Iterable[Edge]) -> None:
-        """Let these be all edges between the two entities of each pair."""
+        """Let these be all edges between the two nodes of each pair; those of mentions without the
+        factors of their nodes."""
 
     def settle(self, revision: int, changed: bool) -> None:
         """Note that the graph is that of this revision of the log, and whether that changed it."""
@@ -331,6 +338,9 @@ class GraphStore(GraphWriter, Protocol):
 
     def has(self, ids: Iterable[str]) -> set[str]:
         """Those of these ids that are nodes."""
+
+    def hubs(self, keys: Iterable[str]) -> dict[str, Gathered]:
+        """The sums that are kept of some of these keys."""
 
     def entity_names(self) -> tuple[list[str], Vectors]:
         """The keys of all entities in order, and the vectors of their names, shape (k, d)."""
@@ -443,6 +453,9 @@ class Postings(NameTrees, Protocol):
 
     def bodies(self, kind: str, term: str, most: int = -1) -> dict[int, str]:
         """The bodies of a term by passage, of at most so many passages."""
+
+    def first(self, kind: str, term: str, without: str) -> int:
+        """The passage that stands first in the log of those whose body of a term does not begin so."""
 
     def total(self, kind: str, term: str) -> int:
         """The sum of the bodies of a term, which are counts."""

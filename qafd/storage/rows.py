@@ -211,6 +211,19 @@ class WholeRow:
 
 
 @dataclass(frozen=True)
+class PlacedNode:
+    """A node with its vectors, each of shape (d,), as the graph has it.
+
+    `name_vector` is that of the bare name; `scale` the factor of all its mention edges.
+    """
+
+    node: Node
+    vector: Vectors = field(repr=False)
+    name_vector: Vectors = field(repr=False)
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
 class EntityRow:
     """An entity, in how many passages it is, and how many relations it has."""
 

@@ -360,5 +360,14 @@ CREATE TRIGGER retrievals_never_change BEFORE UPDATE ON retrievals
     FOR EACH ROW EXECUTE FUNCTION refuse();
 """
 
-STEPS: tuple[str, ...] = (_FUNCTIONS + _TABLES.replace("TEXT", TEXT) + _TRIGGERS,)
+_HUBS = """
+ALTER TABLE nodes ADD COLUMN scale double precision NOT NULL DEFAULT 1;
+CREATE TABLE hubs (key TEXT PRIMARY KEY, counts TEXT NOT NULL, sums bytea NOT NULL);
+UPDATE meta SET value = CAST(CAST(value AS integer) + 1 AS text) WHERE key = 'log_revision'
+    AND EXISTS (SELECT 1 FROM nodes);
+DELETE FROM meta WHERE key IN ('facts', 'row_sums');
+"""
+
+STEPS: tuple[str, ...] = (_FUNCTIONS + _TABLES.replace("TEXT", TEXT) + _TRIGGERS,
+                          _HUBS.replace("TEXT", TEXT))
 """The n-th step leads from schema n to schema n + 1; a released step is never edited."""

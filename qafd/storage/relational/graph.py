@@ -4,19 +4,28 @@ import hashlib
 import json
 import sys
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from qafd.assemble import Assembly
+from qafd.assemble.gathered import Gathered
 from qafd.errors import ParameterError
 from qafd.graph import Graph, kind_bit
 from qafd.records import Chunk, Edge, Node, Vectors
 from qafd.storage.diagnosis import Fault, FaultKind, fault
 from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta, upsert
 from qafd.storage.relational.postings import clear_facts
-from qafd.storage.rows import Log, check_finite, pack_vectors, texts, unpack_vectors
+from qafd.storage.rows import (
+    Log,
+    PlacedNode,
+    check_finite,
+    pack_vectors,
+    texts,
+    unpack_vectors,
+)
 
 _Rows = dict[tuple[str, ...], tuple[Any, ...] | None]
 """Rows of a table by their keys; None for one that is to be gone."""
@@ -68,6 +77,13 @@ class SqlGraph(Part):
                 "SELECT id FROM nodes WHERE id IN (SELECT value FROM json_each(?))",
                 (json.dumps(list(ids)),))}
 
+    def hubs(self, keys: Iterable[str]) -> dict[str, Gathered]:
+        """The sums that are kept of some of these keys."""
+        with self._file.reading() as connection:
+            return {key: _hub_of(counts, sums) for key, counts, sums in connection.execute(
+                "SELECT key, counts, sums FROM hubs WHERE key IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(keys)),))}
+
     def entity_names(self) -> tuple[list[str], Vectors]:
         """The keys of all entities in order, and the vectors of their names, shape (k, d)."""
         with self._file.reading() as connection:
@@ -77,23 +93,32 @@ class SqlGraph(Part):
             dimension = int(meta(connection, "dimension", "0"))
             return [row[0] for row in rows], unpack_vectors([row[1] for row in rows], dimension)
 
-    def put_nodes(self, nodes: Mapping[str, tuple[Node, Vectors, Vectors] | None]) -> None:
-        """Let these be the nodes with these ids, with their vectors; None where there is none."""
+    def put_nodes(self, nodes: Mapping[str, PlacedNode | None]) -> None:
+        """Let these be the nodes with these ids; None where there is none."""
         rows: _Rows = dict.fromkeys((key,) for key in nodes)
         made = [node for node in nodes.values() if node]
-        for row in _node_rows([node for node, _, _ in made],
-                              *(np.array([node[at] for node in made]) for at in (1, 2))):
+        for row in _node_rows([one.node for one in made], np.array([one.vector for one in made]),
+                              np.array([one.name_vector for one in made]),
+                              [one.scale for one in made]):
             rows[row[:1]] = row
         self._revise("nodes", rows, "id IN (SELECT value FROM json_each(?))", list(nodes))
 
+    def put_hubs(self, hubs: Mapping[str, Gathered | None]) -> None:
+        """Let these be the sums of these keys; None where none are kept."""
+        rows: _Rows = dict.fromkeys((key,) for key in hubs)
+        rows |= {(key,): _hub_row(key, hub) for key, hub in hubs.items() if hub}
+        self._revise("hubs", rows, "key IN (SELECT value FROM json_each(?))", list(hubs))
+
     def put_mentions(self, sources: Iterable[str], edges: Iterable[Edge]) -> None:
-        """Let these be all edges that lead from some entities to passages."""
+        """Let these be all edges that lead from some entities to passages, without the factors of
+        their nodes."""
         self._revise("edges", _edge_rows(edges),
                      "kind = 'mention' AND source IN (SELECT value FROM json_each(?))",
                      list(sources))
 
     def put_pairs(self, pairs: Iterable[tuple[str, str]], edges: Iterable[Edge]) -> None:
-        """Let these be all edges between the two entities of each pair."""
+        """Let these be all edges between the two nodes of each pair; those of mentions without the
+        factors of their nodes."""
         both = list(pairs)
         self._revise("edges", _edge_rows(edges),
                      "(source, target) IN (SELECT json_extract(value, '$[0]'), "
@@ -191,9 +216,9 @@ class SqlGraph(Part):
             revision = int(meta(connection, "graph_revision", "0"))
             dimension = int(meta(connection, "dimension", "0"))
             ids, names, kinds, tokens = [], [], [], array("q")
-            vectors, name_vectors = [], []
-            for *fields, vector, name_vector in connection.execute(
-                    "SELECT id, name, kind, tokens, vector, name_vector FROM nodes ORDER BY id"):
+            vectors, name_vectors, scales = [], [], array("d")
+            for *fields, vector, name_vector, scale in connection.execute(
+                    "SELECT id, name, kind, tokens, vector, name_vector, scale FROM nodes ORDER BY id"):
                 texts(fields[:3])
                 ids.append(fields[0])
                 names.append(fields[1])
@@ -201,13 +226,14 @@ class SqlGraph(Part):
                 tokens.append(fields[3])
                 vectors.append(vector)
                 name_vectors.append(name_vector or vector)
+                scales.append(scale)
             row_of = {key: at for at, key in enumerate(ids)}
             sources, targets, similarity, bits = array("q"), array("q"), array("d"), bytearray()
             for source, target, strength, kind in connection.execute(
                     "SELECT source, target, similarity, kind FROM edges"):
                 sources.append(row_of[source])
                 targets.append(row_of[target])
-                similarity.append(strength)
+                similarity.append(strength * scales[sources[-1]] if kind == "mention" else strength)
                 bits.append(kind_bit(kind))
             return Graph.build(
                 ids, names, kinds, np.asarray(sources), np.asarray(targets),
@@ -232,7 +258,7 @@ class SqlGraph(Part):
         with self._file.reading() as connection:
             rows = connection.execute(
                 "WITH wanted AS (SELECT value FROM json_each(?)) "
-                "SELECT source, target, kind, similarity, label, count, evidence FROM edges "
+                f"SELECT {EDGE} FROM edges "
                 "WHERE source IN (SELECT value FROM wanted) OR target IN (SELECT value FROM wanted) "
                 "ORDER BY source, target, kind, label", (json.dumps(list(ids)),)).fetchall()
             texts(row[4] for row in rows)
@@ -269,10 +295,15 @@ class SqlGraph(Part):
         return total.hexdigest()
 
 
+EDGE = ("source, target, kind, CASE kind WHEN 'mention' THEN similarity * "
+        "(SELECT scale FROM nodes WHERE id = source) ELSE similarity END, label, count, evidence")
+"""The columns of an edge, with the factor that all mention edges of its entity have."""
+
 _GRAPH_TABLES = {
     "passages": (("id",), ("document", "title", "text", "start", '"end"', "page", "heading")),
-    "nodes": (("id",), ("kind", "key", "name", "text", "tokens", "vector", "name_vector")),
+    "nodes": (("id",), ("kind", "key", "name", "text", "tokens", "vector", "name_vector", "scale")),
     "edges": (("source", "target", "kind", "label"), ("similarity", "count", "evidence")),
+    "hubs": (("key",), ("counts", "sums")),
 }
 
 
@@ -317,8 +348,9 @@ def _graph_rows(log: Log, made: Assembly) -> dict[str, list[tuple[Any, ...]]]:
         check_finite(rows)
     return {
         "passages": list(map(_passage_row, log.chunks)),
-        "nodes": list(_node_rows(made.nodes, made.alignment, made.names)),
+        "nodes": list(_node_rows(made.nodes, made.alignment, made.names, made.scales.tolist())),
         "edges": list(map(_edge_row, made.edges)),
+        "hubs": [_hub_row(key, hub) for key, hub in made.hubs.items()],
     }
 
 
@@ -326,14 +358,29 @@ def _passage_row(c: Chunk) -> tuple[Any, ...]:
     return c.id, c.document, c.title, c.text, c.start, c.end, c.page, c.heading
 
 
-def _node_rows(nodes: Sequence[Node], vectors: Vectors, name_vectors: Vectors
-               ) -> Iterator[tuple[Any, ...]]:
+def _node_rows(nodes: Sequence[Node], vectors: Vectors, name_vectors: Vectors,
+               scales: Sequence[float]) -> Iterator[tuple[Any, ...]]:
     """Where both vectors of a node are one, as those of a passage, the second is left empty."""
     if not nodes:
         return
-    for n, vector, name in zip(nodes, pack_vectors(vectors), pack_vectors(name_vectors), strict=True):
+    for n, vector, name, scale in zip(nodes, pack_vectors(vectors), pack_vectors(name_vectors), scales,
+                                      strict=True):
         yield (n.id, n.kind, n.key, n.name, n.text, n.tokens, vector,
-               b"" if name == vector else name)
+               b"" if name == vector else name, scale)
+
+
+def _hub_row(key: str, hub: Gathered) -> tuple[Any, ...]:
+    counts = [hub.passages, hub.named, hub.told, hub.titled, hub.title,
+              dict(sorted(hub.names.items())), hub.first, hub.evidence]
+    sums = np.concatenate([hub.wide, hub.close]).astype("<i8")
+    return key, json.dumps(counts, ensure_ascii=False), sums.tobytes()
+
+
+def _hub_of(counts: str, sums: bytes) -> Gathered:
+    passages, named, told, titled, title, names, first, evidence = json.loads(counts)
+    wide, close = np.frombuffer(sums, "<i8").astype(np.int64).reshape(2, -1)
+    return Gathered(passages, named, told, titled, title, Counter(names), wide, close,
+                    first and tuple(first), evidence)
 
 
 def _edge_row(e: Edge) -> tuple[Any, ...]:

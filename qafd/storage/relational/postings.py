@@ -105,6 +105,15 @@ class SqlPostings(Part):
                 "SELECT passage, body FROM facts WHERE kind = ? AND term = ? LIMIT ?",
                 (kind, term, most if most >= 0 else sys.maxsize)))
 
+    def first(self, kind: str, term: str, without: str) -> int:
+        """The passage that stands first in the log of those whose body of a term does not begin so."""
+        with self._file.reading() as connection:
+            return int(connection.execute(
+                "SELECT passage FROM facts JOIN passages ON passages.rowid = passage "
+                "WHERE kind = ? AND term = ? AND substr(body, 1, ?) <> ? "
+                "ORDER BY document, start, passages.id LIMIT 1",
+                (kind, term, len(without), without)).fetchone()[0])
+
     def total(self, kind: str, term: str) -> int:
         """The sum of the bodies of a term, which are counts."""
         with self._file.snapshot() as connection:

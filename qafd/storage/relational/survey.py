@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 
 from qafd.edits import MENTION_KINDS
 from qafd.records import Description, Edge, Node
+from qafd.storage.relational.graph import EDGE
 from qafd.storage.relational.log import described
 from qafd.storage.relational.part import Part
 from qafd.storage.rows import EntityRow, NameCount, WholeRow
@@ -33,7 +34,7 @@ class SqlSurvey(Part):
         """All edges, by their ends, kind and label."""
         with self._file.snapshot() as connection:
             for source, target, kind, weight, label, count, evidence in connection.execute(
-                    "SELECT source, target, kind, similarity, label, count, evidence FROM edges "
+                    f"SELECT {EDGE} FROM edges "
                     "ORDER BY source, target, kind, label"):
                 yield Edge(source, target, kind, weight, label, count,
                            tuple((chunk, at) for chunk, at in json.loads(evidence)))

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from qafd.assemble.entities import KeyPart, describe_entity, unpack_part
+from qafd.assemble.entities import describe_entity
+from qafd.assemble.parts import KeyPart, unpack_part
 from qafd.errors import EmbedderMismatchError, ParameterError
 from qafd.records import Vectors
 from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta

@@ -408,9 +408,25 @@ def _in_bytes(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return key, *kept, vector, b"" if name == vector else name
 
 
+_HUBS = """
+ALTER TABLE nodes ADD COLUMN scale REAL NOT NULL DEFAULT 1;
+CREATE TABLE hubs (key TEXT PRIMARY KEY, counts TEXT NOT NULL, sums BLOB NOT NULL) WITHOUT ROWID;
+UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'log_revision'
+    AND EXISTS (SELECT 1 FROM nodes);
+DELETE FROM meta WHERE key IN ('facts', 'row_sums')
+"""
+
+
+def _hubs(db: "Database") -> None:
+    """The factor of a node beside its edges, sums of frequent names; the graph is to be made anew."""
+    for statement in _HUBS.split(";\n"):
+        db.execute(statement)
+
+
 Step = Callable[["Database"], None]
 STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs,
-                           _edges_by_hand, _types_by_hand, _counts, _facts, _byte_vectors)
+                           _edges_by_hand, _types_by_hand, _counts, _facts, _byte_vectors,
+                           _hubs)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited."""
 
 META = _TABLES.strip().partition(";")[0]
@@ -419,7 +435,8 @@ META = _TABLES.strip().partition(";")[0]
 _NEW: tuple[frozenset[str] | set[str], ...] = (
     frozenset({*re.findall(r"CREATE TABLE (\w+)", _TABLES), "passages_fts"}), {"layers"},
     frozenset(re.findall(r"CREATE TABLE (\w+)", _MODEL_TABLES)), {"edits"}, {"runs"}, frozenset(),
-    frozenset(), frozenset(), frozenset(re.findall(r"CREATE TABLE (\w+)", _FACT_TABLES)), frozenset())
+    frozenset(), frozenset(), frozenset(re.findall(r"CREATE TABLE (\w+)", _FACT_TABLES)), frozenset(),
+    {"hubs"})
 
 
 def names(version: int) -> frozenset[str]:
