@@ -41,6 +41,12 @@ class Assembly:
     scales: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
     hubs: Mapping[str, Gathered] = field(default_factory=dict, repr=False)
 
+    def similarities(self) -> Floats:
+        """The similarities of the edges with their factors, shape (m,)."""
+        factors = {node.id: factor for node, factor in zip(self.nodes, self.scales, strict=True)}
+        return np.array([edge.similarity * (factors[edge.source] if edge.kind == "mention" else 1.0)
+                         for edge in self.edges])
+
 
 def assemble(
     readings: Iterable[Reading], embed_names: Callable[[Sequence[str]], Vectors],

@@ -30,6 +30,6 @@ def earlier_graph(store: Workspace) -> Graph:
     return Graph.build(
         [node.id for node in nodes], [node.name for node in nodes], [node.kind for node in nodes],
         [row[edge.source] for edge in made.edges], [row[edge.target] for edge in made.edges],
-        [edge.similarity for edge in made.edges], [edge.kind for edge in made.edges],
+        made.similarities(), [edge.kind for edge in made.edges],
         vectors=round_vectors(made.alignment[order]), name_vectors=round_vectors(made.names[order]),
         tokens=[node.tokens for node in nodes], revision=NEVER)
