@@ -76,3 +76,11 @@ def test_every_name_has_one_chain_and_those_of_several_hops_come_first(
     assert len({chain.nodes[-1] for chain in chains}) == len(chains) or len(told[1].runs) > 1
     far = [len(chain.hops) > 1 for chain in chains]
     assert far == sorted(far, reverse=True)
+
+
+def test_no_chain_ends_at_a_person_where_a_place_is_asked_for(
+        samples: dict[str, KnowledgeGraph]) -> None:
+    songs = samples["songbook"]
+    explanation = songs.explain("Where was the singer of Paper Lanterns born?")
+    people = {"Mara Delgado", "Rosario Quintana", "Ilse Novak", "Anselm Brandt", "Teodor Halvorsen"}
+    assert people.isdisjoint(chain.hops[-1].name for chain in explanation.chains())

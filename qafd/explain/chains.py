@@ -16,7 +16,7 @@ import numpy as np
 from qafd.explain.paths import shown
 from qafd.explain.streams import Streams
 from qafd.graph import Graph
-from qafd.plan.asked import asked_for, brings
+from qafd.plan.asked import asked_for, brings, contradicts
 from qafd.reading.text.bm25 import words
 from qafd.records import QueryPlan, Vectors
 from qafd.retrieve.qafd import Problem
@@ -188,7 +188,7 @@ class _Sentences:
 
 def _chain(plan: QueryPlan, graph: Graph, streams: Streams, path: tuple[int, ...],
            masses: tuple[float, ...], sentences: _Sentences) -> Chain | None:
-    """A way as a chain; None where a hop has no sentence."""
+    """A way as a chain; None where a hop has no sentence, or the end is nothing that is asked for."""
     def near(vector: Vectors) -> float:
         return float(vector @ plan.embedding)
 
@@ -207,8 +207,10 @@ def _chain(plan: QueryPlan, graph: Graph, streams: Streams, path: tuple[int, ...
         hops.append(ChainHop(ids[before], ids[at], shown(graph, graph.row[ids[at]]),
                              " ".join(last.split()), chunk, sentences.texts[chunk][0], masses[at]))
         before = at
-    kind, said = asked_for(plan.question), set(words(plan.words))
-    fits = brings(kind, last, sentences.type_of(ids[-1]), said)
+    kind, said, end = asked_for(plan.question), set(words(plan.words)), sentences.type_of(ids[-1])
+    if contradicts(kind, {name.type for name in end}):
+        return None
+    fits = brings(kind, last, end, said)
     answers = 0.5 if vector is None else max(near(vector), 0.01)
     score = masses[-1] * answers * max(fits, UNFIT)
     return Chain(tuple(ids), shown(graph, graph.row[ids[0]]), tuple(hops), score)
