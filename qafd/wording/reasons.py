@@ -184,8 +184,8 @@ _NOTICES = {
         "{missing} of {all} gold nodes are not in this graph and count as missed: {names}.",
     NoticeKind.QUESTION_CUT: "The question has {count:,} characters; only the first {read:,} are read, so "
                              "put what you ask first.",
-    NoticeKind.NO_NAME_KNOWN: "No name in the question is known to this graph, so only words and meaning lead "
-                              "to passages.",
+    NoticeKind.NO_NAME_KNOWN: "No name in the question is known to this graph, so only words and meaning "
+                              "lead to passages.",
     NoticeKind.NOT_ENGLISH: "The question does not look English, the only language that the bundled model "
                             "compares meanings in; names and words count as always.",
     NoticeKind.READ_WITHOUT: "The question was read without {model}: {text}",
