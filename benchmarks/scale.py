@@ -297,6 +297,8 @@ def main():
     parser.add_argument("--ask", type=Path)
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
+    if options.keep:
+        options.keep.mkdir(parents=True, exist_ok=True)
     if options.ask:
         ask(options.ask, options.questions)
         return
