@@ -192,7 +192,7 @@ def measure(folder, passages, questions):
             known = len(store.documents.all())
             while corpus.count < known:
                 corpus.document()
-            row["passages"] = store.log.counts()[0]
+            row["passages"] = store.log.count()
     else:
         row["whole assembly s"] = make(path, corpus, passages)
     row |= {"names": len(corpus.names),

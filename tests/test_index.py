@@ -39,14 +39,14 @@ def test_the_graph_can_be_used_after_the_first_passages(path):
     def look(progress: Progress) -> None:
         with open_workspace(path) as store:
             if progress.stage == "extracting":
-                sizes.append((progress.done, store.log.counts()[1]))
+                sizes.append((progress.done, store.log.count_assembled()))
 
     run(path, [("many.jsonl", MANY)], progress=look)
     assert [done for done, _ in sizes] == [BATCH * i for i in range(1, 6)]
     # after the first batch, and when there was four times as much only the last was to come
     assert [shown for _, shown in sizes] == [0, BATCH, BATCH, BATCH, BATCH]
     with open_workspace(path) as store:
-        assert store.log.counts() == (5 * BATCH, 5 * BATCH)
+        assert store.log.count() == store.log.count_assembled() == 5 * BATCH
 
 
 def test_a_run_that_is_stopped_while_names_are_compared_goes_on_later(path, tmp_path):

@@ -218,7 +218,8 @@ def extend(
     failures: defaultdict[str, list[ModelError]] = defaultdict(list)
     names = _stamp(store, models, names)
     tally = Tally()
-    logged, assembled = store.log.counts()
+    assembled = store.log.count_assembled()
+    logged = store.log.count() if store.graph.stale else assembled
     given_up = False  # an assembly in between, which no later one shall make up for
     for (source, chunks), readings in engine.read_all(
             _batches(store, names, models.extractor, tally, progress)):

@@ -67,7 +67,7 @@ class GraphUpdate:
                 if documents is None or store.vectors.embedder[0] != model:
                     return None
                 log = store.log.read(documents)
-                if SHARE * len(log.chunks) > store.log.counts()[1]:
+                if SHARE * len(log.chunks) > store.log.count_assembled():
                     return None
             # Their vectors are stored by it, and most of the names', which would end the change.
             self._readings(list(zip(log.chunks, log.extractions, strict=True)))

@@ -180,8 +180,11 @@ class Documents(Protocol):
 class ExtractionLog(Protocol):
     """What was extracted from each passage: what the graph is a function of."""
 
-    def counts(self) -> tuple[int, int]:
-        """How many passages the live log has, and how many the graph."""
+    def count(self) -> int:
+        """How many passages the live log has; it looks at each."""
+
+    def count_assembled(self) -> int:
+        """How many passages the graph has."""
 
     def pending(self, source: str, extractor: str) -> tuple[Chunk, ...]:
         """The passages of a file that this extractor has still to read, in order.

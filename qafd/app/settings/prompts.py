@@ -82,7 +82,7 @@ def _show(knowledge: KnowledgeGraph, task: str, text: str | None) -> None:
 
 def _tune_button(knowledge: KnowledgeGraph) -> bool:
     with knowledge.store() as store:
-        if not store.log.counts()[0]:
+        if not store.log.count():
             return False
     return st.button(say("Tune to these documents"), help=say(
         "One call: a model is shown passages from all over the workspace and names what they are about, "

@@ -20,11 +20,15 @@ CHUNK = 'id, document, title, text, start, "end", page, heading'
 class SqlLog(Part):
     """The tables of extractions and what belongs to them."""
 
-    def counts(self) -> tuple[int, int]:
-        """How many passages the live log has, and how many the graph."""
+    def count(self) -> int:
+        """How many passages the live log has; it looks at each."""
         with self._file.snapshot() as connection:
-            return tuple(connection.execute(
-                "SELECT (SELECT count(*) FROM live), (SELECT count(*) FROM passages)").fetchone())
+            return int(connection.execute("SELECT count(*) FROM live").fetchone()[0])
+
+    def count_assembled(self) -> int:
+        """How many passages the graph has."""
+        with self._file.snapshot() as connection:
+            return int(connection.execute("SELECT count(*) FROM passages").fetchone()[0])
 
     def pending(self, source: str, extractor: str) -> tuple[Chunk, ...]:
         """The passages of a file that this extractor has still to read, in order."""
