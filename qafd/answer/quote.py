@@ -19,6 +19,7 @@ from qafd.plan.asked import (
 )
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import FUNCTION_LETTERS, content_words, words
+from qafd.reading.text.plaintext import has_digit
 from qafd.reading.text.scripts import is_latin, is_unspaced, length
 from qafd.reading.text.stems import stem, stems
 from qafd.reading.text.table_rows import is_row
@@ -143,7 +144,9 @@ def _without_repeated(spans: Sequence[Span], ranked: Sequence[RetrievedPassage])
     passage a sentence occurs.
     """
     texts = [passage.text for passage in ranked]
-    counts = np.array([sum(span.text in text for text in texts) for span in spans])
+    counts = np.zeros(len(spans))
+    for i, span in enumerate(spans):
+        counts[i] = sum(span.text in text for text in texts)
     kept = []
     for rank in dict.fromkeys(span.rank for span in spans):
         own = [i for i, span in enumerate(spans) if span.rank == rank]
@@ -221,7 +224,7 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
         said = stems(f"{span.passage.title}\n{span.text}" if unspaced else span.text)
         has[row] = [word in said for word in asked]
     found = has.sum(axis=0)
-    names = {stem(word) for name in plan.names for word in words(name) if not _has_digit(word)}
+    names = {stem(word) for name in plan.names for word in words(name) if not has_digit(word)}
     telling = (found > 0) & np.array([word not in names for word in asked], np.bool_)
     rarity = np.log1p(len(spans) / np.maximum(found, 1))
     weights = telling * rarity ** 2
@@ -242,10 +245,6 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
     scores += next_hop * (NEXT * further + BROUGHT_NEXT * named.fits)
     covered = _share(np.maximum(has, np.outer(next_hop, has[first])), missed)
     return Marks(scores, similarity, covered, named.fits)
-
-
-def _has_digit(word: str) -> bool:
-    return any(letter.isdigit() for letter in word)
 
 
 def _share(has: Floats, weights: Floats) -> Floats:

@@ -96,7 +96,8 @@ def gather(parts: Parts, log: Sequence[Reading], dimension: int) -> Gathered:
     close: list[Vectors] = []
     said = []
     for number, part in holding.items():
-        close += [log[number].sentences[at] for at in {sentence for sentence, _, _ in part.places}]
+        told_in = {sentence for sentence, _, _ in part.places}
+        close += [log[number].sentences[at] for at in told_in]
         if part.places:
             said.append(number)
     first, evidence = None, ""

@@ -1,7 +1,7 @@
 """Names that very many passages have, after a change: their sums with what it touches exchanged."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from qafd.assemble.gathered import Gathered, gather, is_described, may_be_hub
@@ -46,6 +46,9 @@ class ChangedHub:
     passages: frozenset[str]
 
 
+_States = dict[str, list[PassageState]]
+
+
 def change_hubs(store: Workspace, model: str, keys: Iterable[str],
                 before: Mapping[int, PassageState], after: Mapping[int, PassageState]
                 ) -> dict[str, ChangedHub]:
@@ -60,17 +63,7 @@ def change_hubs(store: Workspace, model: str, keys: Iterable[str],
         The passages of the change by number, as the graph had them and as it is to have them.
     """
     hubs = store.graph.hubs(keys)
-    gone: dict[str, list[PassageState]] = defaultdict(list)
-    fresh: dict[str, list[PassageState]] = defaultdict(list)
-    for number in before.keys() | after.keys():
-        old, new = before.get(number), after.get(number)
-        for key in hubs.keys() & {*(old.parts if old else ()), *(new.parts if new else ())}:
-            if old and new and old == new and old.parts.get(key) == new.parts.get(key):
-                continue
-            if old and key in old.parts:
-                gone[key].append(old)
-            if new and key in new.parts:
-                fresh[key].append(new)
+    gone, fresh = _exchanged(hubs.keys(), before, after)
     lost, found = _readings(store, model, gone), _readings(store, model, fresh)
     changed = {}
     for key, hub in hubs.items():
@@ -87,6 +80,23 @@ def change_hubs(store: Workspace, model: str, keys: Iterable[str],
         passages = frozenset(state.chunk.id for state in (*gone[key], *fresh[key]))
         changed[key] = ChangedHub(gathered, said, passages)
     return changed
+
+
+def _exchanged(keys: Set[str], before: Mapping[int, PassageState], after: Mapping[int, PassageState]
+               ) -> tuple[_States, _States]:
+    """The passages whose part of a name is gone, and those that have another one, by name."""
+    gone: _States = defaultdict(list)
+    fresh: _States = defaultdict(list)
+    for number in before.keys() | after.keys():
+        old, new = before.get(number), after.get(number)
+        for key in keys & {*(old.parts if old else ()), *(new.parts if new else ())}:
+            if old and new and old == new and old.parts.get(key) == new.parts.get(key):
+                continue
+            if old and key in old.parts:
+                gone[key].append(old)
+            if new and key in new.parts:
+                fresh[key].append(new)
+    return gone, fresh
 
 
 def _readings(store: Workspace, model: str, states: Mapping[str, Sequence[PassageState]]

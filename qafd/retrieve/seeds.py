@@ -14,6 +14,7 @@ from qafd.graph import Graph, kind_bit
 from qafd.nearest import SignCodes, first, nearest
 from qafd.reading.text import as_typed, canonical
 from qafd.reading.text.bm25 import Bm25, content_words
+from qafd.reading.text.plaintext import has_digit
 from qafd.reading.text.scripts import bears_no_capital, is_written_small
 from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import Floats, Nodes, QueryPlan, Vectors, node_id
@@ -252,7 +253,7 @@ def _match(passages: Passages, plan: QueryPlan) -> Match:
              (passages.vectors @ plan.embedding).astype(np.float64))
     asked = partial(passages.nearest_sentences, asked=plan.embedding)
     words = content_words(plan.words)
-    numbers = [any(letter.isdigit() for letter in word) for word in words]
+    numbers = list(map(has_digit, words))
     return Match(dense, passages.bm25.contributions(words),
                  asked if len(passages) and passages.vectors is not None else None, passages.beside,
                  np.flatnonzero(numbers))

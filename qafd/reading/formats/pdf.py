@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import DocumentDraft, worthy_title
 from qafd.reading.formats.limits import Limits, too_much
-from qafd.reading.text.plaintext import clean, one_line
+from qafd.reading.text.plaintext import clean, has_digit, one_line
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfBookmark, PdfDocument, PdfTextPage
@@ -172,16 +172,8 @@ def _without_running_lines(pages: Sequence[_PageText]) -> list[str]:
     """
     if len(pages) < 3:
         return [page.text for page in pages]
-    edges = [edge for page in pages for edge in page.edges]
-    depths = Counter(edge.depth for edge in edges)
-    said = Counter(_shape(edge.text) for edge in edges)
     split = [page.text.split("\n") for page in pages]
-    for lines, page in zip(split, pages, strict=True):
-        for edge in page.edges:
-            alike = sum(depths[edge.depth + d] for d in (-1, 0, 1))
-            told = said[_shape(edge.text)] > 1 or any(map(str.isdigit, edge.text))
-            if told and alike > max(2, len(pages) / 3) and edge.text in lines:
-                lines.remove(edge.text)
+    _drop_edges(split, pages)
     for place in (0, -1):
         shapes = Counter(_shape(lines[place]) for lines in split if lines)
         running = {s for s, n in shapes.items() if s and n > len(pages) / 2 and len(s) < 120}
@@ -189,6 +181,19 @@ def _without_running_lines(pages: Sequence[_PageText]) -> list[str]:
             if lines and _shape(lines[place]) in running:
                 lines[place] = ""
     return ["\n".join(lines).strip() for lines in split]
+
+
+def _drop_edges(split: Sequence[list[str]], pages: Sequence[_PageText]) -> None:
+    """Take the edges that are running lines out of the lines of their pages, in place."""
+    edges = [edge for page in pages for edge in page.edges]
+    depths = Counter(edge.depth for edge in edges)
+    said = Counter(_shape(edge.text) for edge in edges)
+    for lines, page in zip(split, pages, strict=True):
+        for edge in page.edges:
+            alike = sum(depths[edge.depth + d] for d in (-1, 0, 1))
+            told = said[_shape(edge.text)] > 1 or has_digit(edge.text)
+            if told and alike > max(2, len(pages) / 3) and edge.text in lines:
+                lines.remove(edge.text)
 
 
 def _shape(line: str) -> str:

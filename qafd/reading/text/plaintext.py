@@ -161,3 +161,8 @@ def _legacy(data: bytes) -> str:
         texts = {name: head.decode(name, "replace") for name in _LATIN}
         encoding = min(_LATIN, key=lambda name: len(_MISSPELT.findall(texts[name])))
     return data.decode(encoding, "replace")
+
+
+def has_digit(text: str) -> bool:
+    """Whether a text has a digit of any script."""
+    return any(map(str.isdigit, text))
