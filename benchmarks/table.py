@@ -103,7 +103,9 @@ def kinds():
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for name, label in KINDS.items():
         rows = {method: found[name, method] for method in methods}
-        best = {what: max(f"{row[what]:.3f}" for row in rows.values()) for what in ("R@5", "MRR")}
+        best = {}
+        for what in ("R@5", "MRR"):
+            best[what] = max(f"{row[what]:.3f}" for row in rows.values())
         cells = []
         for row in rows.values():
             figures = (f"{row[what]:.3f}" for what in best)
