@@ -11,11 +11,6 @@ WHOLE = "What did Mara Delgado sing in Lisbon?"
 PARTS = "Where was the singer of Paper Lanterns born and who founded the prize that Salt Road won?"
 
 
-@pytest.fixture(scope="module")
-def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
-    return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
-
-
 @pytest.fixture(scope="module", params=[WHOLE, PARTS], ids=["one diffusion", "subqueries"])
 def told(songs: KnowledgeGraph, request: pytest.FixtureRequest) -> Explanation:
     return songs.explain(request.param, subqueries="on" if request.param == PARTS else "off")

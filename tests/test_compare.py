@@ -98,17 +98,12 @@ def test_names_that_mean_one_method_are_one_column() -> None:
         chosen([FlowDiffusion(seeds=i) for i in range(MOST + 1)], graph)
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
-    return KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
-
-
 def test_all_methods_read_the_question_once_and_answer_alone_as_they_do_together(
-        sample: KnowledgeGraph) -> None:
-    compared = sample.compare(QUESTION, ["qafd", "LightRAG"], budget=300)
-    alone = sample.retrieve(QUESTION, "ego")
+        apple: KnowledgeGraph) -> None:
+    compared = apple.compare(QUESTION, ["qafd", "LightRAG"], budget=300)
+    alone = apple.retrieve(QUESTION, "ego")
     together = compared.retrievals["ego"]
-    graph = sample.graph
+    graph = apple.graph
     tokens = [int(graph.tokens[graph.row[p.id]]) for p in together.passages]
     assert together.nodes == alone.nodes
     assert together.passages == alone.passages[:len(together.passages)]
@@ -135,11 +130,11 @@ def test_large_workspaces_say_which_layer_is_missing_and_fail(
 
 
 def test_the_command_prints_the_comparison_as_json(
-        sample: KnowledgeGraph, capsys: pytest.CaptureFixture[str]) -> None:
+        apple: KnowledgeGraph, capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["compare", QUESTION, "--methods", "qafd,lightrag", "--budget", "400", "--json",
-                 "--db", sample.place.written])
+                 "--db", apple.place.written])
     printed = json.loads(capsys.readouterr().out)
-    compared = sample.compare(QUESTION, ["qafd", "ego"], budget=400)
+    compared = apple.compare(QUESTION, ["qafd", "ego"], budget=400)
     assert code == 0
     assert [c["name"] for c in printed["columns"]] == ["qafd", "ego"]
     assert printed["overlap"]["nodes"] == compared.overlap().tolist()

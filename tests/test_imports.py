@@ -290,15 +290,10 @@ def test_a_weight_that_is_no_positive_number_counts_as_the_mean(weight: str) -> 
     assert any(note.startswith("1 weights are no positive numbers") for note in graph.notices)
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
-    return KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
-
-
 @pytest.mark.parametrize("form", ["graphml", "gexf", "json", "csv"])
 def test_our_own_exports_come_back_with_their_entities_and_relations(
-        form: str, sample: KnowledgeGraph, tmp_path: Path) -> None:
-    found = sample.retrieve("What did Steve Jobs make at Apple?", "ego")
+        form: str, apple: KnowledgeGraph, tmp_path: Path) -> None:
+    found = apple.retrieve("What did Steve Jobs make at Apple?", "ego")
     names = {node.id: node.name for node in found.nodes}
     kept = {frozenset((names[e.source], names[e.target])): e.label
             for e in found.edges if e.kind == "relation"}

@@ -12,11 +12,6 @@ from qafd.retrieve.qafd import FlowDiffusion
 from qafd.retrieve.seeds import Passages
 
 
-@pytest.fixture(scope="module")
-def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
-    return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
-
-
 def test_a_sample_goes_where_home_says_and_reads_no_variable(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "user"))

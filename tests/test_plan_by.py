@@ -18,11 +18,6 @@ GOOD = json.dumps({
     "subqueries": ["Who sings Paper Lanterns?", "Where was Mara Delgado born?"]})
 
 
-@pytest.fixture(scope="module")
-def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
-    return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
-
-
 @pytest.mark.parametrize("reply", [
     pytest.param(GOOD, id="bare"),
     pytest.param(f"Sure!\n```json\n{GOOD}\n```\nAnything else?", id="fenced"),
