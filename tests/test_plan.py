@@ -1,4 +1,3 @@
-import re
 
 import numpy as np
 import pytest
@@ -37,15 +36,11 @@ def test_no_keyword_comes_twice(planner):
     assert len(set(forms)) == len(forms)
 
 
-@pytest.mark.parametrize("question", ["", "   ", "\n\t"])
-def test_an_empty_question_is_refused(planner, question):
-    with pytest.raises(ParameterError, match="question is empty"):
-        planner.plan(question)
-
-
-@pytest.mark.parametrize("question", ["?!", "\u2026"])
-def test_a_question_of_marks_alone_is_refused_with_them(planner, question):
-    with pytest.raises(ParameterError, match=re.escape(f"\u201c{question}\u201d has no letter")):
+@pytest.mark.parametrize(("question", "why"), [
+    ("", "is empty"), ("   ", "is empty"), ("\n\t", "is empty"),
+    ("?!", r"\?!. has no letter"), ("\u2026", "has no letter")])
+def test_a_question_without_a_word_is_refused(planner, question, why):
+    with pytest.raises(ParameterError, match=why):
         planner.plan(question)
 
 

@@ -20,12 +20,9 @@ from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Keyword, QueryPlan
 from qafd.storage import open_workspace, remove_workspace
-from qafd.storage.rows import embedding_key
 from qafd.storage.sqlite import opening, schema, tables
 
 ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
-
-
 CYD = ("cyd.txt", b"Cyd wrote to Ada. Bob never knew Cyd.")
 
 
@@ -52,14 +49,10 @@ def test_purging_removes_every_byte_of_a_document(path):
     secret = b"Zanzibar hid the Xylophone from Ada."
     tiny_index(path, [ADA, ("secret.txt", secret)])
     with open_workspace(path) as store:
-        quoting = store.runs.save(
+        store.runs.save(
             {"query": "q", "method": "m", "params": {}, "revision": 1,
              "passages": [{"document": "secret.txt", "text": secret.decode()}]}, {}, {})
         store.documents.purge("secret.txt")
-        with pytest.raises(StoreError, match="no stored retrieval"):
-            store.runs.load(quoting)
-        keys = {name: embedding_key("tiny", name) for name in ("zanzibar", "xylophone", "ada")}
-        assert store.vectors.get(keys.values()).keys() == {keys["ada"]}
         tiny_index(path)
     assert b"anzibar" not in bytes_on_disk(path)
     assert b"ylophone" not in bytes_on_disk(path)
