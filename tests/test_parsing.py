@@ -411,6 +411,14 @@ def test_a_reader_can_neither_write_nor_connect_nor_start_programs(attempt, tmp_
     assert [p.name for p in tmp_path.iterdir()] == ["kept"]
 
 
+def test_hostile_names_stay_labels(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = ["../../../tmp/evil.pdf", "a.pdf\0.exe", "\u202efdp.exe", "\ud800.txt", "/etc/passwd"]
+    labels = [parse(name, b"text")[0].name for name in names]
+    assert labels == ["tmp/evil.pdf", "a.pdf.exe", "fdp.exe", ".txt", "etc/passwd"]
+    assert list(tmp_path.iterdir()) == []
+
+
 def outcome(name, data):
     try:
         return [d.kind for d in parse(name, data, Limits(cpu_seconds=10))]
