@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tiny import TinyEmbedder, TinyExtractor, tiny_index
+from tiny import TinyEmbedder, tiny_index
 
 from qafd.doctor import doctor
 from qafd.errors import (
@@ -15,7 +15,6 @@ from qafd.errors import (
     NewerSchemaError,
     StoreError,
 )
-from qafd.ingest import index
 from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Keyword, QueryPlan
@@ -248,8 +247,7 @@ def test_indexing_ends_with_a_sentence_when_its_file_is_deleted(path, left, stag
                 path.write_bytes(b"another")
 
     with pytest.raises(StoreError, match="was removed or replaced while it was indexed"):
-        index(path, [("a.txt", b"Ann met Bob.")], extractor=TinyExtractor, embedder=TinyEmbedder,
-              processes=1, progress=delete)
+        tiny_index(path, [("a.txt", b"Ann met Bob.")], progress=delete)
     assert (path.read_bytes() if path.exists() else b"") == (
         b"another" if left == "another file" else b"")
     assert path.exists() == (left == "another file")
