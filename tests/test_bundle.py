@@ -14,7 +14,6 @@ from hostile import STRINGS
 
 from qafd.errors import ParseError
 from qafd.flow.verify import FindingKind
-from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import given_reason
 from qafd.retrieve.base import Retrieval, RetrievedNode
 from qafd.runs import bundle
@@ -23,10 +22,9 @@ from qafd.runs.replay import recorded
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
-    plan = knowledge.plan("Introduce Steve Jobs's products in Apple.")
-    return recorded(knowledge, knowledge.retrieve(plan, mass=12.0), plan, layout={"a": (0.0, 0.5)},
+def run(apple):
+    plan = apple.plan("Introduce Steve Jobs's products in Apple.")
+    return recorded(apple, apple.retrieve(plan, mass=12.0), plan, layout={"a": (0.0, 0.5)},
                     note="a note")
 
 

@@ -30,13 +30,12 @@ QUESTION = "Introduce Steve Jobs's products in Apple."
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(apple: KnowledgeGraph) -> Run:
     """A run of the sample with a mass of 12, made in a workspace that is not the page's."""
-    knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("theirs"))
-    plan = knowledge.plan(QUESTION)
-    retrieval = knowledge.retrieve(plan, mass=12.0)
+    plan = apple.plan(QUESTION)
+    retrieval = apple.retrieve(plan, mass=12.0)
     retrieval = replace(retrieval, notices=(notice(NoticeKind.GIVEN, text="Mind *this*"),))
-    return recorded(knowledge, retrieval, plan, note="from them")
+    return recorded(apple, retrieval, plan, note="from them")
 
 
 def opened(data: bytes, **query: str) -> Any:
