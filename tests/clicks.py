@@ -1,5 +1,8 @@
 """Pages of the app without a browser: open one, read it, press its buttons."""
 
+import time
+from collections.abc import Callable
+
 from streamlit.testing.v1 import AppTest
 
 KINDS = ("title", "header", "subheader", "markdown", "caption", "info", "success", "warning",
@@ -24,6 +27,15 @@ def shown(app: AppTest) -> str:
     """All text of a page, without the backslashes that keep it from being markup."""
     return "\n".join(str(getattr(e, "body", None) or e.value)
                      for kind in KINDS for e in app.get(kind)).replace("\\", "")
+
+
+def run_until(app: AppTest, true: Callable[[AppTest], object], seconds: float = 60) -> None:
+    """Run a page again and again, as it runs itself, until something is true of it."""
+    deadline = time.monotonic() + seconds
+    while not true(app):
+        assert time.monotonic() < deadline, shown(app)
+        time.sleep(0.1)  # what it waits for is done beside it
+        app.run()
 
 
 def press(app: AppTest, label: str) -> None:

@@ -18,6 +18,8 @@ import pytest
 from faults import FaultServer, serving
 from hypothesis import settings
 
+from qafd.knowledge import KnowledgeGraph
+
 settings.register_profile("exact", max_examples=50, derandomize=True, deadline=None)
 settings.load_profile("exact")
 
@@ -147,6 +149,18 @@ def installed_components() -> Callable[[], object]:
     from streamlit.components.v2 import manifest_scanner
 
     return cache(manifest_scanner.scan_component_manifests)
+
+
+@pytest.fixture(scope="session")
+def apple(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    """The sample of Figure 1, which tests only read."""
+    return KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("apple"))
+
+
+@pytest.fixture(scope="session")
+def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    """The sample of songs and prizes, which tests only read."""
+    return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("songs"))
 
 
 @pytest.fixture

@@ -57,6 +57,11 @@ def _gauss(w, delta, t, inside):
     return [row[k] for row in rows]
 
 
+def toward(*cosines: float) -> np.ndarray:
+    """Unit rows with these cosines to (1, 0)."""
+    return np.array([(x, np.sqrt(1 - x * x)) for x in cosines], np.float32)
+
+
 def random_graph(rng, n, extra, vectors=None):
     """A connected random graph of n nodes: a random tree and `extra` further edges."""
     u = list(range(1, n)) + rng.integers(0, n, extra).tolist()

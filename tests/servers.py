@@ -29,6 +29,14 @@ def _server() -> Any:
     return server
 
 
+def postgres_database(name: str) -> str:
+    """The URL of a database of the server that was just made."""
+    server: str = _server().get_uri()
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    return server.replace("/postgres?", f"/{name}?")
+
+
 def postgres_url(name: str) -> str:
     """The URL of a workspace that does not exist (any more)."""
     server: str = _server().get_uri()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from qafd.cli import main
 from qafd.knowledge import KnowledgeGraph
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -91,11 +92,13 @@ def test_index_status_docs_delete_and_undo(run: Run, tmp_path: Path) -> None:
      "cannot fit into"),
 ])
 def test_wrong_usage_is_one_sentence_on_stderr(
-        arguments: list[str], code: int, message: str, run: Run, sample: Path) -> None:
-    result = run(*[sample if a == "SAMPLE" else a for a in arguments])
-    assert (result.returncode, result.stdout) == (code, "")
-    assert message in result.stderr
-    assert len(result.stderr.splitlines()) == 1
+        arguments: list[str], code: int, message: str, alone: Path, sample: Path,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(sample) if a == "SAMPLE" else a for a in arguments]) == code
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert message in said.err
+    assert len(said.err.splitlines()) == 1
 
 
 def test_backup_and_doctor(run: Run, sample: Path, tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """GraphRAG's selection of communities on a graph of two communities, worked out by hand."""
 
-import math
 
 import numpy as np
 import pytest
+from oracles import toward
 
 from qafd.graph import Graph
 from qafd.reasons import ReasonKind
@@ -12,11 +12,6 @@ from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.community import CommunityReports
 from qafd.retrieve.layers.communities import Communities
 from qafd.retrieve.seeds import Passages
-
-
-def toward(*cosines: float) -> np.ndarray:
-    """Unit rows with these cosines to (1, 0)."""
-    return np.array([(x, math.sqrt(1 - x * x)) for x in cosines], np.float32)
 
 
 # Communities 0 (a, b) and 1 (c, d, e) on level 0; 1 splits into 2 (c, d) and 3 (e).

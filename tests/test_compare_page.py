@@ -8,16 +8,13 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from clicks import page
+from test_browser import PAINTED, settle
 
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve import METHODS
 from qafd.retrieve.methods import label_of
 
 MISSED = "needed, not among its first 5"
-PAINTED = "[data-painted]"
-IDLE = '[data-test-script-state="notRunning"]'
-
-
 def test_conditions_are_changed_on_the_page(home: Path) -> None:
     knowledge = KnowledgeGraph.open(home / "people.db")
     knowledge.add_text("a.txt", "Ada Holt moved to Chile. Ada Holt moved to Peru.")
@@ -79,12 +76,6 @@ def open_page(open_page: Callable[..., Any]) -> Callable[..., Any]:
         return tab
 
     return visit
-
-
-def settle(tab: Any) -> None:
-    for _ in range(2):
-        tab.wait_for_selector(IDLE, state="attached", timeout=30_000)
-        tab.wait_for_timeout(300)
 
 
 def places(tab: Any) -> dict[str, tuple[int, int]]:

@@ -59,22 +59,22 @@ def shelves() -> Corpus:
     return library(np.arange(32))
 
 
-def run(method: Retriever, shelves: Corpus) -> Retrieval:
+@pytest.fixture(scope="module", params=CASES)
+def method(request: pytest.FixtureRequest) -> Retriever:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def retrieval(method: Retriever, shelves: Corpus) -> Retrieval:
     return method.retrieve(shelves, plan())
 
 
-@pytest.mark.parametrize("method", CASES)
-def test_seeds_are_among_the_nodes_and_say_so(
-        method: Retriever, shelves: Corpus) -> None:
-    retrieval = run(method, shelves)
+def test_seeds_are_among_the_nodes_and_say_so(retrieval: Retrieval) -> None:
     assert retrieval.seeds
     assert {n.id for n in retrieval.nodes if n.seed} == set(retrieval.seeds)
 
 
-@pytest.mark.parametrize("method", CASES)
-def test_nodes_are_ranked_and_edges_stay_among_them(
-        method: Retriever, shelves: Corpus) -> None:
-    retrieval = run(method, shelves)
+def test_nodes_are_ranked_and_edges_stay_among_them(retrieval: Retrieval) -> None:
     importance = [n.importance for n in retrieval.nodes]
     ids = {n.id for n in retrieval.nodes}
     scores = [p.score for p in retrieval.ranking]
@@ -86,45 +86,38 @@ def test_nodes_are_ranked_and_edges_stay_among_them(
     assert all(word_reason(n.reason) for n in retrieval.nodes)
 
 
-@pytest.mark.parametrize("method", CASES)
-def test_what_is_retrieved_has_a_reason_that_brings_it(
-        method: Retriever, shelves: Corpus) -> None:
-    for node in run(method, shelves).nodes:
+def test_what_is_retrieved_has_a_reason_that_brings_it(retrieval: Retrieval) -> None:
+    for node in retrieval.nodes:
         if node.state == SATURATED:
             assert node.reason.brings
             assert word_cause([node.reason]).startswith("it ")
 
 
-@pytest.mark.parametrize("method", CASES)
 def test_the_same_question_brings_the_same_result(
-        method: Retriever, shelves: Corpus) -> None:
-    first, second = run(method, shelves).to_dict(), run(method, shelves).to_dict()
+        method: Retriever, shelves: Corpus, retrieval: Retrieval) -> None:
+    first, second = retrieval.to_dict(), method.retrieve(shelves, plan()).to_dict()
     del first["work"], second["work"]
     assert first == second
 
 
-@pytest.mark.parametrize("method", CASES)
-def test_the_order_of_nodes_does_not_matter(method: Retriever, shelves: Corpus) -> None:
-    one, other = run(method, shelves), run(method, library(np.random.default_rng(1).permutation(32)))
+def test_the_order_of_nodes_does_not_matter(method: Retriever, retrieval: Retrieval) -> None:
+    one = retrieval
+    other = method.retrieve(library(np.random.default_rng(1).permutation(32)), plan())
     assert {n.id: n.importance for n in one.nodes} == pytest.approx(
         {n.id: n.importance for n in other.nodes}, rel=1e-6, abs=1e-9)
     assert {p.id: p.score for p in one.ranking} == pytest.approx(
         {p.id: p.score for p in other.ranking}, rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.parametrize("method", CASES)
 def test_a_retrieval_says_what_it_was_asked_and_how_and_becomes_json(
-        method: Retriever, shelves: Corpus) -> None:
-    retrieval = run(method, shelves)
+        method: Retriever, retrieval: Retrieval) -> None:
     assert METHODS[retrieval.method] is type(method)
     assert type(method)(**retrieval.params) == method
     assert retrieval.query == plan().question
     assert json.loads(retrieval.to_json())["nodes"][0]["id"] == retrieval.nodes[0].id
 
 
-@pytest.mark.parametrize("method", CASES)
-def test_a_question_without_any_known_word_is_no_error(
-        method: Retriever, shelves: Corpus) -> None:
+def test_a_question_without_any_known_word_is_no_error(method: Retriever, shelves: Corpus) -> None:
     nothing = QueryPlan("zebra?", (), np.zeros(16, np.float32), np.zeros((0, 16), np.float32))
     retrieval = method.retrieve(shelves, nothing)
     ids = {node.id for node in retrieval.nodes}
@@ -133,7 +126,6 @@ def test_a_question_without_any_known_word_is_no_error(
     assert ids or retrieval.notices
 
 
-@pytest.mark.parametrize("method", CASES)
 def test_a_seed_without_neighbors_is_no_error(method: Retriever, shelves: Corpus) -> None:
     alone = shelves.graph.vectors[[23, 23]]  # type: ignore[index]
     asked = QueryPlan("name 23", (Keyword("name 23", "low"), Keyword("name 23", "high")),
@@ -144,7 +136,6 @@ def test_a_seed_without_neighbors_is_no_error(method: Retriever, shelves: Corpus
         assert not any("id23" in (edge.source, edge.target) for edge in retrieval.edges)
 
 
-@pytest.mark.parametrize("method", CASES)
 def test_an_empty_graph_gives_an_empty_retrieval(method: Retriever) -> None:
     vectors = np.zeros((0, 16), np.float32)
     graph = Graph.build([], vectors=vectors, name_vectors=vectors)
@@ -152,7 +143,6 @@ def test_an_empty_graph_gives_an_empty_retrieval(method: Retriever) -> None:
     assert (retrieval.nodes, retrieval.edges, retrieval.ranking) == ((), (), ())
 
 
-@pytest.mark.parametrize("method", CASES)
 def test_a_graph_without_edges_keeps_its_seeds(method: Retriever) -> None:
     vectors = unit(np.ones((2, 16), np.float32))
     graph = Graph.build(["e", "p"], ["name 3", "p"], ["entity", "passage"], vectors=vectors,

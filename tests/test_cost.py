@@ -2,13 +2,14 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from faults import FaultServer, serving
 from test_llm_extract import answering, digest, indexed, lines
-from tiny import TinyEmbedder, TinyExtractor, killed, started
+from tiny import killed, started, tiny_index
 
 from qafd.errors import (
     DeadlineError,
@@ -18,7 +19,6 @@ from qafd.errors import (
     RefusedError,
     SpendingCapError,
 )
-from qafd.ingest import index
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.models import Message, Recorded, Reply
 from qafd.models.allowance import Allowance
@@ -121,11 +121,9 @@ def test_a_cap_holds_for_calls_side_by_side():
             passed.append(1)
             meter.settle(Spent(1), Spent(1))
 
-    threads = [threading.Thread(target=take) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(8):
+            pool.submit(take)
     assert len(passed) == 10
 
 
@@ -259,7 +257,7 @@ def test_counts_of_old_ledgers_that_cannot_be_summed_are_mended(path):
 def paid_index(path: Path, url: str, files: list[tuple[str, bytes]]) -> None:
     with open_workspace(path) as store:
         choose(store, ModelChoice("tiny", url, in_flight=3))
-    index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+    tiny_index(path, files)
 
 
 @pytest.mark.chaos

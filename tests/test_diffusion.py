@@ -1,6 +1,6 @@
 """Tests of qafd.flow.solver: against exact fractions, a convex solver and laws."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 
@@ -274,17 +274,8 @@ def test_concurrent_queries_do_not_disturb_each_other():
     gates = Gates(Weights.named("hybrid"), alignment=np.linspace(0.01, 1, 3000))
     asked = [(np.array([7 * k, 11 * k + 1]), np.array([60.0 + k, 40.0])) for k in range(60)]
     alone = [solve(graph, gates, rows, mass) for rows, mass in asked]
-    results = [None] * len(asked)
-
-    def work(first):
-        for k in range(first, len(asked), 4):
-            results[k] = solve(graph, gates, *asked[k])
-
-    threads = [threading.Thread(target=work, args=(first,)) for first in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda one: solve(graph, gates, *one), asked))
     assert solved(p).converged
     for one, two in zip(alone, results, strict=True):
         assert one.x.tobytes() == two.x.tobytes()

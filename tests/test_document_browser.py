@@ -8,7 +8,7 @@ import pytest
 from files import pdf
 from hostile import PWN, SCRIPTS
 from playwright.sync_api import expect
-from test_document_page import put
+from test_documents_page import put
 
 from qafd.curate.excerpt import SIZE
 from qafd.knowledge import KnowledgeGraph

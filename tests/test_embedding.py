@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from faults import FaultServer
 from test_llm_extract import answering, lines
-from tiny import TinyEmbedder, TinyExtractor, killed, started
+from tiny import killed, started, tiny_index
 
 from qafd.errors import RefusedError, SpendingCapError
-from qafd.ingest import index, plan
+from qafd.ingest import plan
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Cap, Meter, Price, Spent
@@ -24,7 +24,7 @@ def indexed(path: Path, server: FaultServer, files=(), run: str = "", **choice) 
     with open_workspace(path) as store:
         choose(store, ModelChoice(**{"embedder": "vectors", "embedder_url": server.url, "attempts": 1}
                              | choice))
-    index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1, run=run)
+    tiny_index(path, files, run=run)
 
 
 def sent(server: FaultServer) -> list[list[str]]:
@@ -182,8 +182,7 @@ def test_the_key_is_in_no_file_after_a_run(path, server):
     key = "sk-CANARY-0123456789"
     with open_workspace(path) as store:
         choose(store, ModelChoice(embedder="vectors", embedder_url=server.url))
-    index(path, [("a.txt", b"Ada met Bob.")], extractor=TinyExtractor, embedder=TinyEmbedder,
-          processes=1, keys={server.url: key})
+    tiny_index(path, [("a.txt", b"Ada met Bob.")], keys={server.url: key})
     assert server.bodies[0]["key"] == f"Bearer {key}"
     assert not [file for file in path.parent.iterdir()
                 if re.search(key.encode(), file.read_bytes())]
@@ -192,7 +191,7 @@ def test_the_key_is_in_no_file_after_a_run(path, server):
 def embedding_index(path: Path, url: str, files: list[tuple[str, bytes]]) -> None:
     with open_workspace(path) as store:
         choose(store, ModelChoice(embedder="vectors", embedder_url=url))
-    index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+    tiny_index(path, files)
 
 
 @pytest.mark.chaos

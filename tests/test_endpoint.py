@@ -5,6 +5,7 @@ import re
 import threading
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from types import SimpleNamespace
 from urllib.parse import quote, quote_plus, unquote
@@ -219,17 +220,12 @@ def test_a_stream_is_heard_as_the_whole_of_it(pieces):
 def test_calls_run_side_by_side(server):
     server.hold = threading.Event()
     client = endpoint(server, 30)
-    found: list[str] = []
-    threads = [threading.Thread(target=lambda: found.append(client.complete(ASK).text))
-               for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    while len(server.bodies) < 4:
-        time.sleep(0.001)
-    server.hold.set()
-    for thread in threads:
-        thread.join()
-    assert found == ["fine"] * 4
+    with ThreadPoolExecutor(4) as pool:
+        found = pool.map(lambda _: client.complete(ASK).text, range(4))
+        while len(server.bodies) < 4:
+            time.sleep(0.001)
+        server.hold.set()
+    assert list(found) == ["fine"] * 4
 
 
 def test_embeddings_come_in_order_as_unit_rows(server):

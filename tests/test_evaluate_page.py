@@ -1,25 +1,19 @@
 """The Evaluate page: bundled, uploaded and written gold, and what it says about methods."""
 
-import time
 from pathlib import Path
 from urllib.parse import parse_qs
 
-from clicks import page, shown
+from clicks import page, run_until, shown
 from streamlit.testing.v1 import AppTest
 
 
-def measured(**query: str) -> AppTest:
-    """The page, run until its measurement is over."""
-    app = page("evaluate", **query)
-    deadline = time.monotonic() + 60
-    while any("retrievals" in str(bar.proto) for bar in app.get("progress")):
-        assert time.monotonic() < deadline
-        app.run()
-    return app
+def measured(app: AppTest) -> bool:
+    return not any("retrievals" in str(bar.proto) for bar in app.get("progress"))
 
 
 def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> None:
-    app = measured()
+    app = page("evaluate")
+    run_until(app, measured)
     assert not app.exception
     assert not app.error
     assert "24 questions, 14 passages" in shown(app)

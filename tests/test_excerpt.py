@@ -44,14 +44,10 @@ def test_excerpts_one_after_another_are_the_whole_document(path: Path) -> None:
             text.split())
 
 
-def test_a_passage_is_found_by_its_id_in_its_own_document_only(path: Path) -> None:
-    tiny_index(path, [ADA, LONG])
+def test_an_excerpt_around_a_passage_has_it(path: Path) -> None:
+    tiny_index(path, [LONG])
     with open_workspace(path) as store:
-        lines = store.documents.outline("long.txt")
-        assert [line.number for line in lines] == list(range(1, len(lines) + 1))
-        ninth = lines[8]
-        assert store.documents.number_of("long.txt", ninth.chunk) == 9
-        assert store.documents.number_of("ada.txt", ninth.chunk) is None
+        ninth = store.documents.outline("long.txt")[8]
         assert excerpt(store, "long.txt", around(9)).passages[8].chunk.id == ninth.chunk
         assert excerpt(store, "long.txt", 9, 1).passages[0].chunk.text.startswith(ninth.opening)
 

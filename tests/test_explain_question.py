@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,18 +20,8 @@ QUESTION = "Introduce Steve Jobs's products in Apple."
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
-
-
-@pytest.fixture(scope="module")
-def sample(home: Path) -> KnowledgeGraph:
-    return KnowledgeGraph.sample("apple-amazon", home)
-
-
-@pytest.fixture(scope="module")
-def told(sample: KnowledgeGraph) -> Iterator[Explanation]:
-    return sample.explain(QUESTION)
+def told(apple: KnowledgeGraph) -> Iterator[Explanation]:
+    return apple.explain(QUESTION)
 
 
 def full(explanation: Explanation) -> set[str]:
@@ -89,9 +78,9 @@ def test_every_edge_seed_and_node_can_be_taken_out_and_mass_stays_balanced(
         assert all(abs(mass_balance(found.after, n.id).error) < 1e-7 for n in found.after.nodes)
 
 
-def test_a_relation_rests_on_the_only_document_that_states_it(sample: KnowledgeGraph) -> None:
-    told = sample.explain(QUESTION, layer="entities")
-    with sample.store() as store:
+def test_a_relation_rests_on_the_only_document_that_states_it(apple: KnowledgeGraph) -> None:
+    told = apple.explain(QUESTION, layer="entities")
+    with apple.store() as store:
         edges = [e for e in store.graph.edges(told.graph.ids) if e.kind == "relation"]
         chunks = store.passages.get(c for e in edges for c, _ in e.evidence)
     for name in told.documents:
@@ -113,16 +102,16 @@ def test_other_methods_give_their_reason_or_say_that_they_have_it_not(told: Expl
 
 
 def test_a_retrieval_of_another_method_or_version_is_refused(
-        sample: KnowledgeGraph, told: Explanation) -> None:
+        apple: KnowledgeGraph, told: Explanation) -> None:
     with pytest.raises(ParameterError, match="those of flow diffusion"):
-        sample.explain(replace(told.retrieval, method="dense"))
+        apple.explain(replace(told.retrieval, method="dense"))
     with pytest.raises(ParameterError, match="the graph has changed"):
-        sample.explain(replace(told.retrieval, revision=-1))
+        apple.explain(replace(told.retrieval, revision=-1))
 
 
 def test_a_contrast_is_antisymmetric_and_its_parts_are_all_nodes(
-        sample: KnowledgeGraph, told: Explanation) -> None:
-    other = sample.retrieve("Which cultivar gave the Macintosh its name?")
+        apple: KnowledgeGraph, told: Explanation) -> None:
+    other = apple.retrieve("Which cultivar gave the Macintosh its name?")
     there, back = contrast(told.retrieval, other), contrast(other, told.retrieval)
     assert dict(there.signed) == {node: -d for node, d in back.signed}
     assert there.only_first == back.only_second
@@ -134,8 +123,8 @@ def test_a_contrast_is_antisymmetric_and_its_parts_are_all_nodes(
 
 
 def test_the_core_counts_in_how_many_phrasings_a_node_is(
-        sample: KnowledgeGraph, told: Explanation) -> None:
-    others = [sample.retrieve(q) for q in ("What did Steve Jobs make?", "Apple products")]
+        apple: KnowledgeGraph, told: Explanation) -> None:
+    others = [apple.retrieve(q) for q in ("What did Steve Jobs make?", "Apple products")]
     found = dict(core([told.retrieval, *others]))
     sets = [{n.id for n in r.nodes if n.state == "saturated"} for r in (told.retrieval, *others)]
     assert found == {node: sum(node in s for s in sets) for node in set().union(*sets)}
@@ -144,46 +133,45 @@ def test_the_core_counts_in_how_many_phrasings_a_node_is(
 @pytest.mark.parametrize("budget", [1.0, 100.0, 412.0, 2000.0])
 @pytest.mark.parametrize("subqueries", ["off", "on"])
 def test_retrieved_tokens_never_exceed_the_budget(
-        budget: float, subqueries: str, sample: KnowledgeGraph) -> None:
-    graph = sample.graph
+        budget: float, subqueries: str, apple: KnowledgeGraph) -> None:
+    graph = apple.graph
     method = replace(PRESETS["tokens"].method, mass=budget, subqueries=subqueries)
-    found = sample.retrieve("Who founded Apple and which cities lie on the Amazon?", method)
+    found = apple.retrieve("Who founded Apple and which cities lie on the Amazon?", method)
     rows = [graph.row[n.id] for n in found.nodes if n.state == "saturated"]
     assert graph.tokens[np.array(rows, np.int64)].sum() <= budget * (1 + 1e-9)
 
 
 def test_the_next_entry_is_retrieved_just_above_its_mass_and_not_below(
-        sample: KnowledgeGraph, told: Explanation) -> None:
+        apple: KnowledgeGraph, told: Explanation) -> None:
     path = told.runs[0].entered
     assert path.next_row is not None
     assert path.next_alpha is not None
     for factor, inside in ((1 + 1e-6, True), (1 - 1e-6, False)):
-        found = sample.retrieve(QUESTION, mass=path.next_alpha * factor)
+        found = apple.retrieve(QUESTION, mass=path.next_alpha * factor)
         states = {n.id: n.state for n in found.nodes}
         assert (states[told.graph.ids[path.next_row]] == "saturated") == inside
 
 
-def run(capsys: pytest.CaptureFixture[str], home: Path, *arguments: str) -> str:
-    assert main([arguments[0], QUESTION, *arguments[1:], "--db",
-                 str(home / "apple-amazon.db")]) == 0
+def run(capsys: pytest.CaptureFixture[str], apple: KnowledgeGraph, *arguments: str) -> str:
+    assert main([arguments[0], QUESTION, *arguments[1:], "--db", apple.place.written]) == 0
     return capsys.readouterr().out
 
 
 def test_the_commands_say_the_same_as_python(
-        capsys: pytest.CaptureFixture[str], home: Path, told: Explanation) -> None:
-    assert run(capsys, home, "why", "iPod").splitlines()[0] == say_why(told.why("iPod"))
-    absent = json.loads(run(capsys, home, "why", "Amazon River", "--json"))
+        capsys: pytest.CaptureFixture[str], apple: KnowledgeGraph, told: Explanation) -> None:
+    assert run(capsys, apple, "why", "iPod").splitlines()[0] == say_why(told.why("iPod"))
+    absent = json.loads(run(capsys, apple, "why", "Amazon River", "--json"))
     assert absent["retrieved"] is False
     assert absent["sentences"] == say_why_not(told.why_not("Amazon River"))
-    paths = json.loads(run(capsys, home, "paths", "--most", "3", "--json"))
+    paths = json.loads(run(capsys, apple, "paths", "--most", "3", "--json"))
     assert [p["words"] for p in paths["paths"]] == [say_path(p) for p in told.paths(3).paths]
-    found = json.loads(run(capsys, home, "whatif", "--without-document", "steve-jobs.md",
+    found = json.loads(run(capsys, apple, "whatif", "--without-document", "steve-jobs.md",
                            "--json"))
     lost = told.without(documents=["steve-jobs.md"]).lost
     assert [n["id"] for n in found["lost"]] == [n.id for n in lost]
-    text = run(capsys, home, "whatif", "--without-document", "steve-jobs.md").splitlines()
+    text = run(capsys, apple, "whatif", "--without-document", "steve-jobs.md").splitlines()
     assert text[0] == found["answer"]
     assert sum(line.startswith("leaves the answer: ") for line in text) == len(
         found["left_answer"]) > 0
-    assert "gained:" in run(capsys, home, "whatif", "--without-edge", "Steve Jobs,¶ Steve Jobs",
+    assert "gained:" in run(capsys, apple, "whatif", "--without-edge", "Steve Jobs,¶ Steve Jobs",
                             "--with-edge", "Steve Jobs,Amazon River,0.9")

@@ -15,11 +15,6 @@ BOTH = "Where was the singer of Paper Lanterns born and who founded the prize th
 CHOICE = "Which is older, Paper Lanterns or Salt Road?"
 
 
-@pytest.fixture(scope="module")
-def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
-    return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
-
-
 @pytest.fixture(scope="module", params=[BOTH, CHOICE], ids=["clauses", "choice"])
 def told(songs: KnowledgeGraph, request: pytest.FixtureRequest) -> Explanation:
     return songs.explain(request.param, subqueries="on", mass=24.0)

@@ -1,11 +1,11 @@
 """FlowRAG's flow and paths against numbers worked out by hand from its equations."""
 
-import math
 from fractions import Fraction as F
 from itertools import permutations
 
 import numpy as np
 import pytest
+from oracles import toward
 
 from qafd.graph import Graph
 from qafd.records import QueryPlan
@@ -21,11 +21,6 @@ COUNTS = {(3, 0): 2, (3, 1): 1, (4, 1): 1, (4, 2): 3}
 C = {(3, 0): F(2, 3), (3, 1): F(1, 3), (4, 1): F(1, 4), (4, 2): F(3, 4)}  # Eq. (2)
 ONWARD = {(3, 0): F(1), (3, 1): F(4, 7), (4, 1): F(3, 7), (4, 2): F(1)}  # Eq. (6)
 DECAY = F(4, 5)
-
-
-def toward(*cosines: float) -> np.ndarray:
-    """Unit rows with these cosines to (1, 0)."""
-    return np.array([(x, math.sqrt(1 - x * x)) for x in cosines], np.float32)
 
 
 @pytest.fixture

@@ -20,6 +20,13 @@ from qafd.retrieve import METHODS
 AUTOLINK = re.compile(r"https?://|www\.|[\w.+-]+@[\w-]+\.", re.IGNORECASE)
 
 
+@pytest.fixture(scope="module")
+def curie(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    knowledge = KnowledgeGraph.open(tmp_path_factory.mktemp("curie") / "one.db")
+    knowledge.add_text("a.txt", "Marie Curie lived in Paris.")
+    return knowledge
+
+
 @pytest.mark.parametrize("text", [
     "http://canary.invalid/x", "HTTPS://canary.invalid", "see www.canary.invalid now",
     "write to somebody@canary.invalid", "![](http://canary.invalid/x.png)"])
@@ -56,9 +63,8 @@ def test_commands_on_an_empty_workspace_end_with_a_sentence_or_nothing(
     ["layers", "--build", "x" * 5000], ["sweep", "Who?", "--gold", "x" * 5000],
     ["compare", "Who?", "--methods", "x" * 5000], ["query", "Who?", "--seeds", "9" * 4000]])
 def test_long_wrong_arguments_are_cut_in_the_sentence(
-        arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    KnowledgeGraph.open(tmp_path / "one.db").add_text("a.txt", "Marie Curie lived in Paris.")
-    assert main([*arguments, "--db", str(tmp_path / "one.db")]) == 2
+        arguments: list[str], curie: KnowledgeGraph, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*arguments, "--db", curie.place.written]) == 2
     assert len(capsys.readouterr().err) < 400
 
 
@@ -66,10 +72,9 @@ def test_long_wrong_arguments_are_cut_in_the_sentence(
     ["query"], ["answer"], ["compare"], ["paths"], ["export", "--format", "json"],
     ["export", "--format", "html"]])
 def test_a_question_that_is_no_utf_8_is_read_with_its_bytes_replaced(
-        command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    KnowledgeGraph.open(tmp_path / "one.db").add_text("a.txt", "Marie Curie lived in Paris.")
-    db = ["--db", str(tmp_path / "one.db")]
-    assert main([command[0], "Where did Marie Curie \udcff live?", *command[1:], *db]) == 0
+        command: list[str], curie: KnowledgeGraph, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([command[0], "Where did Marie Curie \udcff live?", *command[1:],
+                 "--db", curie.place.written]) == 0
     assert "Marie Curie" in capfd.readouterr().out
 
 
@@ -118,11 +123,10 @@ def test_no_measurement_is_written_over_what_it_reads(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize("command", [["layers"], ["paths", "Who?"], ["sweep", "Who?", "--csv"]])
-def test_output_that_cannot_be_written_is_one_sentence(command: list[str], tmp_path: Path) -> None:
-    KnowledgeGraph.open(tmp_path / "one.db").add_text("a.txt", "Marie Curie lived in Paris.")
+def test_output_that_cannot_be_written_is_one_sentence(command: list[str], curie: KnowledgeGraph) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
-            [sys.executable, "-m", "qafd", *command, "--db", str(tmp_path / "one.db")],
+            [sys.executable, "-m", "qafd", *command, "--db", curie.place.written],
             stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
     assert ended.returncode == 1
     assert ended.stderr.count("\n") == 1
@@ -131,8 +135,6 @@ def test_output_that_cannot_be_written_is_one_sentence(command: list[str], tmp_p
 
 @pytest.mark.parametrize("questions", [[], [Question("1", "Where?", ())], [
     Question("1", "Where?", ("a.txt",)), Question("2", "Where?", ())]])
-def test_questions_without_gold_are_refused(questions: list[Question], tmp_path: Path) -> None:
-    knowledge = KnowledgeGraph.open(tmp_path / "one.db")
-    knowledge.add_text("a.txt", "Marie Curie lived in Paris.")
+def test_questions_without_gold_are_refused(questions: list[Question], curie: KnowledgeGraph) -> None:
     with pytest.raises(ParameterError, match="no gold passages"):
-        evaluate(knowledge, questions, {"lexical": METHODS["lexical"]()})
+        evaluate(curie, questions, {"lexical": METHODS["lexical"]()})

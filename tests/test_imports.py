@@ -1,4 +1,4 @@
-"""Graphs from other programs come in as they are: nodes, relations, weights, texts."""
+"""Graphs from other programs come in as they are, by Python, page and command."""
 
 import json
 import math
@@ -9,11 +9,13 @@ from pathlib import Path
 import networkx as nx
 import pyarrow as pa
 import pytest
+from clicks import page, press, shown
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
 from qafd import export
+from qafd.cli import main
 from qafd.doctor import doctor
 from qafd.errors import ParseError
 from qafd.ingest import extend, index, plan
@@ -102,29 +104,20 @@ def test_an_edge_is_the_cosine_of_its_names_times_its_weight_over_the_geometric_
             rel=1e-3, abs=1e-5)
 
 
-def write_gexf(graph: nx.Graph, path: Path) -> None:
-    nx.write_gexf(graph, path)
+WRITERS: dict[str, Callable[[nx.Graph, Path], object]] = {
+    "graphml": nx.write_graphml, "gexf": nx.write_gexf,
+    "links": lambda graph, path: path.write_text(
+        json.dumps(nx.node_link_data(graph, edges="links"))),
+    "edges": lambda graph, path: path.write_text(
+        json.dumps(nx.node_link_data(graph, edges="edges"))),
+    "csv": lambda graph, path: path.write_text("From;To;Weight\n" + "".join(
+        f"{u};{v};{w}\n" for u, v, w in graph.edges(data="weight")))}
 
 
-def write_links(graph: nx.Graph, path: Path) -> None:
-    path.write_text(json.dumps(nx.node_link_data(graph, edges="links")))
-
-
-def write_edges(graph: nx.Graph, path: Path) -> None:
-    path.write_text(json.dumps(nx.node_link_data(graph, edges="edges")))
-
-
-def write_csv(graph: nx.Graph, path: Path) -> None:
-    path.write_text("From;To;Weight\n" + "".join(
-        f"{u};{v};{w}\n" for u, v, w in graph.edges(data="weight")))
-
-
-@pytest.mark.parametrize("write", [nx.write_graphml, write_gexf, write_links, write_edges,
-                                   write_csv])
-def test_one_graph_is_the_same_in_every_format(
-        write: Callable[[nx.Graph, Path], None], tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", WRITERS)
+def test_one_graph_is_the_same_in_every_format(form: str, tmp_path: Path) -> None:
     graph = nx.les_miserables_graph()
-    write(graph, tmp_path / "graph")
+    WRITERS[form](graph, tmp_path / "graph")
     name, found = read_graph(tmp_path / "graph")
     assert name == "graph"
     assert {node.name for node in found.nodes} == set(graph)
@@ -290,15 +283,10 @@ def test_a_weight_that_is_no_positive_number_counts_as_the_mean(weight: str) -> 
     assert any(note.startswith("1 weights are no positive numbers") for note in graph.notices)
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
-    return KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
-
-
 @pytest.mark.parametrize("form", ["graphml", "gexf", "json", "csv"])
 def test_our_own_exports_come_back_with_their_entities_and_relations(
-        form: str, sample: KnowledgeGraph, tmp_path: Path) -> None:
-    found = sample.retrieve("What did Steve Jobs make at Apple?", "ego")
+        form: str, apple: KnowledgeGraph, tmp_path: Path) -> None:
+    found = apple.retrieve("What did Steve Jobs make at Apple?", "ego")
     names = {node.id: node.name for node in found.nodes}
     kept = {frozenset((names[e.source], names[e.target])): e.label
             for e in found.edges if e.kind == "relation"}
@@ -371,3 +359,54 @@ def test_what_is_given_costs_no_call_of_a_language_model(tmp_path: Path) -> None
     model = ModelChoice(model="m", base_url="http://127.0.0.1:9/v1")
     assert plan(knowledge.url, [("h.json", JOBS.to_json())], model).passages == 0
     assert plan(knowledge.url, [("a.txt", b"Ada met Charles.")], model).passages == 1
+
+
+EDGES = b"from,to,relation,year\nAda,Engine,described,1843\nBabbage,Engine,built,\n"
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KnowledgeGraph:
+    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
+    monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda *_: None)
+    return KnowledgeGraph.open(tmp_path / "mine.db")
+
+
+def test_a_graph_is_shown_before_it_is_added_and_then_waits_for_the_worker(
+        mine: KnowledgeGraph) -> None:
+    app = page("documents", ws="mine")
+    app.get("file_uploader")[-1].set_value([("edges.csv", EDGES, "text/csv")]).run()
+    assert "CSV, 3 nodes (none with a description), 2 edges (all with a label" in shown(app)
+    assert "Attributes that were not read: year." in shown(app)
+    press(app, "Add the graph")
+    assert not app.exception
+    assert not any(button.label == "Add the graph" for button in app.button)
+    with mine.store() as store:
+        assert [(file.name, file.status) for file in store.files.all()] == [("edges.csv", "queued")]
+        (_, data), = store.files.unread()
+    assert data.startswith(b'{"graph": {"format": "CSV"')
+
+
+@pytest.mark.usefixtures("alone")
+def test_import_prints_what_it_took_in_and_the_graph_can_be_asked(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, db = tmp_path / "edges.csv", str(tmp_path / "w.db")
+    table.write_bytes(EDGES)
+    assert main(["import", str(table), "--db", db, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["name"], said["nodes"], said["edges"], said["passages"]) == ("edges.csv", 3, 2, 2)
+    assert "Attributes that were not read: year." in said["notices"]
+    assert main(["query", "Who described the Engine?", "--db", db, "--json"]) == 0
+    assert "Ada" in {node["name"] for node in json.loads(capsys.readouterr().out)["nodes"]}
+
+
+@pytest.mark.usefixtures("alone")
+def test_what_is_no_graph_fails_and_a_missing_file_is_wrong_usage(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.txt").write_text("prose")
+    db = ["--db", str(tmp_path / "w.db")]
+    assert main(["import", str(tmp_path / "a.txt"), *db]) == 1
+    refused = capsys.readouterr()
+    assert refused.out == ""
+    assert "needs a column source" in refused.err
+    assert main(["import", str(tmp_path / "b.txt"), *db]) == 2
+    assert not (tmp_path / "w.db").exists()

@@ -30,42 +30,37 @@ METHOD = FlowDiffusion(mass=20.0)
 
 
 @pytest.fixture(scope="module")
-def knowledge(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
-    return KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
+def corpus(apple: KnowledgeGraph) -> Corpus:
+    return apple.corpus()
 
 
 @pytest.fixture(scope="module")
-def corpus(knowledge: KnowledgeGraph) -> Corpus:
-    return knowledge.corpus()
+def plan(apple: KnowledgeGraph) -> QueryPlan:
+    return apple.plan(QUESTION)
 
 
-@pytest.fixture(scope="module")
-def plan(knowledge: KnowledgeGraph) -> QueryPlan:
-    return knowledge.plan(QUESTION)
-
-
-def test_a_cell_of_a_sweep_is_a_retrieval_of_its_own(knowledge, corpus, plan):
+def test_a_cell_of_a_sweep_is_a_retrieval_of_its_own(apple, corpus, plan):
     cells = sweep(corpus, plan, METHOD, Grid((5.0, 40.0), (0, 5), ("plain", "product")))
     assert len(cells) == 8
     graph = corpus.graph
     for cell in cells:
-        alone = knowledge.retrieve(plan, replace(METHOD, mass=cell.mass, seeds=cell.seeds,
+        alone = apple.retrieve(plan, replace(METHOD, mass=cell.mass, seeds=cell.seeds,
                                                  variant=cell.variant))
         full = [n for n in alone.nodes if n.importance > 0]
         assert cell.size == len(full)
         assert cell.tokens == sum(graph.tokens[graph.row[n.id]] for n in full)
 
 
-def test_recall_and_leakage_of_a_cell_are_counted_by_hand(knowledge, corpus, plan):
+def test_recall_and_leakage_of_a_cell_are_counted_by_hand(apple, corpus, plan):
     graph = corpus.graph
-    best = [p.id for p in knowledge.retrieve(plan, METHOD).passages]
+    best = [p.id for p in apple.retrieve(plan, METHOD).passages]
     gold = [best[0], best[1], best[-1]]
     cell, = sweep(corpus, plan, METHOD, Grid((20.0,), (5,), ("product",)), gold)
     assert cell.recall == pytest.approx(2 / 3)
-    with knowledge.store() as store:
+    with apple.store() as store:
         mentioned = {end for e in store.graph.edges(gold) for end in (e.source, e.target)
                      if e.kind == "mention" and {e.source, e.target} & set(gold)}
-    retrieved = {n.id for n in knowledge.retrieve(plan, METHOD).nodes if n.importance > 0}
+    retrieved = {n.id for n in apple.retrieve(plan, METHOD).nodes if n.importance > 0}
     relevant = mentioned | set(gold)
     # Every capacity is 1 by default, so capacity is a count.
     assert cell.leakage == pytest.approx(len(retrieved - relevant) / len(relevant))
@@ -83,7 +78,7 @@ def test_a_sweep_reports_its_progress_and_refuses_what_makes_no_sense(corpus, pl
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_method_varies_by_its_own_parameters_within_their_ranges(name, knowledge, corpus, plan):
+def test_a_method_varies_by_its_own_parameters_within_their_ranges(name, apple, corpus, plan):
     method = METHODS[name]().fitted(corpus.graph)
     for spec in fields(method):
         values = values_for(method, spec.name)
@@ -92,7 +87,7 @@ def test_a_method_varies_by_its_own_parameters_within_their_ranges(name, knowled
     if not method.needs:
         first = fields(method)[0].name
         one = vary(corpus, plan, method, {first: [getattr(method, first)]})[0]
-        alone = knowledge.retrieve(plan, method)
+        alone = apple.retrieve(plan, method)
         assert one.size == sum(node.state == "saturated" for node in alone.nodes)
 
 

@@ -3,9 +3,8 @@
 import ast
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[1]
 # Lowest first. A module may also import from its own layer where the list below says so.
@@ -44,6 +43,7 @@ ONLY_IN = {
 FILES = sorted([ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *(ROOT / "qafd").rglob("*.py")])
 
 
+@cache
 def imported(path: Path) -> set[str]:
     """The modules a file imports when it runs, those only for type checkers left out."""
     found: set[str] = set()
@@ -77,24 +77,23 @@ def layer(parts: Sequence[str]) -> int:
     return own
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(ROOT).as_posix())
-def test_imports_point_downward(path: Path) -> None:
-    place = path.relative_to(ROOT).as_posix()
-    if place.startswith("qafd/") and path.stem != "__init__" or place.startswith("qafd/retrieve"):
-        own = layer(place.removesuffix(".py").split("/")[1:])
-        assert own >= 0, f"{place} has no layer yet; give it one here"
-        for name in imported(path):
-            top, *parts = name.split(".")
-            if top == "qafd" and parts:
-                assert layer(parts) <= own, f"{place} imports {name} from above"
+def test_imports_point_downward() -> None:
+    for path in FILES:
+        place = path.relative_to(ROOT).as_posix()
+        if place.startswith("qafd/") and path.stem != "__init__" or place.startswith("qafd/retrieve"):
+            own = layer(place.removesuffix(".py").split("/")[1:])
+            assert own >= 0, f"{place} has no layer yet; give it one here"
+            for name in imported(path):
+                top, *parts = name.split(".")
+                if top == "qafd" and parts:
+                    assert layer(parts) <= own, f"{place} imports {name} from above"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(ROOT).as_posix())
-def test_libraries_are_used_in_their_one_place(path: Path) -> None:
-    place = path.relative_to(ROOT).as_posix()
-    for library, allowed in ONLY_IN.items():
-        if any(name.split(".")[0] == library for name in imported(path)):
-            assert place.startswith(allowed), f"{place} imports {library}"
+def test_libraries_are_used_in_their_one_place() -> None:
+    for path in FILES:
+        place = path.relative_to(ROOT).as_posix()
+        for library in {name.split(".")[0] for name in imported(path)} & ONLY_IN.keys():
+            assert place.startswith(ONLY_IN[library]), f"{place} imports {library}"
 
 
 def test_pages_hold_no_arithmetic_and_no_sql() -> None:

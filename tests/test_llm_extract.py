@@ -16,7 +16,6 @@ from qafd.errors import (
     MissingKeyError,
     SpendingCapError,
 )
-from qafd.ingest import index
 from qafd.ingest.erase import erase
 from qafd.ingest.grounding import ground
 from qafd.ingest.llm_extract import ModelEngine, ModelExtractor, ReadingDoubt
@@ -259,7 +258,7 @@ def lines(count: int) -> bytes:
 def indexed(path: Path, server: FaultServer, files=(), **choice) -> None:
     with open_workspace(path) as store:
         choose(store, ModelChoice("tiny", server.url, **choice))
-    index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+    tiny_index(path, files)
 
 
 def digest(path: Path) -> str:
@@ -296,7 +295,7 @@ def test_the_same_passage_is_not_paid_for_twice(path, server):
     with open_workspace(path) as store:
         store.graph.drop()
         choose(store, ModelChoice())
-    index(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+    tiny_index(path)
     indexed(path, server)
     assert len(server.bodies) == 2
 
@@ -376,7 +375,7 @@ def test_changing_to_a_model_and_back_reads_everything_anew(path, tmp_path, serv
     with open_workspace(path) as store:
         choose(store, ModelChoice())
         assert chosen(store) == ModelChoice()
-    index(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+    tiny_index(path)
     assert digest(path) == alone
 
 
@@ -402,8 +401,7 @@ def test_poisoned_documents_and_an_obedient_model_invent_nothing(path):
     with serving(obedient) as server:
         with open_workspace(path) as store:
             choose(store, ModelChoice("tiny", server.url))
-        index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1,
-              keys={server.url: key})
+        tiny_index(path, files, keys={server.url: key})
         assert server.bodies[0]["key"] == f"Bearer {key}"
     with open_workspace(path) as store:
         graph = store.graph.read()

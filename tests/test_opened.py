@@ -1,11 +1,8 @@
 """A bundle from somebody else, opened on the Runs page, and what a stranger can put into one."""
 
-import hashlib
-import io
 import json
 import random
 import re
-import zipfile
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +10,7 @@ from typing import Any
 
 import pytest
 from clicks import page, press, shown
+from test_bundle import changed, resealed, unpacked
 
 from qafd.errors import ParseError
 from qafd.explain import mass_balance
@@ -32,33 +30,12 @@ QUESTION = "Introduce Steve Jobs's products in Apple."
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(apple: KnowledgeGraph) -> Run:
     """A run of the sample with a mass of 12, made in a workspace that is not the page's."""
-    knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("theirs"))
-    plan = knowledge.plan(QUESTION)
-    retrieval = knowledge.retrieve(plan, mass=12.0)
+    plan = apple.plan(QUESTION)
+    retrieval = apple.retrieve(plan, mass=12.0)
     retrieval = replace(retrieval, notices=(notice(NoticeKind.GIVEN, text="Mind *this*"),))
-    return recorded(knowledge, retrieval, plan, note="from them")
-
-
-def forged(run: Run, obj: Any, **files: str) -> bytes:
-    """A bundle whose run.json is another one, with a manifest that says so."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(bundled(run))) as given, zipfile.ZipFile(out, "w") as made:
-        contents = {name: given.read(name) for name in given.namelist()}
-        contents["run.json"] = json.dumps(obj).encode()
-        contents |= {name.replace("_", "."): text.encode() for name, text in files.items()}
-        manifest = json.loads(contents["manifest.json"])
-        manifest["sha256"]["run.json"] = hashlib.sha256(contents["run.json"]).hexdigest()
-        contents["manifest.json"] = json.dumps(manifest).encode()
-        for name, data in contents.items():
-            made.writestr(name, data)
-    return out.getvalue()
-
-
-def written(run: Run) -> Any:
-    with zipfile.ZipFile(io.BytesIO(bundled(run))) as archive:
-        return json.loads(archive.read("run.json"))
+    return recorded(apple, retrieval, plan, note="from them")
 
 
 def opened(data: bytes, **query: str) -> Any:
@@ -128,7 +105,7 @@ def test_keeping_it_puts_it_into_the_history_with_its_own_time(run: Run, empty: 
 
 
 def test_what_was_changed_does_not_hold_and_is_not_kept(run: Run, home: Path) -> None:
-    app = opened(forged(run, written(run), report_md="All is well"))
+    app = opened(changed(bundled(run), "report.md", "All is well"))
     assert [e.value for e in app.error] == ["**It does not hold.**"]
     assert "report.md is not what the manifest states" in shown(app)
     assert next(b for b in app.button if b.label == "Keep").disabled
@@ -138,7 +115,7 @@ def test_a_bundle_without_certificate_is_not_sound_and_a_changed_one_not_kept(ru
     bare = replace(run, retrieval=replace(run.retrieval, certificate=None))
     found = examined(bundled(bare))
     assert (found.intact, found.sound, found.keepable) == (True, False, True)
-    found = examined(forged(bare, written(bare), report_md="All is well"))
+    found = examined(changed(bundled(bare), "report.md", "All is well"))
     assert (found.intact, found.sound, found.keepable) == (False, False, False)
 
 
@@ -171,10 +148,10 @@ def test_a_run_that_could_not_be_drawn_is_refused(make: Any, sentence: str, run:
 
 
 def test_a_small_file_that_would_fill_the_memory_is_not_parsed(run: Run) -> None:
-    obj = written(run)
+    obj = json.loads(unpacked(bundled(run))["run.json"])
     obj["retrieval"]["params"]["mass"] = [[]] * 1_000_000
     with pytest.raises(ParseError, match="at most 2,000,000 are read"):
-        examined(forged(run, obj))
+        examined(resealed(bundled(run), obj))
 
 
 def test_what_is_too_large_to_be_drawn_says_so_and_can_be_verified(run: Run) -> None:
@@ -199,18 +176,18 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 def test_whatever_is_changed_in_a_run_it_is_refused_or_it_can_be_drawn(run: Run) -> None:
     rng, drawn = random.Random(0), 0
-    spots = places(written(run))
+    spots = places(json.loads(unpacked(bundled(run))["run.json"]))
     values = (-1, 0, 1e149, -1e149, 1e-300, 10**400, "", "x" * 5000, "\ud800<b>", None, [], {},
               True, [1], {"a": 1}, 0.5)
     for _ in range(25):
-        obj = written(run)
+        obj = json.loads(unpacked(bundled(run))["run.json"])
         *way, last = rng.choice(spots[1:])
         inner = obj
         for key in way:
             inner = inner[key]
         inner[last] = rng.choice(values)
         try:
-            found = examined(forged(run, obj)).run
+            found = examined(resealed(bundled(run), obj)).run
             check_size(found.retrieval)
         except ParseError:
             continue

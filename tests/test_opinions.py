@@ -2,14 +2,11 @@
 
 import json
 import re
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from clicks import page, press, shown
+from clicks import page, press, run_until, shown
 from faults import FaultServer
-from streamlit.testing.v1 import AppTest
 
 from qafd.errors import ModelError, SpendingCapError
 from qafd.evaluate.judge import graded
@@ -93,32 +90,17 @@ def reply(body: dict[str, object]) -> str:
     return grades(*[50] * (text.count(" response ")))
 
 
-def judging(until: Callable[[AppTest], bool], **query: str) -> AppTest:
-    app = page("evaluate", measure="lexical", **query)
-    deadline = time.monotonic() + 60
-    while not until(app):
-        assert time.monotonic() < deadline, shown(app)
-        app.run()
-    return app
-
-
-def is_there(app: AppTest) -> bool:
-    return any(toggle.key == "opinion" for toggle in app.toggle)
-
-
 @pytest.mark.replies(reply=reply)
 def test_the_page_says_what_a_judge_costs_and_then_its_grades(home: Path,
                                                              server: FaultServer) -> None:
     save(home / "settings.json", Preferences("custom", server.url, "tiny"))
-    app = judging(is_there)
+    app = page("evaluate", measure="lexical")
+    run_until(app, lambda app: any(toggle.key == "opinion" for toggle in app.toggle))
     app.toggle(key="opinion").set_value(True).run()
     assert "20 calls; ~" in shown(app)
     assert not server.bodies
     press(app, "Ask tiny")
-    deadline = time.monotonic() + 60
-    while "In the opinion of tiny" not in shown(app):
-        assert time.monotonic() < deadline, shown(app)
-        app.run()
+    run_until(app, lambda app: "In the opinion of tiny" in shown(app))
     assert not app.exception
     assert len(server.bodies) == 20
     table = app.dataframe[-1].value
@@ -126,13 +108,3 @@ def test_the_page_says_what_a_judge_costs_and_then_its_grades(home: Path,
     app.run()
     said = [text for text in shown(app).split("\n") if text.startswith("tiny:")]
     assert said[0].startswith("tiny: no call, all 20 were answered before"), said
-
-
-def opinion(app: AppTest) -> str:
-    """The line below the grades, once they are there."""
-    deadline = time.monotonic() + 60
-    while not (found := [c.value.replace("\\", "") for c in app.caption
-                         if c.value.startswith("In the opinion of")]):
-        assert time.monotonic() < deadline, shown(app)
-        app.run()
-    return found[0]

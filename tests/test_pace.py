@@ -1,9 +1,11 @@
-"""The time that is left: from measured speed, nothing too early, no jumping numbers."""
+"""The time that is left, from measured speed, and the line of a command that takes long."""
 
 import math
 
 import pytest
 
+from qafd.cli.progress import ProgressLine
+from qafd.ingest.progress import Progress
 from qafd.pace import Pace
 
 
@@ -47,3 +49,18 @@ def test_an_unknown_total_says_nothing_and_a_grown_one_counts(clock: Clock) -> N
     assert pace.left is None
     pace.note(10, 110)
     assert pace.left == pytest.approx(100, rel=0.1)  # 100 at 1 per second
+
+
+def test_a_quick_command_writes_nothing_to_a_log(capsys):
+    with ProgressLine() as quick:
+        quick.show(Progress("parsing", 1, 2, "a.txt"))
+    assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_has_one_line_that_is_cleared_at_the_end(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with ProgressLine() as watched:
+        watched("tree", 1, 2)
+        watched("tree", 2, 2)
+    assert [part.strip() for part in capsys.readouterr().err.split("\r")] == [
+        "", "tree 1/2", "tree 2/2", "", ""]

@@ -45,9 +45,6 @@ def names(data: dict[str, object], panel: int = 0) -> list[str]:
     return [data["nodes"][n["n"]]["id"] for n in data["panels"][panel]["nodes"]]
 
 
-# Contraction
-
-
 def totals(edges: tuple[RetrievedEdge, ...]) -> tuple[Counter[str], Counter[str]]:
     out, into = Counter[str](), Counter[str]()
     for e in edges:
@@ -109,9 +106,6 @@ def test_the_sample_balances_and_keeps_its_entities() -> None:
     assert not any(after.canceled.values()), "flow runs downhill"
 
 
-# Choice of nodes
-
-
 def test_what_another_panel_shows_is_a_ghost_here() -> None:
     one, two = retrieval([node("a")], []), retrieval([node("b")], [])
     data = panel_data([one, two], positions=spread(one, two), look=Look(others=[node("c")]))
@@ -120,12 +114,6 @@ def test_what_another_panel_shows_is_a_ghost_here() -> None:
                       look=Look(others=[node("c")]))
     assert [n["id"] for n in data["nodes"]] == ["a", "b", "c"]
     assert (names(data, 0), names(data, 1)) == (["a"], ["b"])
-
-
-# Scales and legend
-
-
-# Words
 
 
 @pytest.mark.parametrize(("text", "shown"), [
@@ -143,9 +131,6 @@ def test_names_become_one_harmless_line(text: str, shown: str) -> None:
 def test_impossible_drawings_are_refused(wrong: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         Drawing(**wrong)
-
-
-# A scale for every mass
 
 
 @given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))

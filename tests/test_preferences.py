@@ -1,8 +1,8 @@
 """Settings on disk, and the probe of an endpoint."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from faults import serving
@@ -34,13 +34,11 @@ def test_writers_side_by_side_never_undo_each_other(tmp_path: Path) -> None:
         prices = (*CHOSEN.prices, (f"m{number}", Price(number, number)))
         amend(file, CHOSEN, replace(CHOSEN, prices=prices))
 
-    threads = [Thread(target=change, args=(number,)) for number in range(8)]
-    threads.append(Thread(target=amend, args=(file, CHOSEN, replace(CHOSEN, most_calls=11))))
-    threads.append(Thread(target=amend, args=(file, CHOSEN, replace(CHOSEN, model="other"))))
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(10) as pool:
+        done = [pool.submit(change, number) for number in range(8)]
+        done += [pool.submit(amend, file, CHOSEN, replace(CHOSEN, **{name: value}))
+                 for name, value in (("most_calls", 11), ("model", "other"))]
+    assert not any(one.exception() for one in done)
     found = load(file)
     assert (found.most_calls, found.model) == (11, "other")
     assert dict(found.prices) == dict(CHOSEN.prices) | {

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 from faults import FaultServer
-from tiny import TinyEmbedder, TinyExtractor
+from tiny import tiny_index
 
 from qafd.curate.descriptions import remarks
-from qafd.ingest import index
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.records import node_id
 from qafd.storage import open_workspace
@@ -32,8 +31,7 @@ pytestmark = pytest.mark.replies(reply=answering)
 def read(path: Path, server: FaultServer) -> Path:
     with open_workspace(path) as store:
         choose(store, ModelChoice("org/tiny", server.url))
-    index(path, [("a.txt", b"Ada met Bob."), ("b.txt", b"Ada met Bob again.")],
-          extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+    tiny_index(path, [("a.txt", b"Ada met Bob."), ("b.txt", b"Ada met Bob again.")])
     return path
 
 
@@ -58,7 +56,7 @@ def test_a_relation_is_described_at_both_its_ends_with_keywords_and_strength(rea
 def test_what_is_said_of_a_name_follows_it_through_edits(read: Path) -> None:
     with open_workspace(read) as store:
         store.edits.add("same", "bob", "Robert")
-    index(read, [], extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+    tiny_index(read)
     with open_workspace(read) as store:
         robert = node_id("entity", "robert")
         assert [r.text for r in remarks(store, robert)[ADA]] == [

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 from hostile import STRINGS
 
-from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import given_reason
 from qafd.retrieve.base import Retrieval, RetrievedNode, RetrievedPassage
 from qafd.runs.replay import recorded
@@ -14,10 +13,9 @@ from qafd.runs.report import report
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
-    plan = knowledge.plan("Introduce Steve Jobs's products in Apple.")
-    return recorded(knowledge, knowledge.retrieve(plan), plan, note="for the board")
+def run(apple):
+    plan = apple.plan("Introduce Steve Jobs's products in Apple.")
+    return recorded(apple, apple.retrieve(plan), plan, note="for the board")
 
 
 def test_nothing_that_documents_say_becomes_markup(run):

@@ -16,14 +16,9 @@ QUESTION = "Introduce Steve Jobs's products in Apple."
 
 
 @pytest.fixture(scope="module")
-def knowledge(tmp_path_factory):
-    return KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
-
-
-@pytest.fixture(scope="module")
-def run(knowledge):
-    plan = knowledge.plan(QUESTION)
-    return recorded(knowledge, knowledge.retrieve(plan), plan, layout={"a": (0.25, 1.5)},
+def run(apple):
+    plan = apple.plan(QUESTION)
+    return recorded(apple, apple.retrieve(plan), plan, layout={"a": (0.25, 1.5)},
                     note="first\ntry")
 
 
@@ -72,9 +67,9 @@ def test_a_damaged_run_is_refused_in_one_sentence(body, run, store):
         load(store, key)
 
 
-def test_subqueries_come_back_with_their_plans_and_their_parts(knowledge, store):
-    plan = knowledge.plan("Who founded Apple and which cities lie on the Amazon?", subqueries=True)
-    run = recorded(knowledge, knowledge.retrieve(plan, subqueries="on"), plan)
+def test_subqueries_come_back_with_their_plans_and_their_parts(apple, store):
+    plan = apple.plan("Who founded Apple and which cities lie on the Amazon?", subqueries=True)
+    run = recorded(apple, apple.retrieve(plan, subqueries="on"), plan)
     back = load(store, keep(store, run))
     assert [p.question for p in back.plan.subqueries] == [p.question for p in plan.subqueries]
     assert [p.nodes for p in back.retrieval.parts] == [p.nodes for p in run.retrieval.parts]

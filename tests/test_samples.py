@@ -16,11 +16,6 @@ QUESTION = "Introduce Steve Jobs's products in Apple."
 ON_TOPIC = {"apple-inc.md", "macintosh.md", "steve-jobs.md", "tim-cook.md"}
 
 
-@pytest.fixture(scope="module")
-def figure1(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
-    return KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
-
-
 def retrieved(retrieval: Retrieval) -> set[str]:
     return {n.id for n in retrieval.nodes if n.state == "saturated" and n.kind == "entity"}
 
@@ -31,15 +26,15 @@ def on_topic(knowledge: KnowledgeGraph, entities: set[str]) -> set[str]:
 
 
 def test_query_aware_and_plain_retrieval_differ_as_the_paper_claims(
-        figure1: KnowledgeGraph) -> None:
-    plan = figure1.plan(QUESTION)
+        apple: KnowledgeGraph) -> None:
+    plan = apple.plan(QUESTION)
     kept, brought, differing = [], [], []
     for mass in (30.0, 60.0):
-        aware = retrieved(figure1.retrieve(plan, FlowDiffusion(mass=mass)))
-        plain = retrieved(figure1.retrieve(plan, FlowDiffusion(mass=mass, variant="plain")))
-        share = len(on_topic(figure1, aware)) / len(aware)
-        kept.append(share - len(on_topic(figure1, plain)) / len(plain))
-        brought.append(len(on_topic(figure1, aware)) - len(on_topic(figure1, plain)))
+        aware = retrieved(apple.retrieve(plan, FlowDiffusion(mass=mass)))
+        plain = retrieved(apple.retrieve(plan, FlowDiffusion(mass=mass, variant="plain")))
+        share = len(on_topic(apple, aware)) / len(aware)
+        kept.append(share - len(on_topic(apple, plain)) / len(plain))
+        brought.append(len(on_topic(apple, aware)) - len(on_topic(apple, plain)))
         differing.append(len(aware ^ plain))
     assert min(differing) >= 3, "a viewer could not tell the two pictures apart"
     assert brought[0] >= 2, "at a small mass the question brings more of the company's nodes"

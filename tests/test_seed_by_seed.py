@@ -15,11 +15,6 @@ BORN = "Where was the singer of Paper Lanterns born?"
 
 
 @pytest.fixture(scope="module")
-def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
-    return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
-
-
-@pytest.fixture(scope="module")
 def each(songs: KnowledgeGraph) -> Retrieval:
     return songs.retrieve(BORN, diffusions="each", mass=20)
 

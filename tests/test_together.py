@@ -3,9 +3,9 @@
 
 import pytest
 from faults import FaultServer
-from tiny import TinyEmbedder, TinyExtractor
+from tiny import TinyExtractor, tiny_index
 
-from qafd.ingest import index, plan
+from qafd.ingest import plan
 from qafd.ingest.llm_extract import ModelExtractor, ReadingDoubt
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.models import Recorded, Reply
@@ -110,7 +110,7 @@ def test_the_plan_says_what_is_then_called_and_the_graph_is_the_same_one_by_one(
             choose(store, ModelChoice("tiny", server.url, together=together))
         planned = plan(other, files)
         before = len(server.bodies)
-        index(other, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+        tiny_index(other, files)
         calls[together] = len(server.bodies) - before
         assert planned.passages == 10
         assert planned.calls[0] == calls[together] <= planned.calls[1]
@@ -126,5 +126,5 @@ def test_gleaning_on_a_workspace_that_was_read_costs_what_its_plan_says(path, se
         with open_workspace(path) as store:
             choose(store, ModelChoice("tiny", server.url, together=1, gleanings=gleanings))
         planned, before = plan(path, given), len(server.bodies)
-        index(path, given, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+        tiny_index(path, given)
         assert planned.calls[0] == len(server.bodies) - before <= planned.calls[1]

@@ -1,9 +1,9 @@
 """RAPTOR's collapsed tree on four passages and three summaries, worked out by hand."""
 
-import math
 
 import numpy as np
 import pytest
+from oracles import toward
 
 from qafd.graph import Graph
 from qafd.reasons import ReasonKind
@@ -12,11 +12,6 @@ from qafd.retrieve.base import SATURATED, WET, Corpus, Retrieval
 from qafd.retrieve.layers.tree import Tree
 from qafd.retrieve.seeds import Passages
 from qafd.retrieve.tree import CollapsedTree
-
-
-def toward(*cosines: float) -> np.ndarray:
-    """Unit rows with these cosines to (1, 0)."""
-    return np.array([(x, math.sqrt(1 - x * x)) for x in cosines], np.float32)
 
 
 # Summary 0 is above p and q, summary 1 above q, r and s, summary 2 above both.

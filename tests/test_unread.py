@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 from faults import FaultServer
-from tiny import TinyEmbedder, TinyExtractor
+from tiny import tiny_index
 
 from qafd.cli import main
 from qafd.curate.unread import unread
 from qafd.errors import StoreError
-from qafd.ingest import index
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.storage import open_workspace
 
@@ -20,7 +19,7 @@ RECORD = "entity<|#|>Ada<|#|>person<|#|>Ada is named.\n<|COMPLETE|>"
 def read(path: Path, server: FaultServer, *files: tuple[str, bytes], **choice: object) -> None:
     with open_workspace(path) as store:
         choose(store, ModelChoice("tiny", server.url, **choice))
-    index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+    tiny_index(path, files)
 
 
 def spoiled(body: dict[str, object]) -> str:

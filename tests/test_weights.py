@@ -51,24 +51,17 @@ def test_alignment_is_the_similarity_of_query_and_vector():
     assert gates.align(graph, np.array([2, 1, 0])) == pytest.approx([1e-3, 0.6, 1.0])
 
 
-def test_alignment_without_vectors_says_what_to_do():
-    with pytest.raises(ParameterError, match="pass the alignment"):
-        Gates(Weights(), np.ones(2, np.float32)).align(Graph.build("a"), np.array([0]))
-
-
-def test_alignment_without_a_query_is_one():
+def test_alignment_is_one_without_a_query_and_is_looked_at_only_where_it_is_needed():
     assert Gates(Weights()).align(Graph.build("ab"), np.array([0, 1])).tolist() == [1.0, 1.0]
-
-
-def test_an_alignment_that_is_not_positive_is_refused_where_it_is_needed():
     gates = Gates(Weights(), alignment=np.array([1.0, 0.0]))
     assert gates.align(Graph.build("ab"), np.array([0])).tolist() == [1.0]
-    with pytest.raises(ParameterError, match="alignment is 0"):
-        gates.align(Graph.build("ab"), np.array([0, 1]))
-    with pytest.raises(ParameterError, match="alignment is inf"):
-        Gates(Weights(), alignment=np.array([np.inf])).align(Graph.build("a"), np.array([0]))
 
 
-def test_a_query_that_is_not_finite_is_refused():
-    with pytest.raises(ParameterError, match="not finite"):
-        Gates(Weights(), np.array([np.nan, 1.0], np.float32))
+@pytest.mark.parametrize(("given", "message"), [
+    ({"query": np.ones(2, np.float32)}, "pass the alignment"),
+    ({"query": np.array([np.nan, 1.0], np.float32)}, "not finite"),
+    ({"alignment": np.array([0.0])}, "alignment is 0"),
+    ({"alignment": np.array([np.inf])}, "alignment is inf")])
+def test_an_alignment_that_is_missing_or_no_positive_number_is_refused(given, message):
+    with pytest.raises(ParameterError, match=message):
+        Gates(Weights(), **given).align(Graph.build("a"), np.array([0]))

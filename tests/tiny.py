@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -78,9 +79,9 @@ def tiny_engine() -> Here:
     return Here(TinyExtractor(), TinyEmbedder())
 
 
-def tiny_index(path: Location, files: Sequence[tuple[str, bytes]] = ()) -> str:
+def tiny_index(path: Location, files: Sequence[tuple[str, bytes]] = (), **named: Any) -> str:
     """Index files with the tiny models; the digest of what comes out."""
-    index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+    index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, **{"processes": 1, **named})
     with open_workspace(path) as store:
         return store.graph.digest()
 
