@@ -74,8 +74,6 @@ function create(root) {
   p.tools = html("div", "tools");
   toolbar(p);
   p.legend.append(p.keys);
-  html("div", "hint", p.legend, matchMedia("(pointer: coarse)").matches
-    ? words.touch : words.hint);
   // Widths are read here only: reading them while drawing would lay the page out twice.
   p.width = p.grid.clientWidth;
   new ResizeObserver(() => {
@@ -222,6 +220,7 @@ function menu(p) {
   button(files, "SVG", words.svg, () => download(p, false));
   button(files, "PNG", words.png, () => download(p, true));
   if (location.protocol.startsWith("http")) button(files, words.link, words.copy, copied, "Link");
+  html("div", "hint", p.menu, matchMedia("(pointer: coarse)").matches ? words.touch : words.hint);
 }
 
 // The same data, seen otherwise.
