@@ -1092,13 +1092,15 @@ function legend(p) {
   if (l.wet) item(words.wet, icon(16, "wet", [5.5, 5.5, 5.5]));
   if (l.dry) item(words.dry, icon(16, "dry", [4, 4, 4]));
   l.plain || item(words.ghost, icon(10, "ghost", [2.6, 2.6, 2.6]));
-  l.widths.forEach(([w, text], i) => {
+  const widths = [];
+  for (const [w, text] of l.widths) {
     const e = { w, arrow: l.thickness === "flow" }, s = canvas(34, 18, 0, 0);
     const end = (px) => ({ px, py: 9, half: [0, 0] });
     const path = svg("path", s, { class: "edge", d: arrow(end(1), end(33), thick(p, e), e.arrow) });
     if (e.arrow) path.style.fill = css(p.ink);
-    item(text, ...(i ? [s] : [l.thickness, s]));
-  });
+    widths.push(s, text);
+  }
+  if (widths.length) item("", l.thickness, ...widths);
 }
 
 // The groups of the picture, those of the most nodes first; pointing at one shows which nodes it has.

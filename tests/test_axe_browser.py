@@ -7,6 +7,7 @@ from typing import Any
 import axe_playwright_python
 import pytest
 from test_browser import PAINTED, settle
+from views import walk
 
 from qafd.app.pages import PAGES
 
@@ -41,6 +42,19 @@ FIND = """async ([grave, own]) => {
 }"""
 
 
+def find_grave(page: Any) -> list[str]:
+    """What axe-core finds on a page as it is now, when its styles have come."""
+    page.evaluate(AXE)
+    found = ["not looked at"]
+    for _ in range(PATIENCE):
+        page.evaluate(STILL)
+        found = page.evaluate(FIND, [GRAVE, list(STREAMLITS)])
+        if not found:
+            break
+        page.wait_for_timeout(1500)  # the styles of a page may come after its first words
+    return found
+
+
 @pytest.mark.parametrize(("name", "scheme", "width"), PLACES)
 def test_a_page_fits_its_window_and_axe_finds_nothing_serious(
         open_page: Callable[..., Any], name: str, scheme: str, width: int) -> None:
@@ -50,12 +64,18 @@ def test_a_page_fits_its_window_and_axe_finds_nothing_serious(
     if name in ("explore", "compare", "database"):
         page.wait_for_selector(PAINTED, timeout=30_000)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.evaluate(AXE)
-    found = ["not looked at"]
-    for _ in range(PATIENCE):
-        page.evaluate(STILL)
-        found = page.evaluate(FIND, [GRAVE, list(STREAMLITS)])
-        if not found:
-            break
-        page.wait_for_timeout(1500)  # the styles of a page may come after its first words
+    found = find_grave(page)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing_serious_in_any_view_of_a_page(
+        open_page: Callable[..., Any], name: str) -> None:
+    page = open_page("/" if name == "explore" else f"/{name}", 1440, reduced_motion="reduce")
+    settle(page)
+    found = []
+    for view in walk(page, settle):
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            found += [f"{view}, {scheme}: {each}" for each in find_grave(page)]
     assert not found, "\n".join(found)

@@ -5,7 +5,8 @@ from typing import Any
 
 CHOICES = """() => {
     const found = [];
-    for (const group of document.querySelectorAll("[role=tablist], [role=radiogroup]")) {
+    const main = document.querySelector("[data-testid=stMain]");
+    for (const group of main.querySelectorAll("[role=tablist], [role=radiogroup]")) {
         const options = [...group.querySelectorAll("[role=tab], [role=radio], input[type=radio]")];
         const names = options.map(each => (each.closest("label") || each).textContent.trim());
         const rows = group.closest("[data-testid=stRadio]") && options.length > 6;
@@ -20,7 +21,7 @@ CHOICES = """() => {
     }
     return found;
 }"""
-"""Tabs and radio buttons that are shown, in the order of the page, and whether each is chosen.
+"""Tabs and radio buttons of a page, as far as they are shown, and whether each is chosen.
 
 Many radio buttons are rows of one view, of which the last stands for all.
 """
