@@ -716,10 +716,10 @@ function label(p, c) {
     const quiet = n.state === "ghost" || n.state !== "saturated" && --room < 0;
     if (quiet && n.id !== p.selected) { n.shown = false; write(n, null); continue; }
     const mine = edges ?? (c.near.get(n.id) ?? []).map(([, e]) => e);
-    // A full node is named before any touched one: farther off, shorter; over a node only when selected.
+    // A full node is named before any touched one: farther off, else shorter; over a node only when selected.
     const tries = [[n.words, 0]], less = short(n.name, 14), picked = n.id === p.selected;
     if (picked || n.state === "saturated" && !n.square && n.rank < NAMED)
-      tries.push([n.words, 9], [less, 0], [n.words, 18], [less, 9], [less, 18], [less, 27], ...(picked ? [[less, 0, 1]] : []));
+      tries.push([n.words, 9], [n.words, 18], [n.words, 27], [less, 0], [less, 9], [less, 18], [less, 27], ...(picked ? [[less, 0, 1]] : []));
     let best = null, cost = Infinity;
     for (const [words, off, over] of tries) {
       if (best) break;
