@@ -74,8 +74,6 @@ function create(root) {
   p.tools = html("div", "tools");
   toolbar(p);
   p.legend.append(p.keys);
-  html("div", "hint", p.legend, matchMedia("(pointer: coarse)").matches
-    ? words.touch : words.hint);
   // Widths are read here only: reading them while drawing would lay the page out twice.
   p.width = p.grid.clientWidth;
   new ResizeObserver(() => {
@@ -222,6 +220,7 @@ function menu(p) {
   button(files, "SVG", words.svg, () => download(p, false));
   button(files, "PNG", words.png, () => download(p, true));
   if (location.protocol.startsWith("http")) button(files, words.link, words.copy, copied, "Link");
+  html("div", "hint", p.menu, matchMedia("(pointer: coarse)").matches ? words.touch : words.hint);
 }
 
 // The same data, seen otherwise.
@@ -717,10 +716,10 @@ function label(p, c) {
     const quiet = n.state === "ghost" || n.state !== "saturated" && --room < 0;
     if (quiet && n.id !== p.selected) { n.shown = false; write(n, null); continue; }
     const mine = edges ?? (c.near.get(n.id) ?? []).map(([, e]) => e);
-    // A full node is named before any touched one: farther off, shorter; over a node only when selected.
+    // A full node is named before any touched one: farther off, else shorter; over a node only when selected.
     const tries = [[n.words, 0]], less = short(n.name, 14), picked = n.id === p.selected;
     if (picked || n.state === "saturated" && !n.square && n.rank < NAMED)
-      tries.push([n.words, 9], [less, 0], [n.words, 18], [less, 9], [less, 18], [less, 27], ...(picked ? [[less, 0, 1]] : []));
+      tries.push([n.words, 9], [n.words, 18], [n.words, 27], [less, 0], [less, 9], [less, 18], [less, 27], ...(picked ? [[less, 0, 1]] : []));
     let best = null, cost = Infinity;
     for (const [words, off, over] of tries) {
       if (best) break;
@@ -1093,13 +1092,15 @@ function legend(p) {
   if (l.wet) item(words.wet, icon(16, "wet", [5.5, 5.5, 5.5]));
   if (l.dry) item(words.dry, icon(16, "dry", [4, 4, 4]));
   l.plain || item(words.ghost, icon(10, "ghost", [2.6, 2.6, 2.6]));
-  l.widths.forEach(([w, text], i) => {
+  const widths = [];
+  for (const [w, text] of l.widths) {
     const e = { w, arrow: l.thickness === "flow" }, s = canvas(34, 18, 0, 0);
     const end = (px) => ({ px, py: 9, half: [0, 0] });
     const path = svg("path", s, { class: "edge", d: arrow(end(1), end(33), thick(p, e), e.arrow) });
     if (e.arrow) path.style.fill = css(p.ink);
-    item(text, ...(i ? [s] : [l.thickness, s]));
-  });
+    widths.push(s, text);
+  }
+  if (widths.length) item("", l.thickness, ...widths);
 }
 
 // The groups of the picture, those of the most nodes first; pointing at one shows which nodes it has.

@@ -7,12 +7,14 @@ from typing import Any
 import axe_playwright_python
 import pytest
 from test_browser import PAINTED, settle
+from views import walk
 
 from qafd.app.pages import PAGES
 
 pytestmark = pytest.mark.browser
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
 GRAVE = ("serious", "critical")
+MAIN = "[data-testid=stMain]"
 STREAMLITS = {
     # st.navigation puts the groups of the sidebar as div into its ul, whatever it is told
     ("list", "[data-testid=stSidebarNavItems]"),
@@ -26,8 +28,9 @@ STILL = """() => Promise.all(document.getAnimations()
 """Streamlit fades in what a rerun has just confirmed; a color is judged when it has come."""
 PLACES = [*((name, "light", 1440) for name in PAGES), *((name, "dark", 390) for name in PAGES),
           ("explore", "dark", 1440), ("explore", "light", 390)]
-FIND = """async ([grave, own]) => {
-    const {violations} = await axe.run(document, {resultTypes: ["violations"]});
+FIND = """async ([grave, own, place, rules]) => {
+    const only = rules ? {runOnly: rules} : {};
+    const {violations} = await axe.run(place, {resultTypes: ["violations"], ...only});
     const found = [];
     for (const {id, impact, nodes} of violations) {
         if (!grave.includes(impact)) continue;
@@ -41,6 +44,18 @@ FIND = """async ([grave, own]) => {
 }"""
 
 
+def find_grave(page: Any, place: str = "html", rules: list[str] | None = None) -> list[str]:
+    """What axe-core finds in a place of a page as it is now, by all of its rules or by some."""
+    found = ["not looked at"]
+    for _ in range(PATIENCE):
+        page.evaluate(STILL)
+        found = page.evaluate(FIND, [GRAVE, list(STREAMLITS), place, rules])
+        if not found:
+            break
+        page.wait_for_timeout(1500)  # the styles of a page may come after its first words
+    return found
+
+
 @pytest.mark.parametrize(("name", "scheme", "width"), PLACES)
 def test_a_page_fits_its_window_and_axe_finds_nothing_serious(
         open_page: Callable[..., Any], name: str, scheme: str, width: int) -> None:
@@ -51,11 +66,20 @@ def test_a_page_fits_its_window_and_axe_finds_nothing_serious(
         page.wait_for_selector(PAINTED, timeout=30_000)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.evaluate(AXE)
-    found = ["not looked at"]
-    for _ in range(PATIENCE):
-        page.evaluate(STILL)
-        found = page.evaluate(FIND, [GRAVE, list(STREAMLITS)])
-        if not found:
-            break
-        page.wait_for_timeout(1500)  # the styles of a page may come after its first words
+    found = find_grave(page)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing_serious_in_any_view_of_a_page(
+        open_page: Callable[..., Any], name: str) -> None:
+    page = open_page("/" if name == "explore" else f"/{name}", 1440, reduced_motion="reduce")
+    settle(page)
+    page.evaluate(AXE)
+    found = []
+    for view in walk(page, settle):
+        page.emulate_media(color_scheme="light")
+        found += [f"{view}: {each}" for each in find_grave(page, MAIN)]
+        page.emulate_media(color_scheme="dark")
+        found += [f"{view}, dark: {each}" for each in find_grave(page, MAIN, ["color-contrast"])]
     assert not found, "\n".join(found)

@@ -23,7 +23,7 @@ from qafd.retrieve.exact import ExactMatches
 from qafd.view.panel import clean
 from qafd.view.query_picture import draw_query
 from qafd.wording import say
-from qafd.wording.conditions import STAGES, say_met, say_met_by, say_step
+from qafd.wording.conditions import STAGES, say_met, say_met_by, say_query, say_step
 from qafd.wording.reasons import word_notice, word_seed
 
 STEPS, FEW_STEPS = 320, 8  # pixels of a list of more steps than these
@@ -45,7 +45,8 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
     with left:
         linked = link_conditions(graph, plan)
         st.image(draw_query(linked, graph.names), caption=say(
-            "What is sought is round; a broken line is a condition that must not hold."))
+            "What is sought is round; a broken line is a condition that must not hold."),
+            alt=say_query(linked.query))
     method = ExactMatches()
     with st.spinner(say("Matching")):
         knowledge.build_layers(method.needs)
@@ -96,7 +97,7 @@ def _steps(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> None:
     joined = None if step.path is None else step.path.edges
     with left:
         shown = step.nodes if step.path is None else step.path.nodes
-        st.image(draw_query(walk.linked, graph.names, shown, joined))
+        st.image(draw_query(walk.linked, graph.names, shown, joined), alt=say_query(walk.linked.query))
     if not walk.survivors:
         return
     st.caption(say("What each stage of the paper's filter leaves of {number} entities. The matching "

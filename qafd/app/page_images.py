@@ -40,7 +40,7 @@ def show_page(knowledge: KnowledgeGraph, document: str, spans: Sequence[tuple[in
         st.caption(said(error))
         return False
     st.image(image, caption=say("Page {page} of {pages}", page=page, pages=head.pages),
-             width="stretch")
+             width="stretch", alt=say("The page as it was printed, with the quoted sentences marked"))
     return True
 
 

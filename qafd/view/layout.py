@@ -6,7 +6,7 @@ no slider moves a node. Positions depend on ids, edges and names only, never on 
 # scipy carries no annotations.
 # mypy: allow-untyped-calls
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from scipy.linalg import inv
@@ -26,6 +26,7 @@ EDGE_PIXELS = 110.0
 NODE_PIXELS = (26.0, 24.0)
 LABEL_PIXELS = (6.2, 120.0, 36.0)
 LINE_CHECKS = 200_000
+FOREMOST = 4.0  # what a foremost node weighs beside another
 
 
 def layout(
@@ -33,6 +34,7 @@ def layout(
     edges: Edges,
     aspect: float = 1.45,
     labels: Mapping[str, str] | None = None,
+    foremost: Collection[str] = (),
 ) -> Positions:
     """Positions in [0, aspect] x [0, 1], y downward, one per distinct node id.
 
@@ -51,6 +53,9 @@ def layout(
         Width of the frame over its height, > 0.
     labels : mapping, optional
         Names to be written beside nodes; room is kept for them.
+    foremost : collection of str, optional
+        Nodes that matter more: the frame is stretched where they are, and pressed where they
+        are not.
 
     Raises
     ------
@@ -71,6 +76,8 @@ def layout(
     for part, xy in zip(parts, _pack(drawn, aspect), strict=True):
         placed[part] = xy
     frame = np.array([FRAME, FRAME / aspect])
+    if foremost:
+        placed = magnify(placed, np.array([FOREMOST if node in foremost else 1.0 for node in ids]))
     sizes = _sizes(ids, labels or {}, frame)
     pixels = _fit(placed, sizes, frame, EDGE_PIXELS, 1.4)
     for _ in range(2):
@@ -115,6 +122,22 @@ def stress(distance: Floats, points: Floats) -> float:
     upper = np.triu_indices(len(points), 1)
     ratio = _distances(points)[upper] / distance[upper]
     return float(np.mean((1 - ratio * ratio.sum() / (ratio @ ratio)) ** 2))
+
+
+def magnify(points: Floats, weights: Floats) -> Floats:
+    """Points (n, 2) with each axis stretched where those of large weights (n,) are.
+
+    What was left of or above another stays so. An axis is halfway to one on which every point has
+    as much room as it weighs.
+    """
+    moved = np.empty_like(points)
+    for axis in (0, 1):
+        order = np.argsort(points[:, axis], kind="stable")
+        low, high = points[order[0], axis], points[order[-1], axis]
+        heavy = weights[order]
+        share = (np.cumsum(heavy) - heavy / 2) / heavy.sum()
+        moved[order, axis] = (points[order, axis] + low + share * (high - low)) / 2
+    return moved
 
 
 def separate(centers: Floats, sizes: Floats, frame: Floats, rounds: int = 80) -> Floats:

@@ -24,7 +24,8 @@ def freeze(retrievals: Sequence[Retrieval], first: Collection[str], most: int = 
            aspect: float = ASPECT) -> tuple[Positions, tuple[RetrievedNode, ...]]:
     """One layout for the `most` prominent nodes of each retrieval, and these nodes.
 
-    Edges between nodes in `first`, what is seen first, are drawn longer than others.
+    What is seen first, `first`, has the most room: it alone has some for names, and edges between
+    two of it are drawn longer than others.
     """
     nodes: dict[str, RetrievedNode] = {}
     for retrieval in retrievals:
@@ -34,8 +35,9 @@ def freeze(retrievals: Sequence[Retrieval], first: Collection[str], most: int = 
     edges = [(e.source, e.target, sqrt((degree[e.source] + degree[e.target]) / 2)
               * (LENS if e.source in first and e.target in first else 1.0))
              for r in retrievals for e in r.edges if e.source in nodes and e.target in nodes]
-    names = {node.id: node.name for node in nodes.values() if node.kind != "passage"}
-    return layout(nodes, edges, aspect=aspect, labels=names), tuple(nodes.values())
+    names = {node.id: node.name for node in nodes.values()
+             if node.kind != "passage" and node.id in first}
+    return layout(nodes, edges, aspect=aspect, labels=names, foremost=first), tuple(nodes.values())
 
 
 def with_new(frozen: Mapping[str, tuple[float, float]], retrieval: Retrieval) -> Positions:

@@ -13,10 +13,10 @@ HOW = 15  # and of the words of a condition
 LINE, REFUSED = "#2e9e57", "#c2410c"  # legible on a light and on a dark page
 FAINT = "0.45"  # of what a step is not about
 STYLE = """
-.how { fill: #808080 }
+.how { fill: #5f5f5f }
 .node { fill: #f2faf5 } .lit { fill: #bfe8cf } .name { fill: #14532d }
 @media (prefers-color-scheme: dark) {
-  .node { fill: #14261b } .lit { fill: #1f5a35 } .name { fill: #d3f3df }
+  .how { fill: #a8a8a4 } .node { fill: #14261b } .lit { fill: #1f5a35 } .name { fill: #d3f3df }
 }"""
 
 

@@ -7,7 +7,7 @@ from qafd.wording import say, say_count, say_list
 if TYPE_CHECKING:
     from qafd.explain.conditions import AnswerConditions, ConditionRow
     from qafd.explain.matching_steps import MatchingStep
-    from qafd.records import QueryNode
+    from qafd.records import QueryGraph, QueryNode
     from qafd.retrieve.decomposition import QueryPath
 
 _BY = {"relation": "by relations", "sentence": "by relations or sentences",
@@ -58,6 +58,15 @@ def say_met_by(row: "ConditionRow") -> str:
 def say_step(step: "MatchingStep", nodes: "tuple[QueryNode, ...]") -> str:
     """What is done in a step of matching, and what comes out of it."""
     return _SAYING[step.kind](step, nodes)
+
+
+def say_query(query: "QueryGraph") -> str:
+    """What a picture of the conditions of a question shows, for those who do not see it."""
+    pairs = []
+    for condition in query.conditions:
+        pair = f"{query.nodes[condition.source].text} – {query.nodes[condition.target].text}"
+        pairs.append(say("not {condition}", condition=pair) if condition.negated else pair)
+    return say("The conditions of the question: {conditions}", conditions=say_list(pairs))
 
 
 def say_path(path: "QueryPath", nodes: "tuple[QueryNode, ...]") -> str:

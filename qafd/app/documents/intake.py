@@ -19,8 +19,10 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.reading.parsing import ENDINGS, parse_graph
 from qafd.storage.rows import clean_name
 from qafd.view.panel import clean
-from qafd.wording import say
+from qafd.wording import say, say_list
 from qafd.wording.counts import count
+
+MANY = 6  # names that a sentence has at most
 
 
 def intake(knowledge: KnowledgeGraph) -> None:
@@ -115,13 +117,26 @@ def _free(knowledge: KnowledgeGraph, name: str) -> str:
     return numbered(name, taken) if name in taken else name
 
 
+def _say_what_is_replaced(knowledge: KnowledgeGraph, names: list[str]) -> list[str]:
+    """A sentence about the files whose names are taken, if there are any."""
+    with knowledge.store() as store:
+        taken = {file.name for file in store.files.all() if file.deleted_at is None}
+    again = sorted(taken.intersection(map(clean_name, names)))
+    if not again:
+        return []
+    return [say("There before and replaced by what you added: {names}. To keep both, add the new file "
+                "under another name.", names=say_list([clean(name, 80) for name in again[:MANY]]))]
+
+
 def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
     if not files:
-        st.warning(say("There is nothing to add yet; choose a file or write some text first."))
+        st.warning(say("There is nothing to add yet; choose a file of at most 50 MB or write some text "
+                       "first."))
         return
     sentences: list[str] = []
     given = [Given(name, name, partial(bytes, data)) for name, data in files]
     files = [(file.name, file.read()) for file in told_apart(given, sentences.append)]
+    sentences += _say_what_is_replaced(knowledge, [name for name, _ in files])
     for sentence in sentences:
         st.toast(plain(sentence), duration="long")
     choice = choice_of(knowledge)

@@ -120,7 +120,7 @@ def job_bar(workspace: str, store: Workspace, job: Job) -> tuple[float, str]:
     """
     advance = _advance(workspace, job.id)
     if job.state == "queued":
-        return advance.begin(), say("Waiting for the worker")
+        return advance.begin(), say("Waiting to start")
     if job.state == "paused":
         return advance.share, say("Paused")
     if not job.stage:
