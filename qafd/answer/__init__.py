@@ -27,7 +27,7 @@ from qafd.wording import say
 
 SHARED = 0.3  # what all its words in a sentence are worth beside the cosine of a statement with it
 WEAK = 0.3  # cosine below which a source supports a sentence weakly
-NEEDED = 0.63  # evidence below which a question is not answered
+NEEDED = 0.48  # evidence below which a question is not answered
 CLOSE = 0.05  # how far below that it perhaps is
 
 
@@ -118,11 +118,12 @@ class Written:
 class Answer:
     """Quoted sentences, the best one first, and a model's words if one was asked.
 
-    `evidence` is the cosine between the question and the nearest sentence, and half the share of the
-    question's words that the first one has, with the one it follows in a question of several hops,
-    and a tenth if it brings what is asked for; an answer needs `needed` of it. `missing` are the
-    words of the question that no considered passage has, in any form, and `exclusion` the word by
-    which it takes something out, which nothing here reads.
+    `evidence` is the cosine between the question and the nearest sentence, a fifth of the share of
+    the question's words that the first one has, with the one it follows in a question of several
+    hops, and a tenth if it brings what is asked for, less .08 for each word that is `missing`; an
+    answer needs `needed` of it. `missing` are the words of the question's names and things that no
+    considered passage has, in any form, and `exclusion` the word by which it takes something out,
+    which nothing here reads.
     """
 
     sentences: tuple[Sentence, ...]

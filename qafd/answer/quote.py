@@ -17,6 +17,7 @@ from qafd.plan.asked import (
     opens_with,
     unsaid,
 )
+from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import FUNCTION_LETTERS, content_words, words
 from qafd.reading.text.plaintext import has_digit
@@ -38,8 +39,8 @@ OTHER = 0.5  # how well, at most, a sentence fits where others bring what is cal
 IMPORTANT = 0.2  # how much the importance of what it names, on a scale of 3 decades, counts at most
 NEXT, BROUGHT_NEXT = 0.6, 0.4  # how much more words and what is asked for count one hop further on
 LONGER, USUAL = 0.05, 15  # how much it counts to be e times longer than usual, in words
-SAID = 0.87  # evidence needed where the model cannot read, and words that are shared count twice
-BROUGHT = 0.1  # how much evidence it is that the best sentence brings what is asked for
+COVERED, BROUGHT, LACKING = 0.2, 0.1, 0.08  # evidence of a logistic model, see docs/retrieval.md
+SAID = 0.7  # evidence needed where the model cannot read, and words that are shared count twice
 SHORT = 4  # words below which a sentence is a heading or a remnant
 LONG = 8  # words from which a line that no mark ends may be a sentence
 MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the best cosine, and at all
@@ -118,9 +119,12 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     chosen = _choose(spans, marks.scores)
     first = chosen[0]
     # The best sentence may say "it" where its neighbor, nearer to the question, has the name.
-    evidence = marks.similarity.max() + SHARE * marks.covered[first] + BROUGHT * marks.fits[first]
+    evidence = marks.similarity.max() + COVERED * marks.covered[first] + BROUGHT * marks.fits[first]
+    missing = find_missing(plan, passages)
+    if language_of(plan.words, least=1) == ENGLISH:  # of other languages we know no other forms
+        evidence -= LACKING * len(missing)
     needed = NEEDED if is_latin(plan.words) else SAID
-    answer = Answer((), (), float(evidence), needed, missing=find_missing(plan, passages),
+    answer = Answer((), (), float(evidence), needed, missing=missing,
                     exclusion=find_exclusion(plan.words))
     return _quote(answer, [spans[i] for i in chosen], marks.similarity[chosen], store)
 
