@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from qafd.answer import NEEDED, Answer, Citation, Sentence, cite
+from qafd.answer import NEEDED, Answer, AnswerSigns, Citation, Sentence, cite
 from qafd.plan.asked import (
     asked_for,
     asked_noun,
@@ -39,7 +39,6 @@ OTHER = 0.5  # how well, at most, a sentence fits where others bring what is cal
 IMPORTANT = 0.2  # how much the importance of what it names, on a scale of 3 decades, counts at most
 NEXT, BROUGHT_NEXT = 0.6, 0.4  # how much more words and what is asked for count one hop further on
 LONGER, USUAL = 0.05, 15  # how much it counts to be e times longer than usual, in words
-COVERED, BROUGHT, LACKING = 0.2, 0.1, 0.08  # evidence of a logistic model, see docs/retrieval.md
 SAID = 0.7  # evidence needed where the model cannot read, and words that are shared count twice
 SHORT = 4  # words below which a sentence is a heading or a remnant
 LONG = 8  # words from which a line that no mark ends may be a sentence
@@ -117,16 +116,22 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
         return Answer((), (), 0.0)
     marks = _mark(spans, plan, retrieval, store)
     chosen = _choose(spans, marks.scores)
-    first = chosen[0]
-    # The best sentence may say "it" where its neighbor, nearer to the question, has the name.
-    evidence = marks.similarity.max() + COVERED * marks.covered[first] + BROUGHT * marks.fits[first]
     missing = find_missing(plan, passages)
-    if language_of(plan.words, least=1) == ENGLISH:  # of other languages we know no other forms
-        evidence -= LACKING * len(missing)
     needed = NEEDED if is_latin(plan.words) else SAID
-    answer = Answer((), (), float(evidence), needed, missing=missing,
-                    exclusion=find_exclusion(plan.words))
+    signs = find_signs(plan, marks, missing)
+    answer = Answer((), (), signs.evidence, needed, missing=missing,
+                    exclusion=find_exclusion(plan.words), signs=signs)
     return _quote(answer, [spans[i] for i in chosen], marks.similarity[chosen], store)
+
+
+def find_signs(plan: QueryPlan, marks: Marks, missing: Sequence[str]) -> AnswerSigns:
+    """What tells whether a question is answered, given the words that no passage has."""
+    first = int(marks.scores.argmax())
+    # The best sentence may say "it" where its neighbor, nearer to the question, has the name.
+    near = float(marks.similarity.max())
+    english = language_of(plan.words, least=1) == ENGLISH  # of others we know no other forms
+    return AnswerSigns(near, float(marks.covered[first]), float(marks.fits[first]),
+                       len(missing) if english else 0)
 
 
 def _choose(spans: Sequence[Span], scores: Floats) -> list[int]:

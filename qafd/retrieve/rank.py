@@ -73,7 +73,8 @@ class Ranking:
                    self.bridge)
         if min(weights) < 0 or self.spread > 1 or not 0 < self.floor < 1:
             raise ParameterError(
-                f"A ranking needs weights of at least 0, a spread of at most 1 and a floor between 0 and 1, not {self}.")
+                "A ranking needs weights of at least 0, a spread of at most 1 and a floor between 0 "
+                f"and 1, not {self}.")
 
 
 class Order(NamedTuple):
