@@ -31,6 +31,7 @@ from qafd.storage import Workspace
 PASSAGES = 5  # best passages whose sentences are considered
 SENTENCES = 4
 EACH = 2  # sentences of one passage at most: what it says besides is near these
+BESIDE = 0.1  # how much the cosine of a sentence beside it counts for one that supports the best
 REPEATED = 3  # more passages than others of its own, that a sentence stands in which says nothing
 SHARE = 0.5  # how much the share of the question's words counts beside the cosine
 RANK = 0.03  # what each passage before its own costs a sentence
@@ -115,7 +116,7 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     if not spans:
         return Answer((), (), 0.0)
     marks = _mark(spans, plan, retrieval, store)
-    chosen = _choose(spans, marks.scores)
+    chosen = _choose(spans, marks)
     missing = find_missing(plan, passages)
     needed = NEEDED if is_latin(plan.words) else SAID
     signs = find_signs(plan, marks, missing)
@@ -134,8 +135,13 @@ def find_signs(plan: QueryPlan, marks: Marks, missing: Sequence[str]) -> AnswerS
                        len(missing) if english else 0)
 
 
-def _choose(spans: Sequence[Span], scores: Floats) -> list[int]:
-    """The best sentence and those that support it, best first."""
+def _choose(spans: Sequence[Span], marks: Marks) -> list[int]:
+    """The best sentence and those that support it, best first.
+
+    What supports it counts the more, the nearer to the question a sentence beside it is.
+    """
+    scores = marks.scores + BESIDE * _beside(spans, marks.similarity)
+    scores[marks.scores.argmax()] = np.inf
     chosen: list[int] = []
     counts: Counter[int] = Counter()
     for i in np.argsort(-scores, kind="stable").tolist():
@@ -143,6 +149,16 @@ def _choose(spans: Sequence[Span], scores: Floats) -> list[int]:
             chosen.append(i)
             counts[spans[i].rank] += 1
     return chosen
+
+
+def _beside(spans: Sequence[Span], values: Floats) -> Floats:
+    """The larger value of the sentences before and after each in its passage, 0 for none, (s,)."""
+    found = np.zeros(len(spans))
+    for i, (span, after) in enumerate(pairwise(spans)):
+        if span.rank == after.rank:
+            found[i] = max(found[i], values[i + 1])
+            found[i + 1] = max(found[i + 1], values[i])
+    return found
 
 
 def _without_repeated(spans: Sequence[Span], ranked: Sequence[RetrievedPassage]) -> list[Span]:
