@@ -10,10 +10,15 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.package import assets
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.samples import SAMPLES
+from qafd.samples import EXAMPLES, SAMPLES
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 ON_TOPIC = {"apple-inc.md", "macintosh.md", "steve-jobs.md", "tim-cook.md"}
+ANSWERS = {  # what the documents say, in the order of EXAMPLES
+    "apple-amazon": ("iPad", "McIntosh", "Rio Negro"),
+    "songbook": ("Valparaíso", "Étienne Castagne", "Tejo Studio"),
+    "elements": ("Brightwater", "Jöns Jacob Berzelius", "Ytterby"),
+}
 
 
 def retrieved(retrieval: Retrieval) -> set[str]:
@@ -39,6 +44,17 @@ def test_query_aware_and_plain_retrieval_differ_as_the_paper_claims(
     assert min(differing) >= 3, "a viewer could not tell the two pictures apart"
     assert brought[0] >= 2, "at a small mass the question brings more of the company's nodes"
     assert kept[1] >= 0.05, "at a large mass it keeps more of the fruit and the river out"
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_example_question_has_its_answer_in_bold(name: str, tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.sample(name, tmp_path)
+    for question, wanted in zip(EXAMPLES[name], ANSWERS[name], strict=True):
+        plan = knowledge.plan(question)
+        answer = knowledge.answer(knowledge.retrieve(plan), plan)
+        bold = [sentence.text for sentence in answer.sentences if sentence.best]
+        assert len(bold) == 1, question
+        assert wanted in bold[0]
 
 
 @pytest.fixture(scope="module", params=list(SAMPLES))

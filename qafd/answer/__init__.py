@@ -27,7 +27,8 @@ from qafd.wording import say
 
 SHARED = 0.3  # what all its words in a sentence are worth beside the cosine of a statement with it
 WEAK = 0.3  # cosine below which a source supports a sentence weakly
-NEEDED = 0.63  # evidence below which a question is not answered
+SIGNS = (1.0, 0.2, 0.1, -0.08)  # weights of `AnswerSigns`, by a logistic model: docs/retrieval.md
+NEEDED = 0.48  # evidence below which a question is not answered
 CLOSE = 0.05  # how far below that it perhaps is
 
 
@@ -115,14 +116,33 @@ class Written:
 
 
 @dataclass(frozen=True)
+class AnswerSigns:
+    """What tells whether a question is answered.
+
+    `similarity` is the largest cosine of a sentence with the question; `covered` the share of the
+    question's words that the best one has, with the one it follows in a question of several hops,
+    and `fits` whether that brings what is asked for, both in [0, 1]; `missing` how many words of an
+    English question's names and things no considered passage has.
+    """
+
+    similarity: float
+    covered: float
+    fits: float
+    missing: int
+
+    @property
+    def evidence(self) -> float:
+        """Their weighted sum."""
+        return float(np.dot(SIGNS, (self.similarity, self.covered, self.fits, self.missing)))
+
+
+@dataclass(frozen=True)
 class Answer:
     """Quoted sentences, the best one first, and a model's words if one was asked.
 
-    `evidence` is the cosine between the question and the nearest sentence, and half the share of the
-    question's words that the first one has, with the one it follows in a question of several hops,
-    and a tenth if it brings what is asked for; an answer needs `needed` of it. `missing` are the
-    words of the question that no considered passage has, in any form, and `exclusion` the word by
-    which it takes something out, which nothing here reads.
+    `evidence` is the weighted sum of `signs`; an answer needs `needed` of it. `missing` are the words
+    of the question's names and things that no considered passage has, in any form, and `exclusion`
+    the word by which it takes something out, which nothing here reads.
     """
 
     sentences: tuple[Sentence, ...]
@@ -132,6 +152,7 @@ class Answer:
     written: Written | None = None
     missing: tuple[str, ...] = ()
     exclusion: str = ""
+    signs: AnswerSigns | None = None
 
     @property
     def confidence(self) -> Confidence:

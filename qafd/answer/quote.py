@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from qafd.answer import NEEDED, Answer, Citation, Sentence, cite
+from qafd.answer import NEEDED, Answer, AnswerSigns, Citation, Sentence, cite
 from qafd.plan.asked import (
     asked_for,
     asked_noun,
@@ -17,6 +17,7 @@ from qafd.plan.asked import (
     opens_with,
     unsaid,
 )
+from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import FUNCTION_LETTERS, content_words, words
 from qafd.reading.text.plaintext import has_digit
@@ -30,6 +31,7 @@ from qafd.storage import Workspace
 PASSAGES = 5  # best passages whose sentences are considered
 SENTENCES = 4
 EACH = 2  # sentences of one passage at most: what it says besides is near these
+BESIDE = 0.1  # how much the cosine of a sentence beside it counts for one that supports the best
 REPEATED = 3  # more passages than others of its own, that a sentence stands in which says nothing
 SHARE = 0.5  # how much the share of the question's words counts beside the cosine
 RANK = 0.03  # what each passage before its own costs a sentence
@@ -38,8 +40,7 @@ OTHER = 0.5  # how well, at most, a sentence fits where others bring what is cal
 IMPORTANT = 0.2  # how much the importance of what it names, on a scale of 3 decades, counts at most
 NEXT, BROUGHT_NEXT = 0.6, 0.4  # how much more words and what is asked for count one hop further on
 LONGER, USUAL = 0.05, 15  # how much it counts to be e times longer than usual, in words
-SAID = 0.87  # evidence needed where the model cannot read, and words that are shared count twice
-BROUGHT = 0.1  # how much evidence it is that the best sentence brings what is asked for
+SAID = 0.7  # evidence needed where the model cannot read, and words that are shared count twice
 SHORT = 4  # words below which a sentence is a heading or a remnant
 LONG = 8  # words from which a line that no mark ends may be a sentence
 MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the best cosine, and at all
@@ -115,18 +116,32 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     if not spans:
         return Answer((), (), 0.0)
     marks = _mark(spans, plan, retrieval, store)
-    chosen = _choose(spans, marks.scores)
-    first = chosen[0]
-    # The best sentence may say "it" where its neighbor, nearer to the question, has the name.
-    evidence = marks.similarity.max() + SHARE * marks.covered[first] + BROUGHT * marks.fits[first]
+    chosen = _choose(spans, marks)
+    missing = find_missing(plan, passages)
     needed = NEEDED if is_latin(plan.words) else SAID
-    answer = Answer((), (), float(evidence), needed, missing=find_missing(plan, passages),
-                    exclusion=find_exclusion(plan.words))
+    signs = find_signs(plan, marks, missing)
+    answer = Answer((), (), signs.evidence, needed, missing=missing,
+                    exclusion=find_exclusion(plan.words), signs=signs)
     return _quote(answer, [spans[i] for i in chosen], marks.similarity[chosen], store)
 
 
-def _choose(spans: Sequence[Span], scores: Floats) -> list[int]:
-    """The best sentence and those that support it, best first."""
+def find_signs(plan: QueryPlan, marks: Marks, missing: Sequence[str]) -> AnswerSigns:
+    """What tells whether a question is answered, given the words that no passage has."""
+    first = int(marks.scores.argmax())
+    # The best sentence may say "it" where its neighbor, nearer to the question, has the name.
+    near = float(marks.similarity.max())
+    english = language_of(plan.words, least=1) == ENGLISH  # of others we know no other forms
+    return AnswerSigns(near, float(marks.covered[first]), float(marks.fits[first]),
+                       len(missing) if english else 0)
+
+
+def _choose(spans: Sequence[Span], marks: Marks) -> list[int]:
+    """The best sentence and those that support it, best first.
+
+    What supports it counts the more, the nearer to the question a sentence beside it is.
+    """
+    scores = marks.scores + BESIDE * _beside(spans, marks.similarity)
+    scores[marks.scores.argmax()] = np.inf
     chosen: list[int] = []
     counts: Counter[int] = Counter()
     for i in np.argsort(-scores, kind="stable").tolist():
@@ -134,6 +149,16 @@ def _choose(spans: Sequence[Span], scores: Floats) -> list[int]:
             chosen.append(i)
             counts[spans[i].rank] += 1
     return chosen
+
+
+def _beside(spans: Sequence[Span], values: Floats) -> Floats:
+    """The larger value of the sentences before and after each in its passage, 0 for none, (s,)."""
+    found = np.zeros(len(spans))
+    for i, (span, after) in enumerate(pairwise(spans)):
+        if span.rank == after.rank:
+            found[i] = max(found[i], values[i + 1])
+            found[i + 1] = max(found[i + 1], values[i])
+    return found
 
 
 def _without_repeated(spans: Sequence[Span], ranked: Sequence[RetrievedPassage]) -> list[Span]:

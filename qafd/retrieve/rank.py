@@ -22,10 +22,12 @@ PARTS = ("importance", "meaning", "words", "beside a better one", "words the fir
 
 @dataclass(frozen=True)
 class Ranking:
-    """Weights of the parts of a passage's score; minmax(meaning) has weight 1.
+    """Weights of the parts of a passage's score; meaning has weight 1.
 
     Parameters
     ----------
+    spread : float
+        How far meaning counts by how clearly it tells passages apart, see `Match.meaning`.
     lexical : float
         Of minmax(BM25).
     numbers : float
@@ -44,6 +46,7 @@ class Ranking:
         Importance relative to the largest below which the logarithmic scale flattens.
     """
 
+    spread: float = 0.0
     lexical: float = 0.25
     numbers: float = 1.5
     flow: float = 1.5
@@ -57,18 +60,21 @@ class Ranking:
         """The weights for a question whose names are so sure, from 0 to 1.
 
         Sure names make importance the first of the parts, and what the best passage leaves open or
-        mentions the way to the next hop. Where nothing is named there is no hop: meaning and words
-        count as in their fusion, which also says which one is first, and importance orders the others.
+        mentions the way to the next hop. Where nothing is named there is no hop: meaning, as far as
+        it tells passages apart, and words say which one is first, and importance orders the others.
         """
-        named, unnamed = cls(), cls(lexical=0.5, flow=0.5, lead=0.0, coverage=0.0, bridge=0.0)
+        named = cls()
+        unnamed = cls(spread=1.0, lexical=0.5, flow=0.5, lead=0.0, coverage=0.0, bridge=0.0)
         return cls(**{weight.name: certainty * getattr(named, weight.name)
                       + (1 - certainty) * getattr(unnamed, weight.name) for weight in fields(cls)})
 
     def __post_init__(self) -> None:
-        weights = (self.lexical, self.numbers, self.flow, self.lead, self.coverage, self.bridge)
-        if min(weights) < 0 or not 0 < self.floor < 1:
+        weights = (self.spread, self.lexical, self.numbers, self.flow, self.lead, self.coverage,
+                   self.bridge)
+        if min(weights) < 0 or self.spread > 1 or not 0 < self.floor < 1:
             raise ParameterError(
-                f"A ranking needs weights of at least 0 and a floor between 0 and 1, not {self}.")
+                "A ranking needs weights of at least 0, a spread of at most 1 and a floor between 0 "
+                f"and 1, not {self}.")
 
 
 class Order(NamedTuple):
@@ -116,7 +122,7 @@ def rank(
     parts = np.zeros((len(PARTS), len(passages)))
     scaled = log_scale(x, weights.floor)
     parts[0] = weights.flow * scaled
-    parts[1] = minmax(found.near)
+    parts[1] = found.meaning(weights.spread)
     parts[2] = weights.lexical * minmax(found.lexical) + weights.numbers * found.of_numbers
     parts[3] = found.lift(parts[1] + parts[2])
     best = int((parts[1:4].sum(axis=0) + weights.lead * scaled).argmax())

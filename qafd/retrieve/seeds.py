@@ -29,7 +29,8 @@ CAPITAL, TITLE = 0.3, 0.2  # of its rarity counts for a name that only one of th
 DOUBTED, SURE = 0.15, 0.5  # shares of the mass up to and from which no name and a name is sure
 READ = 10  # best passages whose sentences are compared with the question
 SENTENCE = 0.5  # how much the nearest sentence of a passage counts beside its own vector
-BESIDE = 0.3  # of how much better the passage before or after it is, that lifts a passage
+SPREAD = 6.5  # standard deviations of its cosines over which meaning counts as much as by its range
+BESIDE = 0.5  # of how much better the passage before or after it is, that lifts a passage
 
 
 class Passages:
@@ -227,6 +228,18 @@ class Match:
         best[places] = np.where(cosines > -1, cosines, best[places])
         return (self.dense + SENTENCE * best) / (1 + SENTENCE)
 
+    def meaning(self, spread: float = 0.0) -> Floats:
+        """minmax(near), or `spread` of it in units of 6.5 standard deviations instead, shape (c,).
+
+        By its range the best passage of every question has 1; by its spread it has the more, the
+        further it stands out from the others.
+        """
+        deviation = float(self.near.std()) if len(self.near) else 0.0
+        if deviation == 0:
+            return np.zeros(len(self.near))
+        above: Floats = (self.near - self.near.min()) / (SPREAD * deviation)
+        return (1 - spread) * minmax(self.near) + spread * above
+
     def lift(self, scores: Floats) -> Floats:
         """What neighbors add to the scores of passages, shape (c,): an answer may begin before the
         passage that is like the question, or go on after it."""
@@ -237,8 +250,7 @@ class Match:
 
     def evidence(self) -> Floats:
         """All that speaks for passages before anything is diffused, shape (c,)."""
-        scores = minmax(self.near) + 0.5 * minmax(self.lexical)
-        return scores + self.lift(scores)
+        return minmax(self.near) + 0.5 * minmax(self.lexical)
 
 
 def match(passages: Passages, plan: QueryPlan) -> Match:

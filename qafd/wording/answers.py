@@ -17,7 +17,7 @@ def say_absence(answer: "Answer") -> str:
     if not answer.abstained:
         return ""
     numbers = say("The evidence is {evidence:.2f}; an answer needs {needed:.2f}.",
-                  evidence=min(answer.evidence, answer.needed - 0.01),  # 0.629 is not 0.63
+                  evidence=min(answer.evidence, answer.needed - 0.01),  # 0.479 is not 0.48
                   needed=answer.needed)
     lead = say("Perhaps not in these documents.") if answer.confidence == "perhaps" else say(ABSENT)
     return f"{lead} {numbers}"
