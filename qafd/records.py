@@ -17,6 +17,7 @@ from qafd.reasons import Notice
 Floats = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]
 Nodes = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.uint8]
 
 GIVEN = "given-1"
 """The extractor of passages whose entities and relations a file of a graph gives."""

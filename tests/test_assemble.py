@@ -8,6 +8,7 @@ from local_models import embedder, extractor
 
 from qafd.assemble import assemble
 from qafd.assemble.readings import Reading, read
+from qafd.assemble.synonyms import may_be_near, signs_of
 from qafd.reading.text import canonical
 from qafd.records import Assertion, Chunk, Extraction, Mention
 
@@ -120,6 +121,21 @@ def test_of_many_names_no_near_pair_is_missed(spread, monkeypatch):
     assert told == sorted(told)
     assert {total for _, total in told} == {900}
     assert len(told) > 2
+
+
+@pytest.mark.parametrize("d", [5, 160, 384])
+def test_no_near_name_is_missed_by_signs(d):
+    rng = np.random.default_rng(d)
+    names = rng.normal(size=(40, d)).repeat(20, axis=0)
+    names += rng.uniform(0, 0.8, (800, 1)) * rng.normal(size=(800, d))
+    unit = (names / np.linalg.norm(names, axis=1, keepdims=True)).astype(np.float32)
+    unit[:3] = np.eye(d)[:3]  # as far from its signs as a vector can be
+    asked = unit[::90]
+    found = may_be_near(signs_of(unit), asked)
+    near = np.flatnonzero((unit @ asked.T >= 0.8).any(axis=1))
+    assert set(near) <= set(found)
+    assert len(near) > len(asked)
+    assert d < 160 or len(found) < 400  # or it is no use
 
 
 SOME = [

@@ -7,7 +7,7 @@ import numpy as np
 
 from qafd.pace import silent
 from qafd.reading.text.scripts import is_latin
-from qafd.records import Edge, Floats, Nodes, Vectors, node_id
+from qafd.records import Codes, Edge, Floats, Nodes, Vectors, node_id
 
 SYNONYM_FACTOR = 0.1
 SYNONYM_COSINE = 0.8
@@ -16,6 +16,7 @@ ROUNDING = 1e-5  # more than a cosine in single precision can be wrong
 MANY = 4096  # names from which comparing them begins with bounds of `BOUNDS` numbers
 BOUNDS = 128
 BLOCK = 256  # names that are compared with all others at a time
+FEW = 64  # names up to which those near them are sought by signs first
 CROWDED = 1 / 16  # share of pairs that pass for near from which all cosines are computed
 
 Near = dict[str, dict[str, float]]
@@ -58,6 +59,50 @@ def synonym_edges(keys: Iterable[str], near: Near) -> Iterator[Edge]:
             pairs[min(u, v), max(u, v)] = cosine
     for (u, v), cosine in pairs.items():
         yield Edge(node_id("entity", u), node_id("entity", v), "synonym", SYNONYM_FACTOR * cosine)
+
+
+def signs_of(names: Vectors) -> Codes:
+    """Of each name a bit a number, which is its sign, and how near its vector is to that of signs.
+
+    Parameters
+    ----------
+    names : ndarray, shape (k, d)
+        Unit rows.
+
+    Returns
+    -------
+    ndarray of uint8, shape (k, ceil(d / 8) + 4)
+        The last 4 bytes are the cosine in single precision.
+    """
+    bits = np.packbits(names >= 0, axis=1)
+    cosines = np.abs(names).sum(axis=1, keepdims=True) / np.float32(names.shape[1] ** 0.5)
+    return np.hstack([bits, cosines.astype("<f4").view(np.uint8).reshape(-1, 4)])
+
+
+def may_be_near(codes: Codes, asked: Vectors) -> Nodes:
+    """The rows of codes whose names may have a cosine of 0.8 or more to one that is asked for.
+
+    By the triangle inequality of angles no such name is missing: it is at most as far from a name
+    as its signs are from it, and its own vector from its signs.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n, b)
+        Those of `signs_of`.
+    asked : ndarray, shape (k, d)
+        Unit rows; few, or comparing all vectors is less work.
+    """
+    many, d = asked.shape
+    bits, own = codes[:, :-4], np.ascontiguousarray(codes[:, -4:]).view("<f4")
+    padded = np.zeros((many, 8 * bits.shape[1]), np.float32)
+    padded[:, :d] = asked / np.float32(d ** 0.5)
+    patterns = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) * np.float32(2) - 1
+    cosines = np.zeros((len(codes), many), np.float32)
+    for at in range(bits.shape[1]):  # the sum of each byte's eight products is looked up
+        cosines += (patterns @ padded[:, 8 * at:8 * at + 8].T)[bits[:, at]]
+    own = np.clip(own, 0, 1)
+    least = SYNONYM_COSINE * own - (1 - SYNONYM_COSINE ** 2) ** 0.5 * np.sqrt(1 - own * own)
+    return np.flatnonzero((cosines >= least - 10 * ROUNDING).any(axis=1))
 
 
 def _bounds(names: Vectors) -> Vectors:

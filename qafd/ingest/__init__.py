@@ -219,7 +219,7 @@ def extend(
     names = _stamp(store, models, names)
     tally = Tally()
     assembled = store.log.count_assembled()
-    logged = store.log.count() if store.graph.stale else assembled
+    read, before = 0, -1  # passages of this run, and what the log had before it once that matters
     given_up = False  # an assembly in between, which no later one shall make up for
     for (source, chunks), readings in engine.read_all(
             _batches(store, names, models.extractor, tally, progress)):
@@ -232,9 +232,13 @@ def extend(
         if tally.count(source, len(chunks) + len(readings.failed)):
             _close(store, source, failures.get(source, ()))
         progress(Progress("extracting", tally.done, tally.total, source))
-        logged += len(chunks)
+        read += len(chunks)
         # not shortly before the end, where it is done anyway
         to_come = tally.total - tally.done + tally.files
+        if to_come <= assembled:
+            continue
+        before = store.log.count() - read if before < 0 else before
+        logged = before + read
         if logged >= GROWTH * assembled and to_come * GROWTH > logged:
             GraphUpdate(store, engine, progress, stopped, final=False).run()
             assembled, given_up = logged, stopped()

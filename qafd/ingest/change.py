@@ -32,7 +32,15 @@ from qafd.assemble.entities import (
 from qafd.assemble.gathered import Gathered, align, gather, is_hub
 from qafd.assemble.parts import KeyPart, pack_part, parts_of, unpack_part
 from qafd.assemble.readings import Reading, log_order
-from qafd.assemble.synonyms import SYNONYMS, Near, nearest_names, synonym_edges
+from qafd.assemble.synonyms import (
+    FEW,
+    SYNONYMS,
+    Near,
+    may_be_near,
+    nearest_names,
+    signs_of,
+    synonym_edges,
+)
 from qafd.edits import (
     Edit,
     apply_edits,
@@ -522,6 +530,7 @@ class GraphChange:
         for key in losing.difference(gone):
             if len(old[key]) == SYNONYMS:  # those after it are not known
                 sought.add(key)
+        keep_signs(self._store, gone, fresh)
         found = self._nearest(sought)
         joined: Near = defaultdict(dict)
         for key in fresh:
@@ -545,7 +554,13 @@ class GraphChange:
         """All names that are near to each of these."""
         if not sought:
             return {}
-        keys, names = self._store.graph.entity_names()
+        graph = self._store.graph
+        if len(sought) > FEW:
+            keys, names = graph.entity_names()
+        else:
+            known, codes = self._postings.signs()
+            close = may_be_near(codes, graph.entity_names(sought)[1])
+            keys, names = graph.entity_names({known[at] for at in close.tolist()}.union(sought))
         row = {key: at for at, key in enumerate(keys)}
         near = nearest_names(keys, names, sorted(row[key] for key in sought), most=len(keys))
         return {key: near.get(key, {}) for key in sought}
@@ -638,4 +653,12 @@ def begin_anew(store: Workspace, log: Log, near: Near) -> None:
     documents = {chunk.document for chunk in log.chunks}
     Facts(store, log.edits, whole=True).take_in(documents, log)
     store.postings.set_near(near)
+    keep_signs(store)
     store.postings.hold(_state_of(store, log))
+
+
+def keep_signs(store: Workspace, gone: Collection[str] = (), fresh: Collection[str] = ()) -> None:
+    """Keep the signs of names that came, forget those of names that went; of all where none are kept."""
+    postings = store.postings
+    keys, names = store.graph.entity_names(fresh if postings.has_signs() else None)
+    postings.put_signs(gone, keys, signs_of(names))

@@ -14,6 +14,7 @@ from qafd.edits import Edit, Ends
 from qafd.graph import Graph
 from qafd.records import (
     Chunk,
+    Codes,
     Description,
     Document,
     Edge,
@@ -345,8 +346,8 @@ class GraphStore(GraphWriter, Protocol):
     def hubs(self, keys: Iterable[str]) -> dict[str, Gathered]:
         """The sums that are kept of some of these keys."""
 
-    def entity_names(self) -> tuple[list[str], Vectors]:
-        """The keys of all entities in order, and the vectors of their names, shape (k, d)."""
+    def entity_names(self, keys: Iterable[str] | None = None) -> tuple[list[str], Vectors]:
+        """The keys of all entities or of some, in order, and the vectors of their names, (k, d)."""
 
     def sums(self) -> str:
         """Of each table of the graph the rows and the sum of their hashes; "" where none is kept."""
@@ -419,6 +420,18 @@ class NameTrees(Protocol):
 
     def set_near(self, near: Mapping[str, Mapping[str, float]]) -> None:
         """Let these be the nearest names of each."""
+
+    def signs(self) -> tuple[list[str], Codes]:
+        """The names whose signs are kept, in no order, and these, shape (k, b).
+
+        See `qafd.assemble.synonyms.signs_of`.
+        """
+
+    def has_signs(self) -> bool:
+        """Whether the signs of any name are kept."""
+
+    def put_signs(self, gone: Iterable[str], keys: Sequence[str], codes: Codes) -> None:
+        """Forget the signs of some names, and keep those of others, shape (k, b)."""
 
 
 class Postings(NameTrees, Protocol):

@@ -368,6 +368,10 @@ UPDATE meta SET value = CAST(CAST(value AS integer) + 1 AS text) WHERE key = 'lo
 DELETE FROM meta WHERE key IN ('facts', 'row_sums');
 """
 
+_SIGNS = """
+CREATE TABLE signs (block integer PRIMARY KEY, names TEXT NOT NULL, codes bytea NOT NULL);
+"""
+
 STEPS: tuple[str, ...] = (_FUNCTIONS + _TABLES.replace("TEXT", TEXT) + _TRIGGERS,
-                          _HUBS.replace("TEXT", TEXT))
+                          _HUBS.replace("TEXT", TEXT), _SIGNS.replace("TEXT", TEXT))
 """The n-th step leads from schema n to schema n + 1; a released step is never edited."""

@@ -14,7 +14,7 @@ from qafd.assemble import Assembly
 from qafd.assemble.gathered import Gathered
 from qafd.errors import ParameterError
 from qafd.graph import Graph, kind_bit
-from qafd.records import Chunk, Edge, Node, Vectors
+from qafd.records import Chunk, Edge, Node, Vectors, node_id
 from qafd.storage.diagnosis import Fault, FaultKind, fault
 from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta, upsert
 from qafd.storage.relational.postings import clear_facts
@@ -84,12 +84,16 @@ class SqlGraph(Part):
                 "SELECT key, counts, sums FROM hubs WHERE key IN (SELECT value FROM json_each(?))",
                 (json.dumps(list(keys)),))}
 
-    def entity_names(self) -> tuple[list[str], Vectors]:
-        """The keys of all entities in order, and the vectors of their names, shape (k, d)."""
+    def entity_names(self, keys: Iterable[str] | None = None) -> tuple[list[str], Vectors]:
+        """The keys of all entities or of some, in order, and the vectors of their names, (k, d)."""
+        ids = None if keys is None else json.dumps([node_id("entity", key) for key in keys])
+        scope = "kind = 'entity'"
+        if ids is not None:
+            scope += " AND id IN (SELECT value FROM json_each(?))"
         with self._file.reading() as connection:
-            rows = connection.execute("SELECT key, CASE WHEN length(name_vector) = 0 THEN vector "
-                                      "ELSE name_vector END FROM nodes WHERE kind = 'entity' "
-                                      "ORDER BY key").fetchall()
+            rows = connection.execute(
+                "SELECT key, CASE WHEN length(name_vector) = 0 THEN vector ELSE name_vector END "
+                f"FROM nodes WHERE {scope} ORDER BY key", () if ids is None else (ids,)).fetchall()
             dimension = int(meta(connection, "dimension", "0"))
             return [row[0] for row in rows], unpack_vectors([row[1] for row in rows], dimension)
 

@@ -27,7 +27,9 @@ class SqlLog(Part):
 
     def count_assembled(self) -> int:
         """How many passages the graph has."""
-        with self._file.snapshot() as connection:
+        with self._file.reading() as connection:
+            if sums := meta(connection, "row_sums"):
+                return int(json.loads(sums)["passages"][0])
             return int(connection.execute("SELECT count(*) FROM passages").fetchone()[0])
 
     def pending(self, source: str, extractor: str) -> tuple[Chunk, ...]:

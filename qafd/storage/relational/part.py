@@ -11,7 +11,7 @@ from qafd.errors import BusyError, QafdError, StoreError
 TABLES = ("meta", "jobs", "lease", "files", "documents", "chunks", "extractions", "sentences",
           "mentions", "assertions", "descriptions", "doubts", "embeddings", "passages", "nodes",
           "edges", "layers", "retrievals", "runs", "plans", "llm_calls", "edits", "facts",
-          "passage_facts", "names", "near", "hubs", "touched")
+          "passage_facts", "names", "near", "signs", "hubs", "touched")
 """All tables of a workspace, those that others refer to first."""
 
 

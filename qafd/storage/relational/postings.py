@@ -10,10 +10,14 @@ import sys
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
-from qafd.records import Chunk
+import numpy as np
+
+from qafd.records import Chunk, Codes
 from qafd.storage.relational.log import CHUNK
 from qafd.storage.relational.part import Connection, Part, meta, set_meta, upsert
 from qafd.storage.rows import PassageFacts
+
+BLOCKS = 256  # of names whose signs are written together
 
 FORMAT = "2"
 """Changes when facts are made or kept differently: the next change then begins anew."""
@@ -211,10 +215,59 @@ class SqlPostings(Part):
                 (key, other, cosine) for key, some in near.items()
                 for other, cosine in some.items()])
 
+    def signs(self) -> tuple[list[str], Codes]:
+        """The names whose signs are kept, in no order, and these, shape (k, b)."""
+        with self._file.reading() as connection:
+            keys, kept = [], []
+            for names, codes in connection.execute("SELECT names, codes FROM signs"):
+                keys += names.split("\n")
+                kept.append(codes)
+            return keys, _codes_of(b"".join(kept), len(keys))
+
+    def has_signs(self) -> bool:
+        """Whether the signs of any name are kept."""
+        with self._file.snapshot() as connection:
+            return connection.execute("SELECT 1 FROM signs LIMIT 1").fetchone() is not None
+
+    def put_signs(self, gone: Iterable[str], keys: Sequence[str], codes: Codes) -> None:
+        """Forget the signs of some names, and keep those of others, shape (k, b)."""
+        blocks: dict[int, dict[str, bytes | None]] = {}
+        for key in gone:
+            blocks.setdefault(_block_of(key), {})[key] = None
+        for key, code in zip(keys, codes, strict=True):
+            blocks.setdefault(_block_of(key), {})[key] = code.tobytes()
+        with self._file.transaction() as connection:
+            for block, changed in blocks.items():
+                _change_block(connection, block, changed)
+
+
+def _block_of(key: str) -> int:
+    return zlib.crc32(key.encode()) % BLOCKS
+
+
+def _codes_of(codes: bytes, many: int) -> Codes:
+    return np.frombuffer(codes, np.uint8).reshape(many, -1) if many else np.empty((0, 0), np.uint8)
+
+
+def _change_block(connection: Connection, block: int, changed: Mapping[str, bytes | None]) -> None:
+    """Let a block have other signs of these names, or none."""
+    row = connection.execute("SELECT names, codes FROM signs WHERE block = ?", (block,)).fetchone()
+    names = row[0].split("\n") if row else []
+    codes = _codes_of(row[1], len(names)) if row else ()
+    kept: dict[str, bytes | None] = {
+        key: code.tobytes() for key, code in zip(names, codes, strict=True)}
+    kept |= changed
+    there = {key: code for key, code in kept.items() if code is not None}
+    if there:
+        connection.execute(upsert("signs", ["block"], ["names", "codes"]),
+                           (block, "\n".join(there), b"".join(there.values())))
+    else:
+        connection.execute("DELETE FROM signs WHERE block = ?", (block,))
+
 
 def clear_facts(connection: Connection) -> None:
     """Throw all facts away."""
-    for table in ("facts", "passage_facts", "names", "near"):
+    for table in ("facts", "passage_facts", "names", "near", "signs"):
         connection.execute(f"DELETE FROM {table}")
     connection.execute("DELETE FROM meta WHERE key = 'facts'")
 

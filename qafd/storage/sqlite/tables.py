@@ -423,10 +423,23 @@ def _hubs(db: "Database") -> None:
         db.execute(statement)
 
 
+_SIGNS = """
+CREATE INDEX passages_document ON passages (document);
+CREATE TABLE signs (block INTEGER PRIMARY KEY, names TEXT NOT NULL, codes BLOB NOT NULL)
+"""
+
+
+def _signs(db: "Database") -> None:
+    """Passages by their document, and what a vector of a name is compared by first; the next change
+    fills it."""
+    for statement in _SIGNS.split(";\n"):
+        db.execute(statement)
+
+
 Step = Callable[["Database"], None]
 STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs,
                            _edges_by_hand, _types_by_hand, _counts, _facts, _byte_vectors,
-                           _hubs)
+                           _hubs, _signs)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited."""
 
 META = _TABLES.strip().partition(";")[0]
@@ -436,7 +449,7 @@ _NEW: tuple[frozenset[str] | set[str], ...] = (
     frozenset({*re.findall(r"CREATE TABLE (\w+)", _TABLES), "passages_fts"}), {"layers"},
     frozenset(re.findall(r"CREATE TABLE (\w+)", _MODEL_TABLES)), {"edits"}, {"runs"}, frozenset(),
     frozenset(), frozenset(), frozenset(re.findall(r"CREATE TABLE (\w+)", _FACT_TABLES)), frozenset(),
-    {"hubs"})
+    {"hubs"}, {"signs"})
 
 
 def names(version: int) -> frozenset[str]:
