@@ -32,7 +32,7 @@ PASSAGE = 8000  # characters of a passage at most
 TABLE = 0.6  # of the budget, for the conditions of candidates
 SAID = 400  # characters of a relation's description
 
-MEASURES = {"qafd": "mass", "path": "reliability", "flow_path": "mean energy"}
+MEASURES = {"path": "reliability", "flow_path": "mean energy"}
 TITLES = {StructureKind.REPORT: "Community reports", StructureKind.SUMMARY: "Summaries"}
 
 
@@ -202,12 +202,11 @@ def _said_of_relations(store: Workspace, edges: Sequence[Edge]) -> dict[frozense
 def _paths(method: str, ways: Sequence[ReasoningPath | Chain]) -> Iterator[str]:
     """Each path with its measure; of a chain, with the sentence of each hop."""
     for way in ways:
-        measure = f"({MEASURES.get(method, 'score')} {way.mass:.3g})"
         if isinstance(way, Chain):
             sentences = " ".join(f'"{_quoted(hop.sentence, SAID)}"' for hop in way.hops)
-            yield f"{_quoted(say_chain(way))} {measure}: {sentences}"
+            yield f"{_quoted(say_chain(way))}: {sentences}"
         else:
-            yield f"{_quoted(say_path(way))} {measure}"
+            yield f"{_quoted(say_path(way))} ({MEASURES.get(method, 'score')} {way.mass:.3g})"
 
 
 def _reports(structures: Sequence[Structure], kind: StructureKind) -> Iterator[str]:

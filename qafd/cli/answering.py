@@ -1,6 +1,6 @@
 """Answers: quoted sentences, or a model's words, with their sources."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from qafd.cli.command import Outcome, command, note, wants_json
 from qafd.cli.inquiry import Inquiry, asks
 from qafd.cli.models import ModelRequest, may_call_model
 from qafd.errors import ModelError, ParameterError, StoreError
+from qafd.explain import Chain
 from qafd.explain.conditions import has_answers
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Streamed
@@ -23,7 +24,20 @@ from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import Retrieval
 from qafd.wording import say_error
 from qafd.wording.answers import say_absence, say_doubts, say_gap
+from qafd.wording.explanations import say_chain, say_hop
 from qafd.wording.reasons import word_notice
+
+CHAINS = 3
+
+
+def chain_lines(chains: Sequence[Chain]) -> Iterator[str]:
+    """Ways from a seed to what is asked for, each with the sentences of its hops."""
+    for chain in chains:
+        yield one_line(say_chain(chain), 400)
+        for hop in chain.hops:
+            yield f"    {one_line(say_hop(hop), 600)}"
+    if chains:
+        yield ""
 
 
 @command()

@@ -10,7 +10,7 @@ import click
 
 from qafd.answer import Answer
 from qafd.cli import DONE, NOTHING_FOUND
-from qafd.cli.answering import answer_lines
+from qafd.cli.answering import CHAINS, answer_lines, chain_lines
 from qafd.cli.command import Outcome, command, note, open_graph, wants_json, with_workspace
 from qafd.cli.inquiry import Inquiry, asks
 from qafd.cli.options import db_option, out_option, question_argument
@@ -55,7 +55,10 @@ def query(inquiry: Inquiry, keep: str | None) -> Outcome:
         with knowledge.store() as store:
             kept = keep_run(store, _record(knowledge, retrieval, keep))
         note(f"kept as {kept}; 'qafd runs' lists what is kept")
-    return Outcome(sealed(retrieval.to_dict()), _retrieval_lines(retrieval, answer),
+    lines = [*_retrieval_lines(retrieval, answer)]
+    if retrieval.method == "qafd" and retrieval.nodes:
+        lines += ["", *chain_lines(inquiry.explain().chains(CHAINS))]
+    return Outcome(sealed(retrieval.to_dict()), lines,
                    found=not answer.abstained, notes=[word_notice(one) for one in retrieval.notices])
 
 

@@ -9,6 +9,7 @@ import click
 from qafd.answer import Citation, Sentence
 from qafd.answer.change import AnswerChange
 from qafd.cli import NOTHING_FOUND
+from qafd.cli.answering import CHAINS, chain_lines
 from qafd.cli.command import Outcome, command, note
 from qafd.cli.inquiry import Inquiry, asks
 from qafd.errors import ParameterError
@@ -104,15 +105,18 @@ def _quote(evidence: Evidence) -> str:
 @click.option("--to", help="Only those that end at this node.")
 @click.option("--most", type=click.IntRange(min=1), default=20, help="How many.")
 def paths(inquiry: Inquiry, to: str | None, most: int) -> Outcome:
-    found = inquiry.explain().paths(most, to=to)
-    data, lines = [], []
+    explanation = inquiry.explain()
+    found = explanation.paths(most, to=to)
+    chains = () if to else explanation.chains(CHAINS)
+    data, lines = [], list(chain_lines(chains))
     for path in found.paths:
         words = say_path(path)
         data.append({**asdict(path), "words": words})
         line = f"{path.mass:10.4f}  {one_line(words, 400)}"
         lines.append(f"{line}  (diffusion {path.part})" if path.part else line)
     lines += [f"{found.rest:10.4f}  all other paths", f"{found.total:10.4f}  in all"]
-    return Outcome({**asdict(found), "paths": data}, lines, found=bool(found.paths))
+    return Outcome({**asdict(found), "paths": data, "chains": [asdict(chain) for chain in chains]}, lines,
+                   found=bool(found.paths))
 
 
 @command()

@@ -1,222 +1,279 @@
-"""Chains: mass from a seed over two names or more to what the question asks for, hop by sentence.
+"""Chains: from a seed over names to what the question asks for, hop by sentence.
 
 All paths of mass, of which `qafd.explain.streams` has the largest, tell where the mass went, and most
-of them end after one name. A chain is a path from name to name, each hop through a passage that has
-both or over a relation. Those of two hops and more come first, as far as a fair part of the mass of
-their first hop goes to their end, then those of one; among equals those that much mass took and
-whose last sentence answers the question.
+of them end after one name: a passage takes mass to every name that it has. A chain goes from name to
+name, over what joins two names that were retrieved or stand in a ranked passage: a relation, a sentence
+with both or, weaker, a passage with both. The best are found by their hops and by what they say of the
+question.
 """
 
 import heapq
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, permutations
 
 import numpy as np
 
 from qafd.explain.paths import shown
 from qafd.explain.streams import Streams
-from qafd.graph import Graph
 from qafd.plan.asked import asked_for, brings, contradicts
-from qafd.reading.text.bm25 import words
-from qafd.records import QueryPlan, Vectors
+from qafd.reading.text.bm25 import content_words, words
+from qafd.reading.text.stems import stem
+from qafd.records import Vectors, node_id
+from qafd.retrieve.base import RankedPassage
 from qafd.retrieve.qafd import Problem
 from qafd.storage import Workspace
 from qafd.storage.rows import SentenceName
 
-LOOKED_AT = 4000  # beginnings of paths
-ENDS = 40  # ways of one hop, and of more, whose sentences are read
-LONGEST = 4  # names after the seed
-LEAST = 1e-6  # share of the mass, below which nothing is followed
-LED = 0.02  # share of the mass of the first hop, below which a chain leads nowhere
+LONGEST = 3  # hops
+LOOKED_AT = 1500  # beginnings of chains
+WAYS = 3  # chains of one length to one name that are gone on from
+FAN = 40  # names that one name is gone on to
+FIRM = {"relation": 1.0, "sentence": 1.0, "passage": 0.35}  # how sure a hop is by what joins its ends
+HALF = 5  # place in the ranking where a passage counts half as much as the first
+UNRANKED = 0.05  # how much a passage counts that is not ranked
+BARE = 0.1  # what a chain counts that has no word of the question
 UNFIT = 0.25  # what a last sentence counts that brings nothing of the kind asked for
+FAR = 0.01  # cosine with the question, below which sentences are equally far from it
 
 
 @dataclass(frozen=True)
 class ChainHop:
-    """From one name of a chain to the next: the sentence, and the mass that came this far.
+    """From one node of a chain to the next; `sentence`, of a passage of `document`, joins them.
 
-    `document` holds both names; the sentence has both, else the next one. `name` is that of the
-    next one as shown.
+    `level` is "relation", which `label` names, or "sentence", where the sentence has both names, or
+    "passage", where it has the next one and its passage both. `name` is that of the next one as shown.
+    `flow` units of mass run this way over an edge between the two or through that passage, 0 where
+    mass came to the next one by another way.
     """
 
     source: str
     target: str
     name: str
+    level: str
+    label: str
     sentence: str
     chunk: str
     document: str
-    mass: float
+    flow: float
 
 
 @dataclass(frozen=True)
 class Chain:
-    """A path of mass from name to name; `nodes` has passages too, `start` is the seed as shown.
+    """A way from a seed, shown as `start`, to what the question asks for, name by name.
 
-    `score` is the mass that reached the end times how well the last sentence answers the question.
+    `score`, in [0, 1.1], is the product of how sure each hop is, how near its sentences together are
+    to the question, how many of its words they have, and how well the last one answers it. `covered`
+    is the share of the words of the question that the chain has.
     """
 
     nodes: tuple[str, ...]
     start: str
     hops: tuple[ChainHop, ...]
     score: float
-
-    @property
-    def mass(self) -> float:
-        """What reached the end."""
-        return self.hops[-1].mass
-
-    @property
-    def order(self) -> tuple[object, ...]:
-        """What chains are sorted by."""
-        return len(self.hops) < 2, -self.score, self.nodes
+    covered: float
 
 
-def find_chains(problem: Problem, streams: Streams, store: Workspace, most: int = 8
-                ) -> tuple[Chain, ...]:
-    """The best chains of a diffusion, one for each end, best first."""
-    graph = problem.layer
-    asked = set(words(problem.plan.words))
-    reached = _reach(streams, graph)
-    ended = []
-    for path, masses in reached:
-        row = int(streams.diffusion.rows[path[-1]])
-        if not set(words(graph.names[row])) <= asked:
-            ended.append((path, masses))
-    sentences = _Sentences.of(graph, streams, [path for path, _ in ended], store)
-    best: dict[int, Chain] = {}
-    for path, masses in ended:
-        chain = _chain(problem.plan, graph, streams, path, masses, sentences)
-        if chain is not None and (path[-1] not in best or chain.score > best[path[-1]].score):
-            best[path[-1]] = chain
-    return tuple(sorted(best.values(), key=lambda chain: chain.order)[:most])
+def find_chains(problem: Problem, streams: Streams, ranking: Sequence[RankedPassage],
+                store: Workspace, most: int = 8) -> tuple[Chain, ...]:
+    """The best chains of a diffusion, one for each end, best first.
 
-
-def _reach(streams: Streams, graph: Graph) -> list[tuple[tuple[int, ...], tuple[float, ...]]]:
-    """Ways to a name, over others or not, and the mass at each of their nodes.
-
-    Those with most mass come first, weighed by the least alignment on the way: what leads on through
-    something else than the question is about comes later.
+    They begin at the names that are seeds, or where none is, at the passages that are.
     """
-    d = streams.diffusion
-    passage = graph.kinds[d.rows] == "passage"
-    least = LEAST * float(d.source.sum())
-    seeds = np.flatnonzero(d.source > 0)
-    heap: list[tuple[float, tuple[int, ...], tuple[float, ...]]] = [
-        (-float(d.source[i]), (i,), (float(d.source[i]),)) for i in seeds.tolist()]
-    heapq.heapify(heap)
-    found = []
-    for _ in range(LOOKED_AT):
-        if not heap:
-            break
-        _, path, masses = heapq.heappop(heap)
-        last = path[-1]
-        names = sum(not passage[i] for i in path[1:])
-        first = next((mass for i, mass in zip(path[1:], masses[1:], strict=True) if not passage[i]), 0.0)
-        if names and not passage[last] and not d.source[last] > 0 and masses[-1] >= LED * first:
-            aligned = masses[-1] * float(d.alignment[list(path[1:])].min())
-            found.append((aligned, path, masses, names))
-        if names == LONGEST:
-            continue
-        for edge in streams.leaving[last].tolist():
-            after, sent = int(d.v[edge]), masses[-1] * float(d.flow[edge] / streams.through[last])
-            if sent > least and not (passage[last] and passage[after]):
-                heapq.heappush(heap, (-sent, (*path, after), (*masses, sent)))
-    found.sort(key=lambda one: (-one[0], one[1]))
-    far = [(path, masses) for _, path, masses, names in found if names > 1]
-    near = [(path, masses) for _, path, masses, names in found if names == 1]
-    return [*far[:ENDS], *near[:ENDS]]
-
-
-@dataclass(frozen=True, eq=False)
-class _Sentences:
-    """The sentences of some passages: where they are, their names and vectors; relations, too.
-
-    `stated` has chunk and text of the sentence that states a relation, by its ends.
-    """
-
-    chunks: Mapping[str, str]
-    texts: Mapping[str, tuple[str, str]]
-    spans: Mapping[str, Sequence[tuple[int, int, Vectors]]]
-    names: Mapping[tuple[str, int], Sequence[SentenceName]]
-    stated: Mapping[frozenset[str], tuple[str, str]]
-
-    @classmethod
-    def of(cls, graph: Graph, streams: Streams, paths: Sequence[tuple[int, ...]],
-           store: Workspace) -> "_Sentences":
-        rows = {int(streams.diffusion.rows[i]) for path in paths for i in path}
-        passages = [graph.ids[row] for row in rows if graph.kinds[row] == "passage"]
-        names = [graph.ids[row] for row in rows if graph.kinds[row] != "passage"]
-        chunks = {id: node.key for id, node in store.graph.nodes(passages).items()}
-        evidence = {frozenset((edge.source, edge.target)): edge.evidence[0]
-                    for edge in store.graph.edges(names)
-                    if edge.kind == "relation" and edge.evidence}
-        said = store.passages.sentence_texts(evidence.values())
-        stated = {ends: (place[0], said[place]) for ends, place in evidence.items() if place in said}
-        wanted = {*chunks.values(), *(chunk for chunk, _ in stated.values())}
-        texts = {key: (one.document, one.text) for key, one in store.passages.get(wanted).items()}
-        return cls(chunks, texts, store.passages.sentences(chunks.values()),
-                   store.passages.names(chunks.values()), stated)
-
-    def joining(self, source: str, target: str, passage: str, near: Callable[[Vectors], float]
-                ) -> tuple[str, str, Vectors | None] | None:
-        """Chunk, text and vector of the sentence behind a hop: with both names, else the next one.
-
-        Of several the one that is nearest to the question.
-        """
-        if not passage:
-            known = self.stated.get(frozenset((source, target)))
-            return None if known is None else (*known, None)
-        chunk = self.chunks.get(passage, "")
-        found = []
-        for start, end, vector in self.spans.get(chunk, ()):
-            here = {name.node for name in self.names.get((chunk, end), ())}
-            if target in here:
-                found.append((source in here, near(vector), start, end, vector))
-        if not found:
-            return None
-        _, _, start, end, vector = max(found, key=lambda one: one[:4])
-        return chunk, self.texts[chunk][1][start:end], vector
-
-    def type_of(self, node: str) -> list[SentenceName]:
-        """The name as sentences have it, with its type."""
-        for some in self.names.values():
-            for name in some:
-                if name.node == node:
-                    return [name]
-        return []
-
-
-def _chain(plan: QueryPlan, graph: Graph, streams: Streams, path: tuple[int, ...],
-           masses: tuple[float, ...], sentences: _Sentences) -> Chain | None:
-    """A way as a chain; None where a hop has no sentence, or the end is nothing that is asked for."""
-    def near(vector: Vectors) -> float:
-        return float(vector @ plan.embedding)
-
-    ids = [graph.ids[int(streams.diffusion.rows[i])] for i in path]
-    passage = [graph.kinds[graph.row[id]] == "passage" for id in ids]
-    hops: list[ChainHop] = []
-    before, vector, last = 0, None, ""
-    for at in range(1, len(path)):
-        if passage[at]:
-            continue
-        through = ids[at - 1] if passage[at - 1] else ""
-        joined = sentences.joining(ids[before], ids[at], through, near)
-        if joined is None:
-            return None
-        chunk, last, vector = joined
-        hops.append(ChainHop(ids[before], ids[at], shown(graph, graph.row[ids[at]]),
-                             " ".join(last.split()), chunk, sentences.texts[chunk][0], masses[at]))
-        before = at
-    kind, said, end = asked_for(plan.question), set(words(plan.words)), sentences.type_of(ids[-1])
-    if contradicts(kind, {name.type for name in end}):
-        return None
-    fits = brings(kind, last, end, said)
-    answers = 0.5 if vector is None else max(near(vector), 0.01)
-    score = masses[-1] * answers * max(fits, UNFIT)
-    return Chain(tuple(ids), shown(graph, graph.row[ids[0]]), tuple(hops), score)
+    search = _ChainSearch(problem, streams, ranking, store)
+    best: dict[int, tuple[float, float, tuple[int, ...]]] = {}
+    for rows in search.reach():
+        score, covered = search.rate(rows)
+        if score > 0 and (rows[-1] not in best or score > best[rows[-1]][0]):
+            best[rows[-1]] = score, covered, rows
+    return best_chains([tuple(search.tell(*one) for one in best.values())], most)
 
 
 def best_chains(found: Sequence[tuple[Chain, ...]], most: int) -> tuple[Chain, ...]:
-    """The best of the chains of several diffusions."""
-    listed = [chain for chains in found for chain in chains]
-    return tuple(sorted(listed, key=lambda chain: chain.order)[:most])
+    """The best of the chains of several diffusions, one for each end.
+
+    Those of one hop come after the others, unless the question needs no more: they have then as much
+    of its words as any.
+    """
+    best: dict[str, Chain] = {}
+    for chains in found:
+        for chain in chains:
+            end = chain.nodes[-1]
+            if end not in best or chain.score > best[end].score:
+                best[end] = chain
+    told = max((chain.covered for chain in best.values()), default=0.0)
+    return tuple(sorted(best.values(), key=lambda chain: (
+        len(chain.hops) < 2 and chain.covered < told, -chain.score, chain.nodes))[:most])
+
+
+@dataclass(frozen=True, eq=False)
+class _Joint:
+    """A sentence that joins two nodes; `passage` is its row, `strength` how much the hop counts."""
+
+    level: str
+    chunk: str
+    passage: int
+    text: str
+    vector: Vectors = field(repr=False)
+    firm: float
+    near: float
+
+    @property
+    def strength(self) -> float:
+        return self.firm * self.near
+
+
+class _ChainSearch:
+    """What joins names, and the ways over it: those that mass reached, and those of ranked passages,
+    where no mass may be left for more than the passages themselves."""
+
+    def __init__(self, problem: Problem, streams: Streams, ranking: Sequence[RankedPassage],
+                 store: Workspace) -> None:
+        self._graph, self._plan, self._diffusion = problem.layer, problem.plan, streams.diffusion
+        self._problem, self._streams = problem, streams
+        self._kind, self._said = asked_for(self._plan.words), set(words(self._plan.words))
+        self._asked = _stems(self._plan.words)
+        self._seeds = self._diffusion.rows[self._diffusion.source > 0].tolist()
+        self._joints: dict[int, dict[int, _Joint]] = defaultdict(dict)
+        self._types: dict[int, SentenceName] = {}
+        self._place = {passage.id: place for place, passage in enumerate(ranking)}
+        d, ids, kinds = self._diffusion, self._graph.ids, self._graph.kinds
+        self._flows = dict(zip(zip(d.rows[d.u].tolist(), d.rows[d.v].tolist(), strict=True),
+                               d.flow.tolist(), strict=True))
+        reached = d.rows[d.mass > 0].tolist()
+        self._names = {ids[row]: row for row in reached if kinds[row] != "passage"}
+        ranked = {node.key for node in store.graph.nodes(self._place).values()}
+        for some in store.passages.names(ranked).values():
+            known = [name.node for name in some if name.node in self._graph.row]
+            self._names |= {node: self._graph.row[node] for node in known}
+        passages = [ids[row] for row in reached if kinds[row] == "passage"]
+        self._read(ranked | {node.key for node in store.graph.nodes(passages).values()}, store)
+
+    def _read(self, chunks: set[str], store: Workspace) -> None:
+        """Take in the sentences of some passages, and of those that relations rest on."""
+        inside = [edge for edge in store.graph.edges(self._names)
+                  if edge.kind == "relation" and {edge.source, edge.target} <= self._names.keys()]
+        self._labels = {frozenset((self._names[edge.source], self._names[edge.target])): edge
+                        for edge in inside if edge.label}
+        for edge in inside:
+            chunks.update(chunk for chunk, _ in edge.evidence)
+        self._texts = {key: (one.document, one.text) for key, one in store.passages.get(chunks).items()}
+        said, spans = store.passages.names(chunks), store.passages.sentences(chunks)
+        self._stating = store.passages.sentence_texts(
+            {place for edge in self._labels.values() for place in edge.evidence})
+        for chunk in sorted(self._texts):
+            sentences = []
+            for start, end, vector in spans.get(chunk, ()):
+                here = [name for name in said.get((chunk, end), ()) if name.node in self._names]
+                sentences.append((self._texts[chunk][1][start:end], vector, here))
+            self._join(chunk, sentences)
+
+    def _join(self, chunk: str, sentences: Sequence[tuple[str, Vectors, Sequence[SentenceName]]]) -> None:
+        """Take in what joins the names of a passage: its sentences, and the passage itself."""
+        passage = self._graph.row[node_id("passage", chunk)]
+        ranked = self._place.get(self._graph.ids[passage])
+        trust = UNRANKED if ranked is None else 1 / (1 + ranked / HALF)
+        naming: dict[int, _Joint] = {}
+        for text, vector, said in sentences:
+            near = max(float(vector @ self._plan.embedding), FAR)
+            here = {self._names[name.node]: name for name in said}
+            self._types |= here
+            for u, v in permutations(here, 2):
+                level = "relation" if self._states(u, v, text) else "sentence"
+                self._offer(u, v, _Joint(level, chunk, passage, text, vector,
+                                         FIRM[level] * trust ** 0.5, near))
+            for v in here:
+                if v not in naming or near > naming[v].near:
+                    naming[v] = _Joint("passage", chunk, passage, text, vector, trust ** 0.5, near)
+        title = self._title(passage)
+        inside = {*naming, passage} | ({title} & set(self._names.values()))
+        for v, joint in naming.items():
+            for u in inside - {v}:
+                # Its sentences speak of what it is titled with, also those that say "she".
+                firm = joint.firm if title in (u, v) else joint.firm * FIRM["passage"]
+                self._offer(u, v, _Joint("passage", chunk, passage, joint.text, joint.vector, firm,
+                                         joint.near))
+
+    def _offer(self, u: int, v: int, joint: _Joint) -> None:
+        known = self._joints[u].get(v)
+        if known is None or joint.strength > known.strength:
+            self._joints[u][v] = joint
+
+    def _states(self, u: int, v: int, text: str) -> bool:
+        """Whether a sentence states a labeled relation of two names."""
+        edge = self._labels.get(frozenset((u, v)))
+        return edge is not None and text in [self._stating.get(place) for place in edge.evidence]
+
+    def _title(self, passage: int) -> int:
+        """The row of the name that a passage is titled with, -1 for none."""
+        passages = self._problem.corpus.passages
+        return int(passages.title[np.searchsorted(passages.rows, passage)])
+
+    def reach(self) -> Iterator[tuple[int, ...]]:
+        """Ways from a seed over names, the surest first; each hop has a sentence of its own."""
+        kinds = self._graph.kinds
+        starts = [row for row in self._seeds if kinds[row] != "passage"] or self._seeds
+        heap: list[tuple[float, tuple[int, ...], tuple[str, ...]]] = [(-1.0, (row,), ()) for row in starts]
+        heapq.heapify(heap)
+        been: Counter[tuple[int, int]] = Counter()
+        for _ in range(LOOKED_AT):
+            if not heap:
+                return
+            sure, rows, told = heapq.heappop(heap)
+            been[rows[-1], len(rows)] += 1
+            if been[rows[-1], len(rows)] > WAYS:
+                continue
+            if len(rows) > 1:
+                yield rows
+            if len(rows) > LONGEST:
+                continue
+            onward = self._joints.get(rows[-1], {})
+            for row in heapq.nlargest(FAN, onward, key=lambda v: (onward[v].strength, -v)):
+                if row not in rows and kinds[row] != "passage" and onward[row].text not in told:
+                    heapq.heappush(heap, (sure * onward[row].strength, (*rows, row),
+                                          (*told, onward[row].text)))
+
+    def rate(self, rows: Sequence[int]) -> tuple[float, float]:
+        """How good a chain is, and how much of the question's words it has; 0 where its end cannot be
+        what is asked for."""
+        end, graph = rows[-1], self._graph
+        name = [self._types[end]]
+        if end in self._seeds or set(words(graph.names[end])) <= self._said:
+            return 0.0, 0.0
+        if contradicts(self._kind, {name[0].type}):
+            return 0.0, 0.0
+        joints = [self._joints[u][v] for u, v in pairwise(rows)]
+        had = _stems(" ".join([joint.text for joint in joints] + [graph.names[row] for row in rows[:-1]]))
+        covered = len(self._asked & had) / max(len(self._asked), 1)
+        together = np.sum([joint.vector for joint in joints], axis=0)
+        near = max(float(together @ self._plan.embedding / np.linalg.norm(together)), FAR)
+        fits = max(brings(self._kind, joints[-1].text, name, self._said), UNFIT)
+        firm = float(np.prod([joint.firm for joint in joints]))
+        return firm * near * fits * (BARE + covered), covered
+
+    def tell(self, score: float, covered: float, rows: tuple[int, ...]) -> Chain:
+        """A chain of rows with its sentences."""
+        graph, hops = self._graph, []
+        for u, v in pairwise(rows):
+            joint, edge = self._joints[u][v], self._labels.get(frozenset((u, v)))
+            label = edge.label if edge is not None and joint.level == "relation" else ""
+            hops.append(ChainHop(graph.ids[u], graph.ids[v], shown(graph, v), joint.level, label,
+                                 " ".join(joint.text.split()), joint.chunk,
+                                 self._texts[joint.chunk][0], self._flow(u, v, joint.passage)))
+        return Chain(tuple(graph.ids[row] for row in rows), shown(graph, rows[0]), tuple(hops), score,
+                     covered)
+
+    def _flow(self, u: int, v: int, passage: int) -> float:
+        """Units of mass that run from one row to another over an edge, or through a passage."""
+        sent = self._flows.get((u, v), 0.0)
+        place = self._diffusion.find(passage)
+        if place is not None and passage not in (u, v):
+            through = float(self._streams.through[place])
+            if through > 0:
+                sent += self._flows.get((u, passage), 0.0) * self._flows.get((passage, v), 0.0) / through
+        return sent
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, content_words(text)))

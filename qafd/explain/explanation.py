@@ -175,7 +175,7 @@ class Explanation:
         return gather_paths([run.paths(most, row) for run in self.runs], most)
 
     def chains(self, most: int = 8) -> tuple[Chain, ...]:
-        """The best chains: mass from a seed over two names or more, hop by sentence."""
+        """The best chains: from a seed over names to what is asked for, hop by sentence."""
         return best_chains([run.chains(most) for run in self.runs], most)
 
     def sensitivities(self, node: str | None = None) -> tuple[Sensitivity, ...]:

@@ -113,9 +113,9 @@ class RunExplanation:
                               store), total
 
     def chains(self, most: int) -> tuple[Chain, ...]:
-        """The best chains of its mass."""
+        """The best chains from its seeds."""
         with self.open_store() as store:
-            return find_chains(self.problem, self.streams, store, most)
+            return find_chains(self.problem, self.streams, self.retrieval.ranking, store, most)
 
     def sensitivities(self, row: int | None = None) -> tuple[Sensitivity, ...]:
         """Documents, edges and seeds that the importance found, or that of one row, rests on."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         Along,
         Balance,
         Chain,
+        ChainHop,
         Gate,
         OtherReason,
         ReasoningPath,
@@ -28,6 +29,12 @@ _HELD = {
     "wet": "{name} is touched, not full: it holds {held:.3g} of {capacity:.3g}",
     "dry": "{name} took no mass",
 }
+_HOPS = {
+    "relation": "“{sentence}” ({document})",
+    "sentence": "“{sentence}” ({document})",
+    "passage": "“{sentence}” ({document}, where both are named)",
+}
+LEAST = 5e-4  # of mass that is told
 _JOINED = {
     "together": " — named together in {passage} → ",
     "names": " — names → ",
@@ -139,6 +146,14 @@ def say_path(path: "ReasoningPath") -> str:
 def say_chain(chain: "Chain") -> str:
     """A chain, such as "Jeff Bezos → Andy Jassy → Amazon Web Services"."""
     return " → ".join([chain.start, *(hop.name for hop in chain.hops)])
+
+
+def say_hop(hop: "ChainHop") -> str:
+    """The sentence of a hop, where it stands, that it joins two by their passage only, and its flow."""
+    said = say(_HOPS[hop.level], sentence=hop.sentence, document=hop.document)
+    if hop.flow < LEAST:
+        return said
+    return say("{sentence}, {flow:.2g} of mass runs here", sentence=said, flow=hop.flow)
 
 
 def _say_step(step: "Step") -> str:

@@ -16,7 +16,7 @@ from qafd.app.tables import columns_of, download_csv, table
 from qafd.explain import Explanation, Paths, ReasoningPath, links, shown
 from qafd.view.panel import clean
 from qafd.wording import say
-from qafd.wording.explanations import say_chain, say_path
+from qafd.wording.explanations import say_chain, say_hop, say_path
 
 MOST = 50
 LISTED = 12
@@ -69,17 +69,15 @@ def paths_tab(view: View) -> None:
 
 
 def _chains(explanation: Explanation) -> None:
-    """The way to what the question asks for, name by name, with the sentence of each hop."""
+    """The ways to what the question asks for, name by name, with the sentence of each hop."""
     found = explanation.chains(CHAINS)
     if not found:
         return
     st.caption(say("From a seed to what the question asks for, with the sentence of each step."))
     parts = []
     for chain in found:
-        head = f"{markup.bold(safe(say_chain(chain)))} · {say('{mass} of mass', mass=f'{chain.mass:.3g}')}"
-        quotes = [safe(say("“{sentence}” ({document})", sentence=clean(hop.sentence, 300),
-                           document=hop.document)) for hop in chain.hops]
-        parts.append(markup.paragraph("<br>".join([head, *quotes])))
+        hops = [safe(clean(say_hop(hop), 400)) for hop in chain.hops]
+        parts.append(markup.paragraph("<br>".join([markup.bold(safe(say_chain(chain))), *hops])))
     st.html("".join(parts))
 
 
