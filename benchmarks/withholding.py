@@ -62,11 +62,12 @@ def chance(more, less):
 
 def learn(sets):
     """Weights of a logistic model for "kept", each set and half counting the same."""
-    signs = np.concatenate([part for kept, removed, _ in sets for part in (kept, removed)])
-    wanted = np.concatenate([np.full(len(part), float(half)) for kept, removed, _ in sets
-                             for half, part in ((1, kept), (0, removed))])
-    counted = np.concatenate([np.full(len(part), 100 / len(part)) for kept, removed, _ in sets
-                              for part in (kept, removed)])
+    halves = []
+    for kept, removed, _ in sets:
+        halves += [(kept, 1.0), (removed, 0.0)]
+    signs = np.concatenate([part for part, _ in halves])
+    wanted = np.concatenate([np.full(len(part), answered) for part, answered in halves])
+    counted = np.concatenate([np.full(len(part), 100 / len(part)) for part, _ in halves])
     spread = signs.std(axis=0)
     table = np.c_[np.ones(len(signs)), (signs - signs.mean(axis=0)) / spread]
     penalty = np.diag([1e-9] + [RIDGE] * signs.shape[1])
