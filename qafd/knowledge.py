@@ -3,12 +3,11 @@
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from qafd.answer import Answer, Draft, Written, draft, written
@@ -396,16 +395,11 @@ class KnowledgeGraph:
             On an unknown method or a parameter outside its range.
         """
         if graph is not None:
-            with self.store() as store, self._turn(question):
+            with self.store() as store:
                 return self._retrieved(question, method, graph, store, params)
         # a writer may be done with the next version before the passages of this one are read
-        with self.store() as store, self._turn(question), store.snapshot():
+        with self.store() as store, store.snapshot():
             return self._retrieved(question, method, _GRAPHS.get(store), store, params)
-
-    def _turn(self, question: str | QueryPlan) -> AbstractContextManager[object]:
-        """A processor to retrieve with; none is held where an endpoint is waited for."""
-        waits = isinstance(question, str) and isinstance(self.embedder, MeteredEmbedder)
-        return nullcontext() if waits else _TURNS
 
     def _retrieved(self, question: str | QueryPlan, method: str | Retriever, graph: Graph,
                    store: Workspace, params: dict[str, Any]) -> Retrieval:
@@ -828,5 +822,3 @@ def local_embedder() -> LocalEmbedder:
 
 
 _GRAPHS = Graphs()
-_TURNS = BoundedSemaphore(os.cpu_count() or 1)
-"""Of questions that come at once: more of them would only take Python's lock from each other."""
