@@ -1,7 +1,7 @@
 """What meets every condition of a question, after SG-RAG; else what meets the most of them."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,7 +19,6 @@ from qafd.retrieve.base import (
     Corpus,
     Method,
     Retrieval,
-    TypesOf,
     Work,
     knob,
     params_of,
@@ -88,7 +87,7 @@ class ExactMatches(Method):
         linked = link_conditions(graph, plan)
         evidence = EvidenceIndex(graph, corpus.layer("sentences"),
                             LEVELS[:LEVELS.index(self.evidence) + 1])
-        answers = _Search(evidence, linked, plan, corpus.types).answers()
+        answers = _Search(evidence, linked, plan, corpus).answers()
         shown = _cut(answers, self.answers)
         told: dict[int, tuple[float, Reason, str]] = {
             node.row: (1.0, node.why, SATURATED) for node in linked.known.values()}
@@ -153,10 +152,11 @@ class _Search:
     """One question against the evidence: which entities meet which conditions, and how well."""
 
     def __init__(self, evidence: EvidenceIndex, linked: LinkedQuery, plan: QueryPlan,
-                 types: TypesOf) -> None:
+                 corpus: Corpus) -> None:
         self._evidence, self._plan, self._query = evidence, plan, linked.query
         self._rows, self._contradicts = linked.rows, bool(linked.contradictions())
-        self._known, self._named, self._types = linked.known, linked.named, types
+        self._known, self._named = linked.known, linked.named
+        self._types, self._labels = corpus.types, corpus.labels
         self._weights = {place: node.sure * (1 + RARE * max(min(map(evidence.rarity, node.rows)), 0.0))
                          for place, node in linked.known.items()}
         named = stems(" ".join(evidence.graph.names[row] for row in self._rows.values()))
@@ -173,7 +173,7 @@ class _Search:
         if any(place not in self._rows for place in range(1, len(query.nodes))):
             found = {row: self._consistent(row, met) for row, met in found.items()} | self._exact()
         unlikely = self._other_kind(found)
-        levels = {row: self._levels(row, met) for row, met in found.items()}
+        levels = self._levels(found)
         sure = min((LEVELS.index(one) for own in levels.values() for one in own.values()), default=0)
         wanted = sum(not condition.negated for condition in query.conditions)
         whole = [row for row, own in levels.items() if list(own.values()).count(LEVELS[sure]) == wanted]
@@ -285,11 +285,27 @@ class _Search:
                 break
         return met
 
-    def _levels(self, row: int, ends: dict[int, int]) -> dict[int, str]:
-        """The strongest evidence of each condition that a row meets."""
-        places = self._places(row, ends)
-        return {number: self._evidence.level(places[self._query.conditions[number].source], end)
-                for number, end in ends.items()}
+    def _levels(self, found: Mapping[int, dict[int, int]]) -> dict[int, dict[int, str]]:
+        """The strongest evidence of each condition that rows meet, by row and number.
+
+        Two names that are only named together, which no label says how, have a sentence as evidence.
+        """
+        ids = self._evidence.graph.ids
+        pairs: dict[tuple[int, int], tuple[int, int]] = {}
+        for row, ends in found.items():
+            places = self._places(row, ends)
+            pairs |= {(row, number): (places[self._query.conditions[number].source], end)
+                      for number, end in ends.items()}
+        named = sorted({ids[row] for pair in pairs.values() for row in pair})
+        labeled: Collection[frozenset[str]] | None = None
+        if self._labels is not None and "sentence" in self._evidence.levels:
+            labeled = self._labels(named)
+        levels: dict[int, dict[int, str]] = {row: {} for row in found}
+        for (row, number), (one, other) in pairs.items():
+            level = self._evidence.level(one, other)
+            together = labeled is not None and frozenset((ids[one], ids[other])) not in labeled
+            levels[row][number] = "sentence" if level == "relation" and together else level
+        return levels
 
     def _compare(self, row: int, ends: dict[int, int], levels: dict[int, str], sure: str,
                  likely: float) -> MatchedEntity:
