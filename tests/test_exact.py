@@ -216,6 +216,17 @@ def test_standing_in_one_passage_breaks_no_negated_condition_but_one_sentence_do
     assert met_by(ask(corpus, "Who was in Chile but not in Peru?", ("chile", "peru"))) == {"Ada": 1}
 
 
+def test_of_equal_counts_what_a_label_relates_comes_before_what_is_only_named_together() -> None:
+    corpus = library({"Ada": "Chile Peru", "Ben": "Chile Peru"}, {})
+    for labeled, other in (("Ada", "Ben"), ("Ben", "Ada")):
+        pairs = [frozenset((node_id("entity", labeled.lower()), node_id("entity", place)))
+                 for place in ("chile", "peru")]
+        found = ask(replace(corpus, labels=lambda _, pairs=pairs: pairs),  # type: ignore[misc]
+                    "Who was in Chile and Peru?", ("chile", "peru"))
+        assert best_of(found) == [labeled, other]
+        assert met_by(found) == {"Ada": 2, "Ben": 2}
+
+
 def test_weaker_evidence_counts_only_where_it_is_asked_for() -> None:
     corpus = library({"Ada": "Chile"}, {"p": ("Ada", "Peru"), "q": ("Ada", "Norway")})
     weak, = [node.reason.values for node in ask(corpus, ALL, NAMES, evidence="passage").nodes
