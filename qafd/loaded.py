@@ -59,7 +59,8 @@ class Graphs:
 def corpus_of(graph: Graph, store: Workspace, needs: Sequence[str] = tuple(LAYERS)) -> Corpus:
     """What methods retrieve from: the graph, the words of its passages, and built layers."""
     return Corpus(graph, passages_of(graph, partial(read_passages, graph, store)),
-                  layers_of(graph, store, needs), partial(types_at, store.place.url))
+                  layers_of(graph, store, needs), partial(types_at, store.place.url),
+                  partial(labels_at, store.place.url))
 
 
 def read_passages(graph: Graph, store: Workspace, compared: bool = True) -> Passages:
@@ -77,6 +78,12 @@ def types_at(url: str, passages: Sequence[str]) -> dict[str, set[str]]:
             for name in names:
                 found.setdefault(name.node, set()).add(name.type)
     return found
+
+
+def labels_at(url: str, ids: Sequence[str]) -> frozenset[frozenset[str]]:
+    """The pairs of some entities that a relation with a label joins."""
+    with open_workspace(url) as store:
+        return frozenset(store.graph.labels(ids))
 
 
 def with_texts(retrieval: Retrieval, store: Workspace) -> Retrieval:

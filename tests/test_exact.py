@@ -216,6 +216,17 @@ def test_standing_in_one_passage_breaks_no_negated_condition_but_one_sentence_do
     assert met_by(ask(corpus, "Who was in Chile but not in Peru?", ("chile", "peru"))) == {"Ada": 1}
 
 
+def test_of_equal_counts_what_a_label_relates_comes_before_what_is_only_named_together() -> None:
+    corpus = library({"Ada": "Chile Peru", "Ben": "Chile Peru"}, {})
+    for labeled, other in (("Ada", "Ben"), ("Ben", "Ada")):
+        pairs = [frozenset((node_id("entity", labeled.lower()), node_id("entity", place)))
+                 for place in ("chile", "peru")]
+        found = ask(replace(corpus, labels=lambda _, pairs=pairs: pairs),  # type: ignore[misc]
+                    "Who was in Chile and Peru?", ("chile", "peru"))
+        assert best_of(found) == [labeled, other]
+        assert met_by(found) == {"Ada": 2, "Ben": 2}
+
+
 def test_weaker_evidence_counts_only_where_it_is_asked_for() -> None:
     corpus = library({"Ada": "Chile"}, {"p": ("Ada", "Peru"), "q": ("Ada", "Norway")})
     weak, = [node.reason.values for node in ask(corpus, ALL, NAMES, evidence="passage").nodes
@@ -301,3 +312,22 @@ def test_what_seems_a_place_comes_after_persons_for_who() -> None:
     typed = replace(corpus, types=lambda _: types)
     assert best_of(ask(typed, "Who was in Chile?", ("chile",))) == ["Ada", "Norway"]
     assert best_of(ask(typed, "Where is Chile?", ("chile",))) == ["Norway", "Ada"]
+
+
+@pytest.mark.parametrize(("question", "read"), [
+    ("Which singer of Chile was in Peru and lives in Norway?", "0-chile 0-peru 0-norway"),
+    ("Who founded the firm that is in Peru and makes Norway?", "0-1 1-peru 1-norway"),
+    ("Where was the singer of Chile born?", "0-1 1-chile"),
+    ("Who married a son of the founder of Chile?", "0-1 1-chile"),
+    ("Who wrote the book that names Peru, and was born in Norway?", "0-1 1-peru 0-norway"),
+    ("Which film, by a cast that won Peru, was shown in Norway?", "0-1 1-peru 0-norway"),
+    ("Who was not born in Peru and lives in Norway?", "0-not-peru 0-norway"),
+    ("Who was not in Peru and Norway?", "0-not-peru 0-not-norway"),
+    ("Which painter without ties to Peru taught Norway?", "0-not-peru 0-norway")])
+def test_conditions_hang_on_the_unknown_that_the_clause_is_about(question: str, read: str) -> None:
+    graph = read_query_graph(question, [name for name in NAMES if name in question.casefold()])
+    said = []
+    for one in graph.conditions:
+        target = graph.nodes[one.target].key or str(one.target)
+        said.append(f"{one.source}-{'not-' if one.negated else ''}{target}")
+    assert " ".join(said) == read

@@ -19,17 +19,28 @@ _QUESTION = re.compile(r"\b(?:wh(?:o(?:m|se)?|at|ich|ere|en|y)|how)\b", re.I)
 _OF_NOUNS = ("which", "what", "whose")
 SOUGHT = 3  # words that say what is sought
 _CLAUSE = re.compile(r"[;:?]|,?\s\b(?:but|while)\b")
-_CHAIN = re.compile(r"\b(?:of|by|with|from|for|in|to|at) (?:the|a|an|some) (?P<unknown>[\w-]+(?: [\w-]+)?) "
-                    r"(?:that|which|who|whose|where)\b", re.I)
+_LEAVING = re.compile(r"\b(?:without|except|excluding)\b", re.I)  # negates what it is put before
+_POSSESSIVE = re.compile(r"^['’]s?\b")
+_AND = re.compile(r"\b(?:and|or)\b", re.I)
+# after a comma what came before "that" goes on: ", and lives in", ", was released in"
+_BACK = re.compile(r",\s+(?:and\s+(?!(?:the|an?)\b)\w|(?:is|are|was|were|has|have|had|do|does|did)\b)", re.I)
+_UNKNOWN = r"(?:the|an?|some) (?P<{}>[\w-]+(?: (?!of\b)[\w-]+)?) "
+_CHAIN = re.compile("|".join((
+    r"\b(?!(?:is|are|was|were|be)\b)[\w-]+ " + _UNKNOWN.format("that")
+    + r"(?:that|which|who|whose|where|of which|of whom)\b",
+    r"\bof " + _UNKNOWN.format("of") + r"of\b",
+    r"^\W*(?:(?:where|when) (?:is|are|was|were|did|does|do)|(?:what|whom?) (?:did|does|do)) "
+    + _UNKNOWN.format("first") + r"(?:of|that|which|who|whose|where)\b")), re.I)
 
 
 def read_query_graph(question: str, names: Sequence[str],
                      written: Iterable[tuple[str, str]] = ()) -> QueryGraph:
     """The graph of a question whose names are linked.
 
-    A name is a condition on the answer. After "of the company that" it is one on the company, and
-    the company one on the answer, until the clause ends. "not", "without" and the like negate the
-    conditions of their clause that follow them.
+    A name is a condition on the answer. After "founded the company that", "of the founder of" or "Where
+    was the singer of" it is one on the company, founder or singer, and that one on the answer, until
+    the clause ends or ", and" goes back. "not" and the like negate the conditions that follow
+    until the clause ends or "and" brings another verb, "without" those up to the next verb.
 
     Parameters
     ----------
@@ -46,26 +57,32 @@ def read_query_graph(question: str, names: Sequence[str],
     places.sort(key=lambda place: (place[0], -place[1]))
     words: tuple[str, ...] = ()
     seen: set[tuple[str, int, bool]] = set()
-    about, negated, before = 0, False, 0
-    for start, end, key in places:
-        if start < before:  # inside a longer name
+    about, negated, leaving, before = 0, False, False, 0
+    for begin, end, key in places:
+        if begin < before:  # inside a longer name
             continue
-        between = question[before:start]
+        between = question[before:begin]
         if _CLAUSE.search(between):
             negated, about = False, 0
+        if _BACK.search(between):
+            about = 0
         chain = _CHAIN.search(between)
-        if chain and chain["unknown"].islower():  # "the United States that" names something
-            nodes.append(QueryNode(chain["unknown"]))
-            conditions.append(QueryCondition(0, len(nodes) - 1, _say_how(between[:chain.start()])))
+        if chain and chain[chain.lastgroup or 0].islower():  # "the United States that" names something
+            start = chain.start(chain.lastgroup or 0)
+            nodes.append(QueryNode(between[start:chain.end(chain.lastgroup or 0)]))
+            conditions.append(QueryCondition(0, len(nodes) - 1, _say_how(between[:start])))
             about = len(nodes) - 1
             between = between[chain.end():]
-        negated = negated or bool(_NEGATIONS.search(between))
+        if negated and _say_how(between) and (leaving or _AND.search(between)):
+            negated = False  # "not born in Peru and lives in Chile"
+        if refused := _NEGATIONS.search(between):
+            negated, leaving = True, bool(_LEAVING.fullmatch(refused.group()))
         words = _say_how(between) or words  # "released in Chile and Peru" says it once
         before = end
         if (key, about, negated) in seen:
             continue
         seen.add((key, about, negated))
-        nodes.append(QueryNode(question[start:end], key))
+        nodes.append(QueryNode(question[begin:end], key))
         conditions.append(QueryCondition(about, len(nodes) - 1, words, negated))
     found = {node.key for node in nodes}
     return QueryGraph(tuple(nodes), tuple(conditions),
@@ -80,7 +97,8 @@ def _say_sought(question: str) -> str:
         return " ".join(words[:SOUGHT])
     said: list[str] = []
     for word in question[found.start():].split()[:SOUGHT]:
-        if said and (word.casefold() in FUNCTION_WORDS or said[0].casefold() not in _OF_NOUNS):
+        ends = word.casefold() in FUNCTION_WORDS or _NEGATIONS.fullmatch(word)
+        if said and (ends or said[0].casefold() not in _OF_NOUNS):
             break
         said.append(word.strip(".,;:?!"))
         if said[-1] != word:
@@ -187,4 +205,4 @@ def _without_loose(query: QueryGraph) -> QueryGraph:
 
 
 def _say_how(text: str) -> tuple[str, ...]:
-    return tuple(word for word in content_words(text) if word not in FUNCTION_WORDS)
+    return tuple(word for word in content_words(_POSSESSIVE.sub(" ", text)) if word not in FUNCTION_WORDS)
