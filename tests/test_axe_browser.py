@@ -1,12 +1,14 @@
 """Every page, light and dark, wide and narrow: axe-core finds nothing serious that is ours."""
 
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import axe_playwright_python
 import pytest
-from test_browser import PAINTED, settle
+from playwright.sync_api import expect
+from test_browser import PAINTED, new_workspace, settle
 from views import walk
 
 from qafd.app.pages import PAGES
@@ -82,4 +84,24 @@ def test_axe_finds_nothing_serious_in_any_view_of_a_page(
         found += [f"{view}: {each}" for each in find_grave(page, MAIN)]
         page.emulate_media(color_scheme="dark")
         found += [f"{view}, dark: {each}" for each in find_grave(page, MAIN, ["color-contrast"])]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_while_documents_are_read_and_when_they_are(
+        open_page: Callable[..., Any], scheme: str) -> None:
+    page = open_page("/settings", 1440, 900, scheme, reduced_motion="reduce")
+    settle(page)
+    new_workspace(page, f"axe-{secrets.token_hex(3)}")
+    page.locator("input[type=file]").first.set_input_files([
+        {"name": "good.txt", "mimeType": "text/plain", "buffer": b"Ada Brask met Jo Lund in Rome."},
+        {"name": "empty.txt", "mimeType": "text/plain", "buffer": b""}])
+    page.get_by_text("good.txt").first.wait_for()
+    page.get_by_role("button", name="Add to the graph").click()
+    page.get_by_role("progressbar").wait_for()
+    page.evaluate(AXE)
+    found = find_grave(page, MAIN)
+    expect(page.get_by_text("Done: ask something")).to_be_visible(timeout=60_000)
+    settle(page)
+    found += find_grave(page, MAIN)
     assert not found, "\n".join(found)

@@ -10,6 +10,7 @@ from qafd.app.escaping import plain, said
 from qafd.app.home import home
 from qafd.app.keys import keys
 from qafd.app.language import spoken
+from qafd.app.pages import page
 from qafd.app.provider import preferences, spending
 from qafd.app.session import WORKSPACE, put_next, session
 from qafd.errors import ParameterError, QafdError
@@ -99,7 +100,7 @@ def new_workspace(key: str) -> None:
 
 
 def _create(name: str) -> None:
-    """Make a workspace and choose it; a name that cannot be is said beside the form."""
+    """Make a workspace and go where documents are added to it; a wrong name is said at the form."""
     try:
         location = location_of(name)
     except ParameterError as error:
@@ -111,8 +112,7 @@ def _create(name: str) -> None:
     home().mkdir(parents=True, exist_ok=True)
     KnowledgeGraph.open(location)
     choose(name)
-    session().created = name
-    st.rerun()
+    st.switch_page(page("documents"))
 
 
 def _ask_for_name() -> None:

@@ -24,7 +24,7 @@ from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
 from qafd.runs import Run
 from qafd.runs.formats import RUN_FORMATS
-from qafd.view.panel import Look, shown_name
+from qafd.view.panel import Drawing, Look, shown_name
 from qafd.wording import say
 from qafd.wording.answers import say_certainty
 from qafd.wording.counts import count
@@ -107,9 +107,10 @@ def table_tab(view: View) -> None:
         st.write(say("Nothing was touched; raise the mass or ask about names in your documents."))
         return
     both_tables(retrieval)
+    drawing = chosen_drawing()  # a file is made outside of a run, where the page has no controls
     with st.container(horizontal=True):
         for name, form in OF_RETRIEVAL.items():
-            write = partial(_offline, view) if name == "html" else partial(form.write, retrieval)
+            write = partial(_offline, view, drawing) if name == "html" else partial(form.write, retrieval)
             format_button(form, write)
         for of_run in RUN_FORMATS.values():
             format_button(of_run, partial(_write_run, of_run, view))
@@ -136,9 +137,8 @@ def _write_run(form: ExportFormat[Run], view: View) -> str | bytes:
     return form.write(run_shown(view))
 
 
-def _offline(view: View) -> str:
+def _offline(view: View, drawing: Drawing) -> str:
     """The picture as it is drawn, as a page that needs no network."""
-    drawing = chosen_drawing()
     positions, others = placed(view)
     return export.html(view.retrieval, positions, contract=drawing.contract,
                        look=Look(others=others, scale=scale(view, drawing), groups=groups_of(view),

@@ -18,7 +18,6 @@ from qafd.app.documents.models import (
 )
 from qafd.app.documents.work import jobs_panel
 from qafd.app.escaping import brief, plain
-from qafd.app.pages import way
 from qafd.app.session import session
 from qafd.app.tables import table
 from qafd.app.workspaces import choose, is_at_home, is_sample, names, new_workspace
@@ -64,9 +63,6 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
     if removed := session().removed:
         session().removed = ""
         st.success(say("Removed {removed} for good.", removed=plain(removed)))
-    if not files and session().created == knowledge.name:
-        st.success(say("Made {stem}; it is the chosen workspace.", stem=plain(knowledge.name)))
-        way("documents", say("Add documents"))
 
 
 def remake(knowledge: KnowledgeGraph) -> None:
