@@ -144,9 +144,11 @@ def _edited(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> QueryPlan:
     wanted = [name for place, name in names.items() if place not in negated]
     refused = [name for place, name in names.items() if place in negated]
     every = list(dict.fromkeys(names.values()))
-    holds = st.multiselect(say("Must hold"), every, wanted, key=f"conditions hold {plan.question}")
-    fails = st.multiselect(say("Must not hold"), every, refused,
-                           key=f"conditions fail {plan.question}")
+    hold, fail = f"conditions hold {plan.question}", f"conditions fail {plan.question}"
+    holds = st.multiselect(say("Must hold"), every, wanted, key=hold, on_change=_take_over,
+                           args=(hold, fail))
+    fails = st.multiselect(say("Must not hold"), every, refused, key=fail, on_change=_take_over,
+                           args=(fail, hold))
     added = st.text_input(say("Add a name"), key=f"conditions add {plan.question}").strip()
     kept = {*holds, *fails}
     turned = [name for name in kept if (name in fails) != (name in refused)]
@@ -159,3 +161,9 @@ def _edited(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> QueryPlan:
     except ParameterError as error:
         st.caption(said(error))
         return plan
+
+
+def _take_over(chosen: str, other: str) -> None:
+    """Take what was put into one list of conditions out of the other, where it stood before."""
+    taken = st.session_state[chosen]
+    st.session_state[other] = [name for name in st.session_state[other] if name not in taken]

@@ -247,7 +247,8 @@ class _ChainSearch:
         had = _stems(" ".join([joint.text for joint in joints] + [graph.names[row] for row in rows[:-1]]))
         covered = len(self._asked & had) / max(len(self._asked), 1)
         together = np.sum([joint.vector for joint in joints], axis=0)
-        near = max(float(together @ self._plan.embedding / np.linalg.norm(together)), FAR)
+        together = together / np.linalg.norm(together)
+        near = max(float(together @ self._plan.embedding), FAR)
         fits = max(brings(self._kind, joints[-1].text, name, self._said), UNFIT)
         firm = float(np.prod([joint.firm for joint in joints]))
         return firm * near * fits * (BARE + covered), covered
@@ -272,7 +273,7 @@ class _ChainSearch:
             through = float(self._streams.through[place])
             if through > 0:
                 sent += self._flows.get((u, passage), 0.0) * self._flows.get((passage, v), 0.0) / through
-        return sent
+        return float(sent)
 
 
 def _stems(text: str) -> frozenset[str]:
