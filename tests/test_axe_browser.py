@@ -24,15 +24,23 @@ STREAMLITS = {
 }
 """Rule and place of what Streamlit writes itself."""
 PATIENCE = 5  # looks, since a page that is on its way is not what people see
-STILL = """() => Promise.all(document.getAnimations()
-    .filter(each => Number.isFinite(each.effect.getComputedTiming().endTime))
-    .map(each => each.finished.catch(() => null)))"""
-"""Streamlit fades in what a rerun has just confirmed; a color is judged when it has come."""
+STILL = """() => Promise.race([
+    new Promise(done => setTimeout(done, 3000)),
+    Promise.all(document.getAnimations()
+        .filter(each => Number.isFinite(each.effect.getComputedTiming().endTime))
+        .map(each => each.finished.catch(() => null))),
+])"""
+"""Streamlit fades in what a rerun has just confirmed; a color is judged when it has come.
+
+One that is paused never ends, so it is waited for no longer than a fade takes.
+"""
 PLACES = [*((name, "light", 1440) for name in PAGES), *((name, "dark", 390) for name in PAGES),
           ("explore", "dark", 1440), ("explore", "light", 390)]
 FIND = """async ([grave, own, place, rules]) => {
     const only = rules ? {runOnly: rules} : {};
-    const {violations} = await axe.run(place, {resultTypes: ["violations"], ...only});
+    const late = new Promise((_, fail) => setTimeout(() => fail("axe-core took too long"), 120000));
+    const run = axe.run(place, {resultTypes: ["violations"], ...only});
+    const {violations} = await Promise.race([run, late]);
     const found = [];
     for (const {id, impact, nodes} of violations) {
         if (!grave.includes(impact)) continue;
