@@ -92,8 +92,10 @@ class Kind:
             places = []
             for place in score.places(question):
                 quotes = [score.norm(one["quote"]) for one in place]
-                places.append(frozenset(one for one, text in texts.items()
-                                        if any(quote in text for quote in quotes)))
+                having = set()
+                for quote in quotes:
+                    having.update(one for one, text in texts.items() if quote in text)
+                places.append(frozenset(having))
             judged.append(Judged(question["question"], tuple(places)))
         return judged
 

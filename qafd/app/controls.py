@@ -71,11 +71,12 @@ def mass_control(method: FlowDiffusion, usual: FlowDiffusion, prefix: str, graph
     """A method whose other parameters are chosen, with the mass of a control for it alone."""
     spec = next(spec for spec in fields(method) if spec.name == "mass")
     chosen = replace(method, mass=_control(spec, method, usual, prefix, graph, span))
-    begin, end, _ = method.scale(graph, span(method))
-    if usual.rule == method.rule == "source-degree" and begin < usual.mass:
-        st.caption(say("The paper's alpha is {alpha}. Here all that these seeds are connected to is full "
-                       "at {end}, so it begins at {begin}.", alpha=f"{usual.mass:g}",
-                       end=f"{end:.2f}", begin=f"{begin:.2f}"))
+    if usual.rule == method.rule == "source-degree":
+        begin, end, _ = method.scale(graph, span(method))
+        if begin < usual.mass:
+            st.caption(say("The paper's alpha is {alpha}. Here all that these seeds are connected to is "
+                           "full at {end}, so it begins at {begin}.", alpha=f"{usual.mass:g}",
+                           end=f"{end:.2f}", begin=f"{begin:.2f}"))
     return chosen
 
 

@@ -260,13 +260,17 @@ def _vary(knowledge: KnowledgeGraph, question: str, varied: Sequence[str], title
     gold = _gold_titled(corpus, titles)
     found = vary(corpus, knowledge.plan(question, corpus.graph), method.fitted(corpus.graph), values, gold)
     head = [*values, "nodes", "tokens", "ms", "recall"]
-    rows = [(*(str(one.params[name]) for name in values), one.size, one.tokens,
-             round(one.milliseconds, 2), one.recall) for one in found]
+    rows = []
+    for one in found:
+        tried = [str(one.params[name]) for name in values]
+        rows.append((*tried, one.size, one.tokens, round(one.milliseconds, 2), one.recall))
     if csv:
         sys.stdout.write(table_csv(head, rows))
         return DONE if any(one.size for one in found) else NOTHING_FOUND
-    lines = ["  ".join(f"{cell if cell is not None else '':>10}" for cell in row)
-             for row in (head, *rows)]
+    lines = []
+    for row in (head, *rows):
+        cells = ["" if cell is None else cell for cell in row]
+        lines.append("  ".join(f"{cell:>10}" for cell in cells))
     return Outcome(found, lines, any(one.size for one in found))
 
 

@@ -51,16 +51,10 @@ def read_query_graph(question: str, names: Sequence[str],
     """
     nodes = [QueryNode(_say_sought(question))]
     conditions: list[QueryCondition] = []
-    places = [(start, end, key) for key in names for start, end in find_name(question, key)]
-    for text, key in dict.fromkeys(written):
-        places += [(start, end, key) for start, end in _find_text(question, text)]
-    places.sort(key=lambda place: (place[0], -place[1]))
     words: tuple[str, ...] = ()
     seen: set[tuple[str, int, bool]] = set()
     about, negated, leaving, before = 0, False, False, 0
-    for begin, end, key in places:
-        if begin < before:  # inside a longer name
-            continue
+    for begin, end, key in _find_places(question, names, written):
         between = question[before:begin]
         if _CLAUSE.search(between):
             negated, about = False, 0
@@ -87,6 +81,20 @@ def read_query_graph(question: str, names: Sequence[str],
     found = {node.key for node in nodes}
     return QueryGraph(tuple(nodes), tuple(conditions),
                       tuple(name for name in names if name not in found))
+
+
+def _find_places(question: str, names: Sequence[str],
+                 written: Iterable[tuple[str, str]]) -> list[tuple[int, int, str]]:
+    """Begin, end and key of each name in the question, in its order; the longer where two overlap."""
+    places = [(start, end, key) for key in names for start, end in find_name(question, key)]
+    for text, key in dict.fromkeys(written):
+        places += [(start, end, key) for start, end in _find_text(question, text)]
+    places.sort(key=lambda place: (place[0], -place[1]))
+    kept: list[tuple[int, int, str]] = []
+    for place in places:
+        if not kept or place[0] >= kept[-1][1]:
+            kept.append(place)
+    return kept
 
 
 def _say_sought(question: str) -> str:

@@ -170,11 +170,7 @@ class _Search:
         query = self._query
         if not query.conditions or 0 in self._rows or not self._rows or self._contradicts:
             return []
-        reached, rows, counted = self._count(0)
-        best = foremost(self._evidence.graph, rows, counted, COMPARED)
-        found = {row: self._met(reached, row) for row in rows[best].tolist()}
-        if any(place not in self._rows for place in range(1, len(query.nodes))):
-            found = {row: self._consistent(row, met) for row, met in found.items()} | self._exact()
+        found = self._candidates()
         unlikely = self._other_kind(found)
         levels = {row: self._levels(row, met) for row, met in found.items()}
         sure = min((LEVELS.index(one) for own in levels.values() for one in own.values()), default=0)
@@ -185,6 +181,15 @@ class _Search:
                                  UNLIKELY if row in unlikely else 1.0) for row in whole or found]
         answers.sort(key=lambda one: (-one.importance, self._evidence.graph.ids[one.row]))
         return answers
+
+    def _candidates(self) -> dict[int, dict[int, int]]:
+        """The rows that meet most, and for each the row that meets each condition, by its number."""
+        reached, rows, counted = self._count(0)
+        best = foremost(self._evidence.graph, rows, counted, COMPARED)
+        found = {row: self._met(reached, row) for row in rows[best].tolist()}
+        if any(place not in self._rows for place in range(1, len(self._query.nodes))):
+            found = {row: self._consistent(row, met) for row, met in found.items()} | self._exact()
+        return found
 
     def _other_kind(self, found: Iterable[int]) -> set[int]:
         """The candidates that a tagger took for places where a person is asked for, or for persons."""
@@ -303,8 +308,10 @@ class _Search:
         pairs: dict[int, dict[int, frozenset[str]]] = {}
         for row, ends in found.items():
             places = self._places(row, ends)
-            pairs[row] = {number: frozenset((ids[places[conditions[number].source]], ids[end]))
-                          for number, end in ends.items()}
+            own: dict[int, frozenset[str]] = {}
+            for number, end in ends.items():
+                own[number] = frozenset((ids[places[conditions[number].source]], ids[end]))
+            pairs[row] = own
         named: set[str] = set()
         for own in pairs.values():
             named.update(*own.values())
