@@ -371,7 +371,7 @@ class KnowledgeGraph:
     def _heard(self, word: str) -> bool:
         """Whether a word, in any of its forms, is in a passage."""
         with self.store() as store:
-            return store.passages.search(word, 1).total > 0
+            return store.passages.has_word(word)
 
     def retrieve(self, question: str | QueryPlan, method: str | Retriever = "qafd", *,
                  graph: Graph | None = None, **params: Any) -> Retrieval:

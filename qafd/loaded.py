@@ -9,7 +9,8 @@ from threading import Lock
 
 from qafd.graph import Graph
 from qafd.mapped import LARGE, passage_columns, read_graph, sentences_at
-from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage
+from qafd.retrieve.base import Corpus, Retrieval, RetrievedEdge, RetrievedPassage
+from qafd.retrieve.deferred import column
 from qafd.retrieve.layers import LAYERS, layers_of
 from qafd.retrieve.seeds import Passages, passages_of
 from qafd.storage import Workspace, open_workspace
@@ -93,12 +94,18 @@ def with_texts(retrieval: Retrieval, store: Workspace) -> Retrieval:
     found = [(ranked, chunks[nodes[ranked.id].key]) for ranked in retrieval.ranking
              if ranked.id in nodes and nodes[ranked.id].key in chunks]
     edges = retrieval.edges
-    related = {end for e in edges if e.kind == "relation" for end in (e.source, e.target)}
-    if related and (said := store.graph.labels(related)):
-        edges = tuple(replace(e, label=said[ends]) if (ends := frozenset((e.source, e.target)))
-                      in said else e for e in edges)
+    if "relation" in column(edges, "kind"):
+        edges = _labelled(edges, store)
     return replace(retrieval, edges=edges, passages=tuple(
         RetrievedPassage(ranked.id, chunk.id, chunk.document, chunk.title, chunk.text,
                          ranked.score, chunk.start, chunk.end, chunk.page, chunk.heading,
                          ranked.parts)
         for ranked, chunk in found))
+
+
+def _labelled(edges: Sequence[RetrievedEdge], store: Workspace) -> tuple[RetrievedEdge, ...]:
+    """The edges with what their relations say."""
+    said = store.graph.labels({end for edge in edges if edge.kind == "relation"
+                               for end in (edge.source, edge.target)})
+    return tuple(replace(edge, label=said.get(frozenset((edge.source, edge.target)), edge.label))
+                 for edge in edges)

@@ -14,6 +14,8 @@ from tiny import TinyEmbedder, TinyExtractor, started, tiny_index, tiny_work
 
 from qafd.errors import BusyError
 from qafd.ingest import jobs
+from qafd.ingest.reader import ModelChoice, choose
+from qafd.retrieve.layers import states
 from qafd.storage import open_workspace
 
 FILES = [("ada.txt", b"Ada met Bob."), ("bob.txt", b"Bob met Cyd."), ("cyd.txt", b"Cyd met Ada.")]
@@ -40,6 +42,25 @@ def test_a_worker_does_all_waiting_jobs_and_returns(store, path, tmp_path):
     assert store.graph.digest() == tiny_index(tmp_path / "other.db", FILES)
     assert not store.graph.stale
     assert store.lease.writer is None
+
+
+def test_layers_that_will_be_asked_for_are_built_in_a_job_of_their_own(store, path):
+    jobs.enqueue(store, FILES)
+    jobs.work(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1, ahead=["sentences"])
+    built, read = store.queue.latest()
+    assert (store.queue.layers(read.id), store.queue.layers(built.id)) == (set(), {"sentences"})
+    assert [job.state for job in (read, built)] == ["done", "done"]
+    assert {layer.name for layer in states(store) if layer.state == "built"} == {"sentences"}
+    jobs.work(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1, ahead=["sentences"])
+    assert len(store.queue.latest()) == 2
+
+
+def test_nothing_is_built_ahead_with_an_embedding_model_that_may_cost_money(store, path):
+    jobs.enqueue(store, FILES)
+    tiny_work(path)
+    choose(store, ModelChoice(embedder="priced", embedder_url="http://127.0.0.1:9/v1"))
+    jobs.work(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1, ahead=["sentences"])
+    assert len(store.queue.latest()) == 1
 
 
 def test_an_upload_is_stored_whole_or_not_at_all(store):

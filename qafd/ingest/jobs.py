@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from math import inf
@@ -30,11 +30,14 @@ from qafd.models.address import OPENAI
 from qafd.models.allowance import Allowance
 from qafd.models.embedder import LocalEmbedder, PassageEmbedder
 from qafd.reading.names import LocalExtractor
+from qafd.retrieve import METHODS
+from qafd.retrieve.compare import DEFAULT
 from qafd.retrieve.layers import bring_up_to_date, kept_layers
 from qafd.storage import Location, Workspace, open_workspace, place_of
 from qafd.storage.rows import File, now
 
 REPORT_SECONDS = 0.5
+AHEAD = 5000  # passages up to which what Compare needs is built as soon as they are read
 LOG_SIZE = 1_000_000  # bytes of the workers' log, of which the last half is kept when it is full
 STARTS = 5  # without any progress, after which a job is given up
 
@@ -156,11 +159,17 @@ def _log(file: Path) -> BinaryIO:
 def work(
     location: Location, *, extractor: Callable[[], BatchExtractor] = LocalExtractor,
     embedder: Callable[[], PassageEmbedder] = LocalEmbedder, processes: int | str = 2,
-    keys: Keys = NO_KEYS,
+    keys: Keys = NO_KEYS, ahead: Sequence[str] = (),
 ) -> None:
     """Do all waiting jobs of a workspace, one after the other, then return.
 
-    Parameters are those of `qafd.ingest.index`.
+    Other parameters are those of `qafd.ingest.index`.
+
+    Parameters
+    ----------
+    ahead : sequence of str
+        Layers that are built when all else is done, in a job of their own, for at most 5,000 passages
+        and with the bundled embedding model.
 
     Raises
     ------
@@ -170,7 +179,7 @@ def work(
     with open_workspace(location) as store:
         try:
             with store.lease.hold(), Local(extractor, embedder, processes) as local:
-                while (job := _claim(store)) is not None:
+                while (job := _claim(store, ahead)) is not None:
                     try:
                         engine = engine_of(chosen(store), store, keys, f"job {job}", local)
                         report = _Report(store, job)
@@ -217,7 +226,7 @@ class _Report:
         return self._store.queue.is_cancelled(self._job)
 
 
-def _claim(store: Workspace) -> int | None:
+def _claim(store: Workspace, ahead: Sequence[str]) -> int | None:
     """The next job, now running; without one, the lease is given back in the same breath.
 
     Otherwise a file that is uploaded while the worker ends would wait for nobody.
@@ -237,8 +246,19 @@ def _claim(store: Workspace) -> int | None:
         if store.queue.orphans() or (store.graph.stale and last and last[0].state == "done"):
             store.queue.add()
             return store.queue.begin()
+        missing = _missing(store, ahead)
+        if missing and last and last[0].state == "done":
+            store.queue.add(sorted(missing))
+            return store.queue.begin()
         store.lease.give_back()
     return None
+
+
+def _missing(store: Workspace, ahead: Sequence[str]) -> set[str]:
+    """The layers among some that are worth building before anybody asks for them."""
+    if chosen(store).embedder or not 0 < store.log.count_assembled() <= AHEAD:
+        return set()  # an endpoint's vectors may cost money
+    return set(ahead) - kept_layers(store)
 
 
 def _close(store: Workspace, job: int, cancelled: bool) -> None:
@@ -275,7 +295,8 @@ def main() -> None:
         keys |= given
         Allowance.take(day)
         hide(keys.values())
-        work(location, processes=parse_engine(os.environ.get("QAFD_ENGINE") or "2"), keys=keys)
+        work(location, processes=parse_engine(os.environ.get("QAFD_ENGINE") or "2"), keys=keys,
+             ahead=[layer for name in DEFAULT for layer in METHODS[name].needs])
     except (ParameterError, StoreError) as error:
         print(error, file=sys.stderr)
 

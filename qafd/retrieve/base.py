@@ -12,6 +12,7 @@ from qafd.errors import MissingLayerError, ParameterError
 from qafd.graph import Graph
 from qafd.reasons import UNSTATED, Notice, Reason
 from qafd.records import QueryPlan
+from qafd.retrieve.deferred import column
 from qafd.retrieve.seeds import SURE, Passages
 
 if TYPE_CHECKING:
@@ -148,6 +149,9 @@ class Imprint:
 class Retrieval:
     """The answer of one method to one question; nodes are most important first.
 
+    Nodes and edges are tuples, or sequences like them that make their records when they are looked at
+    (`Deferred`).
+
     A method fills `ranking`; `passages` are the same passages with their texts, which
     `qafd.knowledge` fetches from the store. `parts` are the retrievals of the subqueries, Eq. (6)
     and (7), or of the seeds that this one is the union of, each with its own certificate.
@@ -159,8 +163,8 @@ class Retrieval:
     method: str
     params: dict[str, Any]
     seeds: tuple[str, ...]
-    nodes: tuple[RetrievedNode, ...]
-    edges: tuple[RetrievedEdge, ...]
+    nodes: Sequence[RetrievedNode]
+    edges: Sequence[RetrievedEdge]
     ranking: tuple[RankedPassage, ...] = ()
     passages: tuple[RetrievedPassage, ...] = ()
     certificate: dict[str, Any] | None = None
@@ -180,10 +184,12 @@ class Retrieval:
     @property
     def named_share(self) -> float | None:
         """Share of the source mass that enters at names; None for methods without mass."""
-        poured = sum(node.source for node in self.nodes)
+        sources, kinds = column(self.nodes, "source"), column(self.nodes, "kind")
+        poured = sum(sources)
         if poured <= 0:
             return None
-        return sum(node.source for node in self.nodes if node.kind != "passage") / poured
+        at_names = sum(mass for mass, kind in zip(sources, kinds, strict=True) if kind != "passage")
+        return float(at_names / poured)
 
     @property
     def by_subqueries(self) -> bool:
@@ -198,9 +204,11 @@ class Retrieval:
 
     def to_dict(self) -> dict[str, Any]:
         """The retrieval as plain JSON values."""
-        return {key: value for key, value in asdict(self).items()
-                if key not in ("ranking", "structures")} | {
-            "parts": [part.to_dict() for part in self.parts]}
+        made = replace(self, nodes=tuple(self.nodes), edges=tuple(self.edges), parts=())
+        values = asdict(made)
+        for left_out in ("ranking", "structures"):
+            del values[left_out]
+        return values | {"parts": [part.to_dict() for part in self.parts]}
 
     def to_json(self) -> str:
         """The retrieval as one JSON object; floats keep all their digits."""

@@ -20,6 +20,7 @@ from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
     DRY,
     SATURATED,
+    WET,
     Corpus,
     Method,
     RankedPassage,
@@ -31,6 +32,7 @@ from qafd.retrieve.base import (
     params_of,
     passages_ranked,
 )
+from qafd.retrieve.deferred import Deferred
 from qafd.retrieve.rank import Order, Ranking, rank
 from qafd.retrieve.seeds import ENTITY_SHARE, Match, Seeds, keyword_seeds, match, select_seeds
 from qafd.retrieve.subgraph import ranked
@@ -401,28 +403,55 @@ def importance_of(graph: Graph, diffusion: Diffusion, layer: str) -> Floats:
     return importance
 
 
-def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> tuple[RetrievedNode, ...]:
+def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> Deferred[RetrievedNode]:
+    """The touched nodes and the seeds without neighbors, most important first, then by mass and id."""
     reasons = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=True))
-    rows = diffusion.rows.tolist()
-    ids, names = pick(layer.ids, diffusion.rows), pick(layer.names, diffusion.rows)
-    origin = [None if at < 0 else names[at] for at in diffusion.origin.tolist()]
-    degree = layer.degree_of(diffusion.rows).tolist()
-    kinds = layer.kinds[diffusion.rows].tolist()
-    listed = [
-        RetrievedNode(
-            id=ids[at], name=names[at], kind=kinds[at], importance=x, mass=mass, state=state,
-            reason=reasons[row] if row in reasons else _reached(state, came),
-            capacity=capacity, source=source, degree=deg, seed=row in reasons, alignment=alignment)
-        for at, (row, x, mass, state, capacity, source, deg, alignment, came) in enumerate(zip(
-            rows, diffusion.x.tolist(), diffusion.mass.tolist(), diffusion.state,
-            diffusion.capacity.tolist(), diffusion.source.tolist(), degree,
-            diffusion.alignment.tolist(), origin, strict=True))]
-    touched = set(rows)
-    listed += [
-        RetrievedNode(layer.ids[row], layer.names[row], str(layer.kinds[row]), 0.0, 0.0, DRY,
-                      replace(reasons[row], also=(reason(ReasonKind.NO_NEIGHBORS),)), seed=True)
-        for row in reasons if row not in touched]
-    return tuple(sorted(listed, key=lambda n: (-n.importance, -n.mass, n.id)))
+    alone = np.setdiff1d(seeds.rows, diffusion.rows)
+    for row in alone.tolist():
+        reasons[row] = replace(reasons[row], also=(reason(ReasonKind.NO_NEIGHBORS),))
+
+    def with_alone(values: Floats) -> Floats:
+        return np.concatenate([values, np.zeros(len(alone))])
+
+    rows = np.concatenate([diffusion.rows, alone])
+    x, mass, source = map(with_alone, (diffusion.x, diffusion.mass, diffusion.source))
+    capacity, alignment = map(with_alone, (diffusion.capacity, diffusion.alignment))
+    order = _foremost_first(layer, rows, x, mass)
+
+    def make(places: Nodes) -> list[RetrievedNode]:
+        """The records in some places of the order."""
+        chosen = order[places]
+        among = rows[chosen]
+        came = np.append(diffusion.origin, np.full(len(alone), -1))[chosen]
+        origins = iter(pick(layer.names, rows[came[came >= 0]]))
+        made = []
+        for row, id, name, kind, x_v, held, full, poured, degree, s, at in zip(
+                among.tolist(), pick(layer.ids, among), pick(layer.names, among),
+                layer.kinds[among].tolist(), x[chosen].tolist(), mass[chosen].tolist(),
+                capacity[chosen].tolist(), source[chosen].tolist(),
+                layer.degree_of(among).tolist(), alignment[chosen].tolist(), came.tolist(), strict=True):
+            origin = next(origins) if at >= 0 else None
+            state = SATURATED if x_v > 0 else WET if held > 0 else DRY
+            made.append(RetrievedNode(
+                id, name, kind, x_v, held, state,
+                reasons[row] if row in reasons else _reached(state, origin), full, poured, degree,
+                row in reasons, s))
+        return made
+
+    return Deferred(len(rows), make, {
+        "source": source[order].tolist(), "kind": layer.kinds[rows[order]].tolist()})
+
+
+def _foremost_first(layer: Graph, rows: Nodes, x: Floats, mass: Floats) -> Nodes:
+    """Places of rows by x, then mass, the largest first, and then by id."""
+    order = np.lexsort((-mass, -x))
+    equal = (np.diff(x[order]) == 0) & (np.diff(mass[order]) == 0)
+    if not equal.any():
+        return order
+    ids = np.zeros(len(rows), np.int64)
+    tied = order[np.append(equal, False) | np.append(False, equal)]
+    ids[sorted(tied.tolist(), key=lambda at: layer.ids[rows[at]])] = np.arange(len(tied))
+    return np.lexsort((ids, -mass, -x))
 
 
 @lru_cache(4096)  # many are touched from one node
@@ -434,15 +463,19 @@ def _reached(state: str, origin: str | None) -> Reason:
                   name=origin)
 
 
-def _edges(layer: Graph, diffusion: Diffusion) -> tuple[RetrievedEdge, ...]:
+def _edges(layer: Graph, diffusion: Diffusion) -> Deferred[RetrievedEdge]:
     """The edges of the diffusion in the direction of flow."""
-    ids = pick(layer.ids, diffusion.rows)
-    bits = _kinds(layer, diffusion.rows[diffusion.u], diffusion.rows[diffusion.v])
-    return tuple(
-        RetrievedEdge(ids[u], ids[v], kind_names(kinds)[0], flow, weight)
-        for u, v, kinds, flow, weight in zip(
-            diffusion.u.tolist(), diffusion.v.tolist(), bits, diffusion.flow.tolist(),
-            diffusion.weight.tolist(), strict=True))
+    sources, targets = diffusion.rows[diffusion.u], diffusion.rows[diffusion.v]
+    kinds = [kind_names(bits)[0] for bits in _kinds(layer, sources, targets)]
+
+    def make(places: Nodes) -> list[RetrievedEdge]:
+        """The records of some edges."""
+        return [RetrievedEdge(*fields) for fields in zip(
+            pick(layer.ids, sources[places]), pick(layer.ids, targets[places]),
+            [kinds[at] for at in places.tolist()], diffusion.flow[places].tolist(),
+            diffusion.weight[places].tolist(), strict=True)]
+
+    return Deferred(len(sources), make, {"kind": kinds})
 
 
 def _kinds(layer: Graph, u: Nodes, v: Nodes) -> list[int]:

@@ -3,7 +3,7 @@
 import base64
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
@@ -35,7 +35,8 @@ def plain_of(value: Any) -> Any:
         return {"shape": list(value.shape), "float32": data}
     if isinstance(value, Mapping):
         return {str(k): plain_of(v) for k, v in value.items()}
-    return [plain_of(v) for v in value] if isinstance(value, (list, tuple)) else value
+    listed = isinstance(value, Sequence) and not isinstance(value, str)
+    return [plain_of(v) for v in value] if listed else value
 
 
 def record_of(kind: Any, value: Any, where: str) -> Any:
@@ -63,6 +64,8 @@ def record_of(kind: Any, value: Any, where: str) -> Any:
         return None if value is None else record_of(inner[0], value, where)
     if origin is tuple:
         return _tuple(inner, value, where)
+    if origin is Sequence:
+        return _tuple((*inner, ...), value, where)
     if origin in (dict, Mapping):
         return {key: record_of(inner[1], v, f"{where}[{key[:40]!r}]")
                 for key, v in _of(dict, value, where).items()}

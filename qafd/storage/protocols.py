@@ -528,6 +528,10 @@ class PassageStore(Protocol):
         without spaces each string and each phrase is looked for as it is.
         """
 
+    def has_word(self, word: str) -> bool:
+        """Whether some passage has a word, in any of its forms, as `search` takes it."""
+
+
 class LayerStore(Protocol):
     """Derived layers, kept as the bytes that their builders made."""
 

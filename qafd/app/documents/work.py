@@ -56,14 +56,16 @@ class Advance:
 def jobs_panel(knowledge: KnowledgeGraph) -> None:
     """The running and waiting work; polls while there is any, and says when it is done."""
     with knowledge.store() as store:
-        busy = bool(store.queue.open())
+        waiting = store.queue.open()
+        # what only builds layers hinders nobody from asking
+        busy = any(not store.queue.layers(job.id) for job in waiting)
     with knowledge.store() as store:  # a damaged file is said by the page, which a fragment cannot
         stale = store.graph.stale
     if exchange(f"busy {knowledge.id}", busy) and not busy:
         session().finished = knowledge.id
     if session().finished == knowledge.id and not busy:
         _invite(knowledge)
-    st.fragment(spoken(_jobs), run_every=1.0 if busy else None)(knowledge, busy, stale)
+    st.fragment(spoken(_jobs), run_every=1.0 if waiting else None)(knowledge, bool(waiting), stale)
 
 
 def _invite(knowledge: KnowledgeGraph) -> None:
@@ -78,7 +80,7 @@ def _invite(knowledge: KnowledgeGraph) -> None:
             way("explore", brief(question), q=question)
 
 
-def _jobs(knowledge: KnowledgeGraph, busy: bool, stale: bool) -> None:
+def _jobs(knowledge: KnowledgeGraph, working: bool, stale: bool) -> None:
     with knowledge.store() as store:
         waiting = store.queue.open()
         orphaned = needs_worker(store)
@@ -101,7 +103,7 @@ def _jobs(knowledge: KnowledgeGraph, busy: bool, stale: bool) -> None:
             with knowledge.store() as store:
                 cancel(store, job.id)
     changed = exchange(f"revision {knowledge.id}", revision) != revision
-    if busy and (changed or not waiting):
+    if working and (changed or not waiting):
         st.rerun()
 
 
@@ -139,6 +141,8 @@ def job_bar(workspace: str, store: Workspace, job: Job) -> tuple[float, str]:
         pace.note(job.done, job.total)
     if reading or READING not in advance.paces or advance.pace(READING).share == 1:
         begin, end = PHASES.get(job.stage, (0.0, 1.0))
+        if not advance.paces.keys() & {READING, "assembling"}:
+            begin = STARTING  # there is nothing to read, only layers to build
         advance.reach(begin + (end - begin) * pace.share)
     return advance.share, _word_progress(job, total, say_left(pace.left))
 

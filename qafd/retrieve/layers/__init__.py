@@ -40,13 +40,13 @@ from qafd.retrieve.layers.writing import (
     keep_author,
 )
 from qafd.storage import Workspace
-from qafd.storage.rows import LayerRow
+from qafd.storage.rows import LayerRow, pack_vectors, unpack_vectors
 
 BATCH = 64  # texts embedded between two reports
 
 
 class Layer(Protocol):
-    """A frozen dataclass of arrays, not of uint8, and tuples of str."""
+    """A frozen dataclass of tuples of str and arrays; those of float32 are vectors, none is of bytes."""
 
     builder: ClassVar[int]
 
@@ -334,21 +334,31 @@ def layers_of(graph: Graph, store: Workspace, names: Sequence[str]) -> dict[str,
 
 
 def pack(layer: Layer) -> bytes:
-    """A layer as bytes, the same for equal layers."""
-    values = {spec.name: getattr(layer, spec.name) for spec in fields(layer)}  # type: ignore[arg-type]
+    """A layer as bytes, the same for equal layers; its vectors have a byte a number."""
+    values: dict[str, Any] = {}
+    for spec in fields(layer):  # type: ignore[arg-type]
+        value = getattr(layer, spec.name)
+        if isinstance(value, tuple):
+            value = np.frombuffer(json.dumps(value).encode(), np.uint8)
+        elif value.dtype == np.float32 and value.ndim == 2:
+            whole = np.frombuffer(b"".join(pack_vectors(value)), np.int8)
+            value = whole.reshape(value.shape)
+        values[spec.name] = value
     body = io.BytesIO()
-    np.savez(body, **{  # type: ignore[arg-type]
-        name: np.frombuffer(json.dumps(value).encode(), np.uint8) if isinstance(value, tuple)
-        else value for name, value in values.items()})
+    np.savez_compressed(body, **values)
     return body.getvalue()
 
 
 def unpack(name: str, body: bytes) -> Layer:
     """The layer that `pack` made these bytes of."""
+    values: dict[str, Any] = {}
     with np.load(io.BytesIO(body)) as stored:
-        values: dict[str, Any] = {
-            key: tuple(json.loads(value.tobytes())) if value.dtype == np.uint8 else value
-            for key, value in stored.items()}
+        for key, value in stored.items():
+            if value.dtype == np.uint8:
+                value = tuple(json.loads(value.tobytes()))
+            elif value.dtype == np.int8:
+                value = unpack_vectors([row.tobytes() for row in value], value.shape[1])
+            values[key] = value
     return LAYERS[name](**values)
 
 
@@ -372,5 +382,8 @@ class _Remembering:
         for first in range(0, len(fresh), BATCH):
             self._report(self._name, first, len(fresh))
             some = fresh[first:first + BATCH]
-            self._known.update(zip(some, self._embedder.embed(some), strict=True))
+            vectors = self._embedder.embed(some)
+            # as they are kept, so that a layer built anew and one brought up to date are equal
+            kept = unpack_vectors(pack_vectors(vectors), vectors.shape[1])
+            self._known.update(zip(some, kept, strict=True))
         return np.array([self._known[text] for text in texts], np.float32)

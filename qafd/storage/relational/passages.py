@@ -203,6 +203,12 @@ class SqlPassages(Part):
                 "this." if len(terms) < 2 else "any of these words.") + said))
         return Found(found.hits, found.total, said.strip())
 
+    def has_word(self, word: str) -> bool:
+        """Whether some passage has a word, in any of its forms, as `search` takes it."""
+        if is_unspaced(word):
+            return self.search(word, 1).total > 0
+        return self._best(_terms(word), True, 1, None).total > 0
+
     def _literal(self, sought: Sequence[str], k: int, document: str | None) -> Found:
         """The passages that have all these very characters, in the order of documents."""
         if not all(sought):
