@@ -197,6 +197,27 @@ def test_a_passage_over_two_pages_is_one_source(tmp_path: Path) -> None:
     assert len(citation.marks) == 2
 
 
+TIDAL_WORDS = {
+    "MHWS": "Mean High Water Springs, the height that the highest tides of a month reach on average.",
+    "Slack water": "The short while around high and low tide in which the stream has no direction.",
+    "Fetch": "The distance over open water that a wind has blown along, which sets how high waves grow.",
+    "LAT": "Lowest Astronomical Tide, which sea charts measure their depths from.",
+    "Neap tide": "A tide of small range, at half moon, when sun and moon pull at a right angle.",
+}
+
+
+def test_each_word_of_a_glossary_is_told_by_its_own_entry(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.open(tmp_path / "tides.qafd")
+    entries = "\n".join(f"* **{word}**: {meaning}" for word, meaning in TIDAL_WORDS.items())
+    knowledge.add_text("tides.md", f"# Words of the tide\n\n{entries}\n")
+    knowledge.add_text("pilot.md", "# Notes of a pilot\n\nThe pilot does not mean to wait for LAT or for "
+                       "slack water. By the fetch of a west wind he means trouble at any neap tide.")
+    for word, meaning in TIDAL_WORDS.items():
+        first = knowledge.answer(f"What does {word} mean?").sentences[0]
+        assert first.best, word
+        assert first.line == f"{word}: {meaning}"
+
+
 def test_an_empty_workspace_answers_nothing(tmp_path: Path) -> None:
     knowledge = KnowledgeGraph(tmp_path / "empty.db")
     answer = knowledge.answer("Who was there?", client=Recorded([]))

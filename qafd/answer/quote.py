@@ -12,9 +12,11 @@ from qafd.answer import NEEDED, Answer, AnswerSigns, Citation, Sentence, cite
 from qafd.plan.asked import (
     asked_for,
     asked_noun,
+    begins_with,
     brings,
     find_exclusion,
     opens_with,
+    tells,
     unsaid,
 )
 from qafd.reading.names.languages import ENGLISH, language_of
@@ -37,6 +39,7 @@ SHARE = 0.5  # how much the share of the question's words counts beside the cosi
 RANK = 0.03  # what each passage before its own costs a sentence
 KIND = 0.2  # how much it counts that a sentence brings a person where one is asked for
 OTHER = 0.5  # how well, at most, a sentence fits where others bring what is called as asked
+DEFINED = 0.2  # how much it counts to begin with the name that a question asks the meaning of
 IMPORTANT = 0.2  # how much the importance of what it names, on a scale of 3 decades, counts at most
 NEXT, BROUGHT_NEXT = 0.6, 0.4  # how much more words and what is asked for count one hop further on
 LONGER, USUAL = 0.05, 15  # how much it counts to be e times longer than usual, in words
@@ -218,6 +221,21 @@ def find_missing(plan: QueryPlan, passages: Sequence[RetrievedPassage]) -> tuple
     return tuple(dict.fromkeys(found))
 
 
+def find_defined(plan: QueryPlan) -> list[list[str]]:
+    """The words of each name whose meaning alone is asked for, as in "What is a trust line?".
+
+    Where the documents know no name of the question, its only keyword is one. Empty where other words
+    of the question tell what about the name is asked for.
+    """
+    names = [*plan.names]
+    if not names and len(plan.keywords) == 1:
+        names = [plan.keywords[0].text]
+    defined = [content_words(name) for name in names]
+    known = {stem(word) for name in defined for word in name}
+    rest = [word for word in map(stem, content_words(plan.words)) if tells(word) and word not in known]
+    return [] if rest else defined
+
+
 def _stored_spans(passages: Sequence[RetrievedPassage], store: Workspace) -> list[Span]:
     """The sentences of some passages with their vectors; headings only if alone."""
     found = store.passages.sentences(passage.chunk for passage in passages)
@@ -250,7 +268,10 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
         has[row] = [word in said for word in asked]
     found = has.sum(axis=0)
     names = {stem(word) for name in plan.names for word in words(name) if not has_digit(word)}
-    telling = (found > 0) & np.array([word not in names for word in asked], np.bool_)
+    defined = find_defined(plan)
+    if defined:
+        names = set()
+    telling = (found > 0) & np.array([word not in names and tells(word) for word in asked], np.bool_)
     rarity = np.log1p(len(spans) / np.maximum(found, 1))
     weights = telling * rarity ** 2
     # A word that no sentence has counts most against them all.
@@ -261,6 +282,7 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
     scores = (similarity + SHARE * _share(has, weights) + KIND * named.fits
               - RANK * np.array([span.rank for span in spans]) + LONGER * np.log(sizes / USUAL)
               + IMPORTANT * (retrieval.named_share or 0.0) * named.important)
+    scores += DEFINED * np.array([begins_with(span.text, defined) for span in spans])
     _pass_on(spans, scores)
     first = int(scores.argmax())
     further = _share(has, np.where(has[first] > 0, 0.0, weights))

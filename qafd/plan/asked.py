@@ -1,10 +1,10 @@
 """What a question asks for, a person, place, time, number, reason or means, and what brings one."""
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from enum import StrEnum
 
-from qafd.reading.text.bm25 import words
+from qafd.reading.text.bm25 import content_words, words
 from qafd.reading.text.stems import stem, stems
 from qafd.storage.rows import SentenceName
 
@@ -56,6 +56,8 @@ _TYPES = {  # what taggers and models call them
                             "building"))}
 
 
+_DEFINES = frozenset(map(stem, ("mean", "meaning", "stand", "refer", "define", "definition",
+                               "describe", "explain")))
 _NOUN = re.compile(r"\b(?:which|what) ([^\W\d_]+)", re.IGNORECASE)
 _CLAUSE = re.compile(r"[,;:(]")
 _EXCLUDES = re.compile(r"\b(?:not|except|excluding|without|other than)\b", re.IGNORECASE)
@@ -82,6 +84,21 @@ def asked_noun(question: str) -> str:
     """
     found = _NOUN.search(question)
     return stem(words(found[1])[0]) if found and asked_for(question) not in _SIGNS else ""
+
+
+def tells(word: str) -> bool:
+    """Whether the stem of a word tells what is asked about a name, as "found" in "Who founded Kew?"
+    does and "mean" in "What does LGTM mean?" does not."""
+    return word not in _DEFINES
+
+
+def begins_with(text: str, names: Iterable[Sequence[str]]) -> bool:
+    """Whether one of some names, given by their words, comes first in a sentence.
+
+    Numbers, articles and other function words before it do not count.
+    """
+    said = [word for word in content_words(text) if not word.isdigit()]
+    return any(list(name) == said[:len(name)] for name in names if name)
 
 
 def opens_with(text: str, noun: str) -> str:

@@ -53,7 +53,7 @@ def column_names(text: str) -> set[int]:
 
 
 def _has_columns(row: str) -> bool:
-    """Whether each line of a paragraph is "column: value", no column twice.
+    """Whether each line of a paragraph is "column: value", no column twice; items of a list are not.
 
     A table whose first column has no name begins its rows with a value alone.
     """
@@ -63,7 +63,7 @@ def _has_columns(row: str) -> bool:
     columns = set()
     for line in lines:
         column, _, value = line.partition(": ")
-        if not 0 < len(column) <= COLUMN or ":" in column or not value.strip():
+        if not 0 < len(column) <= COLUMN or ":" in column or not value.strip() or ITEM.match(line):
             return False
         columns.add(column)
     return len(columns) == len(lines)
