@@ -218,6 +218,16 @@ def test_each_word_of_a_glossary_is_told_by_its_own_entry(tmp_path: Path) -> Non
         assert first.line == f"{word}: {meaning}"
 
 
+def test_what_asks_about_a_name_that_no_document_has_is_not_answered(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.open(tmp_path / "ferry.qafd")
+    knowledge.add_text("ferry.md", "The ferry to Vlieland sails from Harlingen at nine in the morning. "
+                       "A ticket to Vlieland costs 31 euros, and dogs travel free of charge.")
+    assert not knowledge.answer("When does the ferry to Vlieland sail?").abstained
+    asked = knowledge.answer("When does the ferry to Ameland sail?")
+    assert asked.abstained
+    assert asked.missing == ("Ameland",)
+
+
 def test_an_empty_workspace_answers_nothing(tmp_path: Path) -> None:
     knowledge = KnowledgeGraph(tmp_path / "empty.db")
     answer = knowledge.answer("Who was there?", client=Recorded([]))

@@ -1,7 +1,7 @@
 """Answers: quoted sentences (see `qafd.answer.quote`) or a model's words, both cited."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -27,7 +27,7 @@ from qafd.wording import say
 
 SHARED = 0.3  # what all its words in a sentence are worth beside the cosine of a statement with it
 WEAK = 0.3  # cosine below which a source supports a sentence weakly
-SIGNS = (1.0, 0.2, 0.1, -0.08)  # weights of `AnswerSigns`, by a logistic model: docs/retrieval.md
+SIGNS = (1.0, 0.2, 0.1, -0.08, -0.5)  # weights of `AnswerSigns`: docs/retrieval.md
 NEEDED = 0.48  # evidence below which a question is not answered
 CLOSE = 0.05  # how far below that it perhaps is
 
@@ -122,18 +122,20 @@ class AnswerSigns:
     `similarity` is the largest cosine of a sentence with the question; `covered` the share of the
     question's words that the best one has, with the one it follows in a question of several hops,
     and `fits` whether that brings what is asked for, both in [0, 1]; `missing` how many words of an
-    English question's names and things no considered passage has.
+    English question's names and things no considered passage has, and `unheard` how many of these have
+    a capital and are in no document at all.
     """
 
     similarity: float
     covered: float
     fits: float
     missing: int
+    unheard: int
 
     @property
     def evidence(self) -> float:
         """Their weighted sum."""
-        return float(np.dot(SIGNS, (self.similarity, self.covered, self.fits, self.missing)))
+        return float(np.dot(SIGNS, astuple(self)))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from qafd.plan.asked import (
     begins_with,
     brings,
     find_exclusion,
+    is_time,
     opens_with,
     tells,
     unsaid,
@@ -122,20 +123,24 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     chosen = _choose(spans, marks)
     missing = find_missing(plan, passages)
     needed = NEEDED if is_latin(plan.words) else SAID
-    signs = find_signs(plan, marks, missing)
+    signs = find_signs(plan, marks, missing, store)
     answer = Answer((), (), signs.evidence, needed, missing=missing,
                     exclusion=find_exclusion(plan.words), signs=signs)
     return _quote(answer, [spans[i] for i in chosen], marks.similarity[chosen], store)
 
 
-def find_signs(plan: QueryPlan, marks: Marks, missing: Sequence[str]) -> AnswerSigns:
-    """What tells whether a question is answered, given the words that no passage has."""
+def find_signs(plan: QueryPlan, marks: Marks, missing: Sequence[str], store: Workspace) -> AnswerSigns:
+    """What tells whether a question is answered, given the words that no considered passage has."""
     first = int(marks.scores.argmax())
     # The best sentence may say "it" where its neighbor, nearer to the question, has the name.
     near = float(marks.similarity.max())
-    english = language_of(plan.words, least=1) == ENGLISH  # of others we know no other forms
-    return AnswerSigns(near, float(marks.covered[first]), float(marks.fits[first]),
-                       len(missing) if english else 0)
+    if language_of(plan.words, least=1) != ENGLISH:
+        missing = ()  # of other languages we know no other forms
+    unheard = [] if plan.words.isupper() else [
+        word for word in missing if word[0].isupper() and not plan.words.startswith(word)
+        and not is_time(word) and not store.passages.has_word(word)]
+    return AnswerSigns(near, float(marks.covered[first]), float(marks.fits[first]), len(missing),
+                       len(unheard))
 
 
 def _choose(spans: Sequence[Span], marks: Marks) -> list[int]:

@@ -86,6 +86,11 @@ def asked_noun(question: str) -> str:
     return stem(words(found[1])[0]) if found and asked_for(question) not in _SIGNS else ""
 
 
+def is_time(word: str) -> bool:
+    """Whether a word is a number, a month or a day of the week, which texts write in many ways."""
+    return _TIMES.fullmatch(word) is not None
+
+
 def tells(word: str) -> bool:
     """Whether the stem of a word tells what is asked about a name, as "found" in "Who founded Kew?"
     does and "mean" in "What does LGTM mean?" does not."""
