@@ -149,7 +149,7 @@ def test_a_page_shows_its_visible_text_only():
     assert under(document) == [
         (None, "Ada Lovelace", "Ada Lovelace\n\nShe wrote a program.\nIt ran."),
         (None, "Engine",
-         "Engine\n\npart: wheel\ncount: 25,000\n\none\ntwo\n\nafter\n\nx\n  y"),
+         "Engine\n\npart: wheel\ncount: 25,000\n\n- one\n- two\n\nafter\n\nx\n  y"),
     ]
 
 
@@ -162,7 +162,7 @@ def test_what_leads_about_a_page_stays_out_and_lists_of_links_elsewhere_stay():
 <ol><li><a href="https://a.example/">Mill</a></li><li><a href="https://b.example/">Store</a></li></ol>
 <h2 id="b">How does it turn?</h2><p>By hand.</p><h2><a name="c"></a>Where is it kept?</h2></body>"""
     assert only("page.html", page.encode()).text == (
-        "The wheel\nand what it drives\n\nMill\nStore\n\nHow does it turn?\n\nBy hand.\n\n"
+        "- The wheel\n- and what it drives\n\n1. Mill\n2. Store\n\nHow does it turn?\n\nBy hand.\n\n"
         "Where is it kept?")
 
 

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -227,7 +227,7 @@ def find_missing(plan: QueryPlan, passages: Sequence[RetrievedPassage]) -> tuple
 
 
 def find_defined(plan: QueryPlan) -> list[list[str]]:
-    """The words of each name whose meaning alone is asked for, as in "What is a trust line?".
+    """The stems of each name whose meaning alone is asked for, as in "What is a trust line?".
 
     Where the documents know no name of the question, its only keyword is one. Empty where other words
     of the question tell what about the name is asked for.
@@ -235,8 +235,8 @@ def find_defined(plan: QueryPlan) -> list[list[str]]:
     names = [*plan.names]
     if not names and len(plan.keywords) == 1:
         names = [plan.keywords[0].text]
-    defined = [content_words(name) for name in names]
-    known = {stem(word) for name in defined for word in name}
+    defined = [list(map(stem, content_words(name))) for name in names]
+    known = set(chain.from_iterable(defined))
     rest = [word for word in map(stem, content_words(plan.words)) if tells(word) and word not in known]
     return [] if rest else defined
 

@@ -98,11 +98,11 @@ def tells(word: str) -> bool:
 
 
 def begins_with(text: str, names: Iterable[Sequence[str]]) -> bool:
-    """Whether one of some names, given by their words, comes first in a sentence.
+    """Whether one of some names, given by the stems of their words, comes first in a sentence.
 
     Numbers, articles and other function words before it do not count.
     """
-    said = [word for word in content_words(text) if not word.isdigit()]
+    said = [stem(word) for word in content_words(text) if not word.isdigit()]
     return any(list(name) == said[:len(name)] for name in names if name)
 
 

@@ -1,6 +1,7 @@
 """HTML: headings become marks; hidden text and what leads about the page stay out."""
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qafd.errors import ParseError
@@ -81,6 +82,14 @@ def _parsed(text: str) -> "_Element | None":
         raise
 
 
+@dataclass
+class _List:
+    """A list and how many items it has so far."""
+
+    element: "_Element"
+    items: int = 0
+
+
 class _Page:
     """The elements of a page, one after another, as lines of text."""
 
@@ -89,6 +98,7 @@ class _Page:
         self._places = places  # that links can lead to
         self._cell: _Element | None = None  # the short one whose paragraphs are but words of it
         self._preformatted = 0
+        self._lists: list[_List] = []  # those that are open
 
     def start(self, element: "_Element") -> bool:
         """Take in the beginning of an element; False where it is hidden."""
@@ -99,9 +109,14 @@ class _Page:
         else:
             self._break(element, starts=True)
         self._preformatted += element.tag == "pre"
-        if shown:
-            self._add(element.text)
-        return shown
+        if not shown:
+            return False
+        if element.tag in ("ul", "ol"):
+            self._lists.append(_List(element))
+        elif element.tag == "li" and self._cell is None:
+            self._begin_item()
+        self._add(element.text)
+        return True
 
     def end(self, element: "_Element") -> None:
         """Take in the end of an element, and the text behind it."""
@@ -111,7 +126,16 @@ class _Page:
         else:
             self._break(element, starts=False)
         self._preformatted -= element.tag == "pre"
+        if self._lists and self._lists[-1].element is element:
+            self._lists.pop()
         self._add(element.tail)
+
+    def _begin_item(self) -> None:
+        """Mark the next line as an item of the list that is open."""
+        self.lines.bullet = "- "
+        if self._lists and self._lists[-1].element.tag == "ol":
+            self._lists[-1].items += 1
+            self.lines.bullet = f"{self._lists[-1].items}. "
 
     def _break(self, element: "_Element", starts: bool) -> None:
         """End the line at a block, or the word at a block in a cell."""
@@ -132,6 +156,7 @@ class _Lines:
     def __init__(self, draft: DocumentDraft) -> None:
         self.draft = draft
         self.open: list[str] = []
+        self.bullet = ""  # of the next line
         self._rows: list[list[str]] = []
         self._heads = 0  # header cells among the cells of the first row
         self._gap = "\n\n"
@@ -154,8 +179,11 @@ class _Lines:
             self._rows, self._heads = [], 0
         if tag in _HEADINGS and not starts:
             self.draft.head(shown)
-        else:
-            self.draft.add(shown.strip().replace(_CELL, " | "), self._gap)
+        elif shown.strip():
+            self.draft.add(self.bullet + shown.strip().replace(_CELL, " | "), self._gap)
+            self.bullet = ""
+        elif tag == "li":
+            self.bullet = ""
         own = "\n" if tag in _TIGHT else "\n\n"
         self._gap = own if shown.strip() else max(self._gap, own)
 
