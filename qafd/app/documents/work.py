@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, field
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from qafd.app.documents.models import meter, start
 from qafd.app.escaping import brief, plain, said
@@ -53,8 +54,11 @@ class Advance:
         return self.paces.setdefault(stage, Pace())
 
 
-def jobs_panel(knowledge: KnowledgeGraph) -> None:
-    """The running and waiting work; polls while there is any, and says when it is done."""
+def jobs_panel(knowledge: KnowledgeGraph, top: DeltaGenerator | None = None) -> None:
+    """The running and waiting work; polls while there is any.
+
+    What can be asked when it is done stands at the top, else here.
+    """
     with knowledge.store() as store:
         busy = bool(store.queue.open())
     with knowledge.store() as store:  # a damaged file is said by the page, which a fragment cannot
@@ -62,7 +66,8 @@ def jobs_panel(knowledge: KnowledgeGraph) -> None:
     if exchange(f"busy {knowledge.id}", busy) and not busy:
         session().finished = knowledge.id
     if session().finished == knowledge.id and not busy:
-        _invite(knowledge)
+        with top or st.container():
+            _invite(knowledge)
     st.fragment(spoken(_jobs), run_every=1.0 if busy else None)(knowledge, busy, stale)
 
 

@@ -191,7 +191,7 @@ def proof(retrieval: Retrieval, graph: Graph) -> None:
         (say("duality gap x'(T - m), relative to the objective"), abs(certificate["relative_gap"])),
         (say("retrieved capacity {volume} ≤ source mass {source} (Lemma 2)", volume=f"{volume:.4g}",
              source=f"{source:.4g}"), max(0.0, volume - source)))
-    table(columns_of(("condition", "worst violation"), [(name, f"{worst:.1e}")
+    table(columns_of(("condition", "worst violation"), [(name, f"{worst:.1e}" if worst else "0")
                                                         for name, worst in checks]))
     work = retrieval.work
     st.caption(say(
