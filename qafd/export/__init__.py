@@ -29,6 +29,8 @@ from qafd.wording.reasons import word_reason
 if TYPE_CHECKING:
     import networkx
 
+PANELS = '<main><div class="panel"></div><aside aria-live="polite"></aside></main>'
+"""The place of a page where `panel_script` draws."""
 _NODE_COLUMNS = ("id", "name", "kind", "seed", "state", "importance", "mass", "capacity", "source",
                  "degree", "alignment")  # fmt: skip
 _PASSAGE_COLUMNS = ("document", "title", "page", "heading", "start", "end", "score", "text")
@@ -153,14 +155,11 @@ def html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | No
     """
     data = {**_drawn(retrieval, positions, contract, limit, look), "edges": True}
     title = escape(_shown(retrieval.query) or "Retrieved subgraph")
-    # Neither a name that ends a script nor one that begins a comment may stand in it.
-    held = json.dumps(data).replace("<", "\\u003c")
-    script = f"(() => {{\n{_plain_script()}\nstart({held});\n}})();"
-    styles = "".join((assets() / name).read_text("utf-8") for name in ("offline.css", "panel.css"))
+    script = panel_script(data)
     return "\n".join([
-        *head(title, [script], styles, retrieval.made_by.qafd, _record(retrieval)),
+        *head(title, [script], panel_styles(), retrieval.made_by.qafd, _record(retrieval)),
         "</head>", "<body>", f"<h1>{title}</h1>",
-        '<main><div class="panel"></div><aside aria-live="polite"></aside></main>',
+        PANELS,
         _table(data), f"<p>{escape(_shown(imprint(retrieval), 2000))}</p>",
         f"<script>{script}</script>", "</body>", "</html>", "",
     ])  # fmt: skip
@@ -183,11 +182,25 @@ def _drawn(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | 
                       look=look)
 
 
-def _plain_script() -> str:
-    """The script of the panels and that of their page, as no modules."""
+def panel_script(data: Mapping[str, Any]) -> str:
+    """The script that draws panels in `PANELS` as the app does, with a card of what is clicked.
+
+    Parameters
+    ----------
+    data : mapping
+        From `qafd.view.panel.panel_data`.
+    """
     panel = (assets() / "panel.js").read_text("utf-8")
     panel = panel.replace("export default function (", "function receive(")
-    return panel.replace("export function", "function") + (assets() / "offline.js").read_text("utf-8")
+    panel = panel.replace("export function", "function") + (assets() / "offline.js").read_text("utf-8")
+    # Neither a name that ends a script nor one that begins a comment may stand in it.
+    held = json.dumps(data).replace("<", "\\u003c")
+    return f"(() => {{\n{panel}\nstart({held});\n}})();"
+
+
+def panel_styles() -> str:
+    """The style sheet of a page with `PANELS`."""
+    return "".join((assets() / name).read_text("utf-8") for name in ("offline.css", "panel.css"))
 
 
 def page(data: Mapping[str, Any], title: str, version: str, record: str, words: str) -> str:

@@ -14,7 +14,7 @@ from qafd.app.escaping import safe
 from qafd.app.explore.card import relative
 from qafd.app.explore.keeping import run_shown
 from qafd.app.links import in_document
-from qafd.app.picture import chosen_drawing, groups_of, placed, scale
+from qafd.app.picture import caption, chosen_drawing, groups_of, placed, scale
 from qafd.app.result import View
 from qafd.app.tables import columns_of, download, format_button, table
 from qafd.export.formats import OF_RETRIEVAL, ExportFormat
@@ -141,8 +141,8 @@ def _offline(view: View, drawing: Drawing) -> str:
     """The picture as it is drawn, as a page that needs no network."""
     positions, others = placed(view)
     return export.html(view.retrieval, positions, contract=drawing.contract,
-                       look=Look(others=others, scale=scale(view, drawing), groups=groups_of(view),
-                                 graph_size=len(view.graph)))
+                       look=Look([caption(view)], others, scale=scale(view, drawing), groups=groups_of(view),
+                                 unsure=view.answer.abstained, graph_size=len(view.graph)))
 
 
 NODES = ("name", "kind", "state", "seed", "importance", "x", "mass", "capacity", "source",
