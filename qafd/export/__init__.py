@@ -136,7 +136,7 @@ def _values(record: object, columns: Sequence[str]) -> list[Any]:
 
 
 def html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | None = None, *,
-         contract: bool = False, limit: int = 150, look: Look = Look()) -> str:  # noqa: B008
+         drawing: Drawing = Drawing(limit=150), look: Look = Look()) -> str:  # noqa: B008
     """A page that draws the subgraph without any network, with the picture of the app itself.
 
     It has the search, the filters and the colors of the app, and a card on click; a table below
@@ -146,14 +146,13 @@ def html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | No
     ----------
     positions : mapping of id to (x, y), optional
         The frozen layout of the app, see `qafd.view.layout.layout`; made afresh by default.
-    contract : bool
-        Draw the flow that passages carry between their entities instead of the passages.
-    limit : int
-        Most important nodes to draw; the page says how many are not shown.
+    drawing : Drawing
+        How it is drawn. Of more than its `limit` of nodes the most important are; the page says
+        how many are not shown.
     look : Look
         What else is shown, see `qafd.view.panel.Look`.
     """
-    data = {**_drawn(retrieval, positions, contract, limit, look), "edges": True}
+    data = {**_drawn(retrieval, positions, drawing, look), "edges": True}
     title = escape(_shown(retrieval.query) or "Retrieved subgraph")
     script = panel_script(data)
     return "\n".join([
@@ -168,18 +167,18 @@ def html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | No
 def pyvis_html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | None = None, *,
                limit: int = 150) -> str:
     """The page of `html` as pyvis draws it: vis-network, in which nodes can be dragged."""
-    data = _drawn(retrieval, positions, False, limit, Look())
+    data = _drawn(retrieval, positions, Drawing(limit=limit), Look())
     return page(data, _shown(retrieval.query) or "Retrieved subgraph", retrieval.made_by.qafd,
                 _record(retrieval), imprint(retrieval))
 
 
 def _drawn(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | None,
-           contract: bool, limit: int, look: Look) -> dict[str, Any]:
+           drawing: Drawing, look: Look) -> dict[str, Any]:
     if positions is None:
-        labels = {node.id: node.name[:40] for node in prominent(retrieval, limit)}
-        positions = layout(labels, [(e.source, e.target) for e in retrieval.edges], labels=labels)
-    return panel_data([retrieval], Drawing(contract=contract, limit=limit), positions=positions,
-                      look=look)
+        labels = {node.id: node.name[:40] for node in prominent(retrieval, drawing.limit)}
+        edges = [(e.source, e.target) for e in retrieval.edges]
+        positions = layout(labels, edges, drawing.aspect, labels)
+    return panel_data([retrieval], drawing, positions=positions, look=look)
 
 
 def panel_script(data: Mapping[str, Any]) -> str:

@@ -140,7 +140,7 @@ def _write_run(form: ExportFormat[Run], view: View) -> str | bytes:
 def _offline(view: View, drawing: Drawing) -> str:
     """The picture as it is drawn, as a page that needs no network."""
     positions, others = placed(view)
-    return export.html(view.retrieval, positions, contract=drawing.contract,
+    return export.html(view.retrieval, positions, drawing=drawing,
                        look=Look([caption(view)], others, scale=scale(view, drawing), groups=groups_of(view),
                                  unsure=view.answer.abstained, graph_size=len(view.graph)))
 
