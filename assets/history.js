@@ -2,11 +2,20 @@
 // one by one, each as an entry of the history. What follows one click or key shall be one entry.
 // In the head of the page, since a first click may come before any component is there.
 {
-  let acted = true;
+  let acted = true, before = "";
   for (const name of ["pointerdown", "keydown", "click", "popstate"])
     addEventListener(name, () => { acted = name !== "popstate"; }, true);
   history.pushState = (...entry) => {
     History.prototype[acted ? "pushState" : "replaceState"].apply(history, entry);
     acted = false;
+    fold();
+  };
+  // On a phone the menu covers the page: it closes when another page or workspace came. Streamlit
+  // closes it after its own links alone.
+  const fold = () => {
+    const now = location.pathname + new URLSearchParams(location.search).get("ws");
+    if (now !== before && innerWidth <= 768)
+      document.querySelector("[data-testid=stSidebar][data-collapsed=false] [data-testid=stSidebarCollapseButton] button")?.click();
+    before = now;
   };
 }

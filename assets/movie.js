@@ -319,7 +319,9 @@ function curve(m, title, values, logged = false) {
     .map(([k, v]) => `${X(k).toFixed(1)},${Y(v).toFixed(1)}`).join(" ") });
   if (last > data.released) {
     svg("line", view, { class: "stop", x1: X(data.released), x2: X(data.released), y1: 0, y2: height });
-    svg("text", view, { x: Math.min(X(data.released) + 4, width - 175), y: 10 }).textContent = word(m, "released", { pushes: data.released });
+    const left = X(data.released) > width / 2, said = svg("text", view, { x: X(data.released) + (left ? -4 : 4), y: 10 });
+    said.style.textAnchor = left ? "end" : "start";
+    said.textContent = word(m, "released", { pushes: data.released });
   }
   const now = svg("line", view, { class: "now", y1: 0, y2: height });
   svg("text", view, { x: 0, y: height + 14 }).textContent = "0";
@@ -363,7 +365,7 @@ function draw(m) {
       if (p.live && m.data.mode === "push") put(n.g, "aria-label", word(m, over ? "bucketOver" : "bucket", { name, mass: number(mass[i]), capacity: number(T) }));
     });
     const full = x.filter((v) => v > 0).length;
-    put(p.view, "aria-label", word(m, p.live ? "panelLive" : "panel", { title: p.title, full, pushes: m.k, excess: number(Math.max(m.left, 0)) }));
+    put(p.view, "aria-label", word(m, p.live ? "panelLive" : "panel", { title: p.title, full, number: x.length, pushes: m.k, excess: number(Math.max(m.left, 0)) }));
   }
   m.root.dataset.push = m.k;
   m.root.dataset.mass = m.mass.reduce((a, b) => a + b, 0).toFixed(9);
@@ -382,7 +384,7 @@ function sentence(m) {
   const { nodes, mode } = m.data, share = percentOf(m, Math.max(m.left, 0) / (m.source || 1)), source = number(m.source);
   const hidden = nodes.filter((node) => !node.at).length;
   const beside = hidden ? ` ${word(m, "hidden", { number: hidden })}` : "";
-  if (mode === "exact") return word(m, "statusExact", { full: m.exact.x.filter((x) => x > 0).length, source }) + beside;
+  if (mode === "exact") return word(m, "statusExact", { full: m.exact.x.filter((x) => x > 0).length, number: nodes.length, source }) + beside;
   const values = { push: m.k, of: m.take.pushed.length, name: m.last < 0 ? "" : short(nodes[m.last].name, 40), mass: number(m.amount ?? 0) };
   const did = m.last < 0 ? word(m, "statusStart", { source }) : word(m, mode === "play" ? "statusPushOf" : "statusPush", values);
   const close = percentOf(m, Math.max(...m.x.map((x, i) => Math.abs(x - m.exact.x[i]))) / m.top);

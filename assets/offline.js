@@ -1,8 +1,6 @@
 // A page of its own around the panels: without Python, the card beside the picture is made here.
 function start(data) {
-  const place = document.querySelector("main"), card = document.querySelector("aside");
-  const nodes = new Map(), panel = data.panels[0];
-  for (const shown of panel.nodes) nodes.set(data.nodes[shown.n].id, { ...data.nodes[shown.n], ...shown });
+  const place = document.querySelector("main"), card = document.querySelector("aside"), { panels } = data;
   const add = (tag, text, parent = card) => {
     const el = document.createElement(tag);
     el.textContent = text;
@@ -18,26 +16,32 @@ function start(data) {
     }
   };
   const between = (edge) => [data.nodes[edge.u], data.nodes[edge.v]];
+  // What one panel says of a node: its state, numbers, reason, and widest edges.
+  const describe = (panel, node, { id, kind }) => {
+    if (panels.length > 1) add("h3", panel.title);
+    add("p", [kind, node.seed && data.words.seed, data.legend.plain ? "" : data.words[node.state]].filter(Boolean).join(" · "));
+    facts(node.facts);
+    if (node.reason) add("p", node.reason);
+    const near = panel.edges.filter((one) => between(one).some((n) => n.id === id));
+    if (near.length) add("h4", `${data.legend.thickness} (${near.length})`);
+    facts(near.slice(0, 20).map((one) => {
+      const [u, v] = between(one), out = u.id === id;
+      return [`${one.arrow ? (out ? "→" : "←") : "–"} ${(out ? v : u).name}`, one.facts[0]?.[1] ?? ""];
+    }));
+  };
   const tell = (id) => {
     card.replaceChildren();
-    const node = nodes.get(id);
-    const edge = panel.edges.find((one) => between(one).map((n) => n.id).join("|") === id);
+    const edge = panels[0]?.edges.find((one) => between(one).map((n) => n.id).join("|") === id);
+    const shown = panels.map((panel) => [panel, panel.nodes.find(({ n }) => data.nodes[n].id === id)]).filter(([, node]) => node);
     if (edge) {
       const [u, v] = between(edge);
       add("h2", `${u.name} ${edge.arrow ? "→" : "–"} ${v.name}`);
       if (edge.label) add("p", edge.label);
       facts(edge.facts);
-    } else if (node) {
-      add("h2", node.name);
-      add("p", [node.kind, node.seed && data.words.seed, data.legend.plain ? "" : data.words[node.state]].filter(Boolean).join(" · "));
-      facts(node.facts);
-      if (node.reason) add("p", node.reason);
-      const near = panel.edges.filter((one) => between(one).some((n) => n.id === id));
-      if (near.length) add("h3", `${data.legend.thickness} (${near.length})`);
-      facts(near.slice(0, 20).map((one) => {
-        const [u, v] = between(one), out = u.id === id;
-        return [`${one.arrow ? (out ? "→" : "←") : "–"} ${(out ? v : u).name}`, one.facts[0]?.[1] ?? ""];
-      }));
+    } else if (shown.length) {
+      const about = data.nodes[shown[0][1].n];
+      add("h2", about.name);
+      for (const [panel, node] of shown) describe(panel, node, about);
     } else add("p", data.words.hint);
   };
   const send = (name, value) => {

@@ -527,7 +527,8 @@ function draw(p) {
     const home = homes(p, c.w, c.h);
     unfold(c, home);
     for (const n of c.nodes.values()) arrange(p, c, n, home.get(n.id));
-    for (const e of c.edges.values()) e.gone || set(e.el, { d: arrow(e.u, e.v, thick(p, e), e.arrow) });
+    // Mass always runs towards what is not full: a head there would say nothing and fill the picture.
+    for (const e of c.edges.values()) e.gone || set(e.el, { d: arrow(e.u, e.v, thick(p, e), e.arrow && e.v.state !== "wet") });
     shapes(c);
     stream(p, c);
     label(p, c);

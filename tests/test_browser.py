@@ -149,6 +149,19 @@ def new_workspace(page: Any, name: str) -> None:
     settle(page)
 
 
+def test_on_a_phone_the_menu_closes_when_a_new_workspace_is_made(open_page: Open) -> None:
+    page = open_page("/", 390, 844, has_touch=True, is_mobile=True)
+    page.wait_for_selector(PAINTED, timeout=30_000)
+    settle(page)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_role("button", name="New workspace").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox").fill(f"phone-{secrets.token_hex(3)}")
+    dialog.get_by_role("button", name="Create").click()
+    page.get_by_text("No documents yet").wait_for(timeout=30_000)
+    expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+
+
 def test_a_document_becomes_a_graph_without_a_question(open_page: Open, tmp_path: Path) -> None:
     word = WordDocument()
     word.add_heading("Lighthouses", 1)

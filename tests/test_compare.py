@@ -6,11 +6,13 @@ import json
 import re
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hostile import STRINGS
 from lxml import html as lxml_html
+from test_export import opened
 
 from qafd.cli import main
 from qafd.errors import InfeasibleError, ParameterError, QafdError
@@ -191,17 +193,35 @@ def test_the_table_has_every_node_with_each_methods_own_score(three: Comparison)
         "a is near.", None, "b is near.", "p is full.", None]
 
 
+def drawn_in(text: str) -> dict[str, Any]:
+    """What the script of a page draws."""
+    (script,) = lxml_html.fromstring(text.encode()).xpath("//script/text()")
+    data: dict[str, Any] = json.loads(re.search(r"\nstart\((.*)\);\n", script)[1])
+    return data
+
+
 def test_the_page_has_a_panel_for_each_method_and_loads_nothing(three: Comparison) -> None:
     text = page(three)
     root = lxml_html.fromstring(text)
-    assert "default-src 'none'; script-src 'none'" in text
-    assert not root.xpath("//script | //link | //img | //iframe | //a")
-    assert [c.text for c in root.xpath("//figcaption/b")] == ["Method one", "Method two"]
-    names = [[t.text for t in figure.xpath(".//*[local-name()='text']")]
-             for figure in root.xpath("//figure")]
-    assert [sorted(some) for some in names] == [["A", "B", "W"], ["A", "C"]]
-    assert "A; importance 100%" in text
+    assert "default-src 'none'; script-src 'sha256-" in text
+    assert not root.xpath("//script[@src] | //link | //img | //iframe | //a")
+    data = drawn_in(text)
+    assert [panel["title"] for panel in data["panels"]] == ["Method one", "Method two"]
+    names = [[data["nodes"][node["n"]]["name"] for node in panel["nodes"]] for panel in data["panels"]]
+    assert [sorted(some) for some in names] == [["A", "B", "W", "¶ P"], ["A", "C"]]
     assert len(root.xpath("//h2")) == 7
+
+
+@pytest.mark.browser
+def test_the_page_draws_its_panels_and_a_card_says_what_each_method_found(
+        three: Comparison, tmp_path: Path, browser: Any) -> None:
+    with opened(page(three), tmp_path, browser) as (tab, requests, problems):
+        tab.locator(".card").nth(1).get_by_role("button", name=re.compile("^A, ")).click()
+        card = tab.locator("aside")
+        assert card.locator("h2").inner_text() == "A"
+        assert card.locator("h3").all_inner_texts() == ["Method one", "Method two"]
+    assert len(requests) == 1
+    assert problems == []
 
 
 def test_hostile_texts_stay_text_in_report_and_page() -> None:
@@ -215,7 +235,9 @@ def test_hostile_texts_stay_text_in_report_and_page() -> None:
     three = Comparison(short[5], 100, columns)
     text = page(three)
     root = lxml_html.fromstring(text.encode())
-    assert not root.xpath("//script | //img | //iframe | //a | //*[@onerror] | //*[@onload]")
+    assert len(root.xpath("//script")) == 1
+    assert drawn_in(text)["nodes"]
+    assert not root.xpath("//img | //iframe | //a | //*[@onerror] | //*[@onload]")
     assert not re.search(r"(?<!\\)<", report(three))
     for row in csv.reader(io.StringIO(rows_csv(three), newline="")):
         assert not [cell for cell in row if cell.startswith(("=", "+", "-", "@"))]
@@ -231,7 +253,7 @@ def test_the_command_writes_report_page_and_table(
     assert text.startswith("# Who founded Apple?")
     assert "## Answers" in text
     assert main([*ask, "--format", "html", "--out", str(tmp_path / "c.html")]) == 0
-    assert (tmp_path / "c.html").read_text("utf-8").count("<figure>") == 2
+    assert len(drawn_in((tmp_path / "c.html").read_text("utf-8"))["panels"]) == 2
     assert main([*ask, "--format", "csv"]) == 0
     assert "qafd: score" in capfd.readouterr().out
     assert main([*ask, "--out", str(tmp_path / "x")]) == 2

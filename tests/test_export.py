@@ -17,6 +17,7 @@ from lxml import html as lxml_html
 from qafd import export
 from qafd.reasons import given_reason
 from qafd.retrieve.base import Imprint, Retrieval, RetrievedEdge, RetrievedNode
+from qafd.view.panel import RAMPS, Drawing
 
 
 def node(i, name, x=0.0, **fields):
@@ -144,9 +145,10 @@ def vis_data(page):
     return [json.loads(found) for found in re.findall(r"new vis\.DataSet\((\[.*?\])\);", page)]
 
 
-@pytest.mark.parametrize("draw", [export.html, export.pyvis_html])
-def test_the_page_loads_nothing_and_admits_its_own_scripts_only(hostile, draw):
-    page = draw(hostile, grid(hostile), limit=400)
+@pytest.mark.parametrize(("draw", "options"), [
+    (export.html, {"drawing": Drawing(limit=400)}), (export.pyvis_html, {"limit": 400})])
+def test_the_page_loads_nothing_and_admits_its_own_scripts_only(hostile, draw, options):
+    page = draw(hostile, grid(hostile), **options)
     tree = lxml_html.document_fromstring(page)
     assert [e for e in tree.iter() if isinstance(e.tag, str) and set(e.attrib) & {
         "src", "href", "srcset", "data", "action", "background", "onerror", "onload"}] == []
@@ -160,6 +162,16 @@ def test_the_page_loads_nothing_and_admits_its_own_scripts_only(hostile, draw):
     assert "default-src 'none'" in policy
     assert "unsafe-inline" not in policy.split("style-src")[0]
     assert "@import" not in tree.findtext(".//style")
+
+
+def test_the_page_is_drawn_as_the_picture_is(retrieval):
+    drawing = Drawing(thickness="weight", ramp="viridis", aspect=1.6)
+    page = export.html(retrieval, POSITIONS, drawing=drawing)
+    data = json.loads(re.search(r"\nstart\((.*)\);\n", page)[1])
+    places = {node["name"]: (node["x"] * 1.6, node["y"]) for node in data["nodes"]}
+    assert (data["aspect"], data["ramp"]) == (1.6, RAMPS["viridis"])
+    assert places["Steve Jobs"] == pytest.approx(POSITIONS["a"])
+    assert not [edge for edge in data["panels"][0]["edges"] if edge["arrow"]]
 
 
 def test_no_tooltip_is_written_as_html(hostile):
@@ -242,8 +254,8 @@ def test_passages_are_a_table_that_runs_nothing():
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_of_hostile_names_has_the_picture_of_the_app_and_a_card(hostile, tmp_path, browser,
                                                                          scheme):
-    with opened(export.html(hostile, grid(hostile), limit=400), tmp_path, browser, color_scheme=scheme
-                ) as (page, requests, problems):
+    content = export.html(hostile, grid(hostile), drawing=Drawing(limit=400))
+    with opened(content, tmp_path, browser, color_scheme=scheme) as (page, requests, problems):
         page.locator("[data-painted]").wait_for()
         assert page.locator(".panel").get_attribute("data-theme") == scheme
         assert page.locator("[data-node]").count() == len(STRINGS)

@@ -71,3 +71,18 @@ def test_pushing_by_hand_ends_at_the_exact_solution(open_page: Open) -> None:
     assert number(page, "mass") == pytest.approx(card.start.mass, abs=1e-8)
     page.get_by_role("button", name="Start again").click()
     assert number(page, "excess") == pytest.approx(card.start.mass - 1)
+
+
+def test_the_link_of_a_cell_with_the_most_seeds_has_its_settings(open_page: Open, app_url: str) -> None:
+    page = open_page("/lab")
+    page.locator(".js-plotly-plot").first.wait_for(timeout=60_000)
+    page.locator(IDLE).wait_for(state="attached", timeout=30_000)
+    box = page.locator(".js-plotly-plot").first.locator(".point").last.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    loaded = re.compile(r"Loaded: mass [\d,.]+, (\d+) seeds")
+    expect(page.get_by_text(loaded)).to_be_visible(timeout=30_000)
+    page.locator(IDLE).wait_for(state="attached", timeout=30_000)
+    seeds = loaded.search(page.get_by_text(loaded).inner_text())[1]
+    expect(page).to_have_url(re.compile(f"seeds={seeds}"))
+    again = open_page(page.url.removeprefix(app_url))
+    expect(again.get_by_role("slider", name="Passage seeds")).to_have_value(seeds, timeout=60_000)

@@ -113,7 +113,7 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
             value, high, step = mass_range(method, graph, span(method), set_to(key))
         elif spec.name == "seeds":
             most = NEAREST if method.seeding == "question" else high
-            high = max(_most_seeds(method, graph), value, min(int(set_to(key)), most))
+            high = max(most_seeds(method, graph), value, min(int(set_to(key)), most))
     low, kind = meta["low"], type(spec.default)
     keep(key)
     suggested = session().suggested
@@ -151,7 +151,7 @@ def mass_range(method: FlowDiffusion, graph: Graph, span: tuple[float, float],
     return value, max(end, min(asked, method.highest(graph))), step
 
 
-def _most_seeds(method: FlowDiffusion, graph: Graph) -> int:
+def most_seeds(method: FlowDiffusion, graph: Graph) -> int:
     """How many seeds can be asked for: passages beside the names, or nodes of the layer."""
     if method.seeding == "question":
         return min(NEAREST, max(1, int((graph.kinds == "passage").sum())))

@@ -19,7 +19,7 @@ def said(error: QafdError | str) -> str:
 
 def capital(text: str) -> str:
     """A sentence with its capital; what does not begin with a word may begin with a name."""
-    return text[:1].upper() + text[1:] if re.match(r"[a-z]+ ", text) else text
+    return text[:1].upper() + text[1:] if re.match(r"[a-z]+( |$)", text) else text
 
 
 def safe(text: str, length: int = 2000) -> str:

@@ -135,10 +135,15 @@ def sweep_lines(variations: Sequence["Variation"], name: str, metric: str) -> "F
         font={"color": ink()})
     for place, (others, line) in enumerate(lines.items()):
         figure.add_scatter(
-            x=[f"{one.params[name]}" for one in line], y=[getattr(one, metric) for one in line],
+            x=[_of_parameter(one.params[name]) for one in line], y=[getattr(one, metric) for one in line],
             name=label(others), mode="lines+markers", showlegend=len(lines) > 1,
             line={"color": LANES[place % len(LANES)]}, hovertemplate=f"%{{x}}: %{{y:.4g}}{BARE}")
     return figure
+
+
+def _of_parameter(value: object) -> str:
+    """What the axis says of a parameter's value: a number without empty decimals."""
+    return f"{value:g}" if isinstance(value, float) else f"{value}"
 
 
 def lanes(timeline: "Timeline", shown: int, mass_label: str, now: float) -> "Figure":
@@ -291,7 +296,7 @@ def scale_curves(sizes: Sequence["Size"]) -> "Figure":
             (2, "milliseconds", "time of one solve", RED)):
         figure.add_trace(go.Scatter(x=nodes, y=[getattr(s, field) for s in sizes], name=say(name),
                                     mode="lines+markers", line={"color": color}), row=row, col=1)
-    figure.update_xaxes(type="log", dtick=1)
+    figure.update_xaxes(type="log", tickvals=nodes, tickformat=",")
     figure.update_xaxes(title=say("nodes of the graph (logarithmic)"), row=2)
     figure.update_yaxes(title=say("nodes"), rangemode="tozero", row=1)
     figure.update_yaxes(title=say("milliseconds"), rangemode="tozero", row=2)

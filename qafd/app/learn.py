@@ -67,7 +67,7 @@ def _lesson() -> None:
             words.markdown(f"**{number}.** {say(step.text)}")
             if step.page == "learn":
                 way.button(say(step.label), key=f"step {number}", icon=":material/arrow_forward:",
-                           on_click=put, args=(CARD, step.query[CARD]))
+                           type="tertiary", on_click=put, args=(CARD, step.query[CARD]))
             else:
                 way.page_link(page(step.page), label=say(step.label), icon=":material/arrow_forward:",
                               query_params=dict(step.query))

@@ -103,11 +103,7 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | Non
     if opened:
         edges = ((e.source, e.target) for e in retrieval.edges)
         positions = beside(known, retrieval.nodes, edges)
-    subtitle, unsure = say("query-aware flow diffusion"), view.answer.abstained
-    if unsure:
-        subtitle = say("pale: what is retrieved does not answer for sure")
-    caption = Caption("QAFD", subtitle)
-    steady, groups = scale(view, drawing), groups_of(view)
+    unsure, steady, groups = view.answer.abstained, scale(view, drawing), groups_of(view)
 
     def joined(node: str | None) -> int:
         here = {n.id for n in view.retrieval.nodes}
@@ -115,12 +111,19 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | Non
 
     def draw(chosen: str | None) -> dict[str, Any]:
         data = panel_data([retrieval], drawing, positions=positions, look=Look(
-            [caption], others, selected=chosen, path=path, graph_size=len(view.graph), scale=steady,
+            [caption(view)], others, selected=chosen, path=path, graph_size=len(view.graph), scale=steady,
             groups=groups, unsure=unsure, expanded=opened, more=joined(chosen),
             late=positions.keys() - known.keys()))
         return {**data, "edges": True}
 
     return pick(draw, key, anew=anew)
+
+
+def caption(view: View) -> Caption:
+    """What stands above the picture of a result."""
+    if view.answer.abstained:
+        return Caption("QAFD", say("pale: what is retrieved does not answer for sure"))
+    return Caption("QAFD", say("query-aware flow diffusion"))
 
 
 def deselect(view: View) -> None:

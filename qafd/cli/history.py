@@ -102,9 +102,10 @@ def _show(run: Run) -> Outcome:
 
 def _compare(first: Run, second: Run) -> Outcome:
     found = difference(first, second)
-    data = {"first": first.id, "second": second.id, "same": found.same,
-            "sentence": say_difference(found), **asdict(found)}
-    return Outcome(data, [say_difference(found, first.id, second.id), *_difference_lines(found)])
+    sentence = say_difference(found, first.id, second.id)
+    data = {"first": first.id, "second": second.id, "same": found.same, "sentence": sentence,
+            **asdict(found)}
+    return Outcome(data, [sentence, *_difference_lines(found)])
 
 
 def _difference_lines(found: RunDifference) -> Iterator[str]:

@@ -29,6 +29,8 @@ from qafd.wording.reasons import word_reason
 if TYPE_CHECKING:
     import networkx
 
+PANELS = '<main><div class="panel"></div><aside aria-live="polite"></aside></main>'
+"""The place of a page where `panel_script` draws."""
 _NODE_COLUMNS = ("id", "name", "kind", "seed", "state", "importance", "mass", "capacity", "source",
                  "degree", "alignment")  # fmt: skip
 _PASSAGE_COLUMNS = ("document", "title", "page", "heading", "start", "end", "score", "text")
@@ -134,7 +136,7 @@ def _values(record: object, columns: Sequence[str]) -> list[Any]:
 
 
 def html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | None = None, *,
-         contract: bool = False, limit: int = 150, look: Look = Look()) -> str:  # noqa: B008
+         drawing: Drawing = Drawing(limit=150), look: Look = Look()) -> str:  # noqa: B008
     """A page that draws the subgraph without any network, with the picture of the app itself.
 
     It has the search, the filters and the colors of the app, and a card on click; a table below
@@ -144,23 +146,19 @@ def html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | No
     ----------
     positions : mapping of id to (x, y), optional
         The frozen layout of the app, see `qafd.view.layout.layout`; made afresh by default.
-    contract : bool
-        Draw the flow that passages carry between their entities instead of the passages.
-    limit : int
-        Most important nodes to draw; the page says how many are not shown.
+    drawing : Drawing
+        How it is drawn. Of more than its `limit` of nodes the most important are; the page says
+        how many are not shown.
     look : Look
         What else is shown, see `qafd.view.panel.Look`.
     """
-    data = {**_drawn(retrieval, positions, contract, limit, look), "edges": True}
+    data = {**_drawn(retrieval, positions, drawing, look), "edges": True}
     title = escape(_shown(retrieval.query) or "Retrieved subgraph")
-    # Neither a name that ends a script nor one that begins a comment may stand in it.
-    held = json.dumps(data).replace("<", "\\u003c")
-    script = f"(() => {{\n{_plain_script()}\nstart({held});\n}})();"
-    styles = "".join((assets() / name).read_text("utf-8") for name in ("offline.css", "panel.css"))
+    script = panel_script(data)
     return "\n".join([
-        *head(title, [script], styles, retrieval.made_by.qafd, _record(retrieval)),
+        *head(title, [script], panel_styles(), retrieval.made_by.qafd, _record(retrieval)),
         "</head>", "<body>", f"<h1>{title}</h1>",
-        '<main><div class="panel"></div><aside aria-live="polite"></aside></main>',
+        PANELS,
         _table(data), f"<p>{escape(_shown(imprint(retrieval), 2000))}</p>",
         f"<script>{script}</script>", "</body>", "</html>", "",
     ])  # fmt: skip
@@ -169,25 +167,39 @@ def html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | No
 def pyvis_html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | None = None, *,
                limit: int = 150) -> str:
     """The page of `html` as pyvis draws it: vis-network, in which nodes can be dragged."""
-    data = _drawn(retrieval, positions, False, limit, Look())
+    data = _drawn(retrieval, positions, Drawing(limit=limit), Look())
     return page(data, _shown(retrieval.query) or "Retrieved subgraph", retrieval.made_by.qafd,
                 _record(retrieval), imprint(retrieval))
 
 
 def _drawn(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | None,
-           contract: bool, limit: int, look: Look) -> dict[str, Any]:
+           drawing: Drawing, look: Look) -> dict[str, Any]:
     if positions is None:
-        labels = {node.id: node.name[:40] for node in prominent(retrieval, limit)}
-        positions = layout(labels, [(e.source, e.target) for e in retrieval.edges], labels=labels)
-    return panel_data([retrieval], Drawing(contract=contract, limit=limit), positions=positions,
-                      look=look)
+        labels = {node.id: node.name[:40] for node in prominent(retrieval, drawing.limit)}
+        edges = [(e.source, e.target) for e in retrieval.edges]
+        positions = layout(labels, edges, drawing.aspect, labels)
+    return panel_data([retrieval], drawing, positions=positions, look=look)
 
 
-def _plain_script() -> str:
-    """The script of the panels and that of their page, as no modules."""
+def panel_script(data: Mapping[str, Any]) -> str:
+    """The script that draws panels in `PANELS` as the app does, with a card of what is clicked.
+
+    Parameters
+    ----------
+    data : mapping
+        From `qafd.view.panel.panel_data`.
+    """
     panel = (assets() / "panel.js").read_text("utf-8")
     panel = panel.replace("export default function (", "function receive(")
-    return panel.replace("export function", "function") + (assets() / "offline.js").read_text("utf-8")
+    panel = panel.replace("export function", "function") + (assets() / "offline.js").read_text("utf-8")
+    # Neither a name that ends a script nor one that begins a comment may stand in it.
+    held = json.dumps(data).replace("<", "\\u003c")
+    return f"(() => {{\n{panel}\nstart({held});\n}})();"
+
+
+def panel_styles() -> str:
+    """The style sheet of a page with `PANELS`."""
+    return "".join((assets() / name).read_text("utf-8") for name in ("offline.css", "panel.css"))
 
 
 def page(data: Mapping[str, Any], title: str, version: str, record: str, words: str) -> str:

@@ -185,6 +185,6 @@ CARDS = (
         "near. Exact retrieval then lists what meets most conditions, and says so.",
         r"\{v : (v, c_1) \in E\} \cap \dots \cap \{v : (v, c_k) \in E\}",
         "Section 4.3 of SG-RAG; the method exact on the pages Compare and Explore.",
-        SUPPLIERS, Settings(mass=4.0, source="Ghent"),
+        SUPPLIERS, Settings(mass=4.5, source="Ghent"),
         {"source": ("Ghent", "certified", "late"), "mass": (1.0, 6.5)}),
 )

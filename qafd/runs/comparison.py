@@ -8,11 +8,11 @@ from typing import Any
 
 from qafd import __version__
 from qafd.answer import Answer
-from qafd.export import color, head, imprint, table_csv, table_row
+from qafd.export import PANELS, head, imprint, panel_script, panel_styles, table_csv, table_row
 from qafd.reading.text.plaintext import one_line
 from qafd.reasons import UNSTATED, Reason
 from qafd.retrieve.base import SATURATED, Retrieval
-from qafd.retrieve.compare import TEXTS, ComparedMethod, Comparison
+from qafd.retrieve.compare import ComparedMethod, Comparison
 from qafd.runs.report import said
 from qafd.view.panel import Caption, Drawing, Look, largest_of, panel_data, share_of
 from qafd.view.placement import freeze
@@ -152,7 +152,9 @@ def _row(cells: Sequence[str]) -> str:
 
 def page(comparison: Comparison, data: Mapping[str, Any] | None = None,
          answers: Mapping[str, Answer] = {}) -> str:  # noqa: B006
-    """The comparison as one page that needs no network and runs no script.
+    """The comparison as one page that needs no network, with the picture of the app itself.
+
+    Its content security policy admits only the script it was written with.
 
     Parameters
     ----------
@@ -161,16 +163,15 @@ def page(comparison: Comparison, data: Mapping[str, Any] | None = None,
     answers : mapping of str to Answer, optional
         As in `report`.
     """
-    data = data or panels(comparison)
+    script = panel_script(data or panels(comparison))
     title = escape(one_line(comparison.question, 300) or "Comparison")
     records = {c.name: c.retrieval.record for c in comparison.columns if c.retrieval}
+    styles = panel_styles() + _STYLE
     return "\n".join([
-        *head(title, (), _STYLE, __version__, json.dumps(records, default=str)), "</head>",
-        "<body>", f"<h1>{title}</h1>", f"<p>{escape(_about(comparison))}</p>",
-        '<div class="panels">', *(_panel(data, i) for i in range(len(data["panels"]))), "</div>",
-        f"<p>{_legend(data)}</p>",
+        *head(title, [script], styles, __version__, json.dumps(records, default=str)), "</head>",
+        "<body>", f"<h1>{title}</h1>", f"<p>{escape(_about(comparison))}</p>", PANELS,
         *(_block(section) for section in _sections(comparison, answers)),
-        "</body>", "</html>", ""])
+        f"<script>{script}</script>", "</body>", "</html>", ""])
 
 
 def panels(comparison: Comparison) -> dict[str, Any]:
@@ -267,65 +268,9 @@ def _block(section: _Section) -> str:
     return "".join(parts)
 
 
-def _panel(data: Mapping[str, Any], number: int) -> str:
-    """One panel as a drawing; what only other panels show is left pale."""
-    panel, nodes, aspect = data["panels"][number], data["nodes"], data["aspect"]
-    width, height, edge = 1000 * aspect, 1000.0, 60
-
-    def at(n: int) -> tuple[float, float]:
-        x, y = nodes[n]["x"], nodes[n]["y"]
-        return edge + x * (width - 2 * edge), edge + y * (height - 2 * edge)
-
-    shown = {node["n"] for node in panel["nodes"]}
-    parts = [f'<circle cx="{at(n)[0]:.0f}" cy="{at(n)[1]:.0f}" r="7" fill="#e4e4e0"/>'
-             for n in range(len(nodes)) if n not in shown]
-    for line in panel["edges"]:
-        (x1, y1), (x2, y2) = at(line["u"]), at(line["v"])
-        words = " · ".join(filter(None, [line["label"], *(f"{k} {v}" for k, v in line["facts"])]))
-        parts.append(f'<line x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}" '
-                     f'stroke="#9bb898" stroke-width="{1 + 9 * line["w"]:.1f}">'
-                     f"<title>{escape(words)}</title></line>")
-    for node in panel["nodes"]:
-        (x, y), full = at(node["n"]), node["state"] == SATURATED
-        name, kind = nodes[node["n"]]["name"], nodes[node["n"]]["kind"]
-        fill = color(data["ramp"]["light"], node["t"]) if full else "#ffffff"
-        words = "; ".join(filter(None, [name, *(f"{k} {v}" for k, v in node["facts"]),
-                                        node["reason"]]))
-        look = f'fill="{fill}" stroke="#24301f" stroke-width="{4 if node["seed"] else 1.5}"'
-        parts.append(
-            f"<g><title>{escape(words)}</title>"
-            + (f'<rect x="{x - 11:.0f}" y="{y - 11:.0f}" width="22" height="22" {look}/>'
-               if kind == "passage" else f'<circle cx="{x:.0f}" cy="{y:.0f}" r="14" {look}/>')
-            + ("" if kind in TEXTS else
-               f'<text x="{x:.0f}" y="{y + 36:.0f}">{escape(name[:28])}</text>')
-            + "</g>")
-    return (f"<figure><figcaption><b>{escape(panel['title'])}</b> {escape(panel['footer'])}"
-            f'</figcaption><svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
-            f'aria-label="{escape(panel["alt"])}">{"".join(parts)}</svg></figure>')
-
-
-def _legend(data: Mapping[str, Any]) -> str:
-    legend, stops = data["legend"], ", ".join(data["ramp"]["light"])
-    return (f'{escape(legend["color"])}: {escape(legend["low"])} <span class="ramp" '
-            f'style="background:linear-gradient(90deg,{stops})"></span> {escape(legend["high"])} · '
-            f'thickness: {escape(legend["thickness"])} · thick border: seed · hollow: touched, not '
-            "retrieved · square: passage · pale: shown by another panel only. Point at a node or "
-            "an edge to read its numbers and reason.")
-
-
 _STYLE = """
-body { margin: 1rem auto; max-width: 1400px; padding: 0 1rem; color: #222; background: #fff;
-  font: 15px/1.45 system-ui, sans-serif; }
-h1 { font-size: 1.3rem; margin: 0; overflow-wrap: anywhere; } h2 { font-size: 1.05rem; }
-p { color: #555; }
-.panels { display: grid; gap: 1rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(520px, 100%), 1fr)); }
-figure { margin: 0; border: 1px solid #ddd; border-radius: 8px; padding: .5rem; }
-svg text { font-size: 27px; text-anchor: middle; paint-order: stroke; stroke: #fff;
-  stroke-width: 6px; fill: #222; }
-.ramp { display: inline-block; width: 6rem; height: .7rem; border: 1px solid #555; }
+body > h2 { font-size: 1.05rem; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-td, th { text-align: left; padding: .15rem .8rem .15rem 0; vertical-align: top;
-  border-bottom: 1px solid #eee; }
+.wide table { font-variant-numeric: tabular-nums; }
+.wide :is(td, th) { border-bottom: 1px solid var(--st-border-color); }
 """

@@ -36,8 +36,8 @@ def say_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     return {say_setting_name(key): say_value(value) for key, value in settings.items()}
 
 
-def say_difference(found: "RunDifference", first: str = "A", second: str = "B") -> str:
-    """What differs, e.g. "B brings Lisa and leaves out iPod; settings that differ: mass 60 → 20."."""
+def say_difference(found: "RunDifference", first: str, second: str) -> str:
+    """What differs, e.g. "2f brings Lisa and leaves out iPod; settings that differ: mass 60 → 20."."""
     if found.settings:
         settings = ", ".join(map(say_change, found.settings))
         rest = say("settings that differ: {settings}", settings=settings)

@@ -186,7 +186,7 @@ def numbers_tab(sides: Sides) -> None:
         notices += [f"{name}: {clean(word_notice(notice), 400)}" for notice in one.notices]
     # Two tables: all columns of one do not fit beside the sidebar.
     table(columns_of(("method", "names", "names only here", "passages", "passages only here",
-                      "tokens"), found))
+                      "tokens"), found), formats={"tokens": "localized"})
     table(columns_of(("method", "time, ms", "nodes touched", "edges touched", "rounds"), worked),
           formats={"time, ms": "%.1f"})
     _gold_table(sides)

@@ -1,5 +1,7 @@
 """The Documents page: what the workspace holds, adding to it, and the work on it."""
 
+import streamlit as st
+
 from qafd.app.documents.document import opened
 from qafd.app.documents.intake import intake
 from qafd.app.documents.listing import documents_table
@@ -20,10 +22,11 @@ def show() -> None:
     search(knowledge)
     if opened(knowledge):
         return
+    top = st.container()
     intake(knowledge)
     reading_controls(knowledge)
     plan_card(knowledge)
     writing_controls(knowledge)
-    jobs_panel(knowledge)
+    jobs_panel(knowledge, top)
     documents_table(knowledge)
     ledger(knowledge)

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, field
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from qafd.app.documents.models import meter, start
 from qafd.app.escaping import brief, plain, said
@@ -53,8 +54,11 @@ class Advance:
         return self.paces.setdefault(stage, Pace())
 
 
-def jobs_panel(knowledge: KnowledgeGraph) -> None:
-    """The running and waiting work; polls while there is any, and says when it is done."""
+def jobs_panel(knowledge: KnowledgeGraph, top: DeltaGenerator | None = None) -> None:
+    """The running and waiting work; polls while there is any.
+
+    What can be asked when it is done stands at the top, else here.
+    """
     with knowledge.store() as store:
         waiting = store.queue.open()
         # what only builds layers hinders nobody from asking
@@ -64,7 +68,8 @@ def jobs_panel(knowledge: KnowledgeGraph) -> None:
     if exchange(f"busy {knowledge.id}", busy) and not busy:
         session().finished = knowledge.id
     if session().finished == knowledge.id and not busy:
-        _invite(knowledge)
+        with top or st.container():
+            _invite(knowledge)
     st.fragment(spoken(_jobs), run_every=1.0 if waiting else None)(knowledge, bool(waiting), stale)
 
 

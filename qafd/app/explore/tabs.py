@@ -14,7 +14,7 @@ from qafd.app.escaping import safe
 from qafd.app.explore.card import relative
 from qafd.app.explore.keeping import run_shown
 from qafd.app.links import in_document
-from qafd.app.picture import chosen_drawing, groups_of, placed, scale
+from qafd.app.picture import caption, chosen_drawing, groups_of, placed, scale
 from qafd.app.result import View
 from qafd.app.tables import columns_of, download, format_button, table
 from qafd.export.formats import OF_RETRIEVAL, ExportFormat
@@ -140,9 +140,9 @@ def _write_run(form: ExportFormat[Run], view: View) -> str | bytes:
 def _offline(view: View, drawing: Drawing) -> str:
     """The picture as it is drawn, as a page that needs no network."""
     positions, others = placed(view)
-    return export.html(view.retrieval, positions, contract=drawing.contract,
-                       look=Look(others=others, scale=scale(view, drawing), groups=groups_of(view),
-                                 graph_size=len(view.graph)))
+    return export.html(view.retrieval, positions, drawing=drawing,
+                       look=Look([caption(view)], others, scale=scale(view, drawing), groups=groups_of(view),
+                                 unsure=view.answer.abstained, graph_size=len(view.graph)))
 
 
 NODES = ("name", "kind", "state", "seed", "importance", "x", "mass", "capacity", "source",
@@ -191,7 +191,7 @@ def proof(retrieval: Retrieval, graph: Graph) -> None:
         (say("duality gap x'(T - m), relative to the objective"), abs(certificate["relative_gap"])),
         (say("retrieved capacity {volume} ≤ source mass {source} (Lemma 2)", volume=f"{volume:.4g}",
              source=f"{source:.4g}"), max(0.0, volume - source)))
-    table(columns_of(("condition", "worst violation"), [(name, f"{worst:.1e}")
+    table(columns_of(("condition", "worst violation"), [(name, f"{worst:.1e}" if worst else "0")
                                                         for name, worst in checks]))
     work = retrieval.work
     st.caption(say(

@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from qafd.app import markup
-from qafd.app.escaping import brief, plain, safe
+from qafd.app.escaping import brief, plain
 from qafd.app.explore.card import draw_remarks, said_of
 from qafd.app.graph.putting_right import known_entities, put_right
 from qafd.app.markup import paragraph
@@ -101,8 +101,8 @@ def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> No
     facts = [say_type(_type(one)), count(one.passages, "passage"), count(one.relations, "relation")]
     if one.also:
         facts.append(say("also {names}", names=clean(", ".join(one.also[:ALSO]), 300)))
-    st.header(brief(one.name), anchor=False)
-    st.html(markup.anchored(markup.small(safe(" · ".join(filter(None, facts)))), CARD, 1))
+    name = markup.heading(clean(one.name, 120), " · ".join(filter(None, facts)))
+    st.html(markup.anchored(name, CARD, 1))
     with knowledge.store() as store:
         said = remarks(store, one.id)
     draw_remarks(said.get("", ()))

@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from qafd.app import figures
+from qafd.app.controls import most_seeds
 from qafd.app.escaping import brief, capital, said
 from qafd.app.evaluate.gold import needed_documents
 from qafd.app.markup import read_table
@@ -83,7 +84,8 @@ def sweep_tab(view: View) -> None:
     variants = left.pills(say("Edge weights"), VARIANTS, selection_mode="multi",
                           default=("plain", "hybrid", "product"), **bound("sweep_weights"), wrap=True)
     usual = (0, 5, 10, 20) if method.seeding == "question" else (5, 10, 20, 40)
-    counts = sorted({*usual, method.seeds})
+    most = most_seeds(method, graph)
+    counts = sorted({method.seeds, *(min(number, most) for number in usual)})
     seeds = middle.pills(seeds_label(method), counts, selection_mode="multi", default=counts,
                          **bound(f"sweep_{method.seeding}"), wrap=True)
     passages = np.flatnonzero(graph.kinds == "passage")[:LISTED]

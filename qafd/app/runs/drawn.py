@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from qafd.app import markup
-from qafd.app.escaping import plain, safe, said
+from qafd.app.escaping import capital, plain, safe, said
 from qafd.app.explore.card import heading, held, importances
 from qafd.app.explore.tabs import both_tables, csv_buttons, ranked
 from qafd.app.pages import fold_tabs
@@ -164,12 +164,13 @@ def _certificate(run: Run, checked: Verification | None) -> None:
 
 
 def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[str]) -> None:
-    """What run B has otherwise than run A, in words, picture and tables.
+    """What the second run has otherwise than the first, in words, picture and tables.
 
-    `key` names the two among what this app has drawn, `words` are beside their letters.
+    `key` names the two among what this app has drawn, `words` are beside their titles.
     """
     found = difference(*both)
-    st.html(markup.paragraph(safe(say_difference(found)), "lead"))
+    st.html(markup.paragraph(safe(capital(
+        say_difference(found, say("the first"), say("the second")))), "lead"))
     st.caption(plain(say("{nodes} in both · tokens "
                          "{before} → {after}", nodes=count(len(found.shared), "node"),
                          before=f"{found.tokens[0]:,}", after=f"{found.tokens[1]:,}")))
@@ -181,33 +182,34 @@ def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[st
     else:
         positions, others = _frozen(key, both)
     _picture(both, positions, drawing,
-             [Caption(letter, said) for letter, said in zip("AB", words, strict=True)], key, others)
+             [Caption(say("First"), words[0]), Caption(say("Second"), words[1])], key, others)
     fold_tabs({"Nodes": _changes, "Passages": _changed_passages, "Settings": _changed_settings}, found)
 
 
 def _changes(found: RunDifference) -> None:
     rows = []
-    for changes, where in ((found.gained, say("B only")), (found.lost, say("A only")),
+    for changes, where in ((found.gained, say("second only")), (found.lost, say("first only")),
                            (found.shared, say("both"))):
         for change in changes:
             before = None if change.before is None else round(100 * change.share_before, 1)
             after = None if change.after is None else round(100 * change.share_after, 1)
             rows.append((change.name, say_kind(change.kind), where, before, after,
                          round(100 * change.difference, 1)))
-    _table_of(("name", "kind", "retrieved by", "importance in A, %", "importance in B, %",
-               "change, points"), rows, "nodes", say("Neither retrieved a node."))
+    columns = ("name", "kind", "retrieved by", "importance in the first, %",
+               "importance in the second, %", "change, points")
+    _table_of(columns, rows, "nodes", say("Neither retrieved a node."))
     st.caption(say("100% is the largest importance of a run."))
 
 
 def _changed_passages(found: RunDifference) -> None:
-    rows = [(p.title, p.document, "A") for p in found.passages_lost]
-    rows += [(p.title, p.document, "B") for p in found.passages_gained]
+    rows = [(p.title, p.document, say("the first")) for p in found.passages_lost]
+    rows += [(p.title, p.document, say("the second")) for p in found.passages_gained]
     _table_of(("passage", "document", "only in"), rows, "passages", say("Both have the same passages."))
 
 
 def _changed_settings(found: RunDifference) -> None:
     rows = [(say_setting_name(s.name), say_value(s.before), say_value(s.after)) for s in found.settings]
-    _table_of(("setting", "A", "B"), rows, "settings", say("Both have the same settings."))
+    _table_of(("setting", "first", "second"), rows, "settings", say("Both have the same settings."))
 
 
 def _table_of(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], name: str,
