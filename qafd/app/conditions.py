@@ -73,7 +73,7 @@ def _names(graph: Graph, linked: LinkedQuery) -> None:
     rows = []
     for place, node in sorted(linked.known.items()):
         others = [f"{name} ({cosine:.2f})" for name, cosine in rank_rivals(graph, node.row)]
-        rows.append((linked.query.nodes[place].text, graph.names[node.row], round(node.sure, 2),
+        rows.append((linked.query.nodes[place].text, node.call(graph.names), round(node.sure, 2),
                      word_seed(node.why), ", ".join(others)))
     if rows:
         table(columns_of(NAMES, rows), formats={"Score": "%.2f"})
@@ -140,10 +140,10 @@ def _read_by(key: tuple[str, ...], _knowledge: KnowledgeGraph, _graph: Graph,  #
 def _edited(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> QueryPlan:
     """The plan with the conditions that the user leaves, turns round and adds."""
     negated = {one.target for one in linked.query.conditions if one.negated}
-    names = {place: graph.names[node.row] for place, node in linked.known.items()}
-    wanted = [name for place, name in names.items() if place not in negated]
-    refused = [name for place, name in names.items() if place in negated]
-    every = list(dict.fromkeys(names.values()))
+    wanted, refused = list[str](), list[str]()
+    for place, node in linked.known.items():
+        (refused if place in negated else wanted).extend(graph.names[row] for row in node.named)
+    every = list(dict.fromkeys((*wanted, *refused)))
     hold, fail = f"conditions hold {plan.question}", f"conditions fail {plan.question}"
     holds = st.multiselect(say("Must hold"), every, wanted, key=hold, on_change=_take_over,
                            args=(hold, fail))
