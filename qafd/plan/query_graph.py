@@ -22,6 +22,7 @@ _CLAUSE = re.compile(r"[;:?]|,?\s\b(?:but|while)\b")
 _LEAVING = re.compile(r"\b(?:without|except|excluding)\b", re.I)  # negates what it is put before
 _EXCLUDING = re.compile(r"\b(?:besides|other than|apart from|aside from|except(?: for)?|excluding|if not) "
                         r"(?:the )?$", re.I)  # takes out the name itself
+EXCLUDING = ("besides", "other", "apart", "aside", "except", "excluding")  # content words of those
 _POSSESSIVE = re.compile(r"^['’]s?\b")
 _AND = re.compile(r"\band\b", re.I)
 _OR = re.compile(r"^\W*or\b", re.I)

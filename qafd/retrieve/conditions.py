@@ -10,7 +10,7 @@ import numpy as np
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.plan.linking import Names, names_of
-from qafd.plan.query_graph import edit_query_graph, read_query_graph, seeks
+from qafd.plan.query_graph import EXCLUDING, edit_query_graph, read_query_graph, seeks
 from qafd.plan.unsaid import leave_unsaid
 from qafd.reading.text import canonical, singular
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
@@ -223,6 +223,8 @@ def _unread(plan: QueryPlan, linked: LinkedQuery) -> tuple[str, ...]:
         read.update(condition.words)
     for found in linked.known.values():
         read.update(content_words(str(found.why.values.get("word", ""))))
+    for key in linked.query.excluded:
+        read.update((*content_words(key), *EXCLUDING))
     for one in plan.notices:  # which tell of names that no entity has
         read.update(content_words(str(one.values.get("name", ""))))
     return tuple(word for word in content_words(plan.words) if word not in read)
