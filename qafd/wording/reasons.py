@@ -239,8 +239,8 @@ _NOTICES = {
         "“{words}” is a choice between names, but what is sought here is something else that is related to "
         "them; ask about each name by itself.",
     NoticeKind.DESCRIBED:
-        "Read as said of the answer itself, though it may be of something between: {words}; where it matters, "
-        "ask in two questions.",
+        "Read as said of the answer itself, though it may be of something between: {words}; where that "
+        "matters, ask in two questions.",
     NoticeKind.MASS_CAPPED_THERE:
         "mass capped at {count} of {seeds} seeds: {wanted:,.4g} units were asked for, all that is "
         "connected to these seeds can hold {room:,.4g}, so {poured:,.4g} were poured there",
