@@ -188,7 +188,8 @@ def measure_facts(questions, workspace):
     relations = graph.layer({"relation"})
     write(f"exact_{questions.parent.name}", rows, SEED,
           f"{FACTS}; precision is also the expected hit@1 when equals stand in any order; graph of "
-          f"{int((graph.kinds == 'entity').sum()):,} entities and {len(relations.neighbors) // 2:,} relations")
+          f"{int((graph.kinds == 'entity').sum()):,} entities and {len(relations.neighbors) // 2:,} "
+          "relations")
     return rows
 
 
