@@ -1,7 +1,7 @@
 """Who meets all four conditions, asked of notes by a seeded generator; and how long matching takes.
 
     python benchmarks/exact.py [--seed 0] [--questions 20] [--methods exact,qafd,...]
-    python benchmarks/exact.py --facts QUESTIONS WORKSPACE
+    python benchmarks/exact.py --facts NAME QUESTIONS WORKSPACE
 
 100 people, each with a town, an employer, a school and a club, in 80 notes of prose in several
 styles. A question names four of these; one person has all four, and four others have three of them.
@@ -11,7 +11,7 @@ conditions, and one condition that leads to another unknown; how many candidates
 SG-RAG's filter leaves, and the time that the filter takes. Writes results/exact.json.
 
 With --facts, questions of a file are asked of a workspace, as `qafd eval exact` does, also with
-relations deleted. Writes results/exact_<name of the folder of the questions>.json.
+relations deleted. Writes results/exact_NAME.json.
 """
 
 import argparse
@@ -172,21 +172,21 @@ def matching(nodes, edges, rng, rounds=200):
 FACTS = "exact(evidence=relation),exact,pagerank:follow,community"
 
 
-def measure_facts(questions, workspace):
+def measure_facts(name, questions, workspace):
     """A row a method, for all questions, by number of conditions, and with relations deleted."""
     knowledge = KnowledgeGraph.open(workspace)
-    asked = read_factual_questions(questions.read_bytes(), questions.name)
+    asked = read_factual_questions(Path(questions).read_bytes(), questions)
     methods = configured(FACTS, knowledge.graph)
     result = evaluate_conditions(knowledge, asked, methods)
     rows = [_factual_row("all", score) for score in result.scores()]
     for size in result.sizes:
         rows += [_factual_row(f"{size} conditions", score) for score in result.scores(size)]
-    name, method = next(iter(methods.items()))
+    first, method = next(iter(methods.items()))
     rows += [_factual_row("relations deleted", score)
-             for score in evaluate_deleted(knowledge, asked, name, method)]
+             for score in evaluate_deleted(knowledge, asked, first, method)]
     graph = knowledge.graph
     relations = graph.layer({"relation"})
-    write(f"exact_{questions.parent.name}", rows, SEED,
+    write(f"exact_{name}", rows, SEED,
           f"{FACTS}; precision is also the expected hit@1 when equals stand in any order; graph of "
           f"{int((graph.kinds == 'entity').sum()):,} entities and {len(relations.neighbors) // 2:,} "
           "relations")
@@ -208,7 +208,7 @@ def main():
     parser.add_argument("--questions", type=int, default=20)
     parser.add_argument("--methods", default="exact,qafd,pagerank,ego,path,community,linear,"
                         "flow_path,vector,fusion,lexical,tree")
-    parser.add_argument("--facts", nargs=2, type=Path, metavar=("QUESTIONS", "WORKSPACE"))
+    parser.add_argument("--facts", nargs=3, metavar=("NAME", "QUESTIONS", "WORKSPACE"))
     arguments = parser.parse_args()
     if arguments.facts:
         for row in measure_facts(*arguments.facts):

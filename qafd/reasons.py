@@ -128,6 +128,7 @@ class NoticeKind(StrEnum):
     ALL_TIED = "all_tied"
     NONE_MET = "none_met"
     NO_CONDITION = "no_condition"
+    ALL_NEGATED = "all_negated"
     ONE_CONDITION = "one_condition"  # name
     CONTRADICTION = "contradiction"  # name
     NOTHING_SOUGHT = "nothing_sought"

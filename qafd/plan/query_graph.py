@@ -58,7 +58,7 @@ def read_query_graph(question: str, names: Sequence[str],
     written : iterable of (str, str), optional
         What the question writes for names that it writes in another way, with their keys.
     """
-    reader = _Reader(question)
+    reader = _QuestionReader(question)
     for begin, end, key in _find_places(question, names, written):
         reader.take(begin, end, key)
     found = {key for node in reader.nodes for key in node.keys}
@@ -66,7 +66,7 @@ def read_query_graph(question: str, names: Sequence[str],
     return QueryGraph(tuple(reader.nodes), tuple(reader.conditions), tuple(left), tuple(reader.excluded))
 
 
-class _Reader:
+class _QuestionReader:
     """Reads a question from one name to the next, with what the words before a name are about."""
 
     def __init__(self, question: str) -> None:

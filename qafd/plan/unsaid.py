@@ -101,27 +101,34 @@ def _is_misplaced(query: QueryGraph, words: str, noun: str) -> bool:
 
 def _beyond(doc: "Doc", names: Sequence[Name]) -> Iterator[str]:
     """Comparisons, numbers, dates and "only", where they are in no name."""
-    counted = {token.i for span in doc.ents if span.label_ in _COUNTS for token in span}
+    free = [not _is_named(token, names) for token in doc]
+    counted = [False] * len(doc)
+    for span in doc.ents:
+        for token in span:
+            counted[token.i] = span.label_ in _COUNTS and free[token.i]
     taken = -1
     for token in doc:
-        if token.i <= taken or _is_named(token, names):
+        if token.i <= taken or not free[token.i]:
             continue
-        first = last = token.i
-        if token.tag_ in _DEGREES or token.lower_ in _ONLY:
-            if last + 1 < len(doc) and doc[last + 1].tag_ in ("JJ", "RB") and token.tag_ in _DEGREES:
-                last += 1  # "most famous"
-        elif token.lower_ == "how" and last + 1 < len(doc) and doc[last + 1].tag_ in ("JJ", "RB"):
-            last += 1
-        elif not (token.i in counted or token.like_num) and not _is_not_both(token):
+        compares = token.tag_ in _DEGREES or token.lower_ == "how"
+        last = token.i
+        if compares and _has_tag(doc, last + 1, ("JJ", "RB")):
+            last += 1  # "most famous", "how many"
+        elif not (token.tag_ in _DEGREES or token.lower_ in _ONLY or counted[token.i] or token.like_num
+                  or _is_not_both(token)):
             continue
-        while last + 1 < len(doc) and last + 1 in counted and not _is_named(doc[last + 1], names):
+        while last + 1 < len(doc) and counted[last + 1]:
             last += 1
         if last + 1 < len(doc) and doc[last + 1].lower_ == "than":
             last += 1
-        if first and doc[first - 1].pos_ in ("ADP", "SCONJ") and not _is_named(doc[first - 1], names):
-            first -= 1  # "before 1950", "at least"
         taken = last
-        yield doc[first:last + 1].text
+        # With "before" of "before 1950", "at" of "at least".
+        opened = token.i > 0 and free[token.i - 1] and doc[token.i - 1].pos_ in ("ADP", "SCONJ")
+        yield doc[token.i - opened:last + 1].text
+
+
+def _has_tag(doc: "Doc", place: int, tags: Sequence[str]) -> bool:
+    return place < len(doc) and doc[place].tag_ in tags
 
 
 def _is_not_both(token: "Token") -> bool:

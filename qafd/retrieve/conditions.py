@@ -80,6 +80,12 @@ class LinkedQuery:
         for rows in islice(product(*(self.known[place].rows for place in places)), MOST_CHOICES):
             yield dict(zip(places, rows, strict=True))
 
+    @property
+    def all_negated(self) -> bool:
+        """Whether there are conditions, and none that must hold."""
+        conditions = self.query.conditions
+        return bool(conditions) and all(condition.negated for condition in conditions)
+
     def contradictions(self) -> tuple[int, ...]:
         """The first rows of nodes that the answer is to be related to and not to be, by any name."""
         wanted: list[LinkedNode] = []
@@ -137,7 +143,9 @@ def _notices(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> Iterator[Not
         if NoticeKind.NO_NAME_KNOWN not in {one.kind for one in plan.notices}:
             yield notice(NoticeKind.NO_CONDITION)
         return
-    if plan.conditions is None and not seeks(plan):
+    if linked.all_negated:
+        yield notice(NoticeKind.ALL_NEGATED)
+    elif plan.conditions is None and not seeks(plan):
         yield notice(NoticeKind.NOTHING_SOUGHT)
     elif len(linked.query.conditions) == 1:
         yield notice(NoticeKind.ONE_CONDITION, name=linked.query.nodes[-1].text)

@@ -35,7 +35,7 @@ FOUND = {"relation": 1.0, "sentence": 0.2, "passage": 0.1}  # by which candidate
 RARE = 0.1  # how much more a condition counts for each e-fold that its name is rarer
 TOGETHER = 0.5  # how much it counts when names are only named together, which no label says how
 FITS = 0.3  # how much more it counts when its sentence has all words of the question
-UNLIKELY = 0.5  # how much one counts on what seems to be of another kind than what is asked for
+UNLIKELY = 0.01  # how much one counts on what seems to be of another kind than what is asked for
 LIKE, SPECIFIC = 0.2, 0.02  # of equals: cosine with the question, and logarithm of the degree
 CLOSE = 1e-6  # of importance, for what decides between equals; no strength differs by so little
 COMPARED = 60  # candidates whose sentences are read
@@ -387,7 +387,7 @@ def _notices(linked: LinkedQuery, answers: Sequence[MatchedEntity]) -> Iterator[
                 yield notice(NoticeKind.TIED, count=tied)
             elif tied == len(answers) > 1:
                 yield notice(NoticeKind.ALL_TIED)
-    elif linked.known and not linked.contradictions():
+    elif linked.known and not linked.all_negated and not linked.contradictions():
         yield notice(NoticeKind.NONE_MET)
 
 

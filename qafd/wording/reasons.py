@@ -185,7 +185,7 @@ _NOTICES = {
     NoticeKind.QUESTION_CUT: "The question has {count:,} characters; only the first {read:,} are read, so "
                              "put what you ask first.",
     NoticeKind.NO_NAME_KNOWN: "No name in the question is known to this graph, so only words and meaning "
-                              "lead to passages.",
+                              "can lead to passages; name something that is in the documents.",
     NoticeKind.NOT_ENGLISH: "The question does not look English, the only language that the bundled model "
                             "compares meanings in; names and words count as always.",
     NoticeKind.READ_WITHOUT: "The question was read without {model}: {text}",
@@ -205,6 +205,8 @@ _NOTICES = {
     NoticeKind.NO_CONDITION:
         "The question names nothing that the graph knows and an answer could be related to; name "
         "something that is in the documents.",
+    NoticeKind.ALL_NEGATED:
+        "All conditions say what must not hold, which nearly everything meets; add one that must hold.",
     NoticeKind.ONE_CONDITION:
         "The question has one condition, so all that is related to {name} meets it; add another.",
     NoticeKind.CONTRADICTION:
