@@ -110,12 +110,10 @@ def _beyond(doc: "Doc", names: Sequence[Name]) -> Iterator[str]:
     for token in doc:
         if token.i <= taken or not free[token.i]:
             continue
-        compares = token.tag_ in _DEGREES or token.lower_ == "how"
         last = token.i
-        if compares and _has_tag(doc, last + 1, ("JJ", "RB")):
+        if (token.tag_ in _DEGREES or token.lower_ == "how") and _has_tag(doc, last + 1, ("JJ", "RB")):
             last += 1  # "most famous", "how many"
-        elif not (token.tag_ in _DEGREES or token.lower_ in _ONLY or counted[token.i] or token.like_num
-                  or _is_not_both(token)):
+        elif not counted[token.i] and not _is_measure(token):
             continue
         while last + 1 < len(doc) and counted[last + 1]:
             last += 1
@@ -125,6 +123,12 @@ def _beyond(doc: "Doc", names: Sequence[Name]) -> Iterator[str]:
         # With "before" of "before 1950", "at" of "at least".
         opened = token.i > 0 and free[token.i - 1] and doc[token.i - 1].pos_ in ("ADP", "SCONJ")
         yield doc[token.i - opened:last + 1].text
+
+
+def _is_measure(token: "Token") -> bool:
+    """Whether a word by itself says how many, how much, or only."""
+    return (token.tag_ in _DEGREES or token.lower_ in _ONLY or token.like_num
+            or _is_not_both(token))
 
 
 def _has_tag(doc: "Doc", place: int, tags: Sequence[str]) -> bool:
