@@ -102,10 +102,7 @@ def _is_misplaced(query: QueryGraph, words: str, noun: str) -> bool:
 def _beyond(doc: "Doc", names: Sequence[Name]) -> Iterator[str]:
     """Comparisons, numbers, dates and "only", where they are in no name."""
     free = [not _is_named(token, names) for token in doc]
-    counted = [False] * len(doc)
-    for span in doc.ents:
-        for token in span:
-            counted[token.i] = span.label_ in _COUNTS and free[token.i]
+    counted = _counted(doc, free)
     taken = -1
     for token in doc:
         if token.i <= taken or not free[token.i]:
@@ -123,6 +120,16 @@ def _beyond(doc: "Doc", names: Sequence[Name]) -> Iterator[str]:
         # With "before" of "before 1950", "at" of "at least".
         opened = token.i > 0 and free[token.i - 1] and doc[token.i - 1].pos_ in ("ADP", "SCONJ")
         yield doc[token.i - opened:last + 1].text
+
+
+def _counted(doc: "Doc", free: Sequence[bool]) -> list[bool]:
+    """Which words are of a number or date that the question gives, and of no name."""
+    counted = [False] * len(doc)
+    for span in doc.ents:
+        given = span.label_ in _COUNTS and not any(token.tag_ in _ASKING for token in span)
+        for token in span:
+            counted[token.i] = given and free[token.i]
+    return counted
 
 
 def _is_measure(token: "Token") -> bool:
@@ -218,7 +225,9 @@ def _is_described(noun: "Token", names: Sequence[Name]) -> bool:
     for child in noun.children:
         if _within(noun.doc[child.left_edge.i:child.right_edge.i + 1], names):
             kinds.add(child.dep_)
-    definite = any(child.dep_ == "poss" or child.lower_ == "the" for child in noun.children)
+    # "its seat in Ghent" is the answer's
+    definite = any(child.dep_ == "poss" and child.tag_ != "PRP$" or child.lower_ == "the"
+                   for child in noun.children)
     return bool(kinds & _CLAUSES) or definite and bool(kinds & {"poss", "prep"})
 
 

@@ -23,7 +23,7 @@ NEAR = 0.88  # cosine from which on a phrase stands for a name
 RIVAL = 0.03  # how much farther another name may be to be told as a rival
 MOST_CHOICES = 100  # ways to take one entity for each name
 SMALL = 0.8  # how much a name in small letters counts, which may be a word like others
-_SHARED = re.compile(r"\b([\w-]+),? (?:and|or) [\w-]+ ([\w-]+)")
+_SHARED = re.compile(r"\b([\w-]+),? and [\w-]+ ([\w-]+)")
 
 
 @dataclass(frozen=True)
