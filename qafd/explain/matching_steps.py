@@ -64,8 +64,10 @@ class MatchingWalk:
     survivors: tuple[Survivors, ...]
 
 
-def walk_through(corpus: Corpus, plan: QueryPlan, length: int = 1) -> MatchingWalk:
-    """The steps by which what meets all conditions is found, with paths of so many conditions.
+def walk_through(corpus: Corpus, plan: QueryPlan, length: int = 1, evidence: str = LEVELS[-1]
+                 ) -> MatchingWalk:
+    """The steps by which what meets all conditions is found, with paths of so many conditions, by a
+    weakest evidence as `ExactMatches` has it.
 
     Raises
     ------
@@ -74,19 +76,19 @@ def walk_through(corpus: Corpus, plan: QueryPlan, length: int = 1) -> MatchingWa
     """
     graph = corpus.graph
     linked = link_conditions(graph, plan)
-    evidence = EvidenceIndex(graph, corpus.layer("sentences"))
+    index = EvidenceIndex(graph, corpus.layer("sentences"), LEVELS[:LEVELS.index(evidence) + 1])
     everything = np.flatnonzero(graph.kinds == "entity").astype(np.int64)
     query, choices = linked.query, list(linked.choices())
     matches: list[tuple[int, ...]] = []
     level = 0
     if query.conditions and linked.known and not linked.contradictions():
-        for level in range(1, len(LEVELS) + 1):
-            found = (match_exactly(len(query.nodes), query.conditions, known, evidence.reach(level),
-                                   everything, evidence.break_by) for known in choices)
+        for level in range(1, len(index.levels) + 1):
+            found = (match_exactly(len(query.nodes), query.conditions, known, index.reach(level),
+                                   everything, index.break_by) for known in choices)
             matches = list(islice(chain.from_iterable(found), MOST))
             if matches:
                 break
-    around = lru_cache(maxsize=None)(evidence.reach(max(level, 1)))
+    around = lru_cache(maxsize=None)(index.reach(max(level, 1)))
     paths = decompose_paths(query.conditions, length)
     completions, left = [], []
     for known in choices:

@@ -200,12 +200,6 @@ def _find_text(question: str, text: str) -> list[tuple[int, int]]:
     return [match.span() for match in found]
 
 
-def count_conditions(plan: QueryPlan) -> int:
-    """How many conditions a question has by its names; from two on exact retrieval is worth it."""
-    return len((plan.conditions or read_query_graph(plan.words, plan.names, plan.written)
-                ).conditions)
-
-
 def seeks(plan: QueryPlan) -> bool:
     """Whether a question says what it seeks: by a question word, or by what is no name.
 

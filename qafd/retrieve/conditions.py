@@ -132,6 +132,11 @@ def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
     return replace(linked, notices=tuple(_notices(graph, plan, linked)))
 
 
+def count_conditions(graph: Graph, plan: QueryPlan) -> int:
+    """How many conditions a question has by its names; from two on exact retrieval is worth it."""
+    return len((plan.conditions or _read(graph, plan)).conditions)
+
+
 def _notices(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> Iterator[Notice]:
     """What is wrong with the conditions of a question, or what of it none has."""
     contradictions = linked.contradictions()

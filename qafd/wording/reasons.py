@@ -201,7 +201,9 @@ _NOTICES = {
     NoticeKind.NO_JOINED_PAIR:
         "No two entities near the keywords are joined by a path of 3 relations that keeps its "
         "resource.",
-    NoticeKind.NONE_MET: "Nothing is related to what the question names.",
+    NoticeKind.NONE_MET:
+        "By the evidence that counts nothing is related to what the question names; let weaker evidence "
+        "count, or name something else.",
     NoticeKind.NO_CONDITION:
         "The question names nothing that the graph knows and an answer could be related to; name "
         "something that is in the documents.",
