@@ -1,6 +1,7 @@
 """Who meets all four conditions, asked of notes by a seeded generator; and how long matching takes.
 
     python benchmarks/exact.py [--seed 0] [--questions 20] [--methods exact,qafd,...]
+    python benchmarks/exact.py --facts NAME QUESTIONS WORKSPACE
 
 100 people, each with a town, an employer, a school and a club, in 80 notes of prose in several
 styles. A question names four of these; one person has all four, and four others have three of them.
@@ -8,6 +9,9 @@ Printed for each method: how often the first person that it retrieves is the rig
 milliseconds of processors for a question. Then, on random graphs, the time of matching four
 conditions, and one condition that leads to another unknown; how many candidates each stage of
 SG-RAG's filter leaves, and the time that the filter takes. Writes results/exact.json.
+
+With --facts, questions of a file are asked of a workspace, as `qafd eval exact` does, also with
+relations deleted. Writes results/exact_NAME.json.
 """
 
 import argparse
@@ -19,6 +23,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from results import write
 
+from qafd.evaluate.conditions import (
+    SEED,
+    evaluate_conditions,
+    evaluate_deleted,
+    read_factual_questions,
+)
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text import canonical
 from qafd.records import QueryCondition, node_id
@@ -159,13 +169,51 @@ def matching(nodes, edges, rng, rounds=200):
     return rows
 
 
+FACTS = "exact(evidence=relation),exact,pagerank:follow,community"
+
+
+def measure_facts(name, questions, workspace):
+    """A row a method, for all questions, by number of conditions, and with relations deleted."""
+    knowledge = KnowledgeGraph.open(workspace)
+    asked = read_factual_questions(Path(questions).read_bytes(), questions)
+    methods = configured(FACTS, knowledge.graph)
+    result = evaluate_conditions(knowledge, asked, methods)
+    rows = [_factual_row("all", score) for score in result.scores()]
+    for size in result.sizes:
+        rows += [_factual_row(f"{size} conditions", score) for score in result.scores(size)]
+    first, method = next(iter(methods.items()))
+    rows += [_factual_row("relations deleted", score)
+             for score in evaluate_deleted(knowledge, asked, first, method)]
+    graph = knowledge.graph
+    relations = graph.layer({"relation"})
+    write(f"exact_{name}", rows, SEED,
+          f"{FACTS}; precision is also the expected hit@1 when equals stand in any order; graph of "
+          f"{int((graph.kinds == 'entity').sum()):,} entities and {len(relations.neighbors) // 2:,} "
+          "relations")
+    return rows
+
+
+def _factual_row(part, score):
+    row = {"questions": score.questions, "part": part, "method": score.name,
+           "hit@1": score.hit_1, "hit@5": score.hit_5, "precision": score.precision,
+           "recall": score.recall, "f1": score.f1}
+    if score.milliseconds:
+        row["milliseconds"] = score.milliseconds
+    return {key: round(value, 3) if isinstance(value, float) else value for key, value in row.items()}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--questions", type=int, default=20)
     parser.add_argument("--methods", default="exact,qafd,pagerank,ego,path,community,linear,"
                         "flow_path,vector,fusion,lexical,tree")
+    parser.add_argument("--facts", nargs=3, metavar=("NAME", "QUESTIONS", "WORKSPACE"))
     arguments = parser.parse_args()
+    if arguments.facts:
+        for row in measure_facts(*arguments.facts):
+            print(row)
+        return
     rng = random.Random(arguments.seed)
     known, wanted = people(rng, arguments.questions)
     with TemporaryDirectory() as folder:

@@ -128,11 +128,18 @@ class NoticeKind(StrEnum):
     ALL_TIED = "all_tied"
     NONE_MET = "none_met"
     NO_CONDITION = "no_condition"
+    ALL_NEGATED = "all_negated"
     ONE_CONDITION = "one_condition"  # name
     CONTRADICTION = "contradiction"  # name
     NOTHING_SOUGHT = "nothing_sought"
     NEAREST_TAKEN = "nearest_taken"  # in runs that earlier versions kept
     UNREAD = "unread"  # words: of the question, or names, that are in no condition
+    NAME_EXCLUDED = "name_excluded"  # name
+    BEYOND_CONDITIONS = "beyond_conditions"  # words: what says how much, when or the most
+    OR_AS_AND = "or_as_and"  # words: what it joins
+    AND_WITH_OR = "and_with_or"  # words: a clause that has both
+    CHOICE = "choice"  # words: the names to choose from
+    DESCRIBED = "described"  # words: what a name is said of that is not the answer
     # Of how a question was read
     QUESTION_CUT = "question_cut"  # count, read
     NO_NAME_KNOWN = "no_name_known"

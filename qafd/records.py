@@ -191,10 +191,19 @@ class Keyword:
 
 @dataclass(frozen=True)
 class QueryNode:
-    """Something that the question speaks of; `key` is the name's in the graph, "" for an unknown."""
+    """Something that the question speaks of; `key` is the name's in the graph, "" for an unknown.
+
+    `others` are keys of names that do as well, as in "Chile or Peru".
+    """
 
     text: str
     key: str = ""
+    others: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of all names of which one is enough; none of an unknown."""
+        return (self.key, *self.others) if self.key else ()
 
     @property
     def unknown(self) -> bool:
@@ -219,12 +228,14 @@ class QueryCondition:
 class QueryGraph:
     """What a question asks for: node 0 is the answer.
 
-    `unread` are the names of the plan that stand nowhere in the question as it is written.
+    `unread` are the names of the plan that stand nowhere in the question as it is written, `excluded`
+    keys of names that are no answer, as after "besides".
     """
 
     nodes: tuple[QueryNode, ...]
     conditions: tuple[QueryCondition, ...]
     unread: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -238,7 +249,8 @@ class QueryPlan:
     `read` is the question with misspelled names put right, as it is compared with texts, "" where
     that is the question itself. `written` has what the text writes for names that stand in for its
     own, each with the key of the entity. `conditions` are those that somebody edited or a model read; None
-    leaves them to `qafd.plan.query_graph`.
+    leaves them to `qafd.plan.query_graph`. `unsaid` tells what of the question no condition of these rules
+    says.
     """
 
     question: str
@@ -252,6 +264,7 @@ class QueryPlan:
     read: str = ""
     written: tuple[tuple[str, str], ...] = ()
     conditions: QueryGraph | None = None
+    unsaid: tuple[Notice, ...] = ()
 
     @property
     def words(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from clicks import page
+from clicks import page, shown
 from test_browser import PAINTED, settle
 
 from qafd.knowledge import KnowledgeGraph
@@ -35,6 +35,9 @@ def test_conditions_are_changed_on_the_page(home: Path) -> None:
     assert not app.exception
     assert "Ben Crane" in answers()
     assert "Ada Holt" not in answers()
+    app.text_input(key="conditions add Who moved to Chile and Peru?").set_value("Atlantis").run()
+    assert "Atlantis" in shown(app)
+    assert "Ada Holt" not in answers()  # what was changed before stays
 
 
 def test_the_order_of_blind_columns_follows_from_the_seed_in_the_link(home: Path) -> None:

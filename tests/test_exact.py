@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from networkx.algorithms.isomorphism import GraphMatcher
 
 from qafd.errors import ParameterError
+from qafd.explain.matching_steps import walk_through
 from qafd.graph import Graph
 from qafd.plan.query_graph import edit_query_graph, read_query_graph
 from qafd.reading.text import canonical
@@ -331,3 +332,68 @@ def test_conditions_hang_on_the_unknown_that_the_clause_is_about(question: str, 
         target = graph.nodes[one.target].key or str(one.target)
         said.append(f"{one.source}-{'not-' if one.negated else ''}{target}")
     assert " ".join(said) == read
+
+
+@given(st.dictionaries(st.sampled_from(PEOPLE), st.sets(st.sampled_from(PLACES))))
+@settings(max_examples=40, deadline=None)
+def test_of_names_that_or_joins_one_is_enough(known: dict[str, set[str]]) -> None:
+    related = {name: " ".join(sorted(places)) for name, places in known.items()}
+    found = ask(library(related, {}), "Who was in Norway and worked in Chile or Peru?", NAMES)
+    told = {name for name, met in met_by(found).items() if met == 2}
+    assert told == {name for name, places in known.items() if "Norway" in places and len(places) > 1}
+
+
+def test_alternatives_are_searched_through_an_unknown_too() -> None:
+    corpus = library({"Ada": "Ben", "Ben": "Peru", "Cid": "Dot", "Dot": "Chile"}, {})
+    found = ask(corpus, "Who taught the man who was in Chile or Peru?", ("chile", "peru"))
+    assert {name for name, met in met_by(found).items() if met == 2} == {"Ada", "Cid"}
+
+
+@pytest.mark.parametrize(("question", "read"), [
+    ("Who was in Chile, Peru or Norway?", [("chile", "peru", "norway")]),
+    ("Who met Chile or was born in Peru, and lives in Norway?", [("chile", "peru"), ("norway",)]),
+    ("Who was not in Chile or Peru?", [("not", "chile"), ("not", "peru")]),
+    ("Who painted or drew Chile?", [("chile",)]),
+    ("Who besides Peru was in Chile?", [("chile",)]),
+    ("Who was in Chile, other than Peru?", [("chile",)])])
+def test_names_that_or_joins_are_one_condition(question: str, read: list[tuple[str, ...]]) -> None:
+    graph = read_query_graph(question, [name for name in NAMES if name in question.casefold()])
+    assert [("not",) * one.negated + graph.nodes[one.target].keys for one in graph.conditions] == read
+    assert all(one.source == 0 for one in graph.conditions)
+
+
+def test_what_is_excluded_is_no_answer_and_what_is_related_to_it_may_be() -> None:
+    corpus = library({"Ada": "Chile", "Ben": "Chile Ada"}, {})
+    found = ask(corpus, "Who besides Ada was in Chile?", ("ada", "chile"))
+    assert met_by(found) == {"Ben": 1}
+    assert NoticeKind.NAME_EXCLUDED in {one.kind for one in found.notices}
+
+
+def test_of_alternatives_one_is_removed_or_negated() -> None:
+    asked = ("Who was in Chile or Peru?", ("chile", "peru"))
+    assert edited(*asked) == {"Ada": 1, "Ben": 1, "Cid": 1}
+    assert edited(*asked, remove=["Chile"]) == {"Ada": 1}
+    assert set(edited(*asked, negate=["Peru"])) == {"Ben", "Cid"}
+
+
+def test_the_steps_leave_what_meets_any_alternative() -> None:
+    corpus = library({"Ada": "Peru Norway", "Ben": "Chile Norway", "Cid": "Norway"}, {})
+    vector = np.ones(2, np.float32) / np.float32(np.sqrt(2))
+    plan = QueryPlan("Who was in Norway and in Chile or Peru?", (), vector, np.zeros((0, 2), np.float32),
+                     NAMES)
+    left, = walk_through(corpus, plan).survivors
+    assert {corpus.graph.names[row] for row in left.rows["exact"].tolist()} == {"Ada", "Ben"}
+    assert set(left.rows["exact"].tolist()) <= set(left.rows["dominance"].tolist())
+
+
+def test_only_negated_conditions_are_told() -> None:
+    found = ask(library({"Ada": "Chile"}, {}), "Who was not in Chile?", ("chile",))
+    assert {one.kind for one in found.notices} == {NoticeKind.ALL_NEGATED}
+
+
+def test_whom_a_question_cannot_mean_comes_after_all_that_it_can() -> None:
+    corpus = library({"Ada": "Chile", "Norway": "Chile"}, {"p": ("Norway", "praised", "Chile")})
+    pair = frozenset((node_id("entity", "norway"), node_id("entity", "chile")))
+    typed = replace(corpus, types=lambda _: {node_id("entity", "norway"): {"gpe"}},
+                    labels=lambda _: [pair])
+    assert best_of(ask(typed, "Who praised Chile?", ("chile",))) == ["Ada", "Norway"]

@@ -169,8 +169,8 @@ def _relations(retrieval: Retrieval, store: Workspace, x: Mapping[str, float]) -
     """Labeled relations between entities that are retrieved, those of the most important first."""
     names = {n.id: n.name for n in retrieval.nodes if n.state == SATURATED and n.kind != "passage"}
     labeled = []
-    for edge in store.graph.edges(names):
-        if edge.kind == "relation" and edge.label and {edge.source, edge.target} <= names.keys():
+    for edge in store.graph.edges(names, "relation"):
+        if edge.label and {edge.source, edge.target} <= names.keys():
             labeled.append(edge)
     labeled.sort(key=lambda e: -min(x[e.source], x[e.target]))
     said = _said_of_relations(store, labeled[:RELATIONS])

@@ -7,7 +7,7 @@ import streamlit as st
 
 from qafd.app.escaping import plain, said
 from qafd.app.provider import language_model
-from qafd.app.session import keep
+from qafd.app.session import choose_option, keep
 from qafd.app.tables import columns_of, table
 from qafd.errors import ParameterError
 from qafd.explain.matching_steps import walk_through
@@ -28,6 +28,7 @@ from qafd.wording.reasons import word_notice, word_seed
 
 STEPS, FEW_STEPS = 320, 8  # pixels of a list of more steps than these
 NAMES = ("In the question", "Entity", "Score", "Found", "Like it (cosine)")
+EVIDENCE = {"passage": "Passage", "sentence": "Sentence", "relation": "Relation"}
 COLUMNS = ("Answer", "Condition", "Met by", "Sentence", "Document")
 Writer = Callable[[Retrieval, QueryPlan], None]
 """Draws what lets a model write an answer from a retrieval."""
@@ -42,12 +43,17 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
     left, right = st.columns([2, 3], gap="medium")
     with right:
         plan = _edited(graph, plan, link_conditions(graph, plan))
+        evidence = choose_option(
+            say("Weakest evidence"), EVIDENCE, "evidence",
+            help=say("What meets a condition: only a relation; also a sentence that has both names; also a "
+                     "passage that has both."))
     with left:
         linked = link_conditions(graph, plan)
-        st.image(draw_query(linked, graph.names), caption=say(
-            "What is sought is round; a broken line is a condition that must not hold."),
-            alt=say_query(linked.query))
-    method = ExactMatches()
+        legend = say("What is sought is round; a broken line is a condition that must not hold.")
+        if any(node.others for node in linked.known.values()):
+            legend += " " + say("Of names with a slash between them one is enough.")
+        st.image(draw_query(linked, graph.names), caption=legend, alt=say_query(linked.query))
+    method = ExactMatches(evidence=evidence)
     with st.spinner(say("Matching")):
         knowledge.build_layers(method.needs)
         retrieval = knowledge.retrieve(plan, method, graph=graph)
@@ -65,7 +71,7 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
     with st.expander(say("How the names were found")):
         _names(graph, linked)
     with st.expander(say("How it is matched, step by step")):
-        _steps(knowledge, graph, plan)
+        _steps(knowledge, graph, plan, evidence)
 
 
 def _names(graph: Graph, linked: LinkedQuery) -> None:
@@ -73,7 +79,7 @@ def _names(graph: Graph, linked: LinkedQuery) -> None:
     rows = []
     for place, node in sorted(linked.known.items()):
         others = [f"{name} ({cosine:.2f})" for name, cosine in rank_rivals(graph, node.row)]
-        rows.append((linked.query.nodes[place].text, graph.names[node.row], round(node.sure, 2),
+        rows.append((linked.query.nodes[place].text, node.call(graph.names), round(node.sure, 2),
                      word_seed(node.why), ", ".join(others)))
     if rows:
         table(columns_of(NAMES, rows), formats={"Score": "%.2f"})
@@ -81,12 +87,12 @@ def _names(graph: Graph, linked: LinkedQuery) -> None:
         st.write(say("No name of the question is an entity."))
 
 
-def _steps(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> None:
+def _steps(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan, evidence: str) -> None:
     """The algorithms on this question, one step lit in the picture, and what the filter leaves."""
     length = st.segmented_control(
         say("Conditions on a path"), (1, 2), default=1, required=True, key=keep("path_length"),
         help=say("The question is cut into paths of this length, as SG-RAG looks them up.")) or 1
-    walk = walk_through(knowledge.corpus(graph, ExactMatches.needs), plan, length)
+    walk = walk_through(knowledge.corpus(graph, ExactMatches.needs), plan, length, evidence)
     nodes = walk.linked.query.nodes
     left, right = st.columns([2, 3], gap="medium")
     with right, st.container(height=STEPS if len(walk.steps) > FEW_STEPS else "content", border=False):
@@ -140,10 +146,10 @@ def _read_by(key: tuple[str, ...], _knowledge: KnowledgeGraph, _graph: Graph,  #
 def _edited(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> QueryPlan:
     """The plan with the conditions that the user leaves, turns round and adds."""
     negated = {one.target for one in linked.query.conditions if one.negated}
-    names = {place: graph.names[node.row] for place, node in linked.known.items()}
-    wanted = [name for place, name in names.items() if place not in negated]
-    refused = [name for place, name in names.items() if place in negated]
-    every = list(dict.fromkeys(names.values()))
+    wanted, refused = list[str](), list[str]()
+    for place, node in linked.known.items():
+        (refused if place in negated else wanted).extend(graph.names[row] for row in node.named)
+    every = list(dict.fromkeys((*wanted, *refused)))
     hold, fail = f"conditions hold {plan.question}", f"conditions fail {plan.question}"
     holds = st.multiselect(say("Must hold"), every, wanted, key=hold, on_change=_take_over,
                            args=(hold, fail))
@@ -153,11 +159,12 @@ def _edited(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> QueryPlan:
     kept = {*holds, *fails}
     turned = [name for name in kept if (name in fails) != (name in refused)]
     removed = [name for name in every if name not in kept]
-    if not (turned or removed or added):
+    if turned or removed:
+        plan = edit_conditions(graph, plan, remove=removed, negate=turned)
+    if not added:
         return plan
     try:
-        return edit_conditions(graph, plan, add=[added] if added else [], remove=removed,
-                               negate=turned)
+        return edit_conditions(graph, plan, add=[added])
     except ParameterError as error:
         st.caption(said(error))
         return plan

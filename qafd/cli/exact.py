@@ -53,7 +53,7 @@ def exact(knowledge: KnowledgeGraph, question: str, evidence: str, answers: int,
     knowledge.build_layers(method.needs)
     retrieval = knowledge.retrieve(plan, method, graph=graph)
     found = knowledge.conditions(retrieval)
-    walk = walk_through(knowledge.corpus(graph, method.needs), plan) if stages else None
+    walk = walk_through(knowledge.corpus(graph, method.needs), plan, evidence=evidence) if stages else None
     told = [word_notice(one) for one in retrieval.notices]
     data: dict[str, Any] = {"question": retrieval.query, "notices": told, "answers": found}
     lines = list(_lines(found))

@@ -11,6 +11,7 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -144,22 +145,26 @@ class _ChainSearch:
         reached = d.rows[d.mass > 0].tolist()
         self._names = {ids[row]: row for row in reached if kinds[row] != "passage"}
         ranked = {node.key for node in store.graph.nodes(self._place).values()}
-        for some in store.passages.names(ranked).values():
+        said = store.passages.names(ranked)
+        for some in said.values():
             known = [name.node for name in some if name.node in self._graph.row]
             self._names |= {node: self._graph.row[node] for node in known}
         passages = [ids[row] for row in reached if kinds[row] == "passage"]
-        self._read(ranked | {node.key for node in store.graph.nodes(passages).values()}, store)
+        self._read(ranked | {node.key for node in store.graph.nodes(passages).values()}, said, store)
 
-    def _read(self, chunks: set[str], store: Workspace) -> None:
-        """Take in the sentences of some passages, and of those that relations rest on."""
-        inside = [edge for edge in store.graph.edges(self._names)
-                  if edge.kind == "relation" and {edge.source, edge.target} <= self._names.keys()]
+    def _read(self, chunks: set[str], said: dict[tuple[str, int], list[SentenceName]], store: Workspace
+              ) -> None:
+        """Take in the sentences of some passages, of which the names of some are `said`, and of those
+        that relations rest on."""
+        inside = [edge for edge in store.graph.edges(self._names, "relation")
+                  if {edge.source, edge.target} <= self._names.keys()]
         self._labels = {frozenset((self._names[edge.source], self._names[edge.target])): edge
                         for edge in inside if edge.label}
         for edge in inside:
             chunks.update(chunk for chunk, _ in edge.evidence)
         self._texts = {key: (one.document, one.text) for key, one in store.passages.get(chunks).items()}
-        said, spans = store.passages.names(chunks), store.passages.sentences(chunks)
+        said = said | store.passages.names(chunks - {chunk for chunk, _ in said})
+        spans = store.passages.sentences(chunks)
         self._stating = store.passages.sentence_texts(
             {place for edge in self._labels.values() for place in edge.evidence})
         for chunk in sorted(self._texts):
@@ -188,9 +193,10 @@ class _ChainSearch:
                     naming[v] = _Joint("passage", chunk, passage, text, vector, trust ** 0.5, near)
         title = self._title(passage)
         inside = {*naming, passage} | ({title} & set(self._names.values()))
-        for v, joint in naming.items():
+        for v, own in naming.items():
             for u in inside - {v}:
                 # Its sentences speak of what it is titled with, also those that say "she".
+                joint = naming[u] if v == title and u in naming and naming[u].near > own.near else own
                 firm = joint.firm if title in (u, v) else joint.firm * FIRM["passage"]
                 self._offer(u, v, _Joint("passage", chunk, passage, joint.text, joint.vector, firm,
                                          joint.near))
@@ -244,7 +250,8 @@ class _ChainSearch:
         if contradicts(self._kind, {name[0].type}):
             return 0.0, 0.0
         joints = [self._joints[u][v] for u, v in pairwise(rows)]
-        had = _stems(" ".join([joint.text for joint in joints] + [graph.names[row] for row in rows[:-1]]))
+        had = frozenset[str]().union(*(_stems(joint.text) for joint in joints),
+                                     *(_stems(graph.names[row]) for row in rows[:-1]))
         covered = len(self._asked & had) / max(len(self._asked), 1)
         together = np.sum([joint.vector for joint in joints], axis=0)
         together = together / np.linalg.norm(together)
@@ -276,5 +283,6 @@ class _ChainSearch:
         return float(sent)
 
 
+@lru_cache(maxsize=20_000)
 def _stems(text: str) -> frozenset[str]:
     return frozenset(map(stem, content_words(text)))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,8 +13,14 @@ from qafd.graph import Graph
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.conditions import LinkedQuery, link_conditions
-from qafd.retrieve.decomposition import Completion, QueryPath, complete_labels, decompose_paths
-from qafd.retrieve.dominance import StarEmbedding, Survivors, sift
+from qafd.retrieve.decomposition import (
+    Completion,
+    QueryPath,
+    complete_labels,
+    decompose_paths,
+    unite_completions,
+)
+from qafd.retrieve.dominance import StarEmbedding, Survivors, sift, unite_survivors
 from qafd.retrieve.evidence import LEVELS, EvidenceIndex
 from qafd.retrieve.matching import match_exactly
 
@@ -58,8 +64,10 @@ class MatchingWalk:
     survivors: tuple[Survivors, ...]
 
 
-def walk_through(corpus: Corpus, plan: QueryPlan, length: int = 1) -> MatchingWalk:
-    """The steps by which what meets all conditions is found, with paths of so many conditions.
+def walk_through(corpus: Corpus, plan: QueryPlan, length: int = 1, evidence: str = LEVELS[-1]
+                 ) -> MatchingWalk:
+    """The steps by which what meets all conditions is found, with paths of so many conditions, by a
+    weakest evidence as `ExactMatches` has it.
 
     Raises
     ------
@@ -68,24 +76,30 @@ def walk_through(corpus: Corpus, plan: QueryPlan, length: int = 1) -> MatchingWa
     """
     graph = corpus.graph
     linked = link_conditions(graph, plan)
-    evidence = EvidenceIndex(graph, corpus.layer("sentences"))
+    index = EvidenceIndex(graph, corpus.layer("sentences"), LEVELS[:LEVELS.index(evidence) + 1])
     everything = np.flatnonzero(graph.kinds == "entity").astype(np.int64)
-    query = linked.query
+    query, choices = linked.query, list(linked.choices())
     matches: list[tuple[int, ...]] = []
     level = 0
     if query.conditions and linked.known and not linked.contradictions():
-        for level in range(1, len(LEVELS) + 1):
-            matches = list(islice(match_exactly(
-                len(query.nodes), query.conditions, linked.rows, evidence.reach(level), everything,
-                evidence.break_by), MOST))
+        for level in range(1, len(index.levels) + 1):
+            found = (match_exactly(len(query.nodes), query.conditions, known, index.reach(level),
+                                   everything, index.break_by) for known in choices)
+            matches = list(islice(chain.from_iterable(found), MOST))
             if matches:
                 break
-    around = lru_cache(maxsize=None)(evidence.reach(max(level, 1)))
+    around = lru_cache(maxsize=None)(index.reach(max(level, 1)))
     paths = decompose_paths(query.conditions, length)
-    completion = complete_labels(paths, linked.rows, around, everything)
-    counted = Completion(completion.paths, {
-        node: rows for node, rows in completion.candidates.items() if len(rows) <= MOST})
-    survivors = sift(query.conditions, linked.rows, counted, around, star_embedding(graph), matches)
+    completions, left = [], []
+    for known in choices:
+        completion = complete_labels(paths, known, around, everything)
+        counted = Completion(completion.paths, {
+            node: rows for node, rows in completion.candidates.items() if len(rows) <= MOST})
+        own = [rows for rows in matches if all(rows[place] == row for place, row in known.items())]
+        completions.append(completion)
+        left.append(sift(query.conditions, known, counted, around, star_embedding(graph), own))
+    completion = unite_completions(completions)
+    survivors = unite_survivors(left)
     steps = [*_read(linked), *_decomposed(paths), *_completed(graph, completion),
              _matched(graph, linked, matches, LEVELS[level - 1])]
     return MatchingWalk(linked, tuple(steps), survivors)

@@ -52,7 +52,7 @@ class Provenance:
             return ()
         with self.open_store() as store:
             touched = [self._graph.ids[row] for row in self.diffusion.rows.tolist()]
-            return tuple(e for e in store.graph.edges(touched) if e.kind == "relation")
+            return store.graph.edges(touched, "relation")
 
     @cached_property
     def _only_in(self) -> Mapping[tuple[int, int], str]:

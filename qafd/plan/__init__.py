@@ -15,6 +15,7 @@ from qafd.models.prompts_conditions import QUERY_SCHEMA, query_messages, read_qu
 from qafd.plan.linking import FoundName, Named, named_in, names_of
 from qafd.plan.query_graph import find_name, names_linked
 from qafd.plan.subqueries import decompose
+from qafd.plan.unsaid import find_unsaid
 from qafd.reading.names import tagger
 from qafd.reading.names.cjk import TERM
 from qafd.reading.names.foreign import names_of as names_in_other
@@ -90,13 +91,16 @@ class Planner:
         common = nlp.Defaults.stop_words
         language = language_of(asked, least=1)
         parts: Sequence[str] = ()
+        unsaid: tuple[Notice, ...] = ()
         if language == ENGLISH:
             with _READING:
                 doc = nlp(asked)
             found = self._names.find(asked, common)
             named, themes = list(named_in(doc)), list(_themes(doc))
+            spans = _spans(named, found)
+            unsaid = find_unsaid(doc, spans)
             if subqueries:
-                parts = decompose(doc, _spans(named, found))
+                parts = decompose(doc, spans)
         else:
             common = common | function_words(language)
             found = self._names.find(asked, common)
@@ -117,7 +121,7 @@ class Planner:
         if self._embedder.name == LocalEmbedder.name and not english:
             notices.append(notice(NoticeKind.NOT_ENGLISH))
         return (QueryPlan(asked, keywords, vectors[0], vectors[1:], links.keys, tuple(notices),
-                          written=links.written), links.read, tuple(parts))
+                          written=links.written, unsaid=unsaid), links.read, tuple(parts))
 
     def refine(self, plan: QueryPlan, keywords: Sequence[Keyword], subqueries: Sequence[str],
                planner: str) -> QueryPlan:

@@ -6,7 +6,7 @@ kept, so that it can be shown.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from qafd.reading.names.languages import ENGLISH, language_of
@@ -20,8 +20,12 @@ _OF_NOUNS = ("which", "what", "whose")
 SOUGHT = 3  # words that say what is sought
 _CLAUSE = re.compile(r"[;:?]|,?\s\b(?:but|while)\b")
 _LEAVING = re.compile(r"\b(?:without|except|excluding)\b", re.I)  # negates what it is put before
+_EXCLUDING = re.compile(r"\b(?:besides|other than|apart from|aside from|except(?: for)?|excluding|if not) "
+                        r"(?:the )?$", re.I)  # takes out the name itself
+EXCLUDING = ("besides", "other", "apart", "aside", "except", "excluding")  # content words of those
 _POSSESSIVE = re.compile(r"^['’]s?\b")
-_AND = re.compile(r"\b(?:and|or)\b", re.I)
+_AND = re.compile(r"\band\b", re.I)
+_OR = re.compile(r"^\W*or\b", re.I)
 # after a comma what came before "that" goes on: ", and lives in", ", was released in"
 _BACK = re.compile(r",\s+(?:and\s+(?!(?:the|an?)\b)\w|(?:is|are|was|were|has|have|had|do|does|did)\b)", re.I)
 _UNKNOWN = r"(?:the|an?|some) (?P<{}>[\w-]+(?: (?!of\b)[\w-]+)?) "
@@ -29,18 +33,23 @@ _CHAIN = re.compile("|".join((
     r"\b(?!(?:is|are|was|were|be)\b)[\w-]+ " + _UNKNOWN.format("that")
     + r"(?:that|which|who|whose|where|of which|of whom)\b",
     r"\bof " + _UNKNOWN.format("of") + r"of\b",
-    r"^\W*(?:(?:where|when) (?:is|are|was|were|did|does|do)|(?:what|whom?) (?:did|does|do)) "
+    r"\b(?!(?:is|are|was|were|be)\b)[\w-]+ " + _UNKNOWN.format("by") + r"[\w-]+(?:ed|[dnt]) by\b",
+    r"^\W*(?:(?:where|when) (?:is|are|was|were|did|does|do)|"
+    r"(?:\w+ )?(?:what|which|whom?)(?: [\w-]+){0,2} (?:did|does|do)) "
     + _UNKNOWN.format("first") + r"(?:of|that|which|who|whose|where)\b")), re.I)
+_OF_THEM = re.compile(r"^\W*(?:which|who|what|any|all|one) of$", re.I)
 
 
 def read_query_graph(question: str, names: Sequence[str],
                      written: Iterable[tuple[str, str]] = ()) -> QueryGraph:
     """The graph of a question whose names are linked.
 
-    A name is a condition on the answer. After "founded the company that", "of the founder of" or "Where
-    was the singer of" it is one on the company, founder or singer, and that one on the answer, until
-    the clause ends or ", and" goes back. "not" and the like negate the conditions that follow
-    until the clause ends or "and" brings another verb, "without" those up to the next verb.
+    A name is a condition on the answer. After "founded the company that", "of the founder of", "owns the
+    firm founded by" or "Where was the singer of" it is one on the company, founder, firm or singer, and
+    that one on the answer, until the clause ends or ", and" goes back. "not" and the like negate the
+    conditions that follow until the clause ends or "and" brings another verb, "without" those up to the
+    next verb. Of names that "or" joins one is enough. What stands after "besides" or "other than" is no
+    answer itself. What else a question may say is told by `qafd.plan.unsaid`.
 
     Parameters
     ----------
@@ -49,38 +58,96 @@ def read_query_graph(question: str, names: Sequence[str],
     written : iterable of (str, str), optional
         What the question writes for names that it writes in another way, with their keys.
     """
-    nodes = [QueryNode(_say_sought(question))]
-    conditions: list[QueryCondition] = []
-    words: tuple[str, ...] = ()
-    seen: set[tuple[str, int, bool]] = set()
-    about, negated, leaving, before = 0, False, False, 0
+    reader = _QuestionReader(question)
     for begin, end, key in _find_places(question, names, written):
-        between = question[before:begin]
+        reader.take(begin, end, key)
+    found = {key for node in reader.nodes for key in node.keys}
+    left = [name for name in names if name not in found and name not in reader.excluded]
+    return QueryGraph(tuple(reader.nodes), tuple(reader.conditions), tuple(left), tuple(reader.excluded))
+
+
+class _QuestionReader:
+    """Reads a question from one name to the next, with what the words before a name are about."""
+
+    def __init__(self, question: str) -> None:
+        self.nodes = [QueryNode(_say_sought(question))]
+        self.conditions: list[QueryCondition] = []
+        self.excluded: list[str] = []
+        self._question = question
+        self._words: tuple[str, ...] = ()
+        self._about, self._negated, self._leaving = 0, False, False
+        self._before = 0  # where the last name ended
+        self._row: list[int] = []  # places of the names that only commas part from the last
+        self._begins: dict[int, int] = {}
+
+    def take(self, begin: int, end: int, key: str) -> None:
+        """Read on to a name, and make it a condition."""
+        between = self._question[self._before:begin]
+        self._before = end
+        if _EXCLUDING.search(between):
+            self.excluded.append(key)
+            return
         if _CLAUSE.search(between):
-            negated, about = False, 0
+            self._negated, self._about = False, 0
         if _BACK.search(between):
-            about = 0
+            self._about = 0
+        between = self._follow(between)
+        if self._row and self.conditions[-1].source != self._about:
+            self._row = []
+        self._negate(between)
+        how = _say_how(between)
+        self._words = how or self._words  # "released in Chile and Peru" says it once
+        if _OR.search(between) and self._row and not self._negated:
+            self._join(end, key)
+        else:
+            listed = not how and "," in between and not _AND.search(between)
+            self._add(begin, end, key, listed)
+
+    def _follow(self, between: str) -> str:
+        """Go on to another unknown if one is described; what is left of the words before the name."""
         chain = _CHAIN.search(between)
-        if chain and chain[chain.lastgroup or 0].islower():  # "the United States that" names something
-            start = chain.start(chain.lastgroup or 0)
-            nodes.append(QueryNode(between[start:chain.end(chain.lastgroup or 0)]))
-            conditions.append(QueryCondition(0, len(nodes) - 1, _say_how(between[:start])))
-            about = len(nodes) - 1
-            between = between[chain.end():]
-        if negated and _say_how(between) and (leaving or _AND.search(between)):
-            negated = False  # "not born in Peru and lives in Chile"
+        group = chain.lastgroup if chain else None
+        if chain is None or group is None or not chain[group].islower():
+            return between  # "the United States that" names something
+        start, end = chain.span(group)
+        if not _OF_THEM.match(between[:between.rfind(" ", 0, start - 1)].strip()):
+            self.nodes.append(QueryNode(chain[group]))
+            self._about = len(self.nodes) - 1
+            self.conditions.append(QueryCondition(0, self._about, _say_how(between[:start])))
+        return between[end if group == "by" else chain.end():]
+
+    def _negate(self, between: str) -> None:
+        """Whether what comes next must not hold."""
+        if self._negated and _say_how(between) and (self._leaving or _AND.search(between)):
+            self._negated = False  # "not born in Peru and lives in Chile"
         if refused := _NEGATIONS.search(between):
-            negated, leaving = True, bool(_LEAVING.fullmatch(refused.group()))
-        words = _say_how(between) or words  # "released in Chile and Peru" says it once
-        before = end
-        if (key, about, negated) in seen:
-            continue
-        seen.add((key, about, negated))
-        nodes.append(QueryNode(question[begin:end], key))
-        conditions.append(QueryCondition(about, len(nodes) - 1, words, negated))
-    found = {node.key for node in nodes}
-    return QueryGraph(tuple(nodes), tuple(conditions),
-                      tuple(name for name in names if name not in found))
+            self._negated, self._leaving = True, bool(_LEAVING.fullmatch(refused.group()))
+
+    def _add(self, begin: int, end: int, key: str, listed: bool) -> None:
+        """A condition on what the words are about, each once; `listed` goes on with a row of names."""
+        for one in self.conditions:
+            same = (one.source, one.negated) == (self._about, self._negated)
+            if same and self.nodes[one.target].key == key:
+                return
+        place = len(self.nodes)
+        self.nodes.append(QueryNode(self._question[begin:end], key))
+        self.conditions.append(QueryCondition(self._about, place, self._words, self._negated))
+        self._begins[place] = begin
+        self._row = [*self._row, place] if listed else [place]
+        if self._negated:
+            self._row = []
+
+    def _join(self, end: int, key: str) -> None:
+        """Make the row of names before "or" and the name after it one condition."""
+        first = self._row[0]
+        keys = dict.fromkeys(one for place in self._row for one in self.nodes[place].keys)
+        keys[key] = None
+        main, *others = keys
+        text = self._question[self._begins[first]:end]
+        self.nodes[first] = QueryNode(text, main, tuple(others))
+        del self.nodes[first + 1:]
+        self.conditions = [one for one in self.conditions if one.target <= first]
+        self._row = [first]
 
 
 def _find_places(question: str, names: Sequence[str],
@@ -133,12 +200,6 @@ def _find_text(question: str, text: str) -> list[tuple[int, int]]:
     return [match.span() for match in found]
 
 
-def count_conditions(plan: QueryPlan) -> int:
-    """How many conditions a question has by its names; from two on exact retrieval is worth it."""
-    return len((plan.conditions or read_query_graph(plan.words, plan.names, plan.written)
-                ).conditions)
-
-
 def seeks(plan: QueryPlan) -> bool:
     """Whether a question says what it seeks: by a question word, or by what is no name.
 
@@ -153,10 +214,11 @@ def edit_query_graph(query: QueryGraph, *, add: Sequence[str] = (), remove: Sequ
     """The graph with other conditions, given by canonical keys of names.
 
     What is added is a condition on the answer; of what is negated, conditions that were negated
-    hold again, and a name that has none gets a negated one.
+    hold again, and a name that has none gets a negated one. Of names of which one is enough, those
+    that are not removed or negated are left.
     """
-    at = {node.key: place for place, node in enumerate(query.nodes) if node.key}
-    nodes = list(query.nodes)
+    nodes = [_without(node, {*remove, *negate}) for node in query.nodes]
+    at = {key: place for place, node in enumerate(nodes) for key in node.keys}
     for key in (*add, *negate):
         if key not in at:
             at[key] = len(nodes)
@@ -173,7 +235,16 @@ def edit_query_graph(query: QueryGraph, *, add: Sequence[str] = (), remove: Sequ
         if at[key] not in targets:
             targets.add(at[key])
             conditions.append(QueryCondition(0, at[key], negated=key in negate))
-    return _without_loose(QueryGraph(tuple(nodes), tuple(conditions), query.unread))
+    return _without_loose(replace(query, nodes=tuple(nodes), conditions=tuple(conditions)))
+
+
+def _without(node: QueryNode, keys: Collection[str]) -> QueryNode:
+    """A node of several names without some of them; without all, its first name alone."""
+    left = [key for key in node.keys if key not in keys]
+    if not node.others or len(left) == len(node.keys):
+        return node
+    main, *others = left or [node.key]
+    return QueryNode(" / ".join((main, *others)), main, tuple(others))
 
 
 def names_linked(query: QueryGraph, keys: Mapping[str, str]) -> QueryGraph:
@@ -209,7 +280,7 @@ def _without_loose(query: QueryGraph) -> QueryGraph:
     at = {place: number for number, place in enumerate(kept)}
     conditions = [replace(one, source=at[one.source], target=at[one.target])
                   for one in query.conditions]
-    return QueryGraph(tuple(query.nodes[place] for place in kept), tuple(conditions), query.unread)
+    return replace(query, nodes=tuple(query.nodes[place] for place in kept), conditions=tuple(conditions))
 
 
 def _say_how(text: str) -> tuple[str, ...]:

@@ -3,13 +3,15 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice, product
 
 import numpy as np
 
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.plan.linking import Names, names_of
-from qafd.plan.query_graph import edit_query_graph, read_query_graph, seeks
+from qafd.plan.query_graph import EXCLUDING, edit_query_graph, read_query_graph, seeks
+from qafd.plan.unsaid import leave_unsaid
 from qafd.reading.text import canonical, singular
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
@@ -19,35 +21,48 @@ from qafd.retrieve.subgraph import foremost
 OPENING = 4  # words of a question that say what is asked for
 NEAR = 0.88  # cosine from which on a phrase stands for a name
 RIVAL = 0.03  # how much farther another name may be to be told as a rival
+MOST_CHOICES = 100  # ways to take one entity for each name
 SMALL = 0.8  # how much a name in small letters counts, which may be a word like others
-_SHARED = re.compile(r"\b([\w-]+),? (?:and|or) [\w-]+ ([\w-]+)")
+_SHARED = re.compile(r"\b([\w-]+),? and [\w-]+ ([\w-]+)")
 
 
 @dataclass(frozen=True)
 class LinkedNode:
     """The graph row of a known node, why it is that, and how sure this is, above 0 and at most 1.
 
-    `namesakes` are other rows of the same name: what is related to any of them meets a condition.
+    `others` are rows of names that do as well, `namesakes` further rows of the same names: what is
+    related to any of them meets a condition.
     """
 
     row: int
     why: Reason
     sure: float = 1.0
+    others: tuple[int, ...] = ()
     namesakes: tuple[int, ...] = ()
 
     @property
+    def named(self) -> tuple[int, ...]:
+        """A row for each of the names."""
+        return (self.row, *self.others)
+
+    @property
     def rows(self) -> tuple[int, ...]:
-        """All rows that the name may be."""
-        return (self.row, *self.namesakes)
+        """All rows that the names may be."""
+        return (*self.named, *self.namesakes)
+
+    def call(self, names: Sequence[str]) -> str:
+        """The names of its rows, in one line."""
+        return " / ".join(names[row] for row in self.named)
 
 
 @dataclass(frozen=True)
 class LinkedQuery:
-    """A query graph and its known nodes, by their places."""
+    """A query graph and its known nodes, by their places; `excluded` are rows that are no answer."""
 
     query: QueryGraph
     known: dict[int, LinkedNode]
     notices: tuple[Notice, ...] = ()
+    excluded: tuple[int, ...] = ()
 
     @property
     def rows(self) -> dict[int, int]:
@@ -57,17 +72,33 @@ class LinkedQuery:
     @property
     def named(self) -> frozenset[int]:
         """Every row that a name of the question may be."""
-        return frozenset(row for node in self.known.values() for row in node.rows)
+        return frozenset(row for node in self.known.values() for row in node.rows) | set(self.excluded)
+
+    def choices(self) -> Iterator[dict[int, int]]:
+        """Each way to take one row for every known node, the first `MOST_CHOICES`."""
+        places = list(self.known)
+        for rows in islice(product(*(self.known[place].rows for place in places)), MOST_CHOICES):
+            yield dict(zip(places, rows, strict=True))
+
+    @property
+    def all_negated(self) -> bool:
+        """Whether there are conditions, and none that must hold."""
+        conditions = self.query.conditions
+        return bool(conditions) and all(condition.negated for condition in conditions)
 
     def contradictions(self) -> tuple[int, ...]:
-        """The rows that the answer is to be related to and not to be."""
-        wanted: set[int] = set()
+        """The first rows of nodes that the answer is to be related to and not to be, by any name."""
+        wanted: list[LinkedNode] = []
         refused: set[int] = set()
         for condition in self.query.conditions:
             node = self.known.get(condition.target)
-            if node is not None and condition.source == 0:
-                (refused if condition.negated else wanted).add(node.row)
-        return tuple(sorted(wanted & refused))
+            if node is None or condition.source:
+                continue
+            if condition.negated:
+                refused.update(node.named)
+            else:
+                wanted.append(node)
+        return tuple(sorted({node.row for node in wanted if refused.issuperset(node.named)}))
 
 
 def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
@@ -88,17 +119,22 @@ def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
             sure = SMALL if node.text.islower() and given is None else 1.0
             stands = (node.text, node.key) in plan.written
             known[place] = LinkedNode(row, reason(
-                ReasonKind.STANDS_FOR_NAME if stands else ReasonKind.NAMED), sure)
+                ReasonKind.STANDS_FOR_NAME if stands else ReasonKind.NAMED), sure,
+                _rows_of(names, node.others))
     if given is None:
         found = [node.text for node in query.nodes[1:]]
         found += [graph.names[node.row] for node in known.values()]
         extra = list(_stand_ins(names, plan, query.unread))
         extra += _nearest_names(graph, plan, found)
         query, known = _with_more(graph, query, known, extra)
-    linked = LinkedQuery(query, {
-        place: replace(node, namesakes=_rows_of(names, names.namesakes(canonical(graph.names[node.row]))))
-        for place, node in known.items()})
+    known = {place: replace(node, namesakes=_namesakes(graph, names, node)) for place, node in known.items()}
+    linked = LinkedQuery(query, known, excluded=_rows_of(names, query.excluded))
     return replace(linked, notices=tuple(_notices(graph, plan, linked)))
+
+
+def count_conditions(graph: Graph, plan: QueryPlan) -> int:
+    """How many conditions a question has by its names; from two on exact retrieval is worth it."""
+    return len((plan.conditions or _read(graph, plan)).conditions)
 
 
 def _notices(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> Iterator[Notice]:
@@ -112,11 +148,21 @@ def _notices(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> Iterator[Not
         if NoticeKind.NO_NAME_KNOWN not in {one.kind for one in plan.notices}:
             yield notice(NoticeKind.NO_CONDITION)
         return
-    if plan.conditions is None and not seeks(plan):
+    if linked.all_negated:
+        yield notice(NoticeKind.ALL_NEGATED)
+    elif plan.conditions is None and not seeks(plan):
         yield notice(NoticeKind.NOTHING_SOUGHT)
     elif len(linked.query.conditions) == 1:
         yield notice(NoticeKind.ONE_CONDITION, name=linked.query.nodes[-1].text)
-    unread = _unread(plan, linked)
+    for row in linked.excluded:
+        yield notice(NoticeKind.NAME_EXCLUDED, name=graph.names[row])
+    told: set[str] = set()
+    if plan.conditions is None:
+        names = " ".join(node.call(graph.names) for node in linked.known.values())
+        for one in leave_unsaid(plan.unsaid, linked.query, names):
+            told.update(content_words(str(one.values["words"])))
+            yield one
+    unread = tuple(word for word in _unread(plan, linked) if word not in told)
     if unread:
         yield notice(NoticeKind.UNREAD, words=unread)
 
@@ -134,7 +180,8 @@ def edit_conditions(graph: Graph, plan: QueryPlan, *, add: Sequence[str] = (),
     linked = link_conditions(graph, plan)
     nodes = list(linked.query.nodes)
     for place, node in linked.known.items():
-        nodes[place] = replace(nodes[place], key=canonical(graph.names[node.row]))
+        key, *others = (canonical(graph.names[row]) for row in node.named)
+        nodes[place] = replace(nodes[place], key=key, others=tuple(others))
     keys = [_keys_of(names, asked) for asked in (add, remove, negate)]
     query = edit_query_graph(replace(linked.query, nodes=tuple(nodes)), add=keys[0],
                              remove=keys[1], negate=keys[2])
@@ -144,6 +191,14 @@ def edit_conditions(graph: Graph, plan: QueryPlan, *, add: Sequence[str] = (),
 def _rows_of(names: Names, keys: Sequence[str]) -> tuple[int, ...]:
     rows = map(names.row, keys)
     return tuple(row for row in rows if row is not None)
+
+
+def _namesakes(graph: Graph, names: Names, node: LinkedNode) -> tuple[int, ...]:
+    """The further rows of the names of a node."""
+    found: list[int] = []
+    for row in node.named:
+        found += _rows_of(names, names.namesakes(canonical(graph.names[row])))
+    return tuple(found)
 
 
 def _keys_of(names: Names, asked: Sequence[str]) -> list[str]:
@@ -181,6 +236,8 @@ def _unread(plan: QueryPlan, linked: LinkedQuery) -> tuple[str, ...]:
         read.update(condition.words)
     for found in linked.known.values():
         read.update(content_words(str(found.why.values.get("word", ""))))
+    for key in linked.query.excluded:
+        read.update((*content_words(key), *EXCLUDING))
     for one in plan.notices:  # which tell of names that no entity has
         read.update(content_words(str(one.values.get("name", ""))))
     return tuple(word for word in content_words(plan.words) if word not in read)
@@ -191,7 +248,7 @@ def _with_more(graph: Graph, query: QueryGraph, known: dict[int, LinkedNode],
     """The query with further conditions on the answer, each entity once."""
     nodes, conditions = list(query.nodes), list(query.conditions)
     linked = dict(known)
-    taken = {node.row for node in known.values()}
+    taken = {row for node in known.values() for row in node.named}
     for node in extra:
         if node.row in taken:
             continue
@@ -199,7 +256,7 @@ def _with_more(graph: Graph, query: QueryGraph, known: dict[int, LinkedNode],
         linked[len(nodes)] = node
         conditions.append(QueryCondition(0, len(nodes)))
         nodes.append(QueryNode(graph.names[node.row], canonical(graph.names[node.row])))
-    return QueryGraph(tuple(nodes), tuple(conditions)), linked
+    return replace(query, nodes=tuple(nodes), conditions=tuple(conditions), unread=()), linked
 
 
 def _read(graph: Graph, plan: QueryPlan) -> QueryGraph:

@@ -97,6 +97,17 @@ def sift(conditions: Sequence[QueryCondition], known: Mapping[int, int], complet
     return tuple(found)
 
 
+def unite_survivors(several: Sequence[Sequence[Survivors]]) -> tuple[Survivors, ...]:
+    """What each stage leaves for each unknown node by any of several choices of the known ones."""
+    united: dict[int, dict[str, Nodes]] = {}
+    for found in several:
+        for one in found:
+            kept = united.setdefault(one.node, {})
+            for stage, rows in one.rows.items():
+                kept[stage] = np.union1d(kept[stage], rows) if stage in kept else rows
+    return tuple(Survivors(node, kept) for node, kept in united.items())
+
+
 def sign(rows: Nodes) -> int:
     """A signature: one bit of `BITS` for each row, several rows may share one."""
     signature = 0

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import ClassVar
 
 import numpy as np
@@ -34,7 +35,7 @@ FOUND = {"relation": 1.0, "sentence": 0.2, "passage": 0.1}  # by which candidate
 RARE = 0.1  # how much more a condition counts for each e-fold that its name is rarer
 TOGETHER = 0.5  # how much it counts when names are only named together, which no label says how
 FITS = 0.3  # how much more it counts when its sentence has all words of the question
-UNLIKELY = 0.5  # how much one counts on what seems to be of another kind than what is asked for
+UNLIKELY = 0.01  # how much one counts on what seems to be of another kind than what is asked for
 LIKE, SPECIFIC = 0.2, 0.02  # of equals: cosine with the question, and logarithm of the degree
 CLOSE = 1e-6  # of importance, for what decides between equals; no strength differs by so little
 COMPARED = 60  # candidates whose sentences are read
@@ -157,7 +158,7 @@ class _Search:
                  corpus: Corpus) -> None:
         self._evidence, self._plan, self._query = evidence, plan, linked.query
         self._rows, self._contradicts = linked.rows, bool(linked.contradictions())
-        self._known, self._named = linked.known, linked.named
+        self._known, self._named, self._choices = linked.known, linked.named, list(linked.choices())
         self._types, self._labels = corpus.types, corpus.labels
         self._together: Mapping[int, frozenset[int]] = {}
         self._weights = {place: node.sure * (1 + RARE * max(min(map(evidence.rarity, node.rows)), 0.0))
@@ -284,9 +285,9 @@ class _Search:
         conditions = self._query.conditions
         everything = np.flatnonzero(self._evidence.graph.kinds == "entity")
         for count in range(1, len(self._evidence.levels) + 1):
-            found = match_exactly(len(self._query.nodes), conditions, self._rows,
-                                  self._evidence.reach(count), everything, self._evidence.break_by)
-            for _, rows in zip(range(MOST), found, strict=False):
+            found = (match_exactly(len(self._query.nodes), conditions, known, self._evidence.reach(count),
+                                   everything, self._evidence.break_by) for known in self._choices)
+            for rows in islice(chain.from_iterable(found), MOST):
                 met.setdefault(rows[0], {
                     number: rows[condition.target]
                     for number, condition in enumerate(conditions) if not condition.negated})
@@ -386,7 +387,7 @@ def _notices(linked: LinkedQuery, answers: Sequence[MatchedEntity]) -> Iterator[
                 yield notice(NoticeKind.TIED, count=tied)
             elif tied == len(answers) > 1:
                 yield notice(NoticeKind.ALL_TIED)
-    elif linked.known and not linked.contradictions():
+    elif linked.known and not linked.all_negated and not linked.contradictions():
         yield notice(NoticeKind.NONE_MET)
 
 

@@ -38,42 +38,53 @@ def match_exactly(size: int, conditions: Sequence[QueryCondition], known: Mappin
     ------
     rows : tuple of int, length size
     """
-    if len(set(known.values())) < len(known):
-        return
-    wanted: list[set[int]] = [set() for _ in range(size)]
-    refused: list[set[int]] = [set() for _ in range(size)]
-    for condition in conditions:
-        sides = refused if condition.negated else wanted
-        sides[condition.source].add(condition.target)
-        sides[condition.target].add(condition.source)
-    rows: dict[int, int] = {}
-    refusing = apart or around
+    if len(set(known.values())) == len(known):
+        yield from _Join(size, conditions, known, around, everything, apart or around).extend({})
 
-    def candidates(node: int) -> Nodes:
-        near = sorted((around(rows[other]) for other in wanted[node] if other in rows), key=len)
-        found = reduce(share, near) if near else everything
-        for other in refused[node]:
-            if other in rows:
-                found = np.setdiff1d(found, refusing(rows[other]), assume_unique=True)
-        if node in known:
-            found = found[found == known[node]] if near else np.array([known[node]])
-        return found
 
-    def extend() -> Iterator[tuple[int, ...]]:
-        if len(rows) == size:
-            yield tuple(rows[node] for node in range(size))
+class _Join:
+    """The conditions of a query graph by node, and the rows that each node may still have."""
+
+    def __init__(self, size: int, conditions: Sequence[QueryCondition], known: Mapping[int, int],
+                 around: Around, everything: Nodes, apart: Around) -> None:
+        self._size, self._known, self._everything = size, known, everything
+        self._around, self._apart = around, apart
+        self._taken = set(known.values())
+        self._wanted: list[set[int]] = [set() for _ in range(size)]
+        self._refused: list[set[int]] = [set() for _ in range(size)]
+        for condition in conditions:
+            sides = self._refused if condition.negated else self._wanted
+            sides[condition.source].add(condition.target)
+            sides[condition.target].add(condition.source)
+
+    def extend(self, rows: dict[int, int]) -> Iterator[tuple[int, ...]]:
+        """Every assignment that has these rows."""
+        if len(rows) == self._size:
+            yield tuple(rows[node] for node in range(self._size))
             return
-        left = [node for node in range(size) if node not in rows]
-        node = min(left, key=lambda one: (
-            one not in known, -sum(other in rows for other in wanted[one]), one))
-        for row in candidates(node).tolist():
-            if row in rows.values() or node not in known and row in known.values():
-                continue
-            rows[node] = row
-            yield from extend()
-            del rows[node]
+        node = self._next(rows)
+        for row in self._candidates(node, rows).tolist():
+            if row not in rows.values() and (node in self._known or row not in self._taken):
+                yield from self.extend({**rows, node: row})
 
-    yield from extend()
+    def _next(self, rows: Mapping[int, int]) -> int:
+        """The node to go on with: a known one, else the one with the most conditions on rows."""
+        left = [node for node in range(self._size) if node not in rows]
+        return min(left, key=lambda node: (
+            node not in self._known, -sum(other in rows for other in self._wanted[node]), node))
+
+    def _candidates(self, node: int, rows: Mapping[int, int]) -> Nodes:
+        """The rows that meet all conditions of a node on what has a row, ascending."""
+        near = sorted((self._around(rows[other]) for other in self._wanted[node] if other in rows), key=len)
+        if node in self._known:
+            only = np.array([self._known[node]], np.int64)
+            found = reduce(share, near, only)
+        else:
+            found = reduce(share, near) if near else self._everything
+        for other in self._refused[node]:
+            if other in rows:
+                found = np.setdiff1d(found, self._apart(rows[other]), assume_unique=True)
+        return found
 
 
 def share(one: Nodes, other: Nodes) -> Nodes:

@@ -27,6 +27,7 @@ from qafd.retrieve.base import (
     passages_ranked,
 )
 from qafd.retrieve.ego import entity_seeds
+from qafd.retrieve.seeds import Seeds
 from qafd.retrieve.subgraph import edges, nodes, ranked
 
 SHARE = 0.1  # of a small graph's entities, that the suggested seeds are
@@ -81,33 +82,18 @@ class RelationalPaths(Method):
         found, looked_at = flow_paths(layer, rows, self.decay, self.threshold)
         kept = found[:self.paths]
         solved = 1000 * (time.perf_counter() - started)
-        alone = (reason(ReasonKind.NO_PATH),)
-        best: dict[int, tuple[float, Reason]] = {
-            row: (0.0, replace(why, also=alone))
-            for row, why in zip(rows.tolist(), seeds.reasons, strict=True)}
-        for place, path in enumerate(kept, 1):
-            way = tuple(layer.names[row] for row in path.rows)
-            why = reason(ReasonKind.ON_PATH, first=way[0], last=way[-1], way=way, place=place,
-                         score=path.reliability)
-            for row in path.rows:
-                if row not in best or path.reliability > best[row][0]:
-                    best[row] = path.reliability, why
-        carried: dict[tuple[int, int], float] = defaultdict(float)
-        for path in kept:
-            for step, resource in zip(pairwise(path.rows), path.resources, strict=True):
-                carried[step] = max(carried[step], resource)
-        steps = [(u, v) for (u, v), resource in carried.items()
-                 if (resource, v) > (carried.get((v, u), 0.0), u)]
+        told = _tell(layer, seeds, kept)
+        steps, carried = _carried(kept)
         order = _ranked(graph, rows, kept)[:self.top]
         return Retrieval(
             query=plan.question, method="path", params=params_of(self),
             seeds=tuple(graph.ids[row] for row in rows.tolist()),
-            nodes=nodes(layer, plan, np.array(list(best), np.int64),
-                        np.array([x for x, _ in best.values()]),
-                        [why for _, why in best.values()], seeds=set(rows.tolist()),
-                        states=[SATURATED if x > 0 else DRY for x, _ in best.values()]),
+            nodes=nodes(layer, plan, np.array(list(told), np.int64),
+                        np.array([x for x, _ in told.values()]),
+                        [why for _, why in told.values()], seeds=set(rows.tolist()),
+                        states=[SATURATED if x > 0 else DRY for x, _ in told.values()]),
             edges=edges(layer, np.array([layer.entry(u, v) for u, v in steps], np.int64),
-                        np.array([carried[step] for step in steps])),
+                        np.array(carried)),
             ranking=ranked(graph, order, 1 / np.arange(1, len(order) + 1)),
             work=Work(looked_at, 0, 3, solved, 1000 * (time.perf_counter() - started)),
             notices=() if kept or not len(rows) else (notice(NoticeKind.NO_JOINED_PAIR),),
@@ -123,6 +109,33 @@ class FlowPath:
     rows: tuple[int, ...]
     resources: tuple[float, ...]
     reliability: float
+
+
+def _tell(layer: Graph, seeds: Seeds, paths: Sequence[FlowPath]) -> dict[int, tuple[float, Reason]]:
+    """By row of a seed or path, the reliability of the best path through it, 0 without, and why."""
+    alone = (reason(ReasonKind.NO_PATH),)
+    best: dict[int, tuple[float, Reason]] = {}
+    for row, why in zip(seeds.rows.tolist(), seeds.reasons, strict=True):
+        best[row] = 0.0, replace(why, also=alone)
+    for place, path in enumerate(paths, 1):
+        way = tuple(layer.names[row] for row in path.rows)
+        why = reason(ReasonKind.ON_PATH, first=way[0], last=way[-1], way=way, place=place,
+                     score=path.reliability)
+        for row in path.rows:
+            if row not in best or path.reliability > best[row][0]:
+                best[row] = path.reliability, why
+    return best
+
+
+def _carried(paths: Sequence[FlowPath]) -> tuple[list[tuple[int, int]], list[float]]:
+    """The edges of some paths, each in the direction that carries more, and what it carries."""
+    carried: dict[tuple[int, int], float] = defaultdict(float)
+    for path in paths:
+        for step, resource in zip(pairwise(path.rows), path.resources, strict=True):
+            carried[step] = max(carried[step], resource)
+    steps = [(u, v) for (u, v), resource in carried.items()
+             if (resource, v) > (carried.get((v, u), 0.0), u)]
+    return steps, [carried[step] for step in steps]
 
 
 def flow_paths(layer: Graph, seeds: Nodes, decay: float,

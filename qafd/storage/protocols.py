@@ -379,8 +379,8 @@ class GraphStore(GraphWriter, Protocol):
     def nodes(self, ids: Iterable[str]) -> dict[str, Node]:
         """The nodes among these ids, with their texts."""
 
-    def edges(self, ids: Iterable[str]) -> tuple[Edge, ...]:
-        """The edges that have one of these nodes at an end."""
+    def edges(self, ids: Iterable[str], kind: str = "") -> tuple[Edge, ...]:
+        """The edges that have one of these nodes at an end, of one kind or of all."""
 
     def labels(self, ids: Iterable[str]) -> dict[frozenset[str], str]:
         """What the relations between these nodes are called, by their two ends."""

@@ -74,7 +74,7 @@ def draw_query(query: LinkedQuery, names: Sequence[str], shown: Collection[int] 
         if shown:
             box |= {"stroke-width": "4", "class": "lit"} if place in shown else {"opacity": FAINT}
         ElementTree.SubElement(svg, "rect", box)
-        _write(svg, x + WIDTH / 2, y + HEIGHT / 2 + 5, names[known.row] if known else node.text,
+        _write(svg, x + WIDTH / 2, y + HEIGHT / 2 + 5, known.call(names) if known else node.text,
                LONGEST, "name")
     return ElementTree.tostring(svg, encoding="unicode")
 

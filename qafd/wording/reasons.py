@@ -185,7 +185,7 @@ _NOTICES = {
     NoticeKind.QUESTION_CUT: "The question has {count:,} characters; only the first {read:,} are read, so "
                              "put what you ask first.",
     NoticeKind.NO_NAME_KNOWN: "No name in the question is known to this graph, so only words and meaning "
-                              "lead to passages.",
+                              "can lead to passages; name something that is in the documents.",
     NoticeKind.NOT_ENGLISH: "The question does not look English, the only language that the bundled model "
                             "compares meanings in; names and words count as always.",
     NoticeKind.READ_WITHOUT: "The question was read without {model}: {text}",
@@ -201,10 +201,14 @@ _NOTICES = {
     NoticeKind.NO_JOINED_PAIR:
         "No two entities near the keywords are joined by a path of 3 relations that keeps its "
         "resource.",
-    NoticeKind.NONE_MET: "Nothing is related to what the question names.",
+    NoticeKind.NONE_MET:
+        "By the evidence that counts nothing is related to what the question names; let weaker evidence "
+        "count, or name something else.",
     NoticeKind.NO_CONDITION:
         "The question names nothing that the graph knows and an answer could be related to; name "
         "something that is in the documents.",
+    NoticeKind.ALL_NEGATED:
+        "All conditions say what must not hold, which nearly everything meets; add one that must hold.",
     NoticeKind.ONE_CONDITION:
         "The question has one condition, so all that is related to {name} meets it; add another.",
     NoticeKind.CONTRADICTION:
@@ -225,6 +229,22 @@ _NOTICES = {
         "nearly full; choose less mass for a local answer",
     NoticeKind.ALL_TIED: "They are shown equally well: their order says nothing.",
     NoticeKind.UNREAD: "Not read as a condition: {words}.",
+    NoticeKind.NAME_EXCLUDED:
+        "{name} itself is no answer, as asked; what is related to it may be.",
+    NoticeKind.BEYOND_CONDITIONS:
+        "A condition says what is related to what, not how many, when, the most or only, so this was left "
+        "out: {words}; compare the answers by it yourself.",
+    NoticeKind.OR_AS_AND:
+        "In “{words}” the “or” was read as “and”; ask for each alternative by itself.",
+    NoticeKind.AND_WITH_OR:
+        "“{words}” has “and” and “or”: the “or” was taken to join only the names on either side; if you "
+        "mean otherwise, ask in two questions.",
+    NoticeKind.CHOICE:
+        "“{words}” is a choice between names, but what is sought here is something else that is related to "
+        "them; ask about each name by itself.",
+    NoticeKind.DESCRIBED:
+        "Read as said of the answer itself, though it may be of something between: {words}; where that "
+        "matters, ask in two questions.",
     NoticeKind.MASS_CAPPED_THERE:
         "mass capped at {count} of {seeds} seeds: {wanted:,.4g} units were asked for, all that is "
         "connected to these seeds can hold {room:,.4g}, so {poured:,.4g} were poured there",

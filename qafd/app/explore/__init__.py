@@ -26,7 +26,7 @@ from qafd.app.tour import tour
 from qafd.app.workspaces import workspace
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import LLM
-from qafd.plan.query_graph import count_conditions
+from qafd.retrieve.conditions import count_conditions
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.view.panel import Drawing
 from qafd.wording import say
@@ -88,7 +88,7 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
 
 def _tabs(view: View) -> dict[str, Callable[[View], None]]:
     """The tabs; exact retrieval is offered for a question of two conditions or more."""
-    if count_conditions(view.plan) < 2:
+    if count_conditions(view.graph, view.plan) < 2:
         return TABS
     return TABS | {"Conditions": _conditions_tab}
 

@@ -9,20 +9,21 @@ import streamlit as st
 from qafd.app.component import panels
 from qafd.app.controls import mass_range, set_to, started
 from qafd.app.picture import chosen_drawing, placed
-from qafd.app.result import View, explored, span_of
+from qafd.app.result import View, explored, retrieved, span_of
 from qafd.app.session import bound, choose_option, keep
 from qafd.app.tables import columns_of, download_csv, table
 from qafd.explain import Contrast, contrast, core, shown
 from qafd.flow.weights import SIMILARITIES, VARIANTS
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.retrieve.released import ReleasedCode
 from qafd.samples import EXAMPLES
 from qafd.view.panel import Caption, Look, clean, panel_data
 from qafd.view.placement import freeze, with_new
 from qafd.wording import say, say_count
 
 BY = {"question": "Another question", "variant": "Edge weight", "similarity": "Similarity map",
-      "preset": "Preset", "mass": "Mass"}
+      "preset": "Preset", "mass": "Mass", "released": "Released code"}
 PARTS = {"part": "Subqueries"}
 
 
@@ -34,6 +35,8 @@ def contrast_tab(view: View) -> None:
         _questions(view)
     elif by == "part":
         _subqueries(view)
+    elif by == "released":
+        _released(view)
     else:
         method, words = _other(view, by)
         both = view.retrieval, explored(view.knowledge, view.question, method).retrieval
@@ -96,6 +99,15 @@ def _questions(view: View) -> None:
             "**{stable}** of {found} nodes are retrieved by all {number} phrasings.",
             stable=stable, found=found, number=len(retrievals)))
     drawn(view, (view.retrieval, others[0]), (clean(view.question, 80), clean(asked[0], 80)))
+
+
+def _released(view: View) -> None:
+    """What the authors' released code makes of the question; it solves no problem, so it is no preset."""
+    st.caption(say(ReleasedCode.idea))
+    method = ReleasedCode().fitted(view.graph)
+    found = retrieved(view.knowledge.id, view.version, view.question, method, view.knowledge, view.graph,
+                      view.plan)
+    drawn(view, (view.retrieval, found), (say("as set in the sidebar"), say(ReleasedCode.label)))
 
 
 def _subqueries(view: View) -> None:

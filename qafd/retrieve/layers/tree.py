@@ -61,44 +61,17 @@ class Tree:
     @classmethod
     def build(cls, graph: Graph, texts: Texts, embedder: Embeds, writer: Writer, /) -> Self:
         """The tree over all passages; without a summary when there are eleven or fewer."""
-        levels: list[int] = []
-        below: list[Nodes] = []
-        children: list[tuple[int, int]] = []
-        titles: list[str] = []
-        summaries: list[str] = []
-        vectors = texts.vectors[:0]
+        grown = _Growth(graph, texts)
         if graph.vectors is not None:
-            current, first = graph.vectors[texts.rows], 0
-            leaves = [np.array([place]) for place in range(len(texts.rows))]
-            shown: tuple[str, ...] = texts.passages  # what the summaries of a level sum up
-            while len(current) > ENOUGH and (not levels or levels[-1] < LEVELS):
-                found = clusters(current)
-                under = [np.unique(np.concatenate([leaves[i] for i in some])) for some in found]
-                centers = [_unit(current[some].sum(axis=0)) for some in found]
-                if levels:
-                    children += [(len(levels) + at, first + int(child))
-                                 for at, some in enumerate(found) for child in some]
-                first = len(levels)
-                levels += [levels[-1] + 1 if levels else 1] * len(found)
-                drafts = []
-                for some, own, center in zip(found, under, centers, strict=True):
-                    material = fit_texts([shown[at] for at in some], SHOWN_TOKENS)
-                    drafts.append(LayerText("summary", _summary(texts, own, center), "\n\n".join(material),
-                                        tuple(texts.chunks[at] for at in own.tolist())))
-                written = shown = writer.write(drafts)
-                titles += [_title(graph, texts, some, center)
-                           for some, center in zip(under, centers, strict=True)]
-                below += under
-                summaries += written
-                current, leaves = embedder.embed(written), under
-                vectors = np.concatenate([vectors, current])
+            current = graph.vectors[texts.rows]
+            while len(current) > ENOUGH and (not grown.levels or grown.levels[-1] < LEVELS):
+                current = grown.add_level(current, embedder, writer)
+        below = [(at, int(texts.rows[place])) for at, some in enumerate(grown.below) for place in some]
         return cls(
-            np.array(levels, np.int64),
-            np.array([(at, int(texts.rows[place])) for at, some in enumerate(below)
-                      for place in some], np.int64).reshape(-1, 2),
-            np.array(children, np.int64).reshape(-1, 2),
-            np.array([count_tokens(text) for text in summaries], np.int64),
-            tuple(titles), tuple(summaries), vectors)
+            np.array(grown.levels, np.int64), np.array(below, np.int64).reshape(-1, 2),
+            np.array(grown.children, np.int64).reshape(-1, 2),
+            np.array([count_tokens(text) for text in grown.summaries], np.int64),
+            tuple(grown.titles), tuple(grown.summaries), grown.vectors)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -108,6 +81,49 @@ class Tree:
         rows = self.below[self.below[:, 0] == summary, 1].tolist()
         return node_id("summary", f"{self.level[summary]} "
                        + " ".join(sorted(graph.ids[row] for row in rows)))
+
+
+class _Growth:
+    """The summaries of a tree so far, lowest level first.
+
+    `below` has the places of the passages under each, `children` pairs of a summary and one of the
+    level under it.
+    """
+
+    def __init__(self, graph: Graph, texts: Texts) -> None:
+        self.levels: list[int] = []
+        self.below: list[Nodes] = []
+        self.children: list[tuple[int, int]] = []
+        self.titles: list[str] = []
+        self.summaries: list[str] = []
+        self.vectors = texts.vectors[:0]
+        self._graph, self._texts = graph, texts
+        self._shown: Sequence[str] = texts.passages  # what the next level sums up
+        self._leaves = [np.array([place]) for place in range(len(texts.rows))]
+
+    def add_level(self, current: Vectors, embedder: Embeds, writer: Writer) -> Vectors:
+        """Sum up the nodes of the highest level, whose vectors are given; those of the new one."""
+        found = clusters(current)
+        first, upper = len(self.levels) - len(current), len(self.levels)
+        drafts, under = [], []
+        for at, some in enumerate(found):
+            own = np.unique(np.concatenate([self._leaves[place] for place in some]))
+            center = _unit(current[some].sum(axis=0))
+            material = fit_texts([self._shown[place] for place in some], SHOWN_TOKENS)
+            drafts.append(LayerText("summary", _summary(self._texts, own, center), "\n\n".join(material),
+                                    tuple(self._texts.chunks[place] for place in own.tolist())))
+            self.titles.append(_title(self._graph, self._texts, own, center))
+            under.append(own)
+            if upper:
+                self.children += [(upper + at, first + int(child)) for child in some]
+        written = writer.write(drafts)
+        self.levels += [self.levels[-1] + 1 if upper else 1] * len(found)
+        self.below += under
+        self.summaries += written
+        self._shown, self._leaves = written, under
+        vectors = embedder.embed(written)
+        self.vectors = np.concatenate([self.vectors, vectors])
+        return vectors
 
 
 def clusters(vectors: Vectors) -> list[Nodes]:

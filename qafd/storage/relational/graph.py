@@ -257,14 +257,15 @@ class SqlGraph(Part):
                 texts((node.id, node.kind, node.key, node.name, node.text))
             return {node.id: node for node in found}
 
-    def edges(self, ids: Iterable[str]) -> tuple[Edge, ...]:
-        """The edges that have one of these nodes at an end."""
+    def edges(self, ids: Iterable[str], kind: str = "") -> tuple[Edge, ...]:
+        """The edges that have one of these nodes at an end, of one kind or of all."""
         with self._file.reading() as connection:
             rows = connection.execute(
-                "WITH wanted AS (SELECT value FROM json_each(?)) "
+                "WITH wanted AS (SELECT value FROM json_each(?1)) "
                 f"SELECT {EDGE} FROM edges "
-                "WHERE source IN (SELECT value FROM wanted) OR target IN (SELECT value FROM wanted) "
-                "ORDER BY source, target, kind, label", (json.dumps(list(ids)),)).fetchall()
+                "WHERE (source IN (SELECT value FROM wanted) OR target IN (SELECT value FROM wanted)) "
+                "AND ?2 IN ('', kind) "
+                "ORDER BY source, target, kind, label", (json.dumps(list(ids)), kind)).fetchall()
             texts(row[4] for row in rows)
             return tuple(_edge_of(*row) for row in rows)
 
