@@ -34,7 +34,7 @@ EACH = 2  # sentences of one passage at most: what it says besides is near these
 SHARE = 0.5  # how much the share of the question's words counts beside the cosine
 RANK = 0.03  # what each passage before its own costs a sentence
 KIND = 0.2  # how much it counts that a sentence brings a person where one is asked for
-OTHER = 0.5  # how well, at most, a sentence fits where another says "is a" with what is asked for
+OTHER = 0.5  # how well, at most, a sentence fits where others bring what is called as asked
 IMPORTANT = 0.2  # how much the importance of what it names, on a scale of 3 decades, counts at most
 NEXT = 0.5  # how much more words and what is asked for count one hop further on
 LONGER, USUAL = 0.05, 15  # how much it counts to be e times longer than usual, in words
@@ -266,19 +266,26 @@ def _value_names(spans: Sequence[Span], question: str, retrieval: Retrieval,
     top = max(x.values(), default=0.0)
     fits, important = np.zeros(len(spans)), np.zeros(len(spans))
     stated = np.zeros(len(spans), np.bool_)
+    called: set[str] = set()
     nodes: list[set[str]] = []
+    new: list[set[str]] = []
     for row, span in enumerate(spans):
         named = names.get((span.passage.chunk, span.end), ())
         nodes.append({name.node for name in named})
         brought = unsaid(named, said)
+        new.append({name.node for name in brought})
         fits[row] = brings(kind, span.text, brought, said)
-        most = max((x.get(name.node, 0.0) for name in brought), default=0.0)
+        most = max((x.get(node, 0.0) for node in new[row]), default=0.0)
         if most > 0:
             important[row] = max(0.0, 1 + np.log10(most / top) / 3)
-        # "Ytterby is a village" fits a question for a village, other sentences less
-        stated[row] = bool(noun) and fits[row] > 0 and opens_with(span.text, noun)
-    if stated.any():
-        fits = np.where(stated, 1.0, np.minimum(fits, OTHER))
+        # "Ytterby is a village": what is called so fits a question for a village, other names less.
+        clause = canonical(opens_with(span.text, noun)) if noun else ""
+        if clause:
+            stated[row] = fits[row] > 0
+            called |= {name.node for name in named if clause.startswith(canonical(name.text))}
+    if called or stated.any():
+        called_so = stated | np.array([not nodes.isdisjoint(called) for nodes in new])
+        fits = np.where(called_so, 1.0, np.minimum(fits, OTHER))
     return BroughtNames(nodes, fits, important)
 
 

@@ -84,9 +84,10 @@ def asked_noun(question: str) -> str:
     return stem(words(found[1])[0]) if found and asked_for(question) not in _SIGNS else ""
 
 
-def opens_with(text: str, noun: str) -> bool:
-    """Whether the first clause of a sentence has a noun, given by its stem."""
-    return noun in stems(_CLAUSE.split(text, maxsplit=1)[0])
+def opens_with(text: str, noun: str) -> str:
+    """The first clause of a sentence if it has a noun, given by its stem, else ""."""
+    clause = _CLAUSE.split(text, maxsplit=1)[0]
+    return clause if noun in stems(clause) else ""
 
 
 def brings(kind: Asked, text: str, new: Iterable[SentenceName], said: Set[str]) -> float:
