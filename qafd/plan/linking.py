@@ -1,22 +1,19 @@
 """The names that a question has, linked to the entities of a graph."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer
 
 from qafd.graph import Graph
-from qafd.models.embedder import TOKENIZER_FILE, checked_file
-from qafd.plan.name_columns import NameColumns, columns_of, heads_of, letters_of, without_mark
+from qafd.plan.name_columns import NameColumns, columns_of, letters_of, without_mark
 from qafd.reading.names import TYPES, proper_runs
 from qafd.reading.text import NameIndex, as_typed, canonical, singular, variants, words_of
 from qafd.reading.text.scripts import bears_no_capital, is_other, is_written_small
@@ -97,40 +94,19 @@ class Names:
         return self._columns.keys.find(name) is not None
 
     def _type_merged(self) -> dict[str, str]:
-        """What names that are another entity's change of the typed ones; "" for what is none then."""
+        """What names that are another entity's change of the typed ones."""
         columns, typed = self._columns, dict[str, str]()
         for name in sorted(self._merged):
             form = as_typed(name)
             known = columns.typed.find(form)
-            if known is None or not columns.whole[known] or columns.keys[columns.meant[known]] < name:
+            if known is None or columns.keys[columns.meant[known]] < name:
                 typed[form] = self._merged[name]
-        fresh = {form: key for form, key in typed.items() if not self._is_whole(form)}
-        heads: dict[str, str] = {}
-        many = Counter(head for head, _ in heads_of(fresh))
-        for head, key in heads_of(fresh):
-            at = columns.heads.find(head)
-            known = columns.typed.find(head)
-            if known is None and at is None:
-                heads[head] = key if many[head] == 1 else ""
-            elif at is not None and columns.told[at] == 1 and self._is_head(head):
-                heads[head] = ""
-        return heads | typed
-
-    def _is_whole(self, typed: str) -> bool:
-        known = self._columns.typed.find(typed)
-        return known is not None and bool(self._columns.whole[known])
-
-    def _is_head(self, typed: str) -> bool:
-        """Whether a typed name is what one begins with, neither a name nor one without its region."""
-        known = self._columns.typed.find(typed)
-        if known is None or self._columns.whole[known]:
-            return False
-        return as_typed(self._columns.keys[self._columns.meant[known]]).startswith(f"{typed}, ")
+        return typed
 
     def _mean(self, typed: str) -> str | None:
         """The key of what is typed so."""
         if typed in self._typed:
-            return self._typed[typed] or None
+            return self._typed[typed]
         known = self._columns.typed.find(typed)
         return None if known is None else self._columns.keys[self._columns.meant[known]]
 
@@ -209,35 +185,9 @@ class Names:
         names, lengths, letters = self._spelled
         shared = np.minimum(letters, letters_of([typed])).sum(axis=1, dtype=np.int64)
         most = 2 * shared / (lengths + len(typed))
-        close = get_close_matches(
-            typed, self._pick(names, np.flatnonzero(most >= least)), 1, least)
+        near = [names[at] for at in np.flatnonzero(most >= least).tolist()]
+        close = get_close_matches(typed, near, 1, least)
         return self._mean(close[0]) or "" if close and is_misspelled(typed, close[0]) else ""
-
-    def slipped(self, word: str) -> str:
-        """The key of the one-word name that a word is by a slip of the keyboard, "" for none.
-
-        A slip leaves a letter out, puts one in, changes one or exchanges two; words of nine letters
-        or more may have two. Several names with the fewest slips are none, and neither is there
-        one for a word of fewer than six letters or a common English one.
-        """
-        typed = as_typed(word)
-        if len(typed) < LONG or " " in typed or not typed.isalpha() or typed in _common_words():
-            return ""
-        most = 2 if len(typed) >= SLIPS else 1
-        names, lengths, letters = self._spelled
-        long = np.flatnonzero(np.abs(lengths - len(typed)) <= most)
-        other = np.abs(letters[long].astype(np.int64) - letters_of([typed])).sum(axis=1)
-        slips = {name: slips_between(typed, name)
-                 for name in self._pick(names, long[other <= 2 * most])
-                 if " " not in name and len(name) >= LONG - 1}
-        least = min(slips.values(), default=0)
-        found = {self._mean(name) or "" for name, many in slips.items() if many == least}
-        return found.pop() if 0 < least <= most and len(found) == 1 else ""
-
-    def _pick(self, names: Sequence[str], places: Nodes) -> list[str]:
-        """The names in some places, without what is none by an edit."""
-        some = [names[at] for at in places.tolist()]
-        return [name for name in some if self._typed.get(name, name)]
 
     @cached_property
     def _spelled(self) -> tuple[Sequence[str], Nodes, npt.NDArray[np.uint16]]:
@@ -252,8 +202,7 @@ class Names:
                 np.concatenate([columns.letters, letters_of(more)]))
 
     def link(self, asked: str, named: Sequence[Named], found: Sequence[FoundName],
-             vectors: Mapping[str, Vectors], common: set[str],
-             heard: Callable[[str], bool] | None = None) -> Links:
+             vectors: Mapping[str, Vectors], common: set[str]) -> Links:
         """The entities that a question names or means, given what was found in it.
 
         Parameters
@@ -264,60 +213,45 @@ class Names:
             Of the canonical form of each.
         common : set of str
             Words that begin and end no name.
-        heard : callable, optional
-            Whether a word is in a passage. Where it is known, a word of the question that is in
-            none stands for the name that it is by a slip (`slipped`), taken for a name or not.
         """
         links = _Links(asked, self.show, list(found))
         for span in named:
-            self._link_span(links, span, vectors, heard)
-        self._link_unheard(links, named, common, heard)
+            parts = [one for one in links.found if span.start < one.end and one.start < span.end]
+            if parts:
+                self._link_in_part(links, span, parts)
+            else:
+                self._link_unfound(links, span, vectors)
         if not links.found and not _capitals(asked):
             for start, typed, key in self._in_passing(asked, common):
                 links.stand_in(start, typed, key)
         return links.finish()
 
-    def _link_span(self, links: "_Links", span: Named, vectors: Mapping[str, Vectors],
-                   heard: Callable[[str], bool] | None) -> None:
-        """Link what a tagger takes for a name, unless a known name has all of it."""
+    def _link_unfound(self, links: "_Links", span: Named, vectors: Mapping[str, Vectors]) -> None:
+        """Link what a tagger takes for a name and no known name is part of."""
         key = canonical(span.text)
-        parts = [one for one in links.found if span.start < one.end and one.start < span.end]
         known = self.get(key)
-        if known and not parts:
+        if known:
             links.keys[known] = None
-        if known or any(one.start <= span.start and span.end <= one.end for one in parts):
             return
-        if not parts and (language := self.get(f"{key} language")):
-            links.stand(span.text, language)
-            return
-        other, near = (self.alike(key), None) if parts else self.stand_in(key, vectors[key])
-        other = other or self._unheard(key, heard)
+        other, near = self.stand_in(key, vectors[key])
         if other:
-            links.found = [one for one in links.found if one not in parts]
             links.stand_in(span.start, span.text, other, near)
-        elif parts and span.kind == "PERSON":
-            part = links.asked[parts[0].start:parts[0].end]
-            links.told.append(notice(NoticeKind.NAME_IN_PART, name=_bare(span.text), part=part))
-        elif not parts and _is_worth_saying(key, span.kind):
+        elif _is_worth_saying(key, span.kind):
             links.told.append(notice(NoticeKind.NAME_UNKNOWN, name=_bare(span.text)))
 
-    def _link_unheard(self, links: "_Links", named: Sequence[Named], common: set[str],
-                      heard: Callable[[str], bool] | None) -> None:
-        """Link the words outside of names that no passage has and that are names by a slip."""
-        taken = [(one.start, one.end) for one in links.found]
-        taken += [*links.right, *((span.start, span.end) for span in named)]
-        for word, start, end in words_of(links.asked):
-            if word in common or any(start < b and a < end for a, b in taken):
-                continue
-            key = self._unheard(word, heard)
-            if key and key not in links.keys:
-                links.stand_in(start, links.asked[start:end], key)
-                links.found = [one for one in links.found if not self._is_term(one.key)]
-
-    def _unheard(self, word: str, heard: Callable[[str], bool] | None) -> str:
-        """The key of the name that a word which is in no passage is by a slip, "" for none."""
-        key = self.slipped(word) if heard else ""
-        return key if heard and key and not heard(word) else ""
+    def _link_in_part(self, links: "_Links", span: Named, parts: Sequence[FoundName]) -> None:
+        """Link what a tagger takes for a name and some known names are part of, unless one has all
+        of it."""
+        key = canonical(span.text)
+        if self.get(key) or any(one.start <= span.start and span.end <= one.end for one in parts):
+            return
+        other = self.alike(key)
+        if other:
+            links.found = [one for one in links.found if one not in parts]
+            links.stand_in(span.start, span.text, other)
+        elif span.kind == "PERSON":
+            part = links.asked[parts[0].start:parts[0].end]
+            links.told.append(notice(NoticeKind.NAME_IN_PART, name=_bare(span.text), part=part))
 
     def _in_passing(self, asked: str, common: set[str]) -> Iterator[tuple[int, str, str]]:
         """Where something is typed, what, and the key it is alike to, where capitals tell a tagger
@@ -370,7 +304,7 @@ class Names:
             every += [places[:2] for places in opened.values()]
         for places in every:
             names |= {columns.typed[at] for at in columns.opened[places.start:places.stop].tolist()}
-        return NameIndex([name for name in names if self._typed.get(name, name)])
+        return NameIndex(names)
 
     def _is_term(self, key: str) -> bool:
         return is_written_small(self.show(key))
@@ -394,11 +328,6 @@ class _Links:
     right: dict[tuple[int, int], str] = field(default_factory=dict)
     written: dict[tuple[str, str], None] = field(default_factory=dict)
 
-    def stand(self, typed: str, key: str) -> None:
-        """Let an entity stand for what is typed as it is."""
-        self.keys[key] = None
-        self.written[_DETERMINER.sub("", _bare(typed)), key] = None
-
     def stand_in(self, start: int, typed: str, key: str, similarity: float | None = None) -> None:
         """Let an entity stand for what is typed from `start` on, once: spelled alike, or near it."""
         if key in self.keys:
@@ -410,7 +339,7 @@ class _Links:
             self.told.append(notice(NoticeKind.NAME_ALIKE, name=typed, other=name))
             self.right[start, start + len(typed)] = name if _capitals(self.asked) else name.lower()
         else:
-            self.stand(typed, key)
+            self.written[_DETERMINER.sub("", typed), key] = None
             self.told.append(notice(NoticeKind.NAME_NEAR, name=typed, other=name,
                                     similarity=similarity))
 
@@ -437,13 +366,6 @@ def is_misspelled(typed: str, name: str) -> bool:
         if slips_between(word, other) > most:
             return False
     return True
-
-
-@cache
-def _common_words() -> frozenset[str]:
-    """Words of six letters or more that the bundled model reads in one piece."""
-    tokenizer = Tokenizer.from_file(str(checked_file(*TOKENIZER_FILE)))
-    return frozenset(word for word in tokenizer.get_vocab() if word.isalpha() and len(word) >= LONG)
 
 
 def _capitals(text: str) -> bool:
