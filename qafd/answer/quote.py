@@ -42,6 +42,7 @@ SAID = 0.7  # evidence needed where the model cannot read, and words that are sh
 SHORT = 4  # words below which a sentence is a heading or a remnant
 MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the best cosine, and at all
 _WORDS = re.compile(r"(?<!\w['’])\w+")  # without the ending of "Jobs's"
+_PRONOUN = re.compile(r"\W*(?:he|she|it|they|his|her|its|their)\b", re.IGNORECASE)
 _ASKED = re.compile(r"[?？][\s\d.]*$")  # also with the number of the next heading behind it
 
 
@@ -129,14 +130,26 @@ def find_signs(plan: QueryPlan, marks: Marks, missing: Sequence[str]) -> AnswerS
 
 
 def _choose(spans: Sequence[Span], marks: Marks) -> list[int]:
-    """The best sentence and those that support it, best first."""
+    """The best sentence, the one that says whom it is about, and others that support it."""
+    order = np.argsort(-marks.scores, kind="stable").tolist()
+    about = _find_subject(spans, order[0])
     chosen: list[int] = []
     counts: Counter[int] = Counter()
-    for i in np.argsort(-marks.scores, kind="stable").tolist():
+    for i in dict.fromkeys([order[0], about, *order]):
         if len(chosen) < SENTENCES and counts[spans[i].rank] < EACH:
             chosen.append(i)
             counts[spans[i].rank] += 1
     return chosen
+
+
+def _find_subject(spans: Sequence[Span], at: int) -> int:
+    """The last sentence before one in its passage that opens with no pronoun, where that one does;
+    else itself."""
+    found = at
+    while (_PRONOUN.match(spans[found].text) and found > 0
+           and spans[found - 1].rank == spans[at].rank):
+        found -= 1
+    return found
 
 
 def find_near(passages: Sequence[RetrievedPassage], plan: QueryPlan,
