@@ -45,6 +45,14 @@ def test_by_its_vector_a_name_stands_for_another_from_the_threshold_on(
     assert told.values["name"] == "Countess Lovelace"
 
 
+@pytest.mark.parametrize("question", ["Which film is primarily in English?",
+                                      "Which English film is it?"])
+def test_a_language_is_known_without_the_word(question: str) -> None:
+    links = linked(names_in("English Language", "Ada Byron"), question)
+    assert (links.keys, links.written, links.notices) == (
+        ("english language",), (("English", "english language"),), ())
+
+
 def test_a_stand_in_is_written_without_its_article() -> None:
     links = linked(names_in("Rome", "Ada Byron", vectors=np.array([[0, 1], [1, 0]], np.float32)),
                    "Who was the Countess Lovelace?")

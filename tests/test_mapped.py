@@ -168,7 +168,9 @@ def mean_by_tables(graph: Graph, merged: Mapping[str, str]) -> tuple[dict[str, s
     shown = {canonical(name): name for name, kind in zip(graph.names, graph.kinds, strict=True)
              if kind == "entity"}
     exact = {name: key for name, key in merged.items() if key in shown} | {key: key for key in shown}
-    return exact, {as_typed(name): exact[name] for name in sorted(exact)}
+    regions = {as_typed(key[:-3]): key for key, name in shown.items()
+               if len(name) > 3 and name[-3] == "-" and name[-2:].isupper() and name[-4].isalnum()}
+    return exact, regions | {as_typed(name): exact[name] for name in sorted(exact)}
 
 
 parts = st.sampled_from([

@@ -233,6 +233,10 @@ class Names:
         if known:
             links.keys[known] = None
             return
+        language = self.get(f"{key} language")
+        if language:
+            links.stand(span.text, language)
+            return
         other, near = self.stand_in(key, vectors[key])
         if other:
             links.stand_in(span.start, span.text, other, near)
@@ -328,6 +332,11 @@ class _Links:
     right: dict[tuple[int, int], str] = field(default_factory=dict)
     written: dict[tuple[str, str], None] = field(default_factory=dict)
 
+    def stand(self, typed: str, key: str) -> None:
+        """Let an entity stand for what is typed as it is."""
+        self.keys[key] = None
+        self.written[_DETERMINER.sub("", _bare(typed)), key] = None
+
     def stand_in(self, start: int, typed: str, key: str, similarity: float | None = None) -> None:
         """Let an entity stand for what is typed from `start` on, once: spelled alike, or near it."""
         if key in self.keys:
@@ -339,7 +348,7 @@ class _Links:
             self.told.append(notice(NoticeKind.NAME_ALIKE, name=typed, other=name))
             self.right[start, start + len(typed)] = name if _capitals(self.asked) else name.lower()
         else:
-            self.written[_DETERMINER.sub("", typed), key] = None
+            self.stand(typed, key)
             self.told.append(notice(NoticeKind.NAME_NEAR, name=typed, other=name,
                                     similarity=similarity))
 

@@ -1,7 +1,7 @@
 """The names of a graph as columns: what names are looked up in, and what can be mapped from a file."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from weakref import WeakKeyDictionary
 
@@ -13,6 +13,7 @@ from qafd.graph import Graph
 from qafd.reading.text import as_typed, canonical, words_in_tree
 from qafd.records import Nodes, Vectors
 
+_REGION = re.compile(r"(?<=\w)-[A-Z]{2}$")  # of a language tag such as en-GB
 _MARK = re.compile(r"(?<=\S) \[[^\[\]]+\]$")  # by which an imported graph tells nodes of one name apart
 
 
@@ -64,7 +65,8 @@ class NameColumns:
         keys = sorted(shown)
         place = {key: at for at, key in enumerate(keys)}
         namesakes = _group_namesakes(keys)
-        meant = {name: place[some[0]] for name, some in namesakes.items()}
+        meant = _leave_regions_out(shown, graph.names, place)
+        meant |= {name: place[some[0]] for name, some in namesakes.items()}
         meant |= {as_typed(key): at for key, at in place.items()}
         typed = sorted(meant)
         marked: list[str] = []
@@ -114,6 +116,12 @@ def _group_namesakes(keys: Iterable[str]) -> dict[str, list[str]]:
         if name in marked:
             together.setdefault(name, []).append(key)
     return together
+
+
+def _leave_regions_out(shown: Mapping[str, int], names: Sequence[str], place: Mapping[str, int]
+                       ) -> dict[str, int]:
+    """The places of names by what they are without the tag of a region: "actor" for "Actor-GB"."""
+    return {as_typed(key[:-3]): place[key] for key, row in shown.items() if _REGION.search(names[row])}
 
 
 def _open(typed: Sequence[str]) -> list[tuple[str, int]]:
