@@ -349,7 +349,7 @@ class KnowledgeGraph:
                 return stored
             embedder = self._asked(question)
             store.vectors.check(embedder.name, embedder.dimension)
-            planner = Planner(graph or self.graph, embedder, store.edits.merged())
+            planner = Planner(graph or self.graph, embedder, store.edits.merged(), self._heard)
             plan = planner.plan(question, subqueries=subqueries)
             if client is None:
                 return plan
@@ -367,6 +367,11 @@ class KnowledgeGraph:
             merged = store.edits.merged()
             planner = Planner(graph or self.graph, self._asked(plan.question), merged)
             return conditions_by(self._language_model(client, model), planner, plan)
+
+    def _heard(self, word: str) -> bool:
+        """Whether a word, in any of its forms, is in a passage."""
+        with self.store() as store:
+            return store.passages.search(word, 1).total > 0
 
     def retrieve(self, question: str | QueryPlan, method: str | Retriever = "qafd", *,
                  graph: Graph | None = None, **params: Any) -> Retrieval:

@@ -1,6 +1,6 @@
 """Question to query plan: keywords of both levels, embedding, names in the graph, subqueries."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -42,12 +42,16 @@ class Planner:
         The model the graph was indexed with.
     merged : mapping of str to str, optional
         Keys of names that are another entity's by an edit, to the key of that entity.
+    heard : callable, optional
+        Whether a word is in a passage; one that is in none may be a name with a slip.
     """
 
     def __init__(self, graph: Graph, embedder: Embedder,
-                 merged: Mapping[str, str] | None = None) -> None:
+                 merged: Mapping[str, str] | None = None,
+                 heard: Callable[[str], bool] | None = None) -> None:
         self._graph = graph
         self._embedder = embedder
+        self._heard = heard
         self._names = names_of(graph, merged)
 
     def plan(self, question: str, *, subqueries: bool = False) -> QueryPlan:
@@ -105,7 +109,7 @@ class Planner:
                     *(Keyword(text, "high") for text in high))
         vectors = self._embedder.embed([asked, *(keyword.text for keyword in keywords)])
         links = self._names.link(asked, named, found, dict(zip(
-            map(canonical, low), vectors[1:], strict=False)), common)
+            map(canonical, low), vectors[1:], strict=False)), common, self._heard)
         notices = list(links.notices if links.keys else ())
         if len(self._names) and not links.keys:
             notices.append(notice(NoticeKind.NO_NAME_KNOWN))

@@ -4,15 +4,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
+from tokenizers import Tokenizer
 
 from qafd.graph import Graph
+from qafd.models.embedder import TOKENIZER_FILE, checked_file
 from qafd.plan.name_columns import NameColumns, columns_of, letters_of, without_mark
 from qafd.reading.names import TYPES, proper_runs
 from qafd.reading.text import NameIndex, as_typed, canonical, singular, variants, words_of
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 ALIKE = 0.85  # share of letters from which a name of several words is another one misspelled
-ALIKE_WORD, LONG = 0.88, 6  # and one of a single word, which must have so many letters
+LONG = 6  # letters that a single word must have
 SLIPS = 9  # letters from which a word may have two slips, else one
 NEAREST = 0.8  # cosine from which a name stands for one that the graph does not know
 SOUGHT = TYPES - {"NORP", "LANGUAGE"}  # single words of these types ought to be names
@@ -176,18 +178,27 @@ class Names:
     def alike(self, key: str) -> str:
         """The key of the entity whose name is spelled most like a canonical one, "" for none.
 
-        A word may have as many slips as `is_misspelled` says: a compressor is no compression.
+        Of one word it is the name with the fewest slips (`is_misspelled`): none where several have
+        as few, or where the word is short or a common English one.
         """
-        typed, one = as_typed(key), " " not in key
-        if one and len(key) < LONG:
-            return ""
-        least = ALIKE_WORD if one else ALIKE
+        typed = as_typed(key)
         names, lengths, letters = self._spelled
-        shared = np.minimum(letters, letters_of([typed])).sum(axis=1, dtype=np.int64)
-        most = 2 * shared / (lengths + len(typed))
-        near = [names[at] for at in np.flatnonzero(most >= least).tolist()]
-        close = get_close_matches(typed, near, 1, least)
-        return self._mean(close[0]) or "" if close and is_misspelled(typed, close[0]) else ""
+        if " " in typed:
+            shared = np.minimum(letters, letters_of([typed])).sum(axis=1, dtype=np.int64)
+            may = np.flatnonzero(2 * shared / (lengths + len(typed)) >= ALIKE)
+            close = get_close_matches(typed, [names[at] for at in may.tolist()], 1, ALIKE)
+            return self._mean(close[0]) or "" if close and is_misspelled(typed, close[0]) else ""
+        if len(typed) < LONG or not typed.isalpha() or typed in _common_words():
+            return ""
+        other = np.abs(letters.astype(np.int64) - letters_of([typed])).sum(axis=1)
+        slips: dict[str, int] = {}
+        for at in np.flatnonzero((other <= 4) & (np.abs(lengths - len(typed)) <= 2)).tolist():
+            name = names[at]
+            if len(name) >= LONG - 1 and is_misspelled(typed, name):
+                slips[name] = slips_between(typed, name)
+        least = min(slips.values(), default=0)
+        found = {self._mean(name) or "" for name, many in slips.items() if many == least}
+        return found.pop() if len(found) == 1 else ""
 
     @cached_property
     def _spelled(self) -> tuple[Sequence[str], Nodes, npt.NDArray[np.uint16]]:
@@ -202,7 +213,8 @@ class Names:
                 np.concatenate([columns.letters, letters_of(more)]))
 
     def link(self, asked: str, named: Sequence[Named], found: Sequence[FoundName],
-             vectors: Mapping[str, Vectors], common: set[str]) -> Links:
+             vectors: Mapping[str, Vectors], common: set[str],
+             heard: Callable[[str], bool] | None = None) -> Links:
         """The entities that a question names or means, given what was found in it.
 
         Parameters
@@ -212,7 +224,10 @@ class Names:
         vectors : mapping of str to ndarray, shape (d,)
             Of the canonical form of each.
         common : set of str
-            Words that begin and end no name.
+            Words that are no names.
+        heard : callable, optional
+            Whether a word is in a passage. Where it is known, a word of the question that is in
+            none stands for the name that it is by a slip, taken for a name or not.
         """
         links = _Links(asked, self.show, list(found))
         for span in named:
@@ -221,9 +236,8 @@ class Names:
                 self._link_in_part(links, span, parts)
             else:
                 self._link_unfound(links, span, vectors)
-        if not links.found and not _capitals(asked):
-            for start, typed, key in self._in_passing(asked, common):
-                links.stand_in(start, typed, key)
+        if heard:
+            self._link_unheard(links, named, common, heard)
         return links.finish()
 
     def _link_unfound(self, links: "_Links", span: Named, vectors: Mapping[str, Vectors]) -> None:
@@ -257,21 +271,18 @@ class Names:
             part = links.asked[parts[0].start:parts[0].end]
             links.told.append(notice(NoticeKind.NAME_IN_PART, name=_bare(span.text), part=part))
 
-    def _in_passing(self, asked: str, common: set[str]) -> Iterator[tuple[int, str, str]]:
-        """Where something is typed, what, and the key it is alike to, where capitals tell a tagger
-        nothing."""
-        words = list(words_of(asked))
-        at = 0
-        while at + 1 < len(words):
-            for size in (4, 3, 2):
-                part = words[at:at + size]
-                text = asked[part[0][1]:part[-1][2]]
-                if {part[0][0], part[-1][0]}.isdisjoint(common) and (
-                        key := self.alike(canonical(text))):
-                    yield part[0][1], text, key
-                    at += len(part) - 1
-                    break
-            at += 1
+    def _link_unheard(self, links: "_Links", named: Sequence[Named], common: set[str],
+                      heard: Callable[[str], bool]) -> None:
+        """Link the words outside of names that no passage has and that are names by a slip."""
+        taken = [(one.start, one.end) for one in links.found]
+        taken += [*links.right, *((span.start, span.end) for span in named)]
+        for word, start, end in words_of(links.asked):
+            if word in common or any(start < b and a < end for a, b in taken):
+                continue
+            key = self.alike(word)
+            if key and key not in links.keys and not heard(word):
+                links.stand_in(start, links.asked[start:end], key)
+                links.found = [one for one in links.found if not self._is_term(one.key)]
 
     def matches(self, text: str, plural: bool = False) -> Iterator[FoundName]:
         """All names in a text by longest match, also in the `plural` if wanted."""
@@ -375,6 +386,13 @@ def is_misspelled(typed: str, name: str) -> bool:
         if slips_between(word, other) > most:
             return False
     return True
+
+
+@cache
+def _common_words() -> frozenset[str]:
+    """Words of six letters or more that the bundled model reads in one piece."""
+    tokenizer = Tokenizer.from_file(str(checked_file(*TOKENIZER_FILE)))
+    return frozenset(word for word in tokenizer.get_vocab() if word.isalpha() and len(word) >= LONG)
 
 
 def _capitals(text: str) -> bool:
