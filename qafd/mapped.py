@@ -21,7 +21,7 @@ from qafd.retrieve.qafd import LAYERS
 from qafd.retrieve.seeds import PassageColumns, Passages, codes_of, passages_of
 from qafd.storage import Workspace, open_workspace
 
-BUILDER = 1  # changes when columns are made or kept differently
+BUILDER = 2  # changes when columns are made or kept differently
 LARGE = 10_000  # nodes from which a graph is kept as columns
 
 _LAYERS: dict[str, LayerKey] = {f"layer-{name}": (kinds, None) for name, kinds in LAYERS.items()}

@@ -1,6 +1,5 @@
 """A graph that is mapped from columns answers as the one that was packed into them."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -169,14 +168,9 @@ def mean_by_tables(graph: Graph, merged: Mapping[str, str]) -> tuple[dict[str, s
     shown = {canonical(name): name for name, kind in zip(graph.names, graph.kinds, strict=True)
              if kind == "entity"}
     exact = {name: key for name, key in merged.items() if key in shown} | {key: key for key in shown}
-    typed = {as_typed(name): exact[name] for name in sorted(exact)}
-    heads = [(name.partition(", ")[0], key) for name, key in typed.items()
-             if " " in name.partition(", ")[0] and ", " in name]
-    times = Counter(head for head, _ in heads)
-    places = {head: key for head, key in heads if times[head] == 1}
     regions = {as_typed(key[:-3]): key for key, name in shown.items()
                if len(name) > 3 and name[-3] == "-" and name[-2:].isupper() and name[-4].isalnum()}
-    return exact, places | regions | typed
+    return exact, regions | {as_typed(name): exact[name] for name in sorted(exact)}
 
 
 parts = st.sampled_from([

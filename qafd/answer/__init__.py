@@ -120,10 +120,9 @@ class AnswerSigns:
     """What tells whether a question is answered.
 
     `similarity` is the largest cosine of a sentence with the question; `covered` the share of the
-    question's words that the best one has, with the one it follows in a question of several hops,
-    and `fits` whether that brings what is asked for, both in [0, 1]; `missing` how many words of an
-    English question's names and things no considered passage has, and `unheard` how many of these have
-    a capital and are in no document at all.
+    question's words that the best one has, and `fits` whether that brings what is asked for, both in
+    [0, 1]; `missing` how many words of an English question's names and things no considered passage
+    has, and `unheard` how many of these have a capital and are in no document at all.
     """
 
     similarity: float

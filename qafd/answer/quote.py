@@ -34,23 +34,20 @@ from qafd.storage import Workspace
 PASSAGES = 5  # best passages whose sentences are considered
 SENTENCES = 4
 EACH = 2  # sentences of one passage at most: what it says besides is near these
-BESIDE = 0.1  # how much the cosine of a sentence beside it counts for one that supports the best
-REPEATED = 3  # more passages than others of its own, that a sentence stands in which says nothing
 SHARE = 0.5  # how much the share of the question's words counts beside the cosine
 RANK = 0.03  # what each passage before its own costs a sentence
 KIND = 0.2  # how much it counts that a sentence brings a person where one is asked for
 OTHER = 0.5  # how well, at most, a sentence fits where others bring what is called as asked
 DEFINED = 0.2  # how much it counts to begin with the name that a question asks the meaning of
 IMPORTANT = 0.2  # how much the importance of what it names, on a scale of 3 decades, counts at most
-NEXT, BROUGHT_NEXT = 0.6, 0.4  # how much more words and what is asked for count one hop further on
+NEXT = 0.5  # how much more words and what is asked for count one hop further on
 LONGER, USUAL = 0.05, 15  # how much it counts to be e times longer than usual, in words
 SAID = 0.7  # evidence needed where the model cannot read, and words that are shared count twice
 SHORT = 4  # words below which a sentence is a heading or a remnant
-LONG = 8  # words from which a line that no mark ends may be a sentence
 MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the best cosine, and at all
 _WORDS = re.compile(r"(?<!\w['’])\w+")  # without the ending of "Jobs's"
+_PRONOUN = re.compile(r"\W*(?:he|she|it|they|his|her|its|their)\b", re.IGNORECASE)
 _ASKED = re.compile(r"[?？][\s\d.]*$")  # also with the number of the next heading behind it
-_ENDED = re.compile(r"[.!…。！][\"'”’»)\]*_`]*$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,21 +67,18 @@ class Span:
     @property
     def states(self) -> bool:
         """Whether it reads as a sentence that states something: no heading, question or remnant."""
-        text, size = self.text, length(self.text)
-        if size < SHORT or text in (self.passage.title, self.passage.heading):
+        text = self.text
+        if length(text) < SHORT or text in (self.passage.title, self.passage.heading):
             return False
-        if is_row(text):
-            return True
-        return not _ASKED.search(text) and (size >= LONG or bool(_ENDED.search(text)))
+        return is_row(text) or not _ASKED.search(text)
 
 
 @dataclass(frozen=True)
 class Marks:
     """What speaks for each of s sentences: `scores`, and `similarity`, how near it is to the question.
 
-    `covered` is the share of all the question's words that it has, one hop further on together with
-    the sentence it follows, rare ones first, and `fits` whether it brings what is asked for, all in
-    [0, 1].
+    `covered` is the share of all the question's words that it has, rare ones first, and `fits`
+    whether it brings what is asked for, all in [0, 1].
     """
 
     scores: Floats
@@ -116,7 +110,7 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     stands for the cosine.
     """
     passages = retrieval.passages[:PASSAGES]
-    spans = _without_repeated(_stored_spans(passages, store), retrieval.passages)
+    spans = _stored_spans(passages, store)
     if not spans:
         return Answer((), (), 0.0)
     marks = _mark(spans, plan, retrieval, store)
@@ -144,48 +138,26 @@ def find_signs(plan: QueryPlan, marks: Marks, missing: Sequence[str], store: Wor
 
 
 def _choose(spans: Sequence[Span], marks: Marks) -> list[int]:
-    """The best sentence and those that support it, best first.
-
-    What supports it counts the more, the nearer to the question a sentence beside it is.
-    """
-    scores = marks.scores + BESIDE * _beside(spans, marks.similarity)
-    scores[marks.scores.argmax()] = np.inf
+    """The best sentence, the one that says whom it is about, and others that support it."""
+    order = np.argsort(-marks.scores, kind="stable").tolist()
+    about = _find_subject(spans, order[0])
     chosen: list[int] = []
     counts: Counter[int] = Counter()
-    for i in np.argsort(-scores, kind="stable").tolist():
+    for i in dict.fromkeys([order[0], about, *order]):
         if len(chosen) < SENTENCES and counts[spans[i].rank] < EACH:
             chosen.append(i)
             counts[spans[i].rank] += 1
     return chosen
 
 
-def _beside(spans: Sequence[Span], values: Floats) -> Floats:
-    """The larger value of the sentences before and after each in its passage, 0 for none, (s,)."""
-    found = np.zeros(len(spans))
-    for i, (span, after) in enumerate(pairwise(spans)):
-        if span.rank == after.rank:
-            found[i] = max(found[i], values[i + 1])
-            found[i + 1] = max(found[i + 1], values[i])
+def _find_subject(spans: Sequence[Span], at: int) -> int:
+    """The last sentence before one in its passage that opens with no pronoun, where that one does;
+    else itself."""
+    found = at
+    while (_PRONOUN.match(spans[found].text) and found > 0
+           and spans[found - 1].rank == spans[at].rank):
+        found -= 1
     return found
-
-
-def _without_repeated(spans: Sequence[Span], ranked: Sequence[RetrievedPassage]) -> list[Span]:
-    """The sentences but those that stand word for word in many of the ranked passages.
-
-    They belong to every page of a site, not to what a passage is about. Versions of one document
-    share most of what they say, so what counts is how much more often than the others of its
-    passage a sentence occurs.
-    """
-    texts = [passage.text for passage in ranked]
-    counts = np.zeros(len(spans))
-    for i, span in enumerate(spans):
-        counts[i] = sum(span.text in text for text in texts)
-    kept = []
-    for rank in dict.fromkeys(span.rank for span in spans):
-        own = [i for i, span in enumerate(spans) if span.rank == rank]
-        usual = np.median(counts[own])
-        kept += [spans[i] for i in own if counts[i] < usual + REPEATED]
-    return kept
 
 
 def find_near(passages: Sequence[RetrievedPassage], plan: QueryPlan,
@@ -279,8 +251,6 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
     telling = (found > 0) & np.array([word not in names and tells(word) for word in asked], np.bool_)
     rarity = np.log1p(len(spans) / np.maximum(found, 1))
     weights = telling * rarity ** 2
-    # A word that no sentence has counts most against them all.
-    missed = np.log1p(len(spans) / np.maximum(found, 0.5))
     named = _value_names(spans, plan.words, retrieval, store)
     similarity = _similarity(spans, plan)
     sizes = np.array([max(1, len(span.text.split())) for span in spans])
@@ -294,9 +264,8 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
     next_hop = np.zeros(len(spans))
     if named.fits[first] < 1 or not has[first] @ weights:
         next_hop = _lead_on(spans, named.nodes, first) * (further > 0)
-    scores += next_hop * (NEXT * further + BROUGHT_NEXT * named.fits)
-    covered = _share(np.maximum(has, np.outer(next_hop, has[first])), missed)
-    return Marks(scores, similarity, covered, named.fits)
+    scores += next_hop * NEXT * (further + named.fits)
+    return Marks(scores, similarity, _share(has, rarity), named.fits)
 
 
 def _share(has: Floats, weights: Floats) -> Floats:
@@ -337,10 +306,12 @@ def _value_names(spans: Sequence[Span], question: str, retrieval: Retrieval,
     top = max(x.values(), default=0.0)
     fits, important = np.zeros(len(spans)), np.zeros(len(spans))
     stated = np.zeros(len(spans), np.bool_)
-    new: list[set[str]] = []
     called: set[str] = set()
+    nodes: list[set[str]] = []
+    new: list[set[str]] = []
     for row, span in enumerate(spans):
         named = names.get((span.passage.chunk, span.end), ())
+        nodes.append({name.node for name in named})
         brought = unsaid(named, said)
         new.append({name.node for name in brought})
         fits[row] = brings(kind, span.text, brought, said)
@@ -348,15 +319,13 @@ def _value_names(spans: Sequence[Span], question: str, retrieval: Retrieval,
         if most > 0:
             important[row] = max(0.0, 1 + np.log10(most / top) / 3)
         # "Ytterby is a village": what is called so fits a question for a village, other names less.
-        if noun and (clause := canonical(opens_with(span.text, noun))):
+        clause = canonical(opens_with(span.text, noun)) if noun else ""
+        if clause:
             stated[row] = fits[row] > 0
             called |= {name.node for name in named if clause.startswith(canonical(name.text))}
     if called or stated.any():
         called_so = stated | np.array([not nodes.isdisjoint(called) for nodes in new])
         fits = np.where(called_so, 1.0, np.minimum(fits, OTHER))
-    nodes = []
-    for span in spans:
-        nodes.append({name.node for name in names.get((span.passage.chunk, span.end), ())})
     return BroughtNames(nodes, fits, important)
 
 

@@ -58,7 +58,7 @@ from qafd.storage import Workspace
 from qafd.storage.assembled import stored_readings
 from qafd.storage.rows import Log, PlacedNode, embedding_key
 
-RULES = 4  # of facts and of the assembly; those made by others are made anew as a whole
+RULES = 5  # of facts and of the assembly; those made by others are made anew as a whole
 SHARE = 4  # a change of more than one passage of so many is assembled as a whole
 CLAIMED = ("sure", "filed", "lone", "term")
 ALONE = ("word", "small", *CLAIMED, "concept", "raw", "pair", "partner",

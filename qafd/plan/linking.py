@@ -1,7 +1,6 @@
 """The names that a question has, linked to the entities of a graph."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -16,7 +15,7 @@ from tokenizers import Tokenizer
 
 from qafd.graph import Graph
 from qafd.models.embedder import TOKENIZER_FILE, checked_file
-from qafd.plan.name_columns import NameColumns, columns_of, heads_of, letters_of, without_mark
+from qafd.plan.name_columns import NameColumns, columns_of, letters_of, without_mark
 from qafd.reading.names import TYPES, proper_runs
 from qafd.reading.text import NameIndex, as_typed, canonical, singular, variants, words_of
 from qafd.reading.text.scripts import bears_no_capital, is_other, is_written_small
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 ALIKE = 0.85  # share of letters from which a name of several words is another one misspelled
-ALIKE_WORD, LONG = 0.88, 6  # and one of a single word, which must have so many letters
+LONG = 6  # letters that a single word must have
 SLIPS = 9  # letters from which a word may have two slips, else one
 NEAREST = 0.8  # cosine from which a name stands for one that the graph does not know
 SOUGHT = TYPES - {"NORP", "LANGUAGE"}  # single words of these types ought to be names
@@ -97,40 +96,19 @@ class Names:
         return self._columns.keys.find(name) is not None
 
     def _type_merged(self) -> dict[str, str]:
-        """What names that are another entity's change of the typed ones; "" for what is none then."""
+        """What names that are another entity's change of the typed ones."""
         columns, typed = self._columns, dict[str, str]()
         for name in sorted(self._merged):
             form = as_typed(name)
             known = columns.typed.find(form)
-            if known is None or not columns.whole[known] or columns.keys[columns.meant[known]] < name:
+            if known is None or columns.keys[columns.meant[known]] < name:
                 typed[form] = self._merged[name]
-        fresh = {form: key for form, key in typed.items() if not self._is_whole(form)}
-        heads: dict[str, str] = {}
-        many = Counter(head for head, _ in heads_of(fresh))
-        for head, key in heads_of(fresh):
-            at = columns.heads.find(head)
-            known = columns.typed.find(head)
-            if known is None and at is None:
-                heads[head] = key if many[head] == 1 else ""
-            elif at is not None and columns.told[at] == 1 and self._is_head(head):
-                heads[head] = ""
-        return heads | typed
-
-    def _is_whole(self, typed: str) -> bool:
-        known = self._columns.typed.find(typed)
-        return known is not None and bool(self._columns.whole[known])
-
-    def _is_head(self, typed: str) -> bool:
-        """Whether a typed name is what one begins with, neither a name nor one without its region."""
-        known = self._columns.typed.find(typed)
-        if known is None or self._columns.whole[known]:
-            return False
-        return as_typed(self._columns.keys[self._columns.meant[known]]).startswith(f"{typed}, ")
+        return typed
 
     def _mean(self, typed: str) -> str | None:
         """The key of what is typed so."""
         if typed in self._typed:
-            return self._typed[typed] or None
+            return self._typed[typed]
         known = self._columns.typed.find(typed)
         return None if known is None else self._columns.keys[self._columns.meant[known]]
 
@@ -200,44 +178,27 @@ class Names:
     def alike(self, key: str) -> str:
         """The key of the entity whose name is spelled most like a canonical one, "" for none.
 
-        A word may have as many slips as `is_misspelled` says: a compressor is no compression.
+        Of one word it is the name with the fewest slips (`is_misspelled`): none where several have
+        as few, or where the word is short or a common English one.
         """
-        typed, one = as_typed(key), " " not in key
-        if one and len(key) < LONG:
-            return ""
-        least = ALIKE_WORD if one else ALIKE
+        typed = as_typed(key)
         names, lengths, letters = self._spelled
-        shared = np.minimum(letters, letters_of([typed])).sum(axis=1, dtype=np.int64)
-        most = 2 * shared / (lengths + len(typed))
-        close = get_close_matches(
-            typed, self._pick(names, np.flatnonzero(most >= least)), 1, least)
-        return self._mean(close[0]) or "" if close and is_misspelled(typed, close[0]) else ""
-
-    def slipped(self, word: str) -> str:
-        """The key of the one-word name that a word is by a slip of the keyboard, "" for none.
-
-        A slip leaves a letter out, puts one in, changes one or exchanges two; words of nine letters
-        or more may have two. Several names with the fewest slips are none, and neither is there
-        one for a word of fewer than six letters or a common English one.
-        """
-        typed = as_typed(word)
-        if len(typed) < LONG or " " in typed or not typed.isalpha() or typed in _common_words():
+        if " " in typed:
+            shared = np.minimum(letters, letters_of([typed])).sum(axis=1, dtype=np.int64)
+            may = np.flatnonzero(2 * shared / (lengths + len(typed)) >= ALIKE)
+            close = get_close_matches(typed, [names[at] for at in may.tolist()], 1, ALIKE)
+            return self._mean(close[0]) or "" if close and is_misspelled(typed, close[0]) else ""
+        if len(typed) < LONG or not typed.isalpha() or typed in _common_words():
             return ""
-        most = 2 if len(typed) >= SLIPS else 1
-        names, lengths, letters = self._spelled
-        long = np.flatnonzero(np.abs(lengths - len(typed)) <= most)
-        other = np.abs(letters[long].astype(np.int64) - letters_of([typed])).sum(axis=1)
-        slips = {name: slips_between(typed, name)
-                 for name in self._pick(names, long[other <= 2 * most])
-                 if " " not in name and len(name) >= LONG - 1}
+        other = np.abs(letters.astype(np.int64) - letters_of([typed])).sum(axis=1)
+        slips: dict[str, int] = {}
+        for at in np.flatnonzero((other <= 4) & (np.abs(lengths - len(typed)) <= 2)).tolist():
+            name = names[at]
+            if len(name) >= LONG - 1 and is_misspelled(typed, name):
+                slips[name] = slips_between(typed, name)
         least = min(slips.values(), default=0)
         found = {self._mean(name) or "" for name, many in slips.items() if many == least}
-        return found.pop() if 0 < least <= most and len(found) == 1 else ""
-
-    def _pick(self, names: Sequence[str], places: Nodes) -> list[str]:
-        """The names in some places, without what is none by an edit."""
-        some = [names[at] for at in places.tolist()]
-        return [name for name in some if self._typed.get(name, name)]
+        return found.pop() if len(found) == 1 else ""
 
     @cached_property
     def _spelled(self) -> tuple[Sequence[str], Nodes, npt.NDArray[np.uint16]]:
@@ -263,77 +224,65 @@ class Names:
         vectors : mapping of str to ndarray, shape (d,)
             Of the canonical form of each.
         common : set of str
-            Words that begin and end no name.
+            Words that are no names.
         heard : callable, optional
             Whether a word is in a passage. Where it is known, a word of the question that is in
-            none stands for the name that it is by a slip (`slipped`), taken for a name or not.
+            none stands for the name that it is by a slip, taken for a name or not.
         """
         links = _Links(asked, self.show, list(found))
         for span in named:
-            self._link_span(links, span, vectors, heard)
-        self._link_unheard(links, named, common, heard)
-        if not links.found and not _capitals(asked):
-            for start, typed, key in self._in_passing(asked, common):
-                links.stand_in(start, typed, key)
+            parts = [one for one in links.found if span.start < one.end and one.start < span.end]
+            if parts:
+                self._link_in_part(links, span, parts)
+            else:
+                self._link_unfound(links, span, vectors)
+        if heard:
+            self._link_unheard(links, named, common, heard)
         return links.finish()
 
-    def _link_span(self, links: "_Links", span: Named, vectors: Mapping[str, Vectors],
-                   heard: Callable[[str], bool] | None) -> None:
-        """Link what a tagger takes for a name, unless a known name has all of it."""
+    def _link_unfound(self, links: "_Links", span: Named, vectors: Mapping[str, Vectors]) -> None:
+        """Link what a tagger takes for a name and no known name is part of."""
         key = canonical(span.text)
-        parts = [one for one in links.found if span.start < one.end and one.start < span.end]
         known = self.get(key)
-        if known and not parts:
+        if known:
             links.keys[known] = None
-        if known or any(one.start <= span.start and span.end <= one.end for one in parts):
             return
-        if not parts and (language := self.get(f"{key} language")):
+        language = self.get(f"{key} language")
+        if language:
             links.stand(span.text, language)
             return
-        other, near = (self.alike(key), None) if parts else self.stand_in(key, vectors[key])
-        other = other or self._unheard(key, heard)
+        other, near = self.stand_in(key, vectors[key])
         if other:
-            links.found = [one for one in links.found if one not in parts]
             links.stand_in(span.start, span.text, other, near)
-        elif parts and span.kind == "PERSON":
-            part = links.asked[parts[0].start:parts[0].end]
-            links.told.append(notice(NoticeKind.NAME_IN_PART, name=_bare(span.text), part=part))
-        elif not parts and _is_worth_saying(key, span.kind):
+        elif _is_worth_saying(key, span.kind):
             links.told.append(notice(NoticeKind.NAME_UNKNOWN, name=_bare(span.text)))
 
+    def _link_in_part(self, links: "_Links", span: Named, parts: Sequence[FoundName]) -> None:
+        """Link what a tagger takes for a name and some known names are part of, unless one has all
+        of it."""
+        key = canonical(span.text)
+        if self.get(key) or any(one.start <= span.start and span.end <= one.end for one in parts):
+            return
+        other = self.alike(key)
+        if other:
+            links.found = [one for one in links.found if one not in parts]
+            links.stand_in(span.start, span.text, other)
+        elif span.kind == "PERSON":
+            part = links.asked[parts[0].start:parts[0].end]
+            links.told.append(notice(NoticeKind.NAME_IN_PART, name=_bare(span.text), part=part))
+
     def _link_unheard(self, links: "_Links", named: Sequence[Named], common: set[str],
-                      heard: Callable[[str], bool] | None) -> None:
+                      heard: Callable[[str], bool]) -> None:
         """Link the words outside of names that no passage has and that are names by a slip."""
         taken = [(one.start, one.end) for one in links.found]
         taken += [*links.right, *((span.start, span.end) for span in named)]
         for word, start, end in words_of(links.asked):
             if word in common or any(start < b and a < end for a, b in taken):
                 continue
-            key = self._unheard(word, heard)
-            if key and key not in links.keys:
+            key = self.alike(word)
+            if key and key not in links.keys and not heard(word):
                 links.stand_in(start, links.asked[start:end], key)
                 links.found = [one for one in links.found if not self._is_term(one.key)]
-
-    def _unheard(self, word: str, heard: Callable[[str], bool] | None) -> str:
-        """The key of the name that a word which is in no passage is by a slip, "" for none."""
-        key = self.slipped(word) if heard else ""
-        return key if heard and key and not heard(word) else ""
-
-    def _in_passing(self, asked: str, common: set[str]) -> Iterator[tuple[int, str, str]]:
-        """Where something is typed, what, and the key it is alike to, where capitals tell a tagger
-        nothing."""
-        words = list(words_of(asked))
-        at = 0
-        while at + 1 < len(words):
-            for size in (4, 3, 2):
-                part = words[at:at + size]
-                text = asked[part[0][1]:part[-1][2]]
-                if {part[0][0], part[-1][0]}.isdisjoint(common) and (
-                        key := self.alike(canonical(text))):
-                    yield part[0][1], text, key
-                    at += len(part) - 1
-                    break
-            at += 1
 
     def matches(self, text: str, plural: bool = False) -> Iterator[FoundName]:
         """All names in a text by longest match, also in the `plural` if wanted."""
@@ -370,7 +319,7 @@ class Names:
             every += [places[:2] for places in opened.values()]
         for places in every:
             names |= {columns.typed[at] for at in columns.opened[places.start:places.stop].tolist()}
-        return NameIndex([name for name in names if self._typed.get(name, name)])
+        return NameIndex(names)
 
     def _is_term(self, key: str) -> bool:
         return is_written_small(self.show(key))

@@ -1,7 +1,6 @@
 """The names of a graph as columns: what names are looked up in, and what can be mapped from a file."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from weakref import WeakKeyDictionary
@@ -14,8 +13,8 @@ from qafd.graph import Graph
 from qafd.reading.text import as_typed, canonical, words_in_tree
 from qafd.records import Nodes, Vectors
 
-_MARK = re.compile(r"(?<=\S) \[[^\[\]]+\]$")  # by which an imported graph tells nodes of one name apart
 _REGION = re.compile(r"(?<=\w)-[A-Z]{2}$")  # of a language tag such as en-GB
+_MARK = re.compile(r"(?<=\S) \[[^\[\]]+\]$")  # by which an imported graph tells nodes of one name apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +35,6 @@ class NameColumns:
         The names as they may be typed, sorted; what several are typed like means the last of them.
     meant : ndarray, shape (t,)
         The place in `keys` of what each means.
-    whole : ndarray of bool, shape (t,)
-        False for a name of which a region or a place is left out.
-    heads, told : TextBlock and ndarray, length h
-        What names begin with before a comma, sorted, and how many.
     lengths, letters : ndarray, shapes (t,) and (t, 27)
         How long the typed names are, and how often they have each letter.
     marked, sharing : TextBlock and ndarray, length m
@@ -55,9 +50,6 @@ class NameColumns:
     shown: Nodes = field(repr=False)
     typed: TextBlock = field(repr=False)
     meant: Nodes = field(repr=False)
-    whole: npt.NDArray[np.bool_] = field(repr=False)
-    heads: TextBlock = field(repr=False)
-    told: Nodes = field(repr=False)
     lengths: Nodes = field(repr=False)
     letters: npt.NDArray[np.uint16] = field(repr=False)
     marked: TextBlock = field(repr=False)
@@ -71,28 +63,24 @@ class NameColumns:
         rows: Nodes = np.flatnonzero(graph.kinds == "entity")
         shown = {canonical(graph.names[row]): row for row in rows.tolist()}
         keys = sorted(shown)
-        whole = {as_typed(key): key for key in keys}
-        known = _places_left_out(whole) | _regions_left_out(
-            {key: graph.names[row] for key, row in shown.items()})
-        namesakes = _group_namesakes(keys)
-        known |= {name: found[0] for name, found in namesakes.items()}
-        known |= whole
-        typed = sorted(known)
         place = {key: at for at, key in enumerate(keys)}
-        heads = sorted(Counter(head for head, _ in heads_of(whole)).items())
-        sharing = [(name, place[key]) for name, found in sorted(namesakes.items()) for key in found]
-        openings = sorted((opening, at) for at, name in enumerate(typed)
-                          if (opening := _opening(name)))
+        namesakes = _group_namesakes(keys)
+        meant = _leave_regions_out(shown, graph.names, place)
+        meant |= {name: place[some[0]] for name, some in namesakes.items()}
+        meant |= {as_typed(key): at for key, at in place.items()}
+        typed = sorted(meant)
+        marked: list[str] = []
+        sharing: list[int] = []
+        for name, some in sorted(namesakes.items()):
+            marked += [name] * len(some)
+            sharing += [place[key] for key in some]
+        openings = _open(typed)
         return cls(
             rows, None if graph.name_vectors is None else graph.name_vectors[rows], TextBlock.of(keys),
-            np.array([shown[key] for key in keys], np.int64), TextBlock.of(typed),
-            np.array([place[known[name]] for name in typed], np.int64),
-            np.array([name in whole for name in typed], np.bool_),
-            TextBlock.of([head for head, _ in heads]), np.array([many for _, many in heads], np.int64),
-            np.array([len(name) for name in typed], np.int64), letters_of(typed),
-            TextBlock.of([name for name, _ in sharing]), np.array([at for _, at in sharing], np.int64),
-            TextBlock.of([opening for opening, _ in openings]),
-            np.array([at for _, at in openings], np.int64))
+            _column(shown[key] for key in keys), TextBlock.of(typed),
+            _column(meant[name] for name in typed), _column(map(len, typed)), letters_of(typed),
+            TextBlock.of(marked), _column(sharing),
+            TextBlock.of([opening for opening, _ in openings]), _column(at for _, at in openings))
 
     def flatten(self) -> dict[str, Array]:
         """The columns as arrays."""
@@ -114,20 +102,6 @@ def columns_of(graph: Graph, known: NameColumns | None = None) -> NameColumns:
     return _COLUMNS[graph]
 
 
-def heads_of(typed: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What names of two words or more begin with before a comma, and what each name means."""
-    return [(head, key) for name, key in typed.items()
-            for head, comma, _ in [name.partition(", ")] if comma and " " in head]
-
-
-def _places_left_out(typed: Mapping[str, str]) -> dict[str, str]:
-    """Names before a comma, of two words or more, that only one name begins with: "Grant Park" for
-    "Grant Park, Atlanta"."""
-    heads = heads_of(typed)
-    times = Counter(head for head, _ in heads)
-    return {head: key for head, key in heads if times[head] == 1}
-
-
 def without_mark(key: str) -> str:
     """A canonical name as it may be typed, without what tells it from others of an imported graph."""
     return as_typed(_MARK.sub("", key))
@@ -144,16 +118,25 @@ def _group_namesakes(keys: Iterable[str]) -> dict[str, list[str]]:
     return together
 
 
-def _regions_left_out(shown: Mapping[str, str]) -> dict[str, str]:
-    """Names without the tag of a region, "actor" for "Actor-GB", by the canonical keys of names."""
-    return {as_typed(key[:-3]): key for key, name in shown.items() if _REGION.search(name)}
+def _leave_regions_out(shown: Mapping[str, int], names: Sequence[str], place: Mapping[str, int]
+                       ) -> dict[str, int]:
+    """The places of names by what they are without the tag of a region: "actor" for "Actor-GB"."""
+    return {as_typed(key[:-3]): place[key] for key, row in shown.items() if _REGION.search(names[row])}
 
 
-def _opening(name: str) -> str:
-    """The first two words of a name, each with the end of a line; "" where it is too short to be
-    looked for."""
-    words = words_in_tree(name)
-    return "".join(f"{word}\n" for word in [*words, ""][:2]) if words else ""
+def _open(typed: Sequence[str]) -> list[tuple[str, int]]:
+    """The first two words of each name, each with the end of a line, and its place, sorted; without
+    names that are too short to be looked for."""
+    openings = []
+    for at, name in enumerate(typed):
+        words = words_in_tree(name)
+        if words:
+            openings.append(("".join(f"{word}\n" for word in [*words, ""][:2]), at))
+    return sorted(openings)
+
+
+def _column(numbers: Iterable[int]) -> Nodes:
+    return np.fromiter(numbers, np.int64)
 
 
 def letters_of(names: Sequence[str]) -> npt.NDArray[np.uint16]:

@@ -15,7 +15,7 @@ from qafd.nearest import SignCodes, first, nearest
 from qafd.reading.text import as_typed, canonical
 from qafd.reading.text.bm25 import Bm25, content_words
 from qafd.reading.text.plaintext import has_digit
-from qafd.reading.text.scripts import bears_no_capital, is_written_small
+from qafd.reading.text.scripts import bears_no_capital
 from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import Floats, Nodes, QueryPlan, Vectors, node_id
 
@@ -328,8 +328,7 @@ def weigh_names(graph: Graph, passages: Passages, plan: QueryPlan) -> tuple[Node
     """The rows of the names of a question that may be meant as such, and their weights, shape (k,).
 
     A name weighs its rarity 1 / log2(1 + number of its passages) where the question writes it with
-    a capital and it titles a passage, and a part of that where only one of the two holds. What the
-    documents themselves write small is a term and no name; neither is what nothing speaks for.
+    a capital and it titles a passage, and a part of that where only one of the two holds.
     """
     rows = np.array(named_rows(graph, plan), np.int64)
     rarity = 1 / np.log2(1 + np.maximum(1, passage_counts(graph, rows)))
@@ -337,9 +336,8 @@ def weigh_names(graph: Graph, passages: Passages, plan: QueryPlan) -> tuple[Node
     asked = plan.words
     names = [graph.names[row] for row in rows.tolist()]
     capitals = np.array([is_asked_as_name(name, asked) for name in names], np.bool_)
-    small = np.array([is_written_small(name) for name in names], np.bool_)
     sure = np.where(titles & capitals, 1.0, CAPITAL * capitals + TITLE * titles)
-    kept = (sure > 0) & ~small
+    kept = sure > 0
     return rows[kept], (rarity * sure)[kept]
 
 
