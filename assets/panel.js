@@ -54,10 +54,13 @@ const set = (el, attributes) => {
   return el;
 };
 const say = (el, text) => { if (el.textContent !== text) el.textContent = text; };
-// What ends in a number, as "Handbook, page 3, part 2", keeps its end: it tells passages apart.
+// The passages of a document are told apart by what their names end with: a number, as in "Handbook, page 3,
+// part 2", is kept, and a heading, as in "¶ Handbook · Safety at sea", is shown without the title.
 const short = (text, length) => {
-  const all = [...text], end = /, ([^,]{0,10}\d)$/.exec(text)?.[1] ?? "";
-  return all.length > length ? all.slice(0, length - 1 - end.length).join("").trimEnd() + "…" + end : text;
+  if ([...text].length <= length) return text;
+  const told = text.replace(/^(¶ ).* · /, "$1"), all = [...told];
+  const end = /, ([^,]{0,10}\d)$/.exec(told)?.[1] ?? "";
+  return all.length > length ? all.slice(0, length - 1 - end.length).join("").trimEnd() + "…" + end : told;
 };
 const clamp = (value, low, high) => Math.max(low, Math.min(Math.max(low, high), value));
 

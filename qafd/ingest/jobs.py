@@ -246,19 +246,25 @@ def _claim(store: Workspace, ahead: Sequence[str]) -> int | None:
         if store.queue.orphans() or (store.graph.stale and last and last[0].state == "done"):
             store.queue.add()
             return store.queue.begin()
-        missing = _missing(store, ahead)
-        if missing and last and last[0].state == "done":
+        missing = worth_building(store, ahead)
+        if missing and last:
             store.queue.add(sorted(missing))
             return store.queue.begin()
         store.lease.give_back()
     return None
 
 
-def _missing(store: Workspace, ahead: Sequence[str]) -> set[str]:
-    """The layers among some that are worth building before anybody asks for them."""
-    if chosen(store).embedder or not 0 < store.log.count_assembled() <= AHEAD:
-        return set()  # an endpoint's vectors may cost money
-    return set(ahead) - kept_layers(store)
+def worth_building(store: Workspace, names: Iterable[str]) -> set[str]:
+    """The layers among some that are missing and built without being asked for.
+
+    Up to 5,000 passages, and with the bundled embedding model: an endpoint's vectors may cost money.
+    None after a job that failed or was cancelled.
+    """
+    last = store.queue.latest(1)
+    if (last and last[0].state != "done" or chosen(store).embedder
+            or not 0 < store.log.count_assembled() <= AHEAD):
+        return set()
+    return set(names) - kept_layers(store)
 
 
 def _close(store: Workspace, job: int, cancelled: bool) -> None:

@@ -17,7 +17,7 @@ from qafd.app.result import plan_of, retrieved
 from qafd.app.session import remember
 from qafd.errors import StoreError
 from qafd.graph import Graph
-from qafd.ingest.jobs import enqueue
+from qafd.ingest.jobs import enqueue, worth_building
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import QueryPlan
 from qafd.retrieve.compare import AT_ONCE, ComparedMethod, Comparison, make_column
@@ -70,7 +70,8 @@ def prepare_layers(knowledge: KnowledgeGraph, choice: Choice) -> None:
         "{methods} need {layers}, which this graph does not have yet.",
         methods=say_some(methods, len(methods)), layers=say_some(missing, len(missing))))
     with knowledge.store() as store:
-        if not store.queue.open() and st.button(say("Build"), type="primary"):
+        idle = not store.queue.open()
+        if idle and (worth_building(store, missing) or st.button(say("Build"), type="primary")):
             enqueue(store, layers=missing)
             start(knowledge)
     jobs_panel(knowledge)

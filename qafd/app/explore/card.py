@@ -1,5 +1,6 @@
 """The card beside the picture: the selected node or edge, or the answer with its sources."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import streamlit as st
@@ -258,8 +259,15 @@ def _widths(along: Along) -> None:
 
 
 def source_buttons(citations: Sequence[Citation]) -> None:
-    """The titles of the sources, each of which opens its passage in the place of the answer."""
-    titles = {one.passage.chunk: f"{one.number} {brief(one.title, 40)}" for one in citations}
+    """The titles of the sources, each of which opens its passage in the place of the answer.
+
+    Where two have the same title, the heading tells them apart.
+    """
+    often = Counter(one.title for one in citations)
+    titles = {}
+    for one in citations:
+        name = one.passage.heading if often[one.title] > 1 and one.passage.heading else one.title
+        titles[one.passage.chunk] = f"{one.number} {brief(name, 40)}"
     st.pills(say("Sources"), list(titles), key="source", format_func=titles.__getitem__,
              label_visibility="collapsed", on_change=_open_chosen, wrap=True)
 
