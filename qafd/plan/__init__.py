@@ -115,7 +115,7 @@ class Planner:
         links = self._names.link(asked, named, found, dict(zip(
             map(canonical, low), vectors[1:], strict=False)), common, self._heard)
         notices = list(links.notices if links.keys else ())
-        if len(self._names) and not links.keys:
+        if len(self._names) and named and not links.keys:
             notices.append(notice(NoticeKind.NO_NAME_KNOWN))
         english = language == ENGLISH and _looks_english(asked, common)
         if self._embedder.name == LocalEmbedder.name and not english:
