@@ -162,6 +162,22 @@ def test_a_pair_that_was_told_apart_is_not_suggested_again(graph):
         assert "IBM" in names
 
 
+def test_the_pairs_that_join_most_passages_come_first(tmp_path):
+    knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path)
+    with knowledge.store() as store:
+        found = curate.suggestions(store, knowledge.graph)
+    joined = [min(one.first.passages, one.second.passages) / (1 + one.together) for one in found]
+    assert len(set(joined)) > 1
+    assert joined == sorted(joined, reverse=True)
+
+
+@pytest.mark.parametrize(("one", "other", "same"), [
+    ("sherlock", "sherlock holmes", True), ("w. mozart", "wolfgang mozart", True),
+    ("leopold mozart", "wolfgang mozart", False), ("apollo 11", "apollo 12", False)])
+def test_a_family_and_what_is_numbered_are_several(one, other, same):
+    assert curate.may_be_one(one, other) == curate.may_be_one(other, one) == same
+
+
 def test_edits_of_two_processes_both_hold(graph):
     code = ("import sys; from qafd.storage import open_workspace; from qafd.curate import entities\n"
             "with open_workspace(sys.argv[1]) as store: entities.hide(store, sys.argv[2])")

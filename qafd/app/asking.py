@@ -33,17 +33,19 @@ def asked_among(examples: Sequence[str], key: str, placeholder: str,
 
     The first example stands there before.
     """
-    question = st.text_input(
+    row = st.container(horizontal=True, gap="small", key=f"asked-{key}")
+    question = row.text_input(
         say("Question"), value=examples[0] if examples else "", **bound(key),
         placeholder=placeholder, label_visibility="collapsed", icon=":material/search:")
     others = [one for one in earlier if one != question and one not in examples]
-    if examples or others:
+    if others:
+        with row:
+            _earlier(others, key)
+    if examples:
         with st.container(horizontal=True, gap="small", key=f"examples-{key}"):
             for example in examples:
                 st.button(example, type="tertiary", disabled=example == question,
                           on_click=put, args=(key, example))
-            if others:
-                _earlier(others, key)
     return question or ""
 
 

@@ -75,7 +75,7 @@ def label_of(text: str) -> str:
         name = canonical(spec["method"] if spec else text)
     except ParameterError:
         return text
-    label = f"{METHODS['qafd'].label}, as in the paper" if name == PAPER else METHODS[name].label
+    label = f"{METHODS['qafd'].label} as in the paper" if name == PAPER else METHODS[name].label
     own = ", ".join(filter(None, spec.group("preset", "params"))) if spec else ""
     own = re.sub(r",(?=\w)", ", ", own)
     return f"{label} ({own})" if own else label

@@ -267,8 +267,8 @@ _COUNTED_NOTICES = {
         "Left out: {number} question without gold passages.",
         "Left out: {number} questions without gold passages."),
     NoticeKind.ALL_MET: (
-        "{number} answer meets all {wanted} conditions that must hold.",
-        "{number} answers meet all {wanted} conditions that must hold."),
+        "{number} answer meets every condition that must hold.",
+        "{number} answers meet every condition that must hold."),
     NoticeKind.TIED: (
         "The first of them is shown best.",
         "The first {number} of them are shown equally well: their order says nothing."),

@@ -84,7 +84,7 @@ def sweep_tab(view: View) -> None:
     variants = left.pills(say("Edge weights"), VARIANTS, selection_mode="multi",
                           default=("plain", "hybrid", "product"), **bound("sweep_weights"), wrap=True)
     usual = (0, 5, 10, 20) if method.seeding == "question" else (5, 10, 20, 40)
-    most = most_seeds(method, graph)
+    most = most_seeds(method, graph)  # a control beyond its range is a new one, not in the link
     counts = sorted({method.seeds, *(min(number, most) for number in usual)})
     seeds = middle.pills(seeds_label(method), counts, selection_mode="multi", default=counts,
                          **bound(f"sweep_{method.seeding}"), wrap=True)
