@@ -12,10 +12,10 @@ from networkx.algorithms.isomorphism import GraphMatcher
 from qafd.errors import ParameterError
 from qafd.explain.matching_steps import walk_through
 from qafd.graph import Graph
-from qafd.plan.query_graph import edit_query_graph, read_query_graph
+from qafd.plan.query_graph import edit_query_graph, read_query_graph, seeks
 from qafd.reading.text import canonical
 from qafd.reasons import NoticeKind, ReasonKind
-from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan, node_id
+from qafd.records import Keyword, QueryCondition, QueryGraph, QueryNode, QueryPlan, node_id
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.conditions import edit_conditions
 from qafd.retrieve.exact import ExactMatches
@@ -245,10 +245,17 @@ def test_a_name_the_graph_lacks_is_no_error() -> None:
 
 @pytest.mark.parametrize(("question", "told"), [
     ("Chile and Peru", True), ("Is Peru in Chile?", True), ("Who was in Chile and Peru?", False),
-    ("Wer war in Chile und Peru?", False)])
+    ("Wer war in Chile und Peru?", False), ("Is there anyone who was in Chile and Peru?", False)])
 def test_a_question_that_seeks_nothing_is_told(question: str, told: bool) -> None:
     found = ask(library({"Ada": "Chile Peru"}, {}), question, ("chile", "peru"))
     assert (NoticeKind.NOTHING_SOUGHT in {one.kind for one in found.notices}) == told
+
+
+def test_to_what_yes_answers_seeks_nothing() -> None:
+    nouns = (Keyword("the railway", "high"),)
+    for question, sought in (("Did Ada build the railway?", False), ("Builders of the railway", True)):
+        plan = QueryPlan(question, nouns, np.ones(2, np.float32), np.ones((1, 2), np.float32), ("ada",))
+        assert seeks(plan) == sought
 
 
 def test_what_is_asked_for_and_excluded_is_told_and_met_by_nothing() -> None:

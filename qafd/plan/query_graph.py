@@ -16,6 +16,7 @@ from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan
 
 _NEGATIONS = re.compile(r"\b(?:not|never|neither|nor|without|except|excluding|\w+n['’]t)\b", re.I)
 _QUESTION = re.compile(r"\b(?:wh(?:o(?:m|se)?|at|ich|ere|en|y)|how)\b", re.I)
+_YES = re.compile(r"\W*(?:did|does|do|is|are|was|were|has|have|had|can|could|will|would) (?!there\b)", re.I)
 _OF_NOUNS = ("which", "what", "whose")
 SOUGHT = 3  # words that say what is sought
 _CLAUSE = re.compile(r"[;:?]|,?\s\b(?:but|while)\b")
@@ -203,10 +204,11 @@ def _find_text(question: str, text: str) -> list[tuple[int, int]]:
 def seeks(plan: QueryPlan) -> bool:
     """Whether a question says what it seeks: by a question word, or by what is no name.
 
-    One in another language than English counts as one that does.
+    One to which yes is an answer does not. One in another language than English counts as one that does.
     """
-    return (language_of(plan.words, least=1) != ENGLISH or bool(_QUESTION.search(plan.words))
-            or any(keyword.level == "high" for keyword in plan.keywords))
+    if language_of(plan.words, least=1) != ENGLISH or _QUESTION.search(plan.words):
+        return True
+    return not _YES.match(plan.words) and any(keyword.level == "high" for keyword in plan.keywords)
 
 
 def edit_query_graph(query: QueryGraph, *, add: Sequence[str] = (), remove: Sequence[str] = (),
