@@ -46,6 +46,17 @@ def test_query_aware_and_plain_retrieval_differ_as_the_paper_claims(
     assert kept[1] >= 0.05, "at a large mass it keeps more of the fruit and the river out"
 
 
+def test_the_fruit_fills_at_a_mass_at_which_the_question_still_keeps_it_out(
+        apple: KnowledgeGraph) -> None:
+    plan = apple.plan(QUESTION)
+    filled = {}
+    for variant in ("product", "plain"):
+        nodes = apple.retrieve(plan, FlowDiffusion(mass=18.0, variant=variant)).nodes
+        filled[variant] = {n.name for n in nodes if n.state == "saturated" and n.kind == "passage"}
+    company = {"Apple Inc.", "Macintosh", "Steve Jobs", "Tim Cook"}
+    assert filled == {"product": company, "plain": company | {"Apple (fruit)"}}
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_example_question_has_its_answer_in_bold(name: str, tmp_path: Path) -> None:
     knowledge = KnowledgeGraph.sample(name, tmp_path)

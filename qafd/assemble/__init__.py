@@ -55,8 +55,8 @@ def assemble(
     """The knowledge graph of a log of readings, the same for every order of the log.
 
     Nodes are the passages and the entities; an entity is a key with a mention, where a
-    noun chunk needs two sentences, a lone proper noun must never be written small, a title
-    that is but the file's name must occur in a text, and a heading in a sentence. Known names are
+    noun chunk needs two sentences, a lone proper noun must never be written small, a title must be
+    more than the file's name, and a heading in a sentence. Known names are
     then found again in all passages by longest match. Names of one document that are the last
     word of just one of its persons, or a spelled-out acronym, are one entity.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from qafd.assemble.readings import Alias
-from qafd.reading.text import NameIndex, canonical, title_of_file
+from qafd.reading.text import canonical, title_of_file
 from qafd.records import GUESS, Chunk, Extraction, Mention
 
 _LOWER = re.compile(r"\b[^\W\d_A-Z]\w*")
@@ -17,16 +17,13 @@ _LOWER = re.compile(r"\b[^\W\d_A-Z]\w*")
 class Claims:
     """The keys that a passage claims to be names, by what else is needed to make them entities.
 
-    `sure` ones need nothing, titles that are but a file's name (`filed`) must occur in a text, a
-    `lone` proper noun must never be written small, terms need two sentences (those of this passage
-    are here); `concepts` are titles of one word that may be found without a capital.
+    `sure` ones need nothing, a `lone` proper noun must never be written small, terms need two
+    sentences (those of this passage are here). A title that is but a file's name claims nothing.
     """
 
     sure: set[str] = field(default_factory=set)
-    filed: set[str] = field(default_factory=set)
     lone: set[str] = field(default_factory=set)
     terms: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    concepts: set[str] = field(default_factory=set)
 
 
 def claims_of(chunk: Chunk, extraction: Extraction, alias: Alias) -> Claims:
@@ -36,15 +33,10 @@ def claims_of(chunk: Chunk, extraction: Extraction, alias: Alias) -> Claims:
         key = alias.get(mention.key, mention.key)
         if mention.kind == "heading" or _certain(mention, chunk):
             claims.sure.add(key)
-        elif mention.kind == "title":
-            claims.filed.add(key)
         elif mention.kind == "term":
             claims.terms[key].add(mention.sentence)
-        else:
+        elif mention.kind != "title":
             claims.lone.add(key)
-        if mention.kind == "title" and _certain(mention, chunk) and mention.key.isalpha() and (
-                mention.key == chunk.title.casefold()):
-            claims.concepts.add(mention.key)
     return claims
 
 
@@ -66,12 +58,6 @@ def _certain(mention: Mention, chunk: Chunk) -> bool:
 def small_words(text: str) -> list[str]:
     """The words of a text that begin without a capital."""
     return _LOWER.findall(text)
-
-
-def capital_names(chunk: Chunk, extraction: Extraction, index: NameIndex) -> list[str]:
-    """The names that a passage has with a capital where it counts, each as often as it is there."""
-    starts = [start for start, _ in extraction.sentences]
-    return [key for key, _, _ in index.find(chunk.text, starts)]
 
 
 def aliases_of(extractions: Iterable[Extraction]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from qafd.assemble.claims import Claims, capital_names, claims_of, small_words
+from qafd.assemble.claims import Claims, claims_of, small_words
 from qafd.assemble.parts import KeyPart, Parts, parts_of
 from qafd.assemble.readings import Alias, Reading
 from qafd.reading.text import NameIndex, canonical, count_tokens
@@ -24,43 +24,23 @@ def find_entities(log: Sequence[Reading], aliases: Mapping[str, Alias]) -> dict[
     """The entities of the log and what each passage says of them, string links included."""
     claimed = Claims()
     sentences: Counter[str] = Counter()
-    small: Counter[str] = Counter()
+    small: set[str] = set()
     for reading in log:
         chunk = reading.chunk
         claims = claims_of(chunk, reading.extraction, aliases[chunk.document])
         claimed.sure |= claims.sure
-        claimed.filed |= claims.filed
         claimed.lone |= claims.lone
-        claimed.concepts |= claims.concepts
         sentences.update({key: len(some) for key, some in claims.terms.items()})
         small.update(small_words(chunk.text))
-    files = NameIndex(claimed.filed)
-    said: set[str] = set()
-    for reading in log:
-        said |= {key for key, _, _ in files.find(reading.chunk.text)}
     twice = {key for key, many in sentences.items() if many > 1}
-    keys = claimed.sure | said | twice | (claimed.lone - small.keys())
-    concepts = claimed.concepts & small.keys()
-    index = NameIndex(keys, _small_concepts(log, small, concepts, keys))
+    keys = claimed.sure | twice | (claimed.lone - small)
+    index = NameIndex(keys)
     entities: dict[str, dict[int, KeyPart]] = defaultdict(dict)
     for number, reading in enumerate(log):
         alias = aliases[reading.chunk.document]
         for key, part in parts_of(reading.chunk, reading.extraction, alias, keys, index).items():
             entities[key][number] = part
     return {key: parts for key, parts in entities.items() if is_entity(parts)}
-
-
-def _small_concepts(log: Sequence[Reading], small: Mapping[str, int], titles: set[str],
-                    keys: Iterable[str]) -> set[str]:
-    """Titles of one word that the texts write small (as often as `small` says) more often than with
-    a capital that opens no sentence and no longer name: "Photosynthesis", not "Prince"."""
-    if not titles:
-        return titles
-    index = NameIndex(keys)
-    capital: Counter[str] = Counter()
-    for reading in log:
-        capital.update(capital_names(reading.chunk, reading.extraction, index))
-    return {key for key in titles if small[key] > capital[key]}
 
 
 def entity_node(key: str, names: Counter[str], text: str) -> Node:

@@ -12,7 +12,7 @@ A change of documents or edits then touches
 """
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
@@ -20,7 +20,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from qafd.assemble import Assembly
-from qafd.assemble.claims import aliases_of, capital_names, claims_of, small_words
+from qafd.assemble.claims import aliases_of, claims_of, small_words
 from qafd.assemble.edges import PairPart, mention_edges, pairs_of, relation_edges
 from qafd.assemble.entities import (
     describe_entity,
@@ -60,9 +60,8 @@ from qafd.storage.rows import Log, PlacedNode, embedding_key
 
 RULES = 5  # of facts and of the assembly; those made by others are made anew as a whole
 SHARE = 4  # a change of more than one passage of so many is assembled as a whole
-CLAIMED = ("sure", "filed", "lone", "term")
-ALONE = ("word", "small", *CLAIMED, "concept", "raw", "pair", "partner",
-         "sentences")
+CLAIMED = ("sure", "lone", "term")
+ALONE = ("word", "small", *CLAIMED, "raw", "pair", "partner", "sentences")
 """Kinds of facts that follow from a document alone."""
 
 
@@ -154,7 +153,7 @@ class Facts:
         self._store = store
         self._edits = edits
         self._whole = whole
-        self._indices: dict[tuple[str, bool], NameIndex] = {}
+        self._index_of_all: NameIndex | None = None
         self._gone: set[tuple[str, str]] = set()
         self.before: dict[int, PassageState] = {}
         self.after: dict[int, PassageState] = {}
@@ -178,17 +177,14 @@ class Facts:
         """
         touched = Touched()
         read = self._by_document(log)
-        claimed, small, filed = self._take_alone(read, touched)
-        claimed |= self._take_files(filed, read)
-        known = self._postings.known("key", claimed)
+        claimed = self._take_alone(read, touched)
+        known = self._postings.known(claimed)
         fresh = {key for key in claimed if self._is_known(key)}
-        changed = fresh ^ known.keys()
-        others = self._passages_with(changed)
-        self._plant("key", fresh - known.keys())
-        self._postings.uproot("key", known.keys() - fresh)
+        others = self._passages_with(fresh ^ known)
+        self._plant(fresh - known)
+        self._postings.uproot(known - fresh)
+        self._index_of_all = None
         read |= self._reread(others, read)
-        concepts = changed | small | self._take_capitals(read)
-        read |= self._reread(self._turn_concepts(concepts), read)
         self._take_parts(read, documents, touched)
         return touched
 
@@ -208,13 +204,9 @@ class Facts:
         documents = {chunk.document for chunk in chunks} - read.keys()
         return self._by_document(self._store.log.read(documents)) if documents else {}
 
-    def _take_alone(self, read: Documents,
-                    touched: Touched) -> tuple[set[str], set[str], set[str]]:
-        """Take in what follows from documents alone.
-
-        Keys that are claimed otherwise than before, words that are written small otherwise, and
-        those of the former that are the titles of files.
-        """
+    def _take_alone(self, read: Documents, touched: Touched) -> set[str]:
+        """Take in what follows from documents alone; the keys that are claimed, or written small,
+        otherwise than before."""
         changed: set[tuple[str, str]] = set()
         numbers = self._postings.rows(read)
         for some in read.values():
@@ -224,9 +216,7 @@ class Facts:
                 changed |= self._postings.put(numbers[chunk.id], ALONE, facts)
         changed |= self._gone
         touched.add(changed)
-        small = {term for kind, term in changed if kind in ("small", "concept")}
-        claimed = {term for kind, term in changed if kind in CLAIMED} | small
-        return claimed, small, {term for kind, term in changed if kind == "filed"}
+        return {term for kind, term in changed if kind == "small" or kind in CLAIMED}
 
     def forget(self, passages: Iterable[int]) -> Touched:
         """Remove the facts of passages that are no longer there."""
@@ -236,32 +226,10 @@ class Facts:
         touched.add(self._gone)
         return touched
 
-    def _take_files(self, claimed: set[str],
-                    read: Documents) -> set[str]:
-        """Find the titles of files in texts; those that are found in other passages than before."""
-        known = self._postings.known("file", claimed).keys()
-        fresh = {key for key in claimed if self._postings.bodies("filed", key, 1)}
-        passages = self._passages_with(fresh ^ known)
-        self._plant("file", fresh - known)
-        self._postings.uproot("file", known - fresh)
-        numbers = self._postings.rows(read)
-        texts: dict[int, Chunk] = {}
-        for some in read.values():
-            texts |= {numbers[chunk.id]: chunk for chunk, _, _ in some}
-        if not self._whole:
-            texts |= self._postings.passages(passages - texts.keys())
-        changed = {fact for fact in self._gone if fact[0] == "said"}
-        for number, chunk in texts.items():
-            index = self._index("file", chunk.text)
-            said = {("said", key): "" for key, _, _ in index.find(chunk.text)}
-            changed |= self._postings.put(number, ("said",), said)
-        return {term for _, term in changed}
-
     def _is_known(self, key: str) -> bool:
         """Whether what is claimed of a key makes it a name that is looked for."""
         has = self._postings.bodies
-        return bool(has("sure", key, 1) or has("said", key, 1)
-                    or (has("lone", key, 1) and not has("small", key, 1))
+        return bool(has("sure", key, 1) or (has("lone", key, 1) and not has("small", key, 1))
                     or self._postings.total("term", key) > 1)
 
     def _passages_with(self, keys: Iterable[str]) -> set[int]:
@@ -279,44 +247,12 @@ class Facts:
                 found |= self._postings.bodies(kind, key).keys()
         return found
 
-    def _plant(self, tree: str, keys: Iterable[str]) -> None:
+    def _plant(self, keys: Iterable[str]) -> None:
         names = []
         for key in keys:
             words = [*words_in_tree(key), "", ""]
-            names.append((key, words[0], words[1], False))
-        self._postings.plant(tree, names)
-        self._indices.clear()
-
-    def _take_capitals(self, read: Documents
-                       ) -> set[str]:
-        """Count names of one word with a capital; those whose counts are others than before."""
-        changed = {fact for fact in self._gone if fact[0] == "capital"}
-        numbers = self._postings.rows(read)
-        for some in read.values():
-            for chunk, _, extraction in some:
-                index = self._index("key", chunk.text, common=False)
-                counts = Counter(capital_names(chunk, extraction, index))
-                facts = {("capital", key): str(many) for key, many in counts.items()
-                         if " " not in key}
-                changed |= self._postings.put(numbers[chunk.id], ("capital",), facts)
-        return {term for _, term in changed}
-
-    def _turn_concepts(self, keys: Iterable[str]) -> set[int]:
-        """Let titles that texts mostly write small count without a capital; where that may
-        change what is found."""
-        found: set[int] = set()
-        turned = []
-        for key, common in self._postings.known("key", keys).items():
-            small = self._postings.total("small", key)
-            now = bool(small > self._postings.total("capital", key)
-                       and self._postings.bodies("concept", key, 1))
-            if now != common:
-                words = [*words_in_tree(key), "", ""]
-                turned.append((key, words[0], words[1], now))
-                found |= self._postings.having("word", words[:1]) if words[0] else set()
-        self._postings.plant("key", turned)
-        self._indices.clear()
-        return found
+            names.append((key, words[0], words[1]))
+        self._postings.plant(names)
 
     def _take_parts(self, read: Documents,
                     documents: Collection[str], touched: Touched) -> None:
@@ -325,8 +261,8 @@ class Facts:
             alias = aliases_of(extraction for _, _, extraction in some)
             for chunk, _, extraction in some:
                 own = {alias.get(mention.key, mention.key) for mention in extraction.mentions}
-                parts = parts_of(chunk, extraction, alias, self._postings.known("key", own),
-                                 self._index("key", chunk.text))
+                parts = parts_of(chunk, extraction, alias, self._postings.known(own),
+                                 self._index(chunk.text))
                 number, bodies = numbers[chunk.id], {key: pack_part(parts[key]) for key in parts}
                 if not self._whole:
                     if document not in documents:
@@ -337,23 +273,17 @@ class Facts:
                 if document in documents:  # its place or its vectors may be others
                     touched.add(facts)
 
-    def _index(self, tree: str, text: str, common: bool = True) -> NameIndex:
-        """An index of all names of a tree that can be in a text, or decide how it is read."""
-        if self._whole and (tree, common) in self._indices:
-            return self._indices[tree, common]
+    def _index(self, text: str) -> NameIndex:
+        """An index of all names that can be in a text, or decide how it is read."""
         if self._whole:
-            found = self._postings.all_names(tree)
-        else:
-            words = [variants(word, text) for word, _, _ in words_of(text)]
-            pairs: set[tuple[str, str]] = set()
-            for one, two in pairwise(words):
-                pairs |= set(product(one, two))
-            ones = set().union(*words)
-            found = self._postings.beginning(tree, ones, pairs, ones if is_other(text) else ())
-        index = NameIndex(found, [key for key, alone in found.items() if alone and common])
-        if self._whole:
-            self._indices[tree, common] = index
-        return index
+            self._index_of_all = self._index_of_all or NameIndex(self._postings.all_names())
+            return self._index_of_all
+        words = [variants(word, text) for word, _, _ in words_of(text)]
+        pairs: set[tuple[str, str]] = set()
+        for one, two in pairwise(words):
+            pairs |= set(product(one, two))
+        ones = set().union(*words)
+        return NameIndex(self._postings.beginning(ones, pairs, ones if is_other(text) else ()))
 
 
 def _facts_alone(chunk: Chunk, raw: Extraction, extraction: Extraction, alias: Mapping[str, str]
@@ -362,11 +292,9 @@ def _facts_alone(chunk: Chunk, raw: Extraction, extraction: Extraction, alias: M
     for word, _, _ in words_of(chunk.text):
         for form in variants(word, chunk.text):
             facts["word", form] = ""
-    for word, many in Counter(small_words(chunk.text)).items():
-        facts["small", word] = str(many)
+    facts |= dict.fromkeys([("small", word) for word in small_words(chunk.text)], "")
     claims = claims_of(chunk, extraction, alias)
-    for kind, keys in (("sure", claims.sure), ("filed", claims.filed), ("lone", claims.lone),
-                       ("concept", claims.concepts)):
+    for kind, keys in (("sure", claims.sure), ("lone", claims.lone)):
         facts |= dict.fromkeys([(kind, key) for key in keys], "")
     for key, sentences in claims.terms.items():
         facts["term", key] = str(len(sentences))

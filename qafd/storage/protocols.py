@@ -395,21 +395,21 @@ class GraphStore(GraphWriter, Protocol):
 class NameTrees(Protocol):
     """The names of a graph by how they begin, and which of them are near each other."""
 
-    def known(self, tree: str, keys: Iterable[str]) -> dict[str, bool]:
-        """Those of these keys that are in a tree of names: whether they count without a capital."""
+    def known(self, keys: Iterable[str]) -> set[str]:
+        """Those of these keys that are names."""
 
-    def all_names(self, tree: str) -> dict[str, bool]:
-        """The names of a tree: whether they count without a capital."""
+    def all_names(self) -> list[str]:
+        """The keys of all names."""
 
-    def plant(self, tree: str, names: Iterable[tuple[str, str, str, bool]]) -> None:
-        """Put names into a tree: the key, its first two words, whether it needs no capital."""
+    def plant(self, names: Iterable[tuple[str, str, str]]) -> None:
+        """Note names: the key and its first two words."""
 
-    def uproot(self, tree: str, keys: Iterable[str]) -> None:
-        """Take names out of a tree."""
+    def uproot(self, keys: Iterable[str]) -> None:
+        """Forget names."""
 
-    def beginning(self, tree: str, words: Iterable[str], pairs: Iterable[tuple[str, str]],
-                  branches: Iterable[str]) -> dict[str, bool]:
-        """Of a tree, the names of one of these words, the longer ones that begin with one of these
+    def beginning(self, words: Iterable[str], pairs: Iterable[tuple[str, str]],
+                  branches: Iterable[str]) -> set[str]:
+        """The names of one of these words, the longer ones that begin with one of these
         pairs, and one name for each of the `branches` with which any begins."""
 
     def near(self, keys: Iterable[str]) -> dict[str, dict[str, float]]:

@@ -5,7 +5,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from semantic_text_splitter import TextSplitter
@@ -206,12 +206,9 @@ class NameIndex:
     ----------
     keys : iterable of str
         Canonical names.
-    common : collection of str
-        Those of one word that count without a capital too.
     """
 
-    def __init__(self, keys: Iterable[str], common: Collection[str] = ()) -> None:
-        self._common = frozenset(common)
+    def __init__(self, keys: Iterable[str]) -> None:
         self._tree: _NameBranch = _NameBranch()
         for key in keys:
             words = words_in_tree(key)
@@ -252,10 +249,8 @@ class NameIndex:
                 if step is None:
                     break
                 branch = step
-                if branch.key and (
-                    ahead > at or anyhow or branch.key in self._common
-                    or _capitalized(text[words[at][1]:words[at][2]], words[at][1] in starts)
-                ):
+                if branch.key and (ahead > at or anyhow or _capitalized(
+                        text[words[at][1]:words[at][2]], words[at][1] in starts)):
                     key, last = branch.key, ahead
             if key and not (other and inside_word(text, words[at][1])):
                 yield key, words[at][1], words[last][2]

@@ -136,59 +136,53 @@ class SqlPostings(Part):
                 f"SELECT passage FROM facts WHERE kind = ?1 AND term = ?2{more}",
                 (kind, rare, *others))}
 
-    def known(self, tree: str, keys: Iterable[str]) -> dict[str, bool]:
-        """Those of these keys that are in a tree of names: whether they count without a capital."""
+    def known(self, keys: Iterable[str]) -> set[str]:
+        """Those of these keys that are names."""
         with self._file.snapshot() as connection:
-            return {key: bool(common) for key, common in connection.execute(
-                "SELECT key, common FROM names WHERE tree = ? AND key IN "
-                "(SELECT value FROM json_each(?))", (tree, json.dumps(list(keys))))}
+            return {key for key, in connection.execute(
+                "SELECT key FROM names WHERE tree = 'key' AND key IN "
+                "(SELECT value FROM json_each(?))", (json.dumps(list(keys)),))}
 
-    def all_names(self, tree: str) -> dict[str, bool]:
-        """The names of a tree: whether they count without a capital."""
+    def all_names(self) -> list[str]:
+        """The keys of all names."""
         with self._file.snapshot() as connection:
-            return {key: bool(common) for key, common in connection.execute(
-                "SELECT key, common FROM names WHERE tree = ?", (tree,))}
+            return [key for key, in connection.execute("SELECT key FROM names WHERE tree = 'key'")]
 
-    def plant(self, tree: str, names: Iterable[tuple[str, str, str, bool]]) -> None:
-        """Put names into a tree: the key, its first two words, whether it needs no capital."""
+    def plant(self, names: Iterable[tuple[str, str, str]]) -> None:
+        """Note names: the key and its first two words."""
         with self._file.transaction() as connection:
             connection.executemany(
                 upsert("names", ["tree", "key"], ["first", "second", "common"]),
-                [(tree, *words, int(common)) for *words, common in names])
+                [("key", *words, 0) for words in names])
 
-    def uproot(self, tree: str, keys: Iterable[str]) -> None:
-        """Take names out of a tree."""
+    def uproot(self, keys: Iterable[str]) -> None:
+        """Forget names."""
         with self._file.transaction() as connection:
-            connection.executemany("DELETE FROM names WHERE tree = ? AND key = ?",
-                                   [(tree, key) for key in keys])
+            connection.executemany("DELETE FROM names WHERE tree = 'key' AND key = ?",
+                                   [(key,) for key in keys])
 
-    def beginning(self, tree: str, words: Iterable[str], pairs: Iterable[tuple[str, str]],
-                  branches: Iterable[str]) -> dict[str, bool]:
-        """Of a tree, the names of one of these words, the longer ones that begin with one of these
+    def beginning(self, words: Iterable[str], pairs: Iterable[tuple[str, str]],
+                  branches: Iterable[str]) -> set[str]:
+        """The names of one of these words, the longer ones that begin with one of these
         pairs, and one name for each of the `branches` with which any begins."""
-        found: dict[str, bool] = {}
         with self._file.snapshot() as connection:
             # The planner would read all names of the tree for each word instead.
-            for row in connection.execute(
-                    "SELECT names.key, common FROM json_each(?1) AS word "
-                    "CROSS JOIN names INDEXED BY names_first "
-                    "ON tree = ?2 AND first = word.value AND second = ''",
-                    (json.dumps(list(words)), tree)):
-                found[row[0]] = bool(row[1])
-            for row in connection.execute(
-                    "SELECT names.key, common FROM json_each(?1) AS pair "
-                    "CROSS JOIN names INDEXED BY names_first "
-                    "ON tree = ?2 AND first = json_extract(pair.value, '$[0]') "
-                    "AND second = json_extract(pair.value, '$[1]')",
-                    (json.dumps(list(pairs)), tree)):
-                found[row[0]] = bool(row[1])
+            rows = connection.execute(
+                "SELECT names.key FROM json_each(?1) AS word "
+                "CROSS JOIN names INDEXED BY names_first "
+                "ON tree = 'key' AND first = word.value AND second = ''",
+                (json.dumps(list(words)),)).fetchall()
+            rows += connection.execute(
+                "SELECT names.key FROM json_each(?1) AS pair "
+                "CROSS JOIN names INDEXED BY names_first "
+                "ON tree = 'key' AND first = json_extract(pair.value, '$[0]') "
+                "AND second = json_extract(pair.value, '$[1]')",
+                (json.dumps(list(pairs)),)).fetchall()
             for word in branches:
-                for row in connection.execute(
-                        "SELECT key, common FROM names INDEXED BY names_first "
-                        "WHERE tree = ? AND first = ? LIMIT 1",
-                        (tree, word)):
-                    found[row[0]] = bool(row[1])
-        return found
+                rows += connection.execute(
+                    "SELECT key FROM names INDEXED BY names_first "
+                    "WHERE tree = 'key' AND first = ? LIMIT 1", (word,)).fetchall()
+        return {key for key, in rows}
 
     def near(self, keys: Iterable[str]) -> dict[str, dict[str, float]]:
         """The nearest names of each of these."""
