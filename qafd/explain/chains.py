@@ -44,7 +44,8 @@ class ChainHop:
     """From one node of a chain to the next; `sentence`, of a passage of `document`, joins them.
 
     `level` is "relation", which `label` names, or "sentence", where the sentence has both names, or
-    "passage", where it has the next one and its passage both. `name` is that of the next one as shown.
+    "passage", where its passage has both, and it the next one, or the one before in a passage that is
+    titled with the next. `name` is that of the next one as shown.
     `flow` units of mass run this way over an edge between the two or through that passage, 0 where
     mass came to the next one by another way.
     """
