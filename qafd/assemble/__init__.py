@@ -64,8 +64,8 @@ def assemble(
 
     - mention, entity to passage: max(.001, cosine of name and passage), 4 times that where
       the entity is the passage's title or heading (0.5 times where no sentence says the title),
-      divided by the number of such passages, 0.1 times for terms, and divided by the entity's number
-      of passages to the power 0.2; the last two factors are those of the entity, in `Assembly.scales`;
+      0.1 times for terms, and divided by the entity's number of passages to the power 0.2; these two
+      factors are those of the entity, in `Assembly.scales`;
     - relation, entity to entity: asserted in a sentence, max(.001, cosine of the names), times
       the weight that an imported graph gives it, as a multiple of the mean, or a fifth of the
       strength that a language model gives it, from 1 to 10;

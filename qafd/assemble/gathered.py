@@ -74,12 +74,8 @@ class Gathered:
 
     @property
     def heading(self) -> float:
-        """The factor of a mention edge to a passage that has the name as its title or heading.
-
-        The more passages have it so, the less it says of each.
-        """
-        factor = TITLE_FACTOR if self.told else UNTOLD_FACTOR
-        return factor / max(1, self.titled)
+        """The factor of a mention edge to a passage that has the name as its title or heading."""
+        return TITLE_FACTOR if self.told else UNTOLD_FACTOR
 
 
 def gather(parts: Parts, log: Sequence[Reading], dimension: int) -> Gathered:

@@ -55,7 +55,7 @@ def change_hubs(store: Workspace, model: str, keys: Iterable[str],
     """The hubs among some keys that follow from their sums and from the passages of a change.
 
     All other keys have to be made from all of their passages: those that are no hub or do not stay
-    one, that title more or fewer passages, that a model describes, or whose old vectors are erased.
+    one, that a model describes, or whose old vectors are erased.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def change_hubs(store: Workspace, model: str, keys: Iterable[str],
         dimension = len(hub.wide)
         gathered = hub.change(gather(old_said.parts, old_said.log, dimension),
                               gather(said.parts, said.log, dimension))
-        if not may_be_hub(gathered) or gathered.heading != hub.heading:
+        if not may_be_hub(gathered):
             continue
         if gathered.first is None:
             gathered = _find_first(store, key, gathered)
