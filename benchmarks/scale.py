@@ -315,9 +315,11 @@ def ask_half(path, questions, half, barrier, found):
     """Ask a half of the questions of each ten, when the other process is ready too."""
     kg = KnowledgeGraph(path, embedder=DrawnEmbedder())
     asked = drawn_questions(questions)
-    kg.retrieve(asked[0])  # reads the graph and loads the tagger
+    for question in asked[:20]:
+        kg.retrieve(question)
+    barrier.wait()
     alone = []
-    if not half:
+    if not half:  # the other waits meanwhile
         alone = [took for question in asked[:20] for took in together(kg, [question])]
     crowded = []
     for first in (0, 5, 10):
