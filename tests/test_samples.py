@@ -51,7 +51,7 @@ def test_the_fruit_fills_at_a_mass_at_which_the_question_still_keeps_it_out(
     plan = apple.plan(QUESTION)
     filled = {}
     for variant in ("product", "plain"):
-        nodes = apple.retrieve(plan, FlowDiffusion(mass=18.0, variant=variant)).nodes
+        nodes = apple.retrieve(plan, FlowDiffusion(mass=13.0, variant=variant)).nodes
         filled[variant] = {n.name for n in nodes if n.state == "saturated" and n.kind == "passage"}
     company = {"Apple Inc.", "Macintosh", "Steve Jobs", "Tim Cook"}
     assert filled == {"product": company, "plain": company | {"Apple (fruit)"}}
