@@ -78,7 +78,7 @@ def quoted_html(answer: Answer, anchor: str = "") -> str:
         if sentence.skips:
             parts.append("…")
         number = markup.cited(sentence.citation, f"[{sentence.cited}]", anchor)
-        parts.append(f"{markup.best(sentence.line, sentence.best)}&nbsp;{number}")
+        parts.append(f"{markup.best(sentence.line, sentence.best)}\xa0{number}")
     return markup.paragraph(" ".join(parts), "answer")
 
 
