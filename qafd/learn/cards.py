@@ -183,7 +183,8 @@ CARDS = (
         "When the question names no conditions, or the documents do not say all of them: an "
         "intersection with something that is missing is empty, while flow still finds what is "
         "near. Exact retrieval then lists what meets most conditions, and says so.",
-        r"\{v : (v, c_1) \in E\} \cap \dots \cap \{v : (v, c_k) \in E\}",
+        r"\begin{gathered} \{v : (v, c_1) \in E\} \cap \dots \\ "
+        r"\dots \cap \{v : (v, c_k) \in E\} \end{gathered}",
         "Section 4.3 of SG-RAG; the method exact on the pages Compare and Explore.",
         SUPPLIERS, Settings(mass=4.5, source="Ghent"),
         {"source": ("Ghent", "certified", "late"), "mass": (1.0, 6.5)}),

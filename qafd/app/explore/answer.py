@@ -77,8 +77,8 @@ def quoted_html(answer: Answer, anchor: str = "") -> str:
     for sentence in answer.sentences:
         if sentence.skips:
             parts.append("…")
-        parts += [markup.best(sentence.line, sentence.best),
-                  markup.cited(sentence.citation, f"[{sentence.cited}]", anchor)]
+        number = markup.cited(sentence.citation, f"[{sentence.cited}]", anchor)
+        parts.append(f"{markup.best(sentence.line, sentence.best)}\xa0{number}")
     return markup.paragraph(" ".join(parts), "answer")
 
 

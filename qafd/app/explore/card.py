@@ -168,7 +168,7 @@ def _answer(view: View) -> None:
     for sentence in answer.sentences:
         said = markup.best(sentence.line, sentence.best, 300)
         number = markup.cited(sentence.citation, f"[{sentence.cited}]")
-        html += paragraph(f"{said} {number}", "quoted wide" if sentence.best else "quoted")
+        html += paragraph(f"{said}\xa0{number}", "quoted wide" if sentence.best else "quoted")
     st.html(html)
     source_buttons(answer.citations)
     _caveats(view)

@@ -69,7 +69,7 @@ def _choose(knowledge: KnowledgeGraph, rows: Sequence[KeptRun]) -> tuple[str, ..
     if not any(columns["note"]):
         del columns["note"]
     event = table(
-        columns, on_select="rerun", selection_mode="multi-row",
+        columns, formats={"tokens": "localized"}, on_select="rerun", selection_mode="multi-row",
         # other rows are another table, which begins with what is chosen still
         key=f"runs {knowledge.name} {rows[0].id} {len(rows)}",
         selection_default={"selection": {"rows": linked}},
