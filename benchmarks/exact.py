@@ -159,7 +159,8 @@ def matching(nodes, edges, rng, rounds=200):
             completion = complete_labels(paths, known, around, everything)
             survivors = sift(conditions, known, completion, around, embedding, found)
             filtering.append(1000 * (time.process_time() - started))
-            left += [[one.counts[stage] for stage in STAGES] for one in survivors]
+            for one in survivors:
+                left.append([one.counts[stage] for stage in STAGES])
             assert any(one[0] == answer for one in found) or answer in known.values()
         rows.append({"nodes": nodes, "edges": len(both) // 2, "shape": shape,
                      "milliseconds": float(np.median(spent)),

@@ -205,8 +205,7 @@ def leave_out(kinds):
     tables = {kind.name: try_settings(kind) for kind in kinds}
     ours = asdict(Ranking()) | {f"unnamed_{name}": weight
                                 for name, weight in asdict(Ranking.suited(0)).items()}
-    shipped = next(place for place, one in enumerate(tried)
-                   if all(one[name] == ours[name] for name in one))
+    shipped = [one.items() <= ours.items() for one in tried].index(True)
     lines = []
     for name, table in tables.items():
         others = np.mean([one.sum(axis=1) for other, one in tables.items() if other != name], axis=0)

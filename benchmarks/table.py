@@ -25,27 +25,31 @@ def result(name):
 
 def lines():
     """(what, measured, wanted, script) of every line."""
+    for part in (of_the_app, of_indexing, of_growth, of_questions, of_recall, of_the_solver):
+        yield from part()
+
+
+def of_the_app():
     starts = [row for row in result("start") if "start" in row]
     foreign = next(row for row in result("start") if "foreign_requests" in row)
-    indexing = result("indexing")[0]
-    kills = result("indexing")[1]
-    query = {(row["passages"], row["what"]): row["median_ms"] for row in result("query")}
-    quality = defaultdict(list)
-    for row in result("kinds"):
-        quality[row["method"]].append(row["R@5"])
-    solver = {(row["path"], row["nodes"], row["alpha"]): row for row in result("solver")
-              if "path" in row and "alpha" in row}
     first = statistics.median(row["first_picture_s"] for row in starts)
     slider = statistics.median(row["slider_ms_median"] for row in starts)
     yield "server start to colored sample in the browser", f"{first:.1f} s", "5 s", "start.py"
     yield "slider move to redrawn graph, median", f"{slider:.0f} ms", "300 ms", "start.py"
     yield "requests to other hosts", str(foreign["foreign_requests"]), "0", "start.py"
+
+
+def of_indexing():
+    indexing, kills = result("indexing")[:2]
     yield (f"indexing {indexing['passages']:,} passages",
            f"{indexing['passages_per_second']:.1f} a second", "25 a second", "indexing.py")
     yield ("largest process while indexing", f"{max(indexing['peak_mb_per_process'])} MB",
            "1,000 MB", "indexing.py")
     yield (f"same graph after {kills['kills']} kill -9", "yes" if kills["same_digest"] else "no",
            "yes", "indexing.py")
+
+
+def of_growth():
     grown = [row for row in result("scale") if "add s" in row][-1]
     changes = ", ".join(f"{grown[what]:.2f}" for what in ("add s", "delete s", "undo s"))
     yield (f"add, delete, undo one document at {grown['passages']:,} passages",
@@ -59,6 +63,10 @@ def lines():
            "1,200 MB", "scale.py")
     yield ("ten questions at once over one, p95, in one and in two processes",
            f"{grown['ten at once, p95 / p95']}, {grown['ten at once, two processes']}", "6", "scale.py")
+
+
+def of_questions():
+    query = {(row["passages"], row["what"]): row["median_ms"] for row in result("query")}
     for size in dict.fromkeys(passages for passages, _ in query):
         yield (f"question on {size:,} passages, median", f"{query[size, 'whole question']:.0f} ms",
                "60 ms", "query.py")
@@ -66,10 +74,21 @@ def lines():
     asked = {row["question"]: row["median_ms"] for row in result("compare")}
     yield ("new question on Compare, four panels, 994 documents, median", f"{asked['new']} ms",
            "1,000 ms", "compare.py")
+
+
+def of_recall():
+    quality = defaultdict(list)
+    for row in result("kinds"):
+        quality[row["method"]].append(row["R@5"])
     for name, label in (("qafd", f"recall@5, mean of {len(KINDS)} kinds of documents"),
                         ("pagerank .95", "... PageRank, same graph and seeds"),
                         ("fusion", "... dense + BM25"), ("vector", "... dense")):
         yield label, f"{statistics.mean(quality[name]):.3f}", "", "kinds.py"
+
+
+def of_the_solver():
+    solver = {(row["path"], row["nodes"], row["alpha"]): row for row in result("solver")
+              if "path" in row and "alpha" in row}
     for path, wanted in (("numpy", "10 ms"), ("compiled", "2 ms")):
         yield (f"diffusion over 100,000 nodes, support near 800, {path}",
                f"{solver[path, 100000, 50.0]['ms']:.1f} ms", wanted, "solver.py")

@@ -780,7 +780,8 @@ class KnowledgeGraph:
         """The sentences that mention some nodes."""
         with self.store() as store:
             found = store.passages.evidence(node_ids)
-            marks = {name: store.documents.get(name).marks for name in {e.document for e in found}}
+            documents = {e.document for e in found}
+            marks = {name: store.documents.get(name).marks for name in documents}
         # A passage may span pages; the sentence has its own.
         at = [mark_at(marks[e.document], e.start) for e in found]
         return tuple(replace(e, page=mark.page, heading=mark.heading)

@@ -104,7 +104,8 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     the rank of its passage, whether it brings what is asked for, and, as far as the names of the
     question are sure, how important the names it brings are in the diffusion. Names of the question
     do not count among its words, but for their numbers: what answers often says "she", and what
-    names it often says something else. Where the best one only has what is described, the passages
+    names it often says something else; where a name's meaning alone is asked for, they do
+    (`find_defined`). Where the best one only has what is described, the passages
     of the names beside it are read for the rest (`_lead_on`). A question in letters that the bundled
     model does not know is compared by its words: the share that a sentence and its title have
     stands for the cosine.

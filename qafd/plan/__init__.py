@@ -107,10 +107,7 @@ class Planner:
             named, themes = _read_other(asked, language)
         low = _distinct([*(asked[start:end] for _, start, end in found),
                          *(span.text for span in named)])
-        taken = {canonical(text) for text in low}
-        high = [text for text in _distinct(themes) if canonical(text) not in taken]
-        keywords = (*(Keyword(text, "low") for text in low),
-                    *(Keyword(text, "high") for text in high))
+        keywords = _keywords(low, themes)
         vectors = self._embedder.embed([asked, *(keyword.text for keyword in keywords)])
         links = self._names.link(asked, named, found, dict(zip(
             map(canonical, low), vectors[1:], strict=False)), common, self._heard)
@@ -236,6 +233,13 @@ def _themes(doc: "Doc") -> Iterator[str]:
             tokens = tokens[1:]
         if tokens:
             yield doc.text[tokens[0].idx:tokens[-1].idx + len(tokens[-1])]
+
+
+def _keywords(names: Sequence[str], themes: Iterable[str]) -> tuple[Keyword, ...]:
+    """The names of a question, then the themes that are none of them."""
+    taken = {canonical(text) for text in names}
+    high = [text for text in _distinct(themes) if canonical(text) not in taken]
+    return (*(Keyword(text, "low") for text in names), *(Keyword(text, "high") for text in high))
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:

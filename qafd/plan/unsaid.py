@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from qafd.plan.subqueries import Name
 from qafd.reading.text.bm25 import content_words
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import QueryGraph
@@ -24,10 +25,6 @@ _BE = frozenset(("is", "are", "was", "were", "be", "been", "'s"))
 _CLAUSES = frozenset(("acl", "relcl"))
 _OPENS_CHOICE = re.compile(r"[,:]\s*(?:either )?(?:the )?$", re.I)
 _JOINS = re.compile(r"\s*(?:,\s*)?(?:or\s+)?(?:the\s+)?", re.I)
-
-Name = tuple[int, int]
-"""First and last + 1 character of a name in the question."""
-
 
 def find_unsaid(doc: "Doc", names: Sequence[Name]) -> tuple[Notice, ...]:
     """What of a question no condition says, or may be read otherwise than it is meant.

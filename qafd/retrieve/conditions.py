@@ -156,6 +156,11 @@ def _notices(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> Iterator[Not
         yield notice(NoticeKind.ONE_CONDITION, name=linked.query.nodes[-1].text)
     for row in linked.excluded:
         yield notice(NoticeKind.NAME_EXCLUDED, name=graph.names[row])
+    yield from _left_out(graph, plan, linked)
+
+
+def _left_out(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> Iterator[Notice]:
+    """What of a question no condition has: what conditions cannot say, then words that were not read."""
     told: set[str] = set()
     if plan.conditions is None:
         names = " ".join(node.call(graph.names) for node in linked.known.values())

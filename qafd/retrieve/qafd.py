@@ -470,10 +470,10 @@ def _edges(layer: Graph, diffusion: Diffusion) -> Deferred[RetrievedEdge]:
 
     def make(places: Nodes) -> list[RetrievedEdge]:
         """The records of some edges."""
-        return [RetrievedEdge(*fields) for fields in zip(
-            pick(layer.ids, sources[places]), pick(layer.ids, targets[places]),
-            [kinds[at] for at in places.tolist()], diffusion.flow[places].tolist(),
-            diffusion.weight[places].tolist(), strict=True)]
+        of_each = zip(pick(layer.ids, sources[places]), pick(layer.ids, targets[places]),
+                      pick(kinds, places), diffusion.flow[places].tolist(),
+                      diffusion.weight[places].tolist(), strict=True)
+        return [RetrievedEdge(*fields) for fields in of_each]
 
     return Deferred(len(sources), make, {"kind": kinds})
 

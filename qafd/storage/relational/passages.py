@@ -222,8 +222,8 @@ class SqlPassages(Part):
             rows = connection.execute(
                 f"SELECT {CHUNK} {chosen} ORDER BY document, start LIMIT ?3",
                 (asked, document, k)).fetchall()
-        return Found(tuple(Hit(chunk, 0.0, _around(chunk.text, sought[0]))
-                           for chunk in (Chunk(*row) for row in rows)), total)
+        chunks = [Chunk(*row) for row in rows]
+        return Found(tuple(Hit(chunk, 0.0, _around(chunk.text, sought[0])) for chunk in chunks), total)
 
     @abstractmethod
     def _best(self, terms: Sequence[str], every: bool, k: int, document: str | None) -> Found:
