@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from onnxruntime.capi.onnxruntime_inference_collection import InferenceSession
 
 HEADS = 12
 SIZE = 32  # numbers of a head
@@ -29,6 +30,23 @@ def with_integer_products(path: Path, apart: bool = False) -> bytes:
     products = [node.input[1] for node in model.graph.node
                 if node.op_type == "MatMul" and f"{node.input[1]}_q" in weights]
     return _Encoder(weights, products, apart).made()
+
+
+def sums_are_exact() -> bool:
+    """Whether products of unsigned with signed bytes add up exactly on this processor.
+
+    AVX2 without VNNI adds two of them in 16 bits, which clips sums beyond 32,767.
+    """
+    left, right = np.full((8, 64), 255, np.uint8), np.full((64, 64), 127, np.int8)
+    graph = helper.make_graph(
+        [helper.make_node("MatMulInteger", ["left", "right"], ["sums"])], "largest sums",
+        [helper.make_tensor_value_info("left", TensorProto.UINT8, left.shape)],
+        [helper.make_tensor_value_info("sums", TensorProto.INT32, (8, 64))],
+        [numpy_helper.from_array(right, "right")])
+    model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+    session = InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (sums,) = session.run(None, {"left": left})
+    return bool(np.all(sums == 255 * 127 * 64))
 
 
 class _Encoder:
