@@ -44,6 +44,12 @@ def test_integer_products_give_nearly_the_vectors_of_float_products():
         assert 0.97 < embedder().embed([text])[0] @ exact < 1 - 1e-7
 
 
+def test_kernels_that_add_exactly_give_the_same_bits():
+    slow = LocalEmbedder()
+    slow._options.add_session_config_entry("session.x64quantprecision", "1")
+    assert np.array_equal(slow.embed(TEXTS), embedder().embed(TEXTS))
+
+
 def test_the_whole_text_has_the_same_vector_with_spans_and_without():
     for text in TEXTS:
         whole, _ = embedder().embed_spans(text, [])
