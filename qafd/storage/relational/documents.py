@@ -130,7 +130,11 @@ class SqlDocuments(Part):
                 (json.dumps(notices), source)).fetchone()
             if moved is None:
                 return False
-            owners = dict(connection.execute("SELECT name, source FROM documents"))
+            # Not all documents: this is done for each file, and of them there may be very many.
+            owners = dict(connection.execute(
+                "SELECT name, source FROM documents WHERE source = ? UNION "
+                "SELECT name, source FROM documents WHERE name IN (SELECT value FROM json_each(?))",
+                (source, json.dumps(sorted(names)))))
             taken = sorted(name for name in names if owners.get(name, source) != source)
             if taken:
                 raise DocumentNameError("{source} has a document called {name!r}, and so has "
