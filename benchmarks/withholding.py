@@ -7,21 +7,21 @@ are retrieved, and from the same without its gold documents (in longdocs: passag
 needed place), which must be withheld. "chance" is that of the question having more evidence than
 itself without its gold, and any other's (area under the curve); "precision" and "recall" are those
 of withholding over both halves, with 95% bootstrap intervals over questions. "learned" are the weights
-of a logistic model of four signs over the other sets, relative to that of the cosine, and its
-chance on this one. "labeled" are the questions that the set says have no answer. Writes
-results/withholding.json.
+of a logistic model of all signs but the last over the other sets, relative to that of the cosine,
+and its chance on this one; the last, words that are in no document, is too rare to be learned.
+"labeled" are the questions that the set says have no answer. Writes results/withholding.json.
 """
 
 import argparse
 import json
-from dataclasses import asdict, replace
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 
 import numpy as np
 from kinds import Kind
 from results import write
 
-from qafd.answer import NEEDED, SIGNS
+from qafd.answer import NEEDED, SIGNS, AnswerSigns
 from qafd.flow import kernel
 
 SEED, DRAWS, STEPS = 0, 1000, 30
@@ -29,13 +29,13 @@ RIDGE = 3.0  # of the logistic model's weights, which are standardized
 
 
 def signs_of(knowledge, retrieval, plan):
-    """The four signs of evidence in the order of SIGNS; without any sentence none."""
+    """The signs of evidence in the order of SIGNS; without any sentence none."""
     signs = knowledge.answer(retrieval, plan).signs
-    return [0.0, 0.0, 0.0, 0] if signs is None else list(asdict(signs).values())
+    return [0.0] * len(SIGNS) if signs is None else list(astuple(signs))
 
 
 def read_set(kind):
-    """Signs with and without gold, shape (q, 4) each, and those of labeled questions, (u, 4)."""
+    """Signs with and without gold, shape (q, 5) each, and those of labeled questions, (u, 5)."""
     knowledge, graph = kind.knowledge, kind.knowledge.graph
     kept, removed, labeled = [], [], []
     for question in kind.questions:
@@ -51,7 +51,7 @@ def read_set(kind):
             plan = knowledge.plan(asked["question"], graph)
             found = knowledge.retrieve(plan, "qafd", graph=graph)
             labeled.append(signs_of(knowledge, found, plan))
-    return np.array(kept), np.array(removed), np.array(labeled).reshape(-1, 4)
+    return np.array(kept), np.array(removed), np.array(labeled).reshape(-1, len(SIGNS))
 
 
 def chance(more, less):
@@ -61,10 +61,13 @@ def chance(more, less):
 
 
 def learn(sets):
-    """Weights of a logistic model for "kept", each set and half counting the same."""
+    """Weights for SIGNS: those of a logistic model for "kept", and the shipped last one.
+
+    Each set and half counts the same.
+    """
     halves = []
     for kept, removed, _ in sets:
-        halves += [(kept, 1.0), (removed, 0.0)]
+        halves += [(kept[:, :-1], 1.0), (removed[:, :-1], 0.0)]
     signs = np.concatenate([part for part, _ in halves])
     wanted = np.concatenate([np.full(len(part), answered) for part, answered in halves])
     counted = np.concatenate([np.full(len(part), 100 / len(part)) for part, _ in halves])
@@ -78,7 +81,7 @@ def learn(sets):
         bend = (table.T * (counted * likely * (1 - likely))) @ table + penalty
         weights -= np.linalg.solve(bend, slope)
     learned = weights[1:] / spread
-    return learned / learned[0]
+    return np.append(learned / learned[0], SIGNS[-1])
 
 
 def withheld(kept, removed):
@@ -102,8 +105,8 @@ def measure(name, sets):
     figures = (*withheld(ours, without), chance(ours, without))
     for place, key in enumerate(("precision", "recall", "chance")):
         line[key] = [figures[place], float(low[place]), float(high[place])]
-    line["learned"] = dict(zip(("similarity", "covered", "fits", "missing"), learned.tolist(),
-                               strict=True))
+    names = [sign.name for sign in fields(AnswerSigns)]
+    line["learned"] = dict(zip(names[:-1], learned[:-1].tolist(), strict=True))
     line["learned_chance"] = chance(kept @ learned, removed @ learned)
     if len(labeled):
         line |= {"labeled": len(labeled), "labeled_withheld": int((labeled @ SIGNS < NEEDED).sum()),
