@@ -1,4 +1,5 @@
-"""Columns that can lie in a file: texts in one block of bytes, and named arrays that are mapped.
+"""Columns that can lie in a file: texts in one block of bytes, vectors of a byte a number, and named
+arrays that are mapped.
 
 A mapped array costs no time to open, and of memory only the pages that are read.
 """
@@ -17,13 +18,14 @@ from typing import Any, SupportsIndex, overload
 import numpy as np
 import numpy.typing as npt
 
-from qafd.records import Nodes
+from qafd.records import Nodes, Vectors
 
 Array = npt.NDArray[Any]
 Arrays = Mapping[str, Array]
 
 MAGIC = b"qafd columns 1\n"
 ALIGNED = 4096  # a page: what is read of one array is not read of another
+WIDENED = 2048  # rows of bytes that are made floats at a time, which fit into a core's cache
 CHECKED = 1 << 24  # bytes to both ends of an array that are compared with its checksum
 
 
@@ -98,6 +100,52 @@ def pick(texts: Sequence[str], places: Nodes) -> list[str]:
         return texts.pick(places)
     return [texts[place] for place in places.tolist()]
 
+
+class ByteRows:
+    """Unit rows of a byte a number; they are compared in half of the time that floats need.
+
+    Parameters
+    ----------
+    numbers : ndarray of int8, shape (n, d)
+        Each row in proportion.
+    lengths : ndarray of float32, shape (n,)
+        Of the rows of `numbers`; 1 where all of a row are 0.
+    """
+
+    def __init__(self, numbers: npt.NDArray[np.int8], lengths: Vectors) -> None:
+        self.numbers, self.lengths = numbers, lengths
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __matmul__(self, asked: Vectors) -> Vectors:
+        """The cosines of all rows and a unit vector, shape (d,): shape (n,)."""
+        found = np.empty(len(self), np.float32)
+        floats = np.empty((min(WIDENED, len(self)), self.numbers.shape[1]), np.float32)
+        for first in range(0, len(self), WIDENED):
+            part = self.numbers[first:first + WIDENED]
+            floats[:len(part)] = part
+            np.dot(floats[:len(part)], asked, out=found[first:first + len(part)])
+        return found / self.lengths
+
+
+VectorColumn = Vectors | ByteRows
+"""Unit rows, (n, d)."""
+
+
+def compact(rows: Vectors) -> VectorColumn:
+    """Unit rows as bytes if they are what was kept as bytes, so that nothing is lost; else as they are."""
+    numbers, lengths = np.empty(rows.shape, np.int8), np.empty(len(rows), np.float32)
+    for first in range(0, len(rows), WIDENED):
+        block = slice(first, first + WIDENED)
+        most = np.abs(rows[block]).max(axis=1, keepdims=True, initial=0)
+        floats = np.rint(rows[block] * (127 / np.where(most, most, 1)))
+        # whole numbers, whose sum is exact in any order
+        squares = np.einsum("ij,ij->i", floats, floats, dtype=np.float64)
+        numbers[block], lengths[block] = floats, np.maximum(np.sqrt(squares), 1)
+        if not np.array_equal(floats / lengths[block, None], rows[block]):
+            return rows
+    return ByteRows(numbers, lengths)
 
 TextColumn = tuple[str, ...] | TextBlock
 """Texts in memory, or where they lie."""
@@ -188,12 +236,14 @@ def _checksum(array: Array) -> int:
     return zlib.crc32(data[-CHECKED:], zlib.crc32(data[:CHECKED]))
 
 
-def flatten(name: str, columns: Mapping[str, Array | TextBlock | None]) -> dict[str, Array]:
+def flatten(name: str, columns: Mapping[str, Array | TextBlock | ByteRows | None]) -> dict[str, Array]:
     """Columns as arrays under longer names; those that are None are left out."""
     arrays: dict[str, Array] = {}
     for column, held in columns.items():
         if isinstance(held, TextBlock):
             arrays |= {f"{name}.{column}.data": held.data, f"{name}.{column}.bounds": held.bounds}
+        elif isinstance(held, ByteRows):
+            arrays |= {f"{name}.{column}.numbers": held.numbers, f"{name}.{column}.lengths": held.lengths}
         elif held is not None:
             arrays[f"{name}.{column}"] = held
     return arrays
@@ -207,6 +257,8 @@ def unflatten(name: str, arrays: Arrays) -> dict[str, Any]:
         column, _, part = rest.partition(".")
         if own == name and part == "data":
             columns[column] = TextBlock(array, arrays[f"{name}.{column}.bounds"])
+        elif own == name and part == "numbers":
+            columns[column] = ByteRows(array, arrays[f"{name}.{column}.lengths"])
         elif own == name and not part:
             columns[column] = array
     return columns

@@ -21,7 +21,7 @@ from qafd.retrieve.qafd import LAYERS
 from qafd.retrieve.seeds import PassageColumns, Passages, codes_of, passages_of
 from qafd.storage import Workspace, open_workspace
 
-BUILDER = 2  # changes when columns are made or kept differently
+BUILDER = 3  # changes when columns are made or kept differently
 LARGE = 10_000  # nodes from which a graph is kept as columns
 
 _LAYERS: dict[str, LayerKey] = {f"layer-{name}": (kinds, None) for name, kinds in LAYERS.items()}
@@ -67,9 +67,10 @@ def _label(store: Workspace) -> str:
 def pack(graph: Graph, passages: PassageColumns) -> dict[str, Array]:
     """A graph whose ids are sorted, and what questions need to know of it, as arrays."""
     names = NameColumns.build(graph)
+    assert graph.name_vectors is not None
     arrays = graph.columns(_LAYERS) | passages.flatten() | names.flatten()
-    for layer, vectors in (("passages", graph.name_vectors), ("entities", names.vectors)):
-        assert vectors is not None
+    for layer, rows in (("passages", slice(None)), ("entities", names.rows)):
+        vectors = graph.name_vectors[rows]
         codes = SignCodes.build(vectors)
         arrays |= {f"codes-{layer}.words": codes.words, f"codes-{layer}.mean": codes.mean}
     return arrays

@@ -11,7 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import killed, started
 
-from qafd.columns import Array, PlaceOf, TextBlock, map_columns, pick, write_columns
+from qafd.columns import (
+    Array,
+    ByteRows,
+    PlaceOf,
+    TextBlock,
+    compact,
+    map_columns,
+    pick,
+    write_columns,
+)
 from qafd.graph import EDGE_KINDS, Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.mapped import keep_columns, pack, read_graph, unpack
@@ -23,6 +32,7 @@ from qafd.retrieve.base import Corpus, Retrieval, Work
 from qafd.retrieve.pagerank import PageRank
 from qafd.retrieve.qafd import PRESETS
 from qafd.retrieve.seeds import PassageColumns, Passages, passages_of
+from qafd.storage.rows import round_vectors
 
 QUESTIONS = ("Who founded Apple?", "Which company did Steve Jobs lead?",
              "what do rivers and orchards have in common", "Where does the Amazon flow?")
@@ -92,6 +102,19 @@ def test_a_writer_that_is_killed_leaves_whole_columns(tmp_path: Path) -> None:
     assert map_columns(tmp_path / "w", "1") is not None
 
 
+@pytest.mark.parametrize("numbers", [2, 384])
+def test_rows_that_were_kept_as_bytes_are_bytes_and_have_the_same_cosines(numbers: int) -> None:
+    rng = np.random.default_rng(numbers)
+    drawn = rng.standard_normal((3000, numbers)).astype(np.float32)
+    drawn[7] = 0
+    rows = round_vectors(drawn)
+    kept = compact(rows)
+    assert isinstance(kept, ByteRows)
+    asked = rows[2500]
+    assert np.allclose(kept @ asked, rows.astype(np.float64) @ asked, atol=1e-6)
+    assert compact(drawn) is drawn
+
+
 @st.composite
 def graphs(draw: st.DrawFn) -> tuple[Graph, dict[str, str]]:
     """A graph of entities and passages, and the texts of the passages by id."""
@@ -107,6 +130,8 @@ def graphs(draw: st.DrawFn) -> tuple[Graph, dict[str, str]]:
     ids = sorted(nodes)
     vectors = rng.standard_normal((2, len(ids), 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
+    if draw(st.booleans()):  # as in a workspace
+        vectors = np.stack([round_vectors(some) for some in vectors])
     ends = rng.integers(0, len(ids), (2, 3 * len(ids)))
     return Graph.build(
         ids, [nodes[key][0] for key in ids], [nodes[key][1] for key in ids], ends[0], ends[1],

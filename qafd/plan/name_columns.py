@@ -8,10 +8,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from qafd.columns import Array, Arrays, TextBlock, flatten, unflatten
+from qafd.columns import Array, Arrays, TextBlock, VectorColumn, compact, flatten, unflatten
 from qafd.graph import Graph
 from qafd.reading.text import as_typed, canonical, words_in_tree
-from qafd.records import Nodes, Vectors
+from qafd.records import Nodes
 
 _REGION = re.compile(r"(?<=\w)-[A-Z]{2}$")  # of a language tag such as en-GB
 _MARK = re.compile(r"(?<=\S) \[[^\[\]]+\]$")  # by which an imported graph tells nodes of one name apart
@@ -45,7 +45,7 @@ class NameColumns:
     """
 
     rows: Nodes = field(repr=False)
-    vectors: Vectors | None = field(repr=False)
+    vectors: VectorColumn | None = field(repr=False)
     keys: TextBlock = field(repr=False)
     shown: Nodes = field(repr=False)
     typed: TextBlock = field(repr=False)
@@ -76,7 +76,8 @@ class NameColumns:
             sharing += [place[key] for key in some]
         openings = _open(typed)
         return cls(
-            rows, None if graph.name_vectors is None else graph.name_vectors[rows], TextBlock.of(keys),
+            rows, None if graph.name_vectors is None else compact(graph.name_vectors[rows]),
+            TextBlock.of(keys),
             _column(shown[key] for key in keys), TextBlock.of(typed),
             _column(meant[name] for name in typed), _column(map(len, typed)), letters_of(typed),
             TextBlock.of(marked), _column(sharing),

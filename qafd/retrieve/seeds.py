@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from qafd.columns import Array, Arrays, TextBlock, flatten, unflatten
+from qafd.columns import Array, Arrays, TextBlock, VectorColumn, compact, flatten, unflatten
 from qafd.graph import Graph, kind_bit
 from qafd.nearest import SignCodes, first, nearest
 from qafd.reading.text import as_typed, canonical
@@ -89,7 +89,7 @@ class Passages:
     def of(self, graph: Graph) -> "Passages":
         """The same passages with the vectors of a graph that has the same rows."""
         other = copy(self)
-        other.vectors = None if graph.vectors is None else graph.vectors[self.rows]
+        other.vectors = None if graph.vectors is None else compact(graph.vectors[self.rows])
         other._sentences, other._read, other.matched = None, {}, None
         return other
 
@@ -102,7 +102,7 @@ class PassageColumns:
     ----------
     rows : ndarray, shape (c,)
         Of the passages in the graph, ascending.
-    vectors : ndarray of float32, shape (c, d), or None
+    vectors : ndarray of float32 or bytes, shape (c, d), or None
         Picking them anew for every question takes ten times longer than the product.
     titles : TextBlock, length c
     title : ndarray, shape (c,)
@@ -113,7 +113,7 @@ class PassageColumns:
     """
 
     rows: Nodes = field(repr=False)
-    vectors: Vectors | None = field(repr=False)
+    vectors: VectorColumn | None = field(repr=False)
     titles: TextBlock = field(repr=False)
     title: Nodes = field(repr=False)
     beside: Nodes = field(repr=False)
@@ -139,7 +139,7 @@ class PassageColumns:
         titles = TextBlock.of([text.partition("\n")[0] for text in said] if titled else
                           [graph.names[row] for row in rows.tolist()])
         title = [graph.row.get(node_id("entity", canonical(one)), -1) for one in titles]
-        return cls(rows, None if graph.vectors is None else graph.vectors[rows], titles,
+        return cls(rows, None if graph.vectors is None else compact(graph.vectors[rows]), titles,
                    np.array(title, np.int64), _find_beside(ids, series), Bm25.build(said))
 
     def flatten(self) -> dict[str, Array]:
