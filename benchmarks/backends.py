@@ -1,6 +1,6 @@
 """What a document and a question cost in SQLite and in PostgreSQL, in turns, with round trips.
 
-    python -m benchmarks.backends [--passages 1000] [--times 10]
+    python -m benchmarks.backends [--passages 1000 10000] [--times 10]
 
 The workspaces are those of benchmarks/scale.py. Milliseconds are of processor time, of this process and of
 the server's, the median of so many times; on the wall each round trip adds what the network takes.
@@ -118,17 +118,18 @@ def search(url, text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--passages", type=int, default=1000)
+    parser.add_argument("--passages", type=int, nargs="+", default=[1000])
     parser.add_argument("--times", type=int, default=10)
     options = parser.parse_args()
+    rows = []
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        urls = {"sqlite": place_of(Path(folder, "benchmark.db")).url,
-                "postgresql": started(str(Path(folder, "server")))}
-        rows = []
-        for row in measure(urls, options.passages, options.times):
-            rows.append(row)
-            print(row, flush=True)
-        remove_workspace(urls["postgresql"])
+        server = started(str(Path(folder, "server")))
+        for passages in options.passages:
+            urls = {"sqlite": place_of(Path(folder, f"{passages}.db")).url, "postgresql": server}
+            for row in measure(urls, passages, options.times):
+                rows.append(row)
+                print(row, flush=True)
+            remove_workspace(server)
     results.write("backends", rows, SEED, "Passages put in through the log, vectors drawn.")
 
 

@@ -93,6 +93,7 @@ class GraphUpdate:
                 begin_anew(store, log, made.near)
             else:  # what is changed meanwhile is not told apart from what this graph has
                 store.postings.clear()
+        store.count_anew()
         return changed
 
     def _compared(self, done: int, total: int) -> None:

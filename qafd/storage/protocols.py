@@ -863,6 +863,10 @@ class Workspace(Protocol):
     def renew(self) -> None:
         """Give it a new identity: its revisions count another history from now on."""
 
+    def count_anew(self) -> None:
+        """Let the database learn how much its tables hold, after much was written: it chooses by that
+        how it looks something up."""
+
     def compact(self) -> None:
         """Make it as small as it can be, to ship it or to archive it."""
 

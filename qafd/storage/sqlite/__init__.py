@@ -53,6 +53,9 @@ class SqliteWorkspace(SqlWorkspace):
                                 "process reads an earlier state of it; end that one and erase or "
                                 "wipe again.", file=self._file.path.name)
 
+    def count_anew(self) -> None:
+        """Nothing: SQLite takes tables in the order of a statement, see `CROSS JOIN`."""
+
     def compact(self) -> None:
         """Make the file as small as it can be, and one file: to ship it or to archive it.
 
