@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -277,3 +278,17 @@ def test_blocks_that_share_a_connection_stay_apart_in_transactions(tmp_path: Pat
             writer.notes.put("one", "2")
             assert outer.notes.get("one") == "1", "a snapshot saw what was written after it"
         assert outer.notes.get("one") == "2"
+
+
+def test_a_file_is_opened_while_others_close_it(tmp_path: Path) -> None:
+    """Whoever closes it last takes the log beside it away, at any moment of somebody's opening."""
+    path = tmp_path / "w.db"
+    with open_workspace(path):
+        pass
+
+    def open_and_close(number: int) -> None:
+        with open_workspace(path, read_only=bool(number % 2)) as store:
+            store.survey.size()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(list(pool.map(open_and_close, range(3000)))) == 3000

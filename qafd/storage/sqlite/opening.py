@@ -64,8 +64,7 @@ def _address_to_read(path: Path) -> str:
     SQLite wants to put two files beside the workspace; it cannot where the folder is not ours (an
     installed sample) or the disk is full.
     """
-    log = Path(f"{path}-wal")
-    logged = log.exists() and log.stat().st_size
+    logged = _has_log(path)
     locked = not _may_write(path.resolve().parent)
     if logged and locked and not Path(f"{path}-shm").exists():
         path, frozen = _with_log(path), True
@@ -127,7 +126,7 @@ def _refuse_foreign(path: Path) -> None:
             if _looks_ours(path):
                 return
             error: Exception = foreign(path)
-        except sqlite3.Error as damage:
+        except (sqlite3.Error, StoreError) as damage:
             error = damage
         # somebody may have written meanwhile, unseen by a look that takes no lock
         if not again or before == _state(path):
@@ -144,10 +143,16 @@ def _state(path: Path) -> _State:
     return found
 
 
+def _has_log(path: Path) -> bool:
+    """Whether a write-ahead log with something in it lies beside a file."""
+    with suppress(FileNotFoundError):  # the last one to close the file takes it away at any moment
+        return Path(f"{path}-wal").stat().st_size > 0
+    return False
+
+
 def _looks_ours(path: Path) -> bool:
     address = path.absolute().as_uri()
-    log = Path(f"{path}-wal")
-    if not (log.exists() and log.stat().st_size):
+    if not _has_log(path):
         return _is_ours(f"{address}?immutable=1")
     if Path(f"{path}-shm").exists():
         return _is_ours(f"{address}?mode=ro")  # as any reader beside a writer
