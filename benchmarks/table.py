@@ -25,7 +25,7 @@ def result(name):
 
 def lines():
     """(what, measured, wanted, script) of every line."""
-    for part in (of_the_app, of_indexing, of_growth, of_questions, of_recall, of_the_solver):
+    for part in (of_the_app, of_indexing, of_growth, of_many, of_questions, of_recall, of_the_solver):
         yield from part()
 
 
@@ -63,6 +63,19 @@ def of_growth():
            "1,200 MB", "scale.py")
     yield ("ten questions at once over one, p95, in one and in two processes",
            f"{grown['ten at once, p95 / p95']}, {grown['ten at once, two processes']}", "6", "scale.py")
+
+
+def of_many():
+    cold = next(row for row in result("sessions") if row["what"] == "cold")
+    yield (f"{cold['sessions']} sessions that open Explore at once, p95; lost",
+           f"{cold['p95 s']:.1f} s; {cold['lost']}", "10 s; 0", "sessions.py")
+    measured = [row for row in result("backends") if "times" in row]
+    largest = max(row["passages"] for row in measured)
+    by = {row["what"]: row for row in measured if row["passages"] == largest}
+    for what in ("add a document", "question"):
+        row = by[what]
+        yield (f"PostgreSQL over SQLite at {largest:,} passages: {what}; round trips",
+               f"{row['times']:.1f}; {row['round trips']:.0f}", "2.5", "backends.py")
 
 
 def of_questions():
