@@ -283,6 +283,9 @@ class SavedRetrieval:
     run: dict[str, Any] = field(default_factory=dict)
 
 
+KINDS = ("word", "pair", "key", "part", "sure", "lone", "term", "sentences")
+"""The kinds of facts; a row has the number of one."""
+
 PassageFacts = Mapping[tuple[str, str], str]
 """Of one passage: kind and term to the body."""
 
