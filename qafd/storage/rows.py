@@ -402,7 +402,7 @@ def texts(values: Iterable[object]) -> None:
 
 def embedding_key(model: str, text: str) -> str:
     """Where the vector of a text is kept: a hash of the model's name and the text."""
-    return hashlib.sha256(f"{model}|{text}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"{model}|{text}".encode()).hexdigest()[:24]
 
 
 def vector_keys(

@@ -385,6 +385,8 @@ CREATE TABLE facts (
 );
 CREATE TABLE names (key TEXT PRIMARY KEY, first TEXT NOT NULL, second TEXT NOT NULL);
 CREATE INDEX names_first ON names (first, second);
+UPDATE embeddings SET key = substr(key, 1, 24);
+UPDATE nodes SET text = '' WHERE kind = 'passage';
 UPDATE meta SET value = CAST(CAST(value AS integer) + 1 AS text) WHERE key = 'log_revision'
     AND EXISTS (SELECT 1 FROM nodes);
 DELETE FROM meta WHERE key IN ('facts', 'row_sums');

@@ -449,6 +449,8 @@ CREATE TABLE facts (
 ) WITHOUT ROWID;
 CREATE TABLE names (key TEXT PRIMARY KEY, first TEXT NOT NULL, second TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX names_first ON names (first, second);
+UPDATE embeddings SET key = substr(key, 1, 24);
+UPDATE nodes SET text = '' WHERE kind = 'passage';
 UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'log_revision'
     AND EXISTS (SELECT 1 FROM nodes);
 DELETE FROM meta WHERE key IN ('facts', 'row_sums')
@@ -456,7 +458,7 @@ DELETE FROM meta WHERE key IN ('facts', 'row_sums')
 
 
 def _smaller(db: "Database") -> None:
-    """Kinds of facts as numbers; the next change makes facts anew."""
+    """Kinds of facts as numbers, keys of 12 bytes, texts of passages once; the graph is to be made anew."""
     for statement in _SMALLER.split(";\n"):
         db.execute(statement)
 
