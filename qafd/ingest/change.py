@@ -60,10 +60,10 @@ from qafd.storage.rows import Log, PlacedNode, embedding_key
 
 RULES = 6  # of facts and of the assembly; those made by others are made anew as a whole
 SHARE = 4  # a change of more than one passage of so many is assembled as a whole
-CLAIMED = ("sure", "lone", "term")
-ALONE = ("word", *CLAIMED, "key", "pair", "sentences")
+ALONE = ("word", "key", "term", "pair", "sentences")
 """Kinds of facts that follow from a document alone."""
 SMALL = "small"  # the body of a word that the passage also writes without a capital
+SURE, LONE = "sure", "lone"  # the body of a key that the passage claims so, see `Claims`; else ""
 
 
 Documents = dict[str, list[tuple[Chunk, Extraction, Extraction]]]
@@ -217,7 +217,7 @@ class Facts:
                 changed |= self._postings.put(numbers[chunk.id], ALONE, facts)
         changed |= self._gone
         touched.add(changed)
-        return {term for kind, term in changed if kind == "word" or kind in CLAIMED}
+        return {term for kind, term in changed if kind in ("word", "key", "term")}
 
     def forget(self, passages: Iterable[int]) -> Touched:
         """Remove the facts of passages that are no longer there."""
@@ -230,7 +230,7 @@ class Facts:
     def _is_known(self, key: str) -> bool:
         """Whether what is claimed of a key makes it a name that is looked for."""
         has = self._postings.has
-        return (has("sure", key) or (has("lone", key) and not has("word", key, SMALL))
+        return (has("key", key, SURE) or (has("key", key, LONE) and not has("word", key, SMALL))
                 or self._postings.total("term", key) > 1)
 
     def _passages_with(self, keys: Iterable[str]) -> set[int]:
@@ -244,8 +244,7 @@ class Facts:
                 found |= self._postings.having("word", words)
                 if not words[0].isascii():  # Arabic words lose what they begin with by it
                     found |= self._postings.having("word", words[:1])
-            for kind in CLAIMED:
-                found |= self._postings.bodies(kind, key).keys()
+            found |= self._postings.bodies("key", key).keys()
         return found
 
     def _plant(self, keys: Iterable[str]) -> None:
@@ -295,17 +294,17 @@ def _facts_alone(chunk: Chunk, raw: Extraction, extraction: Extraction, alias: M
             facts["word", form] = ""
     facts |= dict.fromkeys([("word", word) for word in small_words(chunk.text)], SMALL)
     claims = claims_of(chunk, extraction, alias)
-    for kind, keys in (("sure", claims.sure), ("lone", claims.lone)):
-        facts |= dict.fromkeys([(kind, key) for key in keys], "")
     for key, sentences in claims.terms.items():
         facts["term", key] = str(len(sentences))
-    keys = _raw_keys(raw)
+    keys = _raw_keys(raw).union(claims.terms)
     facts["sentences", ""] = json.dumps(extraction.sentences, separators=(",", ":"))
     for (low, high), part in pairs_of(extraction, alias).items():
         if low != high:
             facts["pair", f"{low}\n{high}"] = _pack_pair(part)
             keys |= {low, high}
-    return facts | dict.fromkeys([("key", key) for key in keys], "")
+    for some, claim in ((keys, ""), (claims.lone, LONE), (claims.sure, SURE)):
+        facts |= dict.fromkeys([("key", key) for key in some], claim)
+    return facts
 
 
 def _raw_keys(extraction: Extraction) -> set[str]:
@@ -318,8 +317,8 @@ def _raw_keys(extraction: Extraction) -> set[str]:
 
 
 def _pack_pair(part: PairPart) -> str:
-    return json.dumps([part.forth, part.back, part.given, part.told], ensure_ascii=False,
-                      separators=(",", ":"))
+    weights = [part.given, part.told] if part.given or part.told else []
+    return json.dumps([part.forth, part.back, *weights], ensure_ascii=False, separators=(",", ":"))
 
 
 def _unpack_pair(body: str) -> PairPart:

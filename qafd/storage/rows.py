@@ -283,7 +283,7 @@ class SavedRetrieval:
     run: dict[str, Any] = field(default_factory=dict)
 
 
-KINDS = ("word", "pair", "key", "part", "sure", "lone", "term", "sentences")
+KINDS = ("word", "pair", "key", "part", "term", "sentences")
 """The kinds of facts; a row has the number of one."""
 
 PassageFacts = Mapping[tuple[str, str], str]
