@@ -64,7 +64,7 @@ class SqlPostings(Part):
     def of(self, passage: int, kinds: Sequence[str]) -> dict[tuple[str, str], str]:
         """The facts of these kinds of a passage."""
         with self._file.snapshot() as connection:
-            found = {}
+            found: dict[tuple[str, str], str] = {}
             for kind, terms in _terms(connection, passage, kinds).items():
                 found |= {(kind, term): body for term, body in connection.execute(
                     "SELECT term, body FROM json_each(?) AS wanted CROSS JOIN facts "
@@ -156,7 +156,8 @@ class SqlPostings(Part):
         """Those of these keys that are names."""
         with self._file.snapshot() as connection:
             return {key for key, in connection.execute(
-                "SELECT key FROM names WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),))}
+                "SELECT key FROM names WHERE key IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(keys)),))}
 
     def all_names(self) -> list[str]:
         """The keys of all names."""
