@@ -58,11 +58,12 @@ from qafd.storage import Workspace
 from qafd.storage.assembled import stored_readings
 from qafd.storage.rows import Log, PlacedNode, embedding_key
 
-RULES = 5  # of facts and of the assembly; those made by others are made anew as a whole
+RULES = 6  # of facts and of the assembly; those made by others are made anew as a whole
 SHARE = 4  # a change of more than one passage of so many is assembled as a whole
-CLAIMED = ("sure", "lone", "term")
-ALONE = ("word", "small", *CLAIMED, "raw", "pair", "partner", "sentences")
+ALONE = ("word", "key", "term", "pair", "sentences")
 """Kinds of facts that follow from a document alone."""
+SMALL = "small"  # the body of a word that the passage also writes without a capital
+SURE, LONE = "sure", "lone"  # the body of a key that the passage claims so, see `Claims`; else ""
 
 
 Documents = dict[str, list[tuple[Chunk, Extraction, Extraction]]]
@@ -108,7 +109,7 @@ def changed_documents(store: Workspace, edits: Sequence[Edit]) -> set[str] | Non
     before = [replace(edit, undone_at=None if edit.id in used else edit.made_at) for edit in edits]
     passages = set[int]()
     for key in _reread_keys(before, edits):
-        passages |= store.postings.bodies("raw", key).keys()
+        passages |= store.postings.bodies("key", key).keys()
     documents = {chunk.document for chunk in store.postings.passages(passages).values()}
     return store.postings.touched() | documents
 
@@ -216,7 +217,7 @@ class Facts:
                 changed |= self._postings.put(numbers[chunk.id], ALONE, facts)
         changed |= self._gone
         touched.add(changed)
-        return {term for kind, term in changed if kind == "small" or kind in CLAIMED}
+        return {term for kind, term in changed if kind in ("word", "key", "term")}
 
     def forget(self, passages: Iterable[int]) -> Touched:
         """Remove the facts of passages that are no longer there."""
@@ -228,9 +229,9 @@ class Facts:
 
     def _is_known(self, key: str) -> bool:
         """Whether what is claimed of a key makes it a name that is looked for."""
-        has = self._postings.bodies
-        return bool(has("sure", key, 1) or (has("lone", key, 1) and not has("small", key, 1))
-                    or self._postings.total("term", key) > 1)
+        has = self._postings.has
+        return (has("key", key, SURE) or (has("key", key, LONE) and not has("word", key, SMALL))
+                or self._postings.total("term", key) > 1)
 
     def _passages_with(self, keys: Iterable[str]) -> set[int]:
         """The passages whose parts may change when these keys become known or unknown."""
@@ -243,8 +244,7 @@ class Facts:
                 found |= self._postings.having("word", words)
                 if not words[0].isascii():  # Arabic words lose what they begin with by it
                     found |= self._postings.having("word", words[:1])
-            for kind in CLAIMED:
-                found |= self._postings.bodies(kind, key).keys()
+            found |= self._postings.bodies("key", key).keys()
         return found
 
     def _plant(self, keys: Iterable[str]) -> None:
@@ -292,23 +292,18 @@ def _facts_alone(chunk: Chunk, raw: Extraction, extraction: Extraction, alias: M
     for word, _, _ in words_of(chunk.text):
         for form in variants(word, chunk.text):
             facts["word", form] = ""
-    facts |= dict.fromkeys([("small", word) for word in small_words(chunk.text)], "")
+    facts |= dict.fromkeys([("word", word) for word in small_words(chunk.text)], SMALL)
     claims = claims_of(chunk, extraction, alias)
-    for kind, keys in (("sure", claims.sure), ("lone", claims.lone)):
-        facts |= dict.fromkeys([(kind, key) for key in keys], "")
     for key, sentences in claims.terms.items():
         facts["term", key] = str(len(sentences))
-    facts |= dict.fromkeys([("raw", key) for key in _raw_keys(raw)], "")
+    keys = _raw_keys(raw).union(claims.terms)
     facts["sentences", ""] = json.dumps(extraction.sentences, separators=(",", ":"))
-    partners: dict[str, set[str]] = defaultdict(set)
     for (low, high), part in pairs_of(extraction, alias).items():
-        if low == high:
-            continue
-        facts["pair", f"{low}\n{high}"] = _pack_pair(part)
-        partners[low].add(high)
-        partners[high].add(low)
-    for key, others in partners.items():
-        facts["partner", key] = json.dumps(sorted(others), ensure_ascii=False, separators=(",", ":"))
+        if low != high:
+            facts["pair", f"{low}\n{high}"] = _pack_pair(part)
+            keys |= {low, high}
+    for some, claim in ((keys, ""), (claims.lone, LONE), (claims.sure, SURE)):
+        facts |= dict.fromkeys([("key", key) for key in some], claim)
     return facts
 
 
@@ -322,8 +317,8 @@ def _raw_keys(extraction: Extraction) -> set[str]:
 
 
 def _pack_pair(part: PairPart) -> str:
-    return json.dumps([part.forth, part.back, part.given, part.told], ensure_ascii=False,
-                      separators=(",", ":"))
+    weights = [part.given, part.told] if part.given or part.told else []
+    return json.dumps([part.forth, part.back, *weights], ensure_ascii=False, separators=(",", ":"))
 
 
 def _unpack_pair(body: str) -> PairPart:
@@ -446,8 +441,11 @@ class GraphChange:
         """The pairs that passages assert of some keys."""
         pairs = set()
         for key in keys:
-            for body in self._postings.bodies("partner", key).values():
-                pairs |= {(min(key, other), max(key, other)) for other in json.loads(body)}
+            for number in self._postings.bodies("key", key):
+                for _, ends in self._postings.terms(number, ("pair",)):
+                    low, high = ends.split("\n")
+                    if key in (low, high):
+                        pairs.add((low, high))
         return pairs
 
     def _synonyms(self, gone: Collection[str], fresh: Collection[str]) -> set[tuple[str, str]]:

@@ -467,8 +467,14 @@ class Postings(NameTrees, Protocol):
     def forget(self, passage: int) -> set[tuple[str, str]]:
         """Remove all facts of a passage; which these were."""
 
-    def bodies(self, kind: str, term: str, most: int = -1) -> dict[int, str]:
-        """The bodies of a term by passage, of at most so many passages."""
+    def terms(self, passage: int, kinds: Sequence[str]) -> list[tuple[str, str]]:
+        """Kind and term of the facts of these kinds of a passage."""
+
+    def bodies(self, kind: str, term: str) -> dict[int, str]:
+        """The bodies of a term by passage."""
+
+    def has(self, kind: str, term: str, body: str | None = None) -> bool:
+        """Whether any passage has a term, with this body if one is given."""
 
     def first(self, kind: str, term: str, without: str) -> int:
         """The passage that stands first in the log of those whose body of a term does not begin so."""

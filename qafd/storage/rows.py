@@ -283,6 +283,9 @@ class SavedRetrieval:
     run: dict[str, Any] = field(default_factory=dict)
 
 
+KINDS = ("word", "pair", "key", "part", "term", "sentences")
+"""The kinds of facts; a row has the number of one."""
+
 PassageFacts = Mapping[tuple[str, str], str]
 """Of one passage: kind and term to the body."""
 
@@ -399,7 +402,7 @@ def texts(values: Iterable[object]) -> None:
 
 def embedding_key(model: str, text: str) -> str:
     """Where the vector of a text is kept: a hash of the model's name and the text."""
-    return hashlib.sha256(f"{model}|{text}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"{model}|{text}".encode()).hexdigest()[:24]
 
 
 def vector_keys(

@@ -372,6 +372,27 @@ _SIGNS = """
 CREATE TABLE signs (block integer PRIMARY KEY, names TEXT NOT NULL, codes bytea NOT NULL);
 """
 
+_SMALLER = """
+DROP TABLE facts;
+DROP TABLE names;
+DELETE FROM passage_facts;
+CREATE TABLE facts (
+    kind smallint NOT NULL,
+    term TEXT NOT NULL,
+    passage integer NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (kind, term, passage)
+);
+CREATE TABLE names (key TEXT PRIMARY KEY, first TEXT NOT NULL, second TEXT NOT NULL);
+CREATE INDEX names_first ON names (first, second);
+UPDATE embeddings SET key = substr(key, 1, 24);
+UPDATE nodes SET text = '' WHERE kind = 'passage';
+UPDATE meta SET value = CAST(CAST(value AS integer) + 1 AS text) WHERE key = 'log_revision'
+    AND EXISTS (SELECT 1 FROM nodes);
+DELETE FROM meta WHERE key IN ('facts', 'row_sums');
+"""
+
 STEPS: tuple[str, ...] = (_FUNCTIONS + _TABLES.replace("TEXT", TEXT) + _TRIGGERS,
-                          _HUBS.replace("TEXT", TEXT), _SIGNS.replace("TEXT", TEXT))
+                          _HUBS.replace("TEXT", TEXT), _SIGNS.replace("TEXT", TEXT),
+                          _SMALLER.replace("TEXT", TEXT))
 """The n-th step leads from schema n to schema n + 1; a released step is never edited."""

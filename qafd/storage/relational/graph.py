@@ -250,8 +250,8 @@ class SqlGraph(Part):
         """The nodes among these ids, with their texts."""
         with self._file.reading() as connection:
             rows = connection.execute(
-                "SELECT id, kind, key, name, text, tokens FROM nodes "
-                "WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))
+                f"SELECT {NODE} WHERE nodes.id IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(ids)),))
             found = [Node(*row) for row in rows]
             for node in found:
                 texts((node.id, node.kind, node.key, node.name, node.text))
@@ -300,6 +300,9 @@ class SqlGraph(Part):
         return total.hexdigest()
 
 
+NODE = ("nodes.id, kind, key, name, coalesce(passages.text, nodes.text), tokens FROM nodes "
+        "LEFT JOIN passages ON kind = 'passage' AND passages.id = key")
+"""The columns of a node, and where they are; the text of a passage is kept with the passage."""
 EDGE = ("source, target, kind, CASE kind WHEN 'mention' THEN similarity * "
         "(SELECT scale FROM nodes WHERE id = source) ELSE similarity END, label, count, evidence")
 """The columns of an edge, with the factor that all mention edges of its entity have."""
@@ -365,13 +368,14 @@ def _passage_row(c: Chunk) -> tuple[Any, ...]:
 
 def _node_rows(nodes: Sequence[Node], vectors: Vectors, name_vectors: Vectors,
                scales: Sequence[float]) -> Iterator[tuple[Any, ...]]:
-    """Where both vectors of a node are one, as those of a passage, the second is left empty."""
+    """Where both vectors of a node are one, as those of a passage, the second is left empty, and so
+    is the text of a passage, see `NODE`."""
     if not nodes:
         return
     for n, vector, name, scale in zip(nodes, pack_vectors(vectors), pack_vectors(name_vectors), scales,
                                       strict=True):
-        yield (n.id, n.kind, n.key, n.name, n.text, n.tokens, vector,
-               b"" if name == vector else name, scale)
+        yield (n.id, n.kind, n.key, n.name, "" if n.kind == "passage" else n.text, n.tokens,
+               vector, b"" if name == vector else name, scale)
 
 
 def _hub_row(key: str, hub: Gathered) -> tuple[Any, ...]:

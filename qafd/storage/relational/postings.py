@@ -6,7 +6,6 @@ passage (to see what a change takes away). Like the graph they follow from the l
 """
 
 import json
-import sys
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -15,11 +14,11 @@ import numpy as np
 from qafd.records import Chunk, Codes
 from qafd.storage.relational.log import CHUNK
 from qafd.storage.relational.part import Connection, Part, meta, set_meta, upsert
-from qafd.storage.rows import PassageFacts
+from qafd.storage.rows import KINDS, PassageFacts
 
 BLOCKS = 256  # of names whose signs are written together
 
-FORMAT = "2"
+FORMAT = "3"
 """Changes when facts are made or kept differently: the next change then begins anew."""
 
 
@@ -65,12 +64,13 @@ class SqlPostings(Part):
     def of(self, passage: int, kinds: Sequence[str]) -> dict[tuple[str, str], str]:
         """The facts of these kinds of a passage."""
         with self._file.snapshot() as connection:
-            wanted = [(kind, term) for kind, term in _terms(connection, passage) if kind in kinds]
-            return {(kind, term): body for kind, term, body in connection.execute(
-                "SELECT kind, term, body FROM json_each(?) AS wanted CROSS JOIN facts "
-                "ON kind = json_extract(wanted.value, '$[0]') "
-                "AND term = json_extract(wanted.value, '$[1]') AND passage = ?",
-                (json.dumps(wanted), passage))}
+            found: dict[tuple[str, str], str] = {}
+            for kind, terms in _terms(connection, passage, kinds).items():
+                found |= {(kind, term): body for term, body in connection.execute(
+                    "SELECT term, body FROM json_each(?) AS wanted CROSS JOIN facts "
+                    "ON kind = ? AND term = wanted.value AND passage = ?",
+                    (json.dumps(terms), KINDS.index(kind), passage))}
+            return found
 
     def put(self, passage: int, kinds: Sequence[str], facts: PassageFacts) -> set[tuple[str, str]]:
         """Let these be the facts of these kinds of a passage; which are new, other or gone."""
@@ -82,32 +82,48 @@ class SqlPostings(Part):
                 return set()
             connection.executemany(
                 "DELETE FROM facts WHERE kind = ? AND term = ? AND passage = ?",
-                [(*fact, passage) for fact in gone])
+                [(KINDS.index(kind), term, passage) for kind, term in gone])
             connection.executemany(
                 upsert("facts", ["kind", "term", "passage"], ["body"]),
-                [(*fact, passage, body) for fact, body in fresh.items()])
-            terms = [fact for fact in _terms(connection, passage) if fact[0] not in kinds]
-            terms += facts
+                [(KINDS.index(kind), term, passage, body) for (kind, term), body in fresh.items()])
+            terms = _terms(connection, passage)
+            for kind in kinds:
+                terms[kind] = sorted(term for of, term in facts if of == kind)
+            kept = json.dumps(terms, ensure_ascii=False, separators=(",", ":"))
             connection.execute(upsert("passage_facts", ["passage"], ["terms"]),
-                               (passage, zlib.compress(json.dumps(terms).encode(), 1)))
+                               (passage, zlib.compress(kept.encode())))
             return gone | fresh.keys()
 
     def forget(self, passage: int) -> set[tuple[str, str]]:
         """Remove all facts of a passage; which these were."""
         with self._file.transaction() as connection:
-            gone = _terms(connection, passage)
+            gone = self.terms(passage, KINDS)
             connection.executemany(
                 "DELETE FROM facts WHERE kind = ? AND term = ? AND passage = ?",
-                [(*fact, passage) for fact in gone])
+                [(KINDS.index(kind), term, passage) for kind, term in gone])
             connection.execute("DELETE FROM passage_facts WHERE passage = ?", (passage,))
             return set(gone)
 
-    def bodies(self, kind: str, term: str, most: int = -1) -> dict[int, str]:
-        """The bodies of a term by passage, of at most so many passages."""
+    def terms(self, passage: int, kinds: Sequence[str]) -> list[tuple[str, str]]:
+        """Kind and term of the facts of these kinds of a passage."""
+        with self._file.snapshot() as connection:
+            return [(kind, term) for kind, terms in _terms(connection, passage, kinds).items()
+                    for term in terms]
+
+    def bodies(self, kind: str, term: str) -> dict[int, str]:
+        """The bodies of a term by passage."""
         with self._file.snapshot() as connection:
             return dict(connection.execute(
-                "SELECT passage, body FROM facts WHERE kind = ? AND term = ? LIMIT ?",
-                (kind, term, most if most >= 0 else sys.maxsize)))
+                "SELECT passage, body FROM facts WHERE kind = ? AND term = ?",
+                (KINDS.index(kind), term)))
+
+    def has(self, kind: str, term: str, body: str | None = None) -> bool:
+        """Whether any passage has a term, with this body if one is given."""
+        asked = (KINDS.index(kind), term, *(() if body is None else (body,)))
+        with self._file.snapshot() as connection:
+            return connection.execute(
+                "SELECT 1 FROM facts WHERE kind = ? AND term = ?"
+                f"{'' if body is None else ' AND body = ?'} LIMIT 1", asked).fetchone() is not None
 
     def first(self, kind: str, term: str, without: str) -> int:
         """The passage that stands first in the log of those whose body of a term does not begin so."""
@@ -116,14 +132,14 @@ class SqlPostings(Part):
                 "SELECT passage FROM facts JOIN passages ON passages.rowid = passage "
                 "WHERE kind = ? AND term = ? AND substr(body, 1, ?) <> ? "
                 "ORDER BY document, start, passages.id LIMIT 1",
-                (kind, term, len(without), without)).fetchone()[0])
+                (KINDS.index(kind), term, len(without), without)).fetchone()[0])
 
     def total(self, kind: str, term: str) -> int:
         """The sum of the bodies of a term, which are counts."""
         with self._file.snapshot() as connection:
             return int(connection.execute(
                 "SELECT coalesce(sum(CAST(body AS INTEGER)), 0) FROM facts "
-                "WHERE kind = ? AND term = ?", (kind, term)).fetchone()[0])
+                "WHERE kind = ? AND term = ?", (KINDS.index(kind), term)).fetchone()[0])
 
     def having(self, kind: str, terms: Sequence[str]) -> set[int]:
         """The passages that have all these terms, one at least."""
@@ -134,54 +150,52 @@ class SqlPostings(Part):
         with self._file.snapshot() as connection:
             return {row[0] for row in connection.execute(
                 f"SELECT passage FROM facts WHERE kind = ?1 AND term = ?2{more}",
-                (kind, rare, *others))}
+                (KINDS.index(kind), rare, *others))}
 
     def known(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys that are names."""
         with self._file.snapshot() as connection:
             return {key for key, in connection.execute(
-                "SELECT key FROM names WHERE tree = 'key' AND key IN "
-                "(SELECT value FROM json_each(?))", (json.dumps(list(keys)),))}
+                "SELECT key FROM names WHERE key IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(keys)),))}
 
     def all_names(self) -> list[str]:
         """The keys of all names."""
         with self._file.snapshot() as connection:
-            return [key for key, in connection.execute("SELECT key FROM names WHERE tree = 'key'")]
+            return [key for key, in connection.execute("SELECT key FROM names")]
 
     def plant(self, names: Iterable[tuple[str, str, str]]) -> None:
         """Note names: the key and its first two words."""
         with self._file.transaction() as connection:
             connection.executemany(
-                upsert("names", ["tree", "key"], ["first", "second", "common"]),
-                [("key", *words, 0) for words in names])
+                upsert("names", ["key"], ["first", "second"]), names)
 
     def uproot(self, keys: Iterable[str]) -> None:
         """Forget names."""
         with self._file.transaction() as connection:
-            connection.executemany("DELETE FROM names WHERE tree = 'key' AND key = ?",
-                                   [(key,) for key in keys])
+            connection.executemany("DELETE FROM names WHERE key = ?", [(key,) for key in keys])
 
     def beginning(self, words: Iterable[str], pairs: Iterable[tuple[str, str]],
                   branches: Iterable[str]) -> set[str]:
         """The names of one of these words, the longer ones that begin with one of these
         pairs, and one name for each of the `branches` with which any begins."""
         with self._file.snapshot() as connection:
-            # The planner would read all names of the tree for each word instead.
+            # The planner would read all names for each word instead.
             rows = connection.execute(
                 "SELECT names.key FROM json_each(?1) AS word "
                 "CROSS JOIN names INDEXED BY names_first "
-                "ON tree = 'key' AND first = word.value AND second = ''",
+                "ON first = word.value AND second = ''",
                 (json.dumps(list(words)),)).fetchall()
             rows += connection.execute(
                 "SELECT names.key FROM json_each(?1) AS pair "
                 "CROSS JOIN names INDEXED BY names_first "
-                "ON tree = 'key' AND first = json_extract(pair.value, '$[0]') "
+                "ON first = json_extract(pair.value, '$[0]') "
                 "AND second = json_extract(pair.value, '$[1]')",
                 (json.dumps(list(pairs)),)).fetchall()
             for word in branches:
                 rows += connection.execute(
                     "SELECT key FROM names INDEXED BY names_first "
-                    "WHERE tree = 'key' AND first = ? LIMIT 1", (word,)).fetchall()
+                    "WHERE first = ? LIMIT 1", (word,)).fetchall()
         return {key for key, in rows}
 
     def near(self, keys: Iterable[str]) -> dict[str, dict[str, float]]:
@@ -266,7 +280,10 @@ def clear_facts(connection: Connection) -> None:
     connection.execute("DELETE FROM meta WHERE key = 'facts'")
 
 
-def _terms(connection: Connection, passage: int) -> list[tuple[str, str]]:
+def _terms(connection: Connection, passage: int, kinds: Sequence[str] = KINDS
+           ) -> dict[str, list[str]]:
+    """The terms of a passage by kind."""
     row = connection.execute(
         "SELECT terms FROM passage_facts WHERE passage = ?", (passage,)).fetchone()
-    return [(kind, term) for kind, term in json.loads(zlib.decompress(row[0]))] if row else []
+    kept = json.loads(zlib.decompress(row[0])) if row else {}
+    return {kind: terms for kind, terms in kept.items() if kind in kinds}

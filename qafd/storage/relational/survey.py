@@ -24,7 +24,7 @@ class SqlSurvey(Part):
         """All nodes, by id."""
         with self._file.snapshot() as connection:
             for *node, document, title, page in connection.execute(
-                    "SELECT nodes.id, kind, key, name, nodes.text, tokens, "
+                    "SELECT nodes.id, kind, key, name, coalesce(passages.text, nodes.text), tokens, "
                     "  coalesce(document, ''), coalesce(title, ''), page "
                     "FROM nodes LEFT JOIN passages ON kind = 'passage' AND passages.id = key "
                     "ORDER BY nodes.id"):

@@ -12,6 +12,7 @@ from qafd.errors import EmbedderMismatchError, ParameterError
 from qafd.records import Vectors
 from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta
 from qafd.storage.rows import (
+    KINDS,
     check_finite,
     embedding_key,
     pack_vectors,
@@ -152,7 +153,7 @@ def _descriptions(connection: Connection, names: set[str]) -> Iterator[str]:
     parts: dict[str, list[KeyPart]] = defaultdict(list)
     for key, body, document in connection.execute(
             "SELECT term, body, document FROM facts JOIN passages ON passages.rowid = passage "
-            "WHERE kind = 'part'"):
+            "WHERE kind = ?", (KINDS.index("part"),)):
         if document not in names:
             parts[key].append(unpack_part(body))
     for key, some in parts.items():

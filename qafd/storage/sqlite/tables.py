@@ -436,10 +436,37 @@ def _signs(db: "Database") -> None:
         db.execute(statement)
 
 
+_SMALLER = """
+DROP TABLE facts;
+DROP TABLE names;
+DELETE FROM passage_facts;
+CREATE TABLE facts (
+    kind INTEGER NOT NULL,
+    term TEXT NOT NULL,
+    passage INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (kind, term, passage)
+) WITHOUT ROWID;
+CREATE TABLE names (key TEXT PRIMARY KEY, first TEXT NOT NULL, second TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX names_first ON names (first, second);
+UPDATE embeddings SET key = substr(key, 1, 24);
+UPDATE nodes SET text = '' WHERE kind = 'passage';
+UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'log_revision'
+    AND EXISTS (SELECT 1 FROM nodes);
+DELETE FROM meta WHERE key IN ('facts', 'row_sums')
+"""
+
+
+def _smaller(db: "Database") -> None:
+    """Kinds of facts as numbers, keys of 12 bytes, texts of passages once; the graph is to be made anew."""
+    for statement in _SMALLER.split(";\n"):
+        db.execute(statement)
+
+
 Step = Callable[["Database"], None]
 STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs,
                            _edges_by_hand, _types_by_hand, _counts, _facts, _byte_vectors,
-                           _hubs, _signs)
+                           _hubs, _signs, _smaller)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited."""
 
 META = _TABLES.strip().partition(";")[0]
@@ -449,7 +476,7 @@ _NEW: tuple[frozenset[str] | set[str], ...] = (
     frozenset({*re.findall(r"CREATE TABLE (\w+)", _TABLES), "passages_fts"}), {"layers"},
     frozenset(re.findall(r"CREATE TABLE (\w+)", _MODEL_TABLES)), {"edits"}, {"runs"}, frozenset(),
     frozenset(), frozenset(), frozenset(re.findall(r"CREATE TABLE (\w+)", _FACT_TABLES)), frozenset(),
-    {"hubs"}, {"signs"})
+    {"hubs"}, {"signs"}, frozenset())
 
 
 def names(version: int) -> frozenset[str]:
