@@ -99,7 +99,9 @@ def measure(urls, passages, times):
             for what, act in acts.items():
                 found.setdefault(what, {}).setdefault(name, []).append(cost(act))
     for what, by in found.items():
-        seconds = {name: median(second for second, _ in some) for name, some in by.items()}
+        seconds = {}
+        for name, costs in by.items():
+            seconds[name] = median(second for second, _ in costs)
         yield {"what": what, "passages": passages,
                "SQLite ms": round(1000 * seconds["sqlite"], 1),
                "PostgreSQL ms": round(1000 * seconds["postgresql"], 1),

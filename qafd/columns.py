@@ -133,19 +133,32 @@ VectorColumn = Vectors | ByteRows
 """Unit rows, (n, d)."""
 
 
+def to_bytes(rows: Vectors) -> npt.NDArray[np.int8]:
+    """Rows, (n, d), as 8-bit integers in proportion to the largest number of each."""
+    wide = rows.astype(np.float64)
+    most = np.abs(wide).max(axis=1, keepdims=True, initial=0)
+    return np.rint(wide * 127 / np.where(most, most, 1)).astype(np.int8)
+
+
+def lengths_of(numbers: npt.NDArray[np.int8]) -> Vectors:
+    """The lengths of rows of integers, (n,), the same bits on every machine; 1 for zeros."""
+    floats = numbers.astype(np.float32)
+    # whole numbers, whose sum is exact in any order
+    squares = np.einsum("ij,ij->i", floats, floats, dtype=np.float64)
+    return np.asarray(np.maximum(np.sqrt(squares), 1), np.float32)
+
+
 def compact(rows: Vectors) -> VectorColumn:
     """Unit rows as bytes if they are what was kept as bytes, so that nothing is lost; else as they are."""
     numbers, lengths = np.empty(rows.shape, np.int8), np.empty(len(rows), np.float32)
     for first in range(0, len(rows), WIDENED):
         block = slice(first, first + WIDENED)
-        most = np.abs(rows[block]).max(axis=1, keepdims=True, initial=0)
-        floats = np.rint(rows[block] * (127 / np.where(most, most, 1)))
-        # whole numbers, whose sum is exact in any order
-        squares = np.einsum("ij,ij->i", floats, floats, dtype=np.float64)
-        numbers[block], lengths[block] = floats, np.maximum(np.sqrt(squares), 1)
-        if not np.array_equal(floats / lengths[block, None], rows[block]):
+        numbers[block] = to_bytes(rows[block])
+        lengths[block] = lengths_of(numbers[block])
+        if not np.array_equal(numbers[block] / lengths[block, None], rows[block]):
             return rows
     return ByteRows(numbers, lengths)
+
 
 TextColumn = tuple[str, ...] | TextBlock
 """Texts in memory, or where they lie."""

@@ -1,6 +1,7 @@
 """The embedding model as a graph for onnxruntime, its products those of 8-bit integers."""
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ def with_integer_products(path: Path, apart: bool = False) -> bytes:
     return _Encoder(weights, products, apart).made()
 
 
+@cache
 def sums_are_exact() -> bool:
     """Whether products of unsigned with signed bytes add up exactly on this processor.
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from qafd.columns import lengths_of, to_bytes
 from qafd.edits import Edit
 from qafd.errors import ParameterError, StoreError
 from qafd.reading.text.plaintext import label, storable
@@ -436,10 +437,7 @@ def pack_vectors(rows: Vectors) -> list[bytes]:
 
     Their length is not kept, since it is 1. Packing what was unpacked gives the same bytes.
     """
-    wide = rows.astype(np.float64)
-    most = np.abs(wide).max(axis=1, keepdims=True, initial=0)
-    whole = np.rint(wide * 127 / np.where(most, most, 1)).astype(np.int8)
-    return [row.tobytes() for row in whole]
+    return [row.tobytes() for row in to_bytes(rows)]
 
 
 def unpack_vectors(kept: Sequence[bytes], dimension: int) -> Vectors:
@@ -455,9 +453,7 @@ def unpack_vectors(kept: Sequence[bytes], dimension: int) -> Vectors:
             raise ValueError(f"a vector has {len(row)} numbers instead of {dimension}")
     whole = np.frombuffer(b"".join(kept), np.int8).reshape(len(kept), dimension)
     rows = whole.astype(np.float32)
-    # whole numbers, whose sum is exact in any order
-    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)).astype(np.float32)
-    rows /= np.maximum(lengths, 1)[:, None]
+    rows /= lengths_of(whole)[:, None]
     return rows
 
 

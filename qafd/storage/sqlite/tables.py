@@ -209,6 +209,13 @@ TEXTUAL = ("meta", "jobs", "files", "documents", "chunks", "extractions", "menti
            "plans", "retrievals", "llm_calls", "descriptions", "doubts", "edits", "runs")
 """The tables that hold texts and numbers rather than vectors."""
 
+
+def _execute(db: "Database", statements: str) -> None:
+    """Execute statements one by one: a script would end the transaction that all steps share."""
+    for statement in statements.split(";\n"):
+        db.execute(statement)
+
+
 def _first_tables(db: "Database") -> None:
     db.executescript(_TABLES)
     db.table("passages").enable_fts(["title", "text"], create_triggers=True, tokenize=TOKENIZER)
@@ -266,9 +273,7 @@ CREATE TABLE doubts (
 
 
 def _models(db: "Database") -> None:
-    # a script would end the transaction that all steps share
-    for statement in _MODEL_TABLES.split(";\n"):
-        db.execute(statement)
+    _execute(db, _MODEL_TABLES)
 
 
 def _edits(db: "Database") -> None:
@@ -350,8 +355,7 @@ _TOUCHES = {"documents": "SELECT name FROM (SELECT {row}.name AS name)",
 
 
 def _facts(db: "Database") -> None:
-    for statement in _FACT_TABLES.split(";\n"):
-        db.execute(statement)
+    _execute(db, _FACT_TABLES)
     for table, document in _TOUCHES.items():
         for event, rows in (("INSERT", ("NEW",)), ("UPDATE", ("OLD", "NEW")), ("DELETE", ("OLD",))):
             # OR IGNORE would not count in a trigger of an upsert
@@ -419,8 +423,7 @@ DELETE FROM meta WHERE key IN ('facts', 'row_sums')
 
 def _hubs(db: "Database") -> None:
     """The factor of a node beside its edges, sums of frequent names; the graph is to be made anew."""
-    for statement in _HUBS.split(";\n"):
-        db.execute(statement)
+    _execute(db, _HUBS)
 
 
 _SIGNS = """
@@ -432,8 +435,7 @@ CREATE TABLE signs (block INTEGER PRIMARY KEY, names TEXT NOT NULL, codes BLOB N
 def _signs(db: "Database") -> None:
     """Passages by their document, and what a vector of a name is compared by first; the next change
     fills it."""
-    for statement in _SIGNS.split(";\n"):
-        db.execute(statement)
+    _execute(db, _SIGNS)
 
 
 _SMALLER = """
@@ -459,15 +461,15 @@ DELETE FROM meta WHERE key IN ('facts', 'row_sums')
 
 def _smaller(db: "Database") -> None:
     """Kinds of facts as numbers, keys of 12 bytes, texts of passages once; the graph is to be made anew."""
-    for statement in _SMALLER.split(";\n"):
-        db.execute(statement)
+    _execute(db, _SMALLER)
 
 
 Step = Callable[["Database"], None]
 STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs,
                            _edges_by_hand, _types_by_hand, _counts, _facts, _byte_vectors,
                            _hubs, _signs, _smaller)
-"""The n-th step leads from schema n to schema n + 1; a released step is never edited."""
+"""The n-th step leads from schema n to schema n + 1; a released step is never edited nor renamed, since
+a workspace has the names of those that it went through."""
 
 META = _TABLES.strip().partition(";")[0]
 """The statement that makes the table `meta`."""
