@@ -64,13 +64,14 @@ class SqlPostings(Part):
     def of(self, passage: int, kinds: Sequence[str]) -> dict[tuple[str, str], str]:
         """The facts of these kinds of a passage."""
         with self._file.snapshot() as connection:
-            found: dict[tuple[str, str], str] = {}
+            wanted = []
             for kind, terms in _terms(connection, passage, kinds).items():
-                found |= {(kind, term): body for term, body in connection.execute(
-                    "SELECT term, body FROM json_each(?) AS wanted CROSS JOIN facts "
-                    "ON kind = ? AND term = wanted.value AND passage = ?",
-                    (json.dumps(terms), KINDS.index(kind), passage))}
-            return found
+                wanted += [(KINDS.index(kind), term) for term in terms]
+            return {(KINDS[kind], term): body for kind, term, body in connection.execute(
+                "SELECT kind, term, body FROM json_each(?) AS wanted CROSS JOIN facts "
+                "ON kind = CAST(json_extract(wanted.value, '$[0]') AS INTEGER) "
+                "AND term = json_extract(wanted.value, '$[1]') AND passage = ?",
+                (json.dumps(wanted), passage))}
 
     def put(self, passage: int, kinds: Sequence[str], facts: PassageFacts) -> set[tuple[str, str]]:
         """Let these be the facts of these kinds of a passage; which are new, other or gone."""
