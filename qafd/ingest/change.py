@@ -439,13 +439,15 @@ class GraphChange:
 
     def _with_partners(self, keys: Iterable[str]) -> set[tuple[str, str]]:
         """The pairs that passages assert of some keys."""
-        pairs = set()
+        keys = set(keys)
+        having = set[int]()
         for key in keys:
-            for number in self._postings.bodies("key", key):
-                for _, ends in self._postings.terms(number, ("pair",)):
-                    low, high = ends.split("\n")
-                    if key in (low, high):
-                        pairs.add((low, high))
+            having |= self._postings.bodies("key", key).keys()
+        pairs = set[tuple[str, str]]()
+        for _, ends in self._postings.terms(having, ("pair",)):
+            low, high = ends.split("\n")
+            if low in keys or high in keys:
+                pairs.add((low, high))
         return pairs
 
     def _synonyms(self, gone: Collection[str], fresh: Collection[str]) -> set[tuple[str, str]]:

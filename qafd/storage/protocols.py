@@ -467,8 +467,8 @@ class Postings(NameTrees, Protocol):
     def forget(self, passage: int) -> set[tuple[str, str]]:
         """Remove all facts of a passage; which these were."""
 
-    def terms(self, passage: int, kinds: Sequence[str]) -> list[tuple[str, str]]:
-        """Kind and term of the facts of these kinds of a passage."""
+    def terms(self, passages: Iterable[int], kinds: Sequence[str]) -> set[tuple[str, str]]:
+        """Kind and term of the facts of these kinds that any of some passages has."""
 
     def bodies(self, kind: str, term: str) -> dict[int, str]:
         """The bodies of a term by passage."""

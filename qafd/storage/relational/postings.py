@@ -98,18 +98,23 @@ class SqlPostings(Part):
     def forget(self, passage: int) -> set[tuple[str, str]]:
         """Remove all facts of a passage; which these were."""
         with self._file.transaction() as connection:
-            gone = self.terms(passage, KINDS)
+            gone = self.terms([passage], KINDS)
             connection.executemany(
                 "DELETE FROM facts WHERE kind = ? AND term = ? AND passage = ?",
                 [(KINDS.index(kind), term, passage) for kind, term in gone])
             connection.execute("DELETE FROM passage_facts WHERE passage = ?", (passage,))
-            return set(gone)
+            return gone
 
-    def terms(self, passage: int, kinds: Sequence[str]) -> list[tuple[str, str]]:
-        """Kind and term of the facts of these kinds of a passage."""
+    def terms(self, passages: Iterable[int], kinds: Sequence[str]) -> set[tuple[str, str]]:
+        """Kind and term of the facts of these kinds that any of some passages has."""
+        found = set[tuple[str, str]]()
         with self._file.snapshot() as connection:
-            return [(kind, term) for kind, terms in _terms(connection, passage, kinds).items()
-                    for term in terms]
+            for packed, in connection.execute(
+                    "SELECT terms FROM passage_facts WHERE passage IN "
+                    "(SELECT CAST(value AS INTEGER) FROM json_each(?))", (json.dumps(list(passages)),)):
+                for kind, terms in _unpack(packed, kinds).items():
+                    found.update((kind, term) for term in terms)
+        return found
 
     def bodies(self, kind: str, term: str) -> dict[int, str]:
         """The bodies of a term by passage."""
@@ -286,5 +291,9 @@ def _terms(connection: Connection, passage: int, kinds: Sequence[str] = KINDS
     """The terms of a passage by kind."""
     row = connection.execute(
         "SELECT terms FROM passage_facts WHERE passage = ?", (passage,)).fetchone()
-    kept = json.loads(zlib.decompress(row[0])) if row else {}
+    return _unpack(row[0], kinds) if row else {}
+
+
+def _unpack(packed: bytes, kinds: Sequence[str]) -> dict[str, list[str]]:
+    kept = json.loads(zlib.decompress(packed))
     return {kind: terms for kind, terms in kept.items() if kind in kinds}
