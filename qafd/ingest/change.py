@@ -180,7 +180,9 @@ class Facts:
         read = self._by_document(log)
         claimed = self._take_alone(read, touched)
         known = self._postings.known(claimed)
-        fresh = {key for key in claimed if self._is_known(key)}
+        # most words are no key of any passage
+        keys = self._postings.present("key", claimed) | self._postings.present("term", claimed)
+        fresh = {key for key in keys if self._is_known(key)}
         others = self._passages_with(fresh ^ known)
         self._plant(fresh - known)
         self._postings.uproot(known - fresh)
