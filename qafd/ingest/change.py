@@ -180,9 +180,7 @@ class Facts:
         read = self._by_document(log)
         claimed = self._take_alone(read, touched)
         known = self._postings.known(claimed)
-        # most words are no key of any passage
-        keys = self._postings.present("key", claimed) | self._postings.present("term", claimed)
-        fresh = {key for key in keys if self._is_known(key)}
+        fresh = self._names_among(claimed)
         others = self._passages_with(fresh ^ known)
         self._plant(fresh - known)
         self._postings.uproot(known - fresh)
@@ -229,11 +227,12 @@ class Facts:
         touched.add(self._gone)
         return touched
 
-    def _is_known(self, key: str) -> bool:
-        """Whether what is claimed of a key makes it a name that is looked for."""
-        has = self._postings.has
-        return (has("key", key, SURE) or (has("key", key, LONE) and not has("word", key, SMALL))
-                or self._postings.total("term", key) > 1)
+    def _names_among(self, keys: set[str]) -> set[str]:
+        """Those of some keys that what passages claim of them makes names that are looked for."""
+        present = self._postings.present
+        lone = present("key", keys, LONE)
+        often = {key for key in present("term", keys) if self._postings.total("term", key) > 1}
+        return present("key", keys, SURE) | (lone - present("word", lone, SMALL)) | often
 
     def _passages_with(self, keys: Iterable[str]) -> set[int]:
         """The passages whose parts may change when these keys become known or unknown."""

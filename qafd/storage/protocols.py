@@ -473,11 +473,8 @@ class Postings(NameTrees, Protocol):
     def bodies(self, kind: str, term: str) -> dict[int, str]:
         """The bodies of a term by passage."""
 
-    def present(self, kind: str, terms: Iterable[str]) -> set[str]:
-        """Those of these terms that any passage has."""
-
-    def has(self, kind: str, term: str, body: str | None = None) -> bool:
-        """Whether any passage has a term, with this body if one is given."""
+    def present(self, kind: str, terms: Iterable[str], body: str | None = None) -> set[str]:
+        """Those of these terms that any passage has, with this body if one is given."""
 
     def first(self, kind: str, term: str, without: str) -> int:
         """The passage that stands first in the log of those whose body of a term does not begin so."""

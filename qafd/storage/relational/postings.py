@@ -123,21 +123,14 @@ class SqlPostings(Part):
                 "SELECT passage, body FROM facts WHERE kind = ? AND term = ?",
                 (KINDS.index(kind), term)))
 
-    def present(self, kind: str, terms: Iterable[str]) -> set[str]:
-        """Those of these terms that any passage has."""
+    def present(self, kind: str, terms: Iterable[str], body: str | None = None) -> set[str]:
+        """Those of these terms that any passage has, with this body if one is given."""
+        so = "" if body is None else "AND body = ?"
+        asked = (json.dumps(list(terms)), KINDS.index(kind), *(() if body is None else (body,)))
         with self._file.snapshot() as connection:
             return {term for term, in connection.execute(
                 "SELECT value FROM json_each(?) AS wanted WHERE EXISTS "
-                "(SELECT 1 FROM facts WHERE kind = ? AND term = wanted.value)",
-                (json.dumps(list(terms)), KINDS.index(kind)))}
-
-    def has(self, kind: str, term: str, body: str | None = None) -> bool:
-        """Whether any passage has a term, with this body if one is given."""
-        asked = (KINDS.index(kind), term, *(() if body is None else (body,)))
-        with self._file.snapshot() as connection:
-            return connection.execute(
-                "SELECT 1 FROM facts WHERE kind = ? AND term = ?"
-                f"{'' if body is None else ' AND body = ?'} LIMIT 1", asked).fetchone() is not None
+                f"(SELECT 1 FROM facts WHERE kind = ? AND term = wanted.value {so})", asked)}
 
     def first(self, kind: str, term: str, without: str) -> int:
         """The passage that stands first in the log of those whose body of a term does not begin so."""
