@@ -230,9 +230,12 @@ class Facts:
     def _names_among(self, keys: set[str]) -> set[str]:
         """Those of some keys that what passages claim of them makes names that are looked for."""
         present = self._postings.present
-        lone = present("key", keys, LONE)
-        often = {key for key in present("term", keys) if self._postings.total("term", key) > 1}
-        return present("key", keys, SURE) | (lone - present("word", lone, SMALL)) | often
+        # of a frequent key that is claimed surely nothing else is sought, which would read all its facts
+        names = present("key", keys, SURE)
+        lone = present("key", keys - names, LONE)
+        names |= lone - present("word", lone, SMALL)
+        often = {key for key in present("term", keys - names) if self._postings.total("term", key) > 1}
+        return names | often
 
     def _passages_with(self, keys: Iterable[str]) -> set[int]:
         """The passages whose parts may change when these keys become known or unknown."""
