@@ -39,7 +39,7 @@ from qafd.models.instructions import Instructed, Instructions
 from qafd.pace import silent
 from qafd.plan import Planner, conditions_by, plan_by
 from qafd.reading.text.plaintext import one_line, storable
-from qafd.records import QueryPlan, mark_at
+from qafd.records import Nodes, QueryPlan, mark_at
 from qafd.retrieve.base import (
     Corpus,
     Imprint,
@@ -349,7 +349,9 @@ class KnowledgeGraph:
                 return stored
             embedder = self._asked(question)
             store.vectors.check(embedder.name, embedder.dimension)
-            planner = Planner(graph or self.graph, embedder, store.edits.merged(), self._heard)
+            graph = graph or self.graph
+            planner = Planner(graph, embedder, store.edits.merged(), self._heard,
+                              partial(self._spread, graph))
             plan = planner.plan(question, subqueries=subqueries)
             if client is None:
                 return plan
@@ -372,6 +374,11 @@ class KnowledgeGraph:
         """Whether a word, in any of its forms, is in a passage."""
         with self.store() as store:
             return store.passages.has_word(word)
+
+    def _spread(self, graph: Graph, words: Sequence[str]) -> Nodes:
+        """In how many passages of a graph each of some words is, shape (k,)."""
+        with self.store() as store:
+            return passages_of(graph, partial(read_passages, graph, store)).bm25.spread(words)
 
     def retrieve(self, question: str | QueryPlan, method: str | Retriever = "qafd", *,
                  graph: Graph | None = None, **params: Any) -> Retrieval:

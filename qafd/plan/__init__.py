@@ -14,6 +14,7 @@ from qafd.models.prompts_answer import PLAN_SCHEMA, plan_messages, read_plan
 from qafd.models.prompts_conditions import QUERY_SCHEMA, query_messages, read_query
 from qafd.plan.linking import FoundName, Named, named_in, names_of
 from qafd.plan.query_graph import find_name, names_linked
+from qafd.plan.spelling import Spread
 from qafd.plan.subqueries import decompose
 from qafd.plan.unsaid import find_unsaid
 from qafd.reading.names import tagger
@@ -45,14 +46,17 @@ class Planner:
         Keys of names that are another entity's by an edit, to the key of that entity.
     heard : callable, optional
         Whether a word is in a passage; one that is in none may be a name with a slip.
+    spread : callable, optional
+        In how many passages each of some words is; other words with a slip are put right by it.
     """
 
     def __init__(self, graph: Graph, embedder: Embedder,
                  merged: Mapping[str, str] | None = None,
-                 heard: Callable[[str], bool] | None = None) -> None:
+                 heard: Callable[[str], bool] | None = None, spread: Spread | None = None) -> None:
         self._graph = graph
         self._embedder = embedder
         self._heard = heard
+        self._spread = spread
         self._names = names_of(graph, merged)
 
     def plan(self, question: str, *, subqueries: bool = False) -> QueryPlan:
@@ -110,7 +114,7 @@ class Planner:
         keywords = _keywords(low, themes)
         vectors = self._embedder.embed([asked, *(keyword.text for keyword in keywords)])
         links = self._names.link(asked, named, found, dict(zip(
-            map(canonical, low), vectors[1:], strict=False)), common, self._heard)
+            map(canonical, low), vectors[1:], strict=False)), common, self._heard, self._spread)
         notices = list(links.notices if links.keys else ())
         if len(self._names) and named and not links.keys:
             notices.append(notice(NoticeKind.NO_NAME_KNOWN))

@@ -4,18 +4,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer
 
 from qafd.graph import Graph
-from qafd.models.embedder import TOKENIZER_FILE, checked_file
 from qafd.plan.name_columns import NameColumns, columns_of, letters_of, without_mark
+from qafd.plan.spelling import Spread, common_words, right_word
 from qafd.reading.names import TYPES, proper_runs
 from qafd.reading.text import NameIndex, as_typed, canonical, singular, variants, words_of
 from qafd.reading.text.scripts import bears_no_capital, is_other, is_written_small
@@ -188,7 +187,7 @@ class Names:
             may = np.flatnonzero(2 * shared / (lengths + len(typed)) >= ALIKE)
             close = get_close_matches(typed, [names[at] for at in may.tolist()], 1, ALIKE)
             return self._mean(close[0]) or "" if close and is_misspelled(typed, close[0]) else ""
-        if len(typed) < LONG or not typed.isalpha() or typed in _common_words():
+        if len(typed) < LONG or not typed.isalpha() or typed in common_words():
             return ""
         other = np.abs(letters.astype(np.int64) - letters_of([typed])).sum(axis=1)
         slips: dict[str, int] = {}
@@ -214,7 +213,7 @@ class Names:
 
     def link(self, asked: str, named: Sequence[Named], found: Sequence[FoundName],
              vectors: Mapping[str, Vectors], common: set[str],
-             heard: Callable[[str], bool] | None = None) -> Links:
+             heard: Callable[[str], bool] | None = None, spread: Spread | None = None) -> Links:
         """The entities that a question names or means, given what was found in it.
 
         Parameters
@@ -228,6 +227,9 @@ class Names:
         heard : callable, optional
             Whether a word is in a passage. Where it is known, a word of the question that is in
             none stands for the name that it is by a slip, taken for a name or not.
+        spread : callable, optional
+            In how many passages each of some words is; with it, a word in small letters that is
+            no such name either is read as the known word that is one slip away.
         """
         links = _Links(asked, self.show, list(found))
         for span in named:
@@ -237,7 +239,7 @@ class Names:
             else:
                 self._link_unfound(links, span, vectors)
         if heard:
-            self._link_unheard(links, named, common, heard)
+            self._link_unheard(links, named, common, heard, spread)
         return links.finish()
 
     def _link_unfound(self, links: "_Links", span: Named, vectors: Mapping[str, Vectors]) -> None:
@@ -272,17 +274,22 @@ class Names:
             links.told.append(notice(NoticeKind.NAME_IN_PART, name=_bare(span.text), part=part))
 
     def _link_unheard(self, links: "_Links", named: Sequence[Named], common: set[str],
-                      heard: Callable[[str], bool]) -> None:
-        """Link the words outside of names that no passage has and that are names by a slip."""
+                      heard: Callable[[str], bool], spread: Spread | None) -> None:
+        """Link the words outside of names that no passage has and that are names by a slip; put
+        right those that are other words by a slip."""
         taken = [(one.start, one.end) for one in links.found]
         taken += [*links.right, *((span.start, span.end) for span in named)]
         for word, start, end in words_of(links.asked):
             if word in common or any(start < b and a < end for a, b in taken):
                 continue
-            key = self.alike(word)
-            if key and key not in links.keys and not heard(word):
-                links.stand_in(start, links.asked[start:end], key)
+            key, typed = self.alike(word), links.asked[start:end]
+            if key in links.keys or not (key or spread and typed.islower()) or heard(word):
+                continue
+            if key:
+                links.stand_in(start, typed, key)
                 links.found = [one for one in links.found if not self._is_term(one.key)]
+            elif spread:
+                links.respell(start, typed, right_word(typed, spread))
 
     def matches(self, text: str, plural: bool = False) -> Iterator[FoundName]:
         """All names in a text by longest match, also in the `plural` if wanted."""
@@ -363,6 +370,12 @@ class _Links:
             self.told.append(notice(NoticeKind.NAME_NEAR, name=typed, other=name,
                                     similarity=similarity))
 
+    def respell(self, start: int, typed: str, word: str) -> None:
+        """Read what is typed from `start` on as another word, if there is one."""
+        if word:
+            self.told.append(notice(NoticeKind.WORD_ALIKE, word=typed, other=word))
+            self.right[start, start + len(typed)] = word
+
     def finish(self) -> Links:
         """The links, with as many unknown names as are told one by one."""
         told = self.told[:TOLD]
@@ -386,13 +399,6 @@ def is_misspelled(typed: str, name: str) -> bool:
         if slips_between(word, other) > most:
             return False
     return True
-
-
-@cache
-def _common_words() -> frozenset[str]:
-    """Words of six letters or more that the bundled model reads in one piece."""
-    tokenizer = Tokenizer.from_file(str(checked_file(*TOKENIZER_FILE)))
-    return frozenset(word for word in tokenizer.get_vocab() if word.isalpha() and len(word) >= LONG)
 
 
 def _capitals(text: str) -> bool:

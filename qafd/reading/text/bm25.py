@@ -79,6 +79,12 @@ class Bm25:
         norm: Floats = np.asarray(SATURATION * (1 - LENGTH + LENGTH * self.lengths / mean))
         return norm
 
+    def spread(self, asked: Sequence[str]) -> Nodes:
+        """In how many passages each of some words is, shape (k,)."""
+        found = [self.vocabulary.find(word) for word in asked]
+        return np.array([0 if at is None else self.starts[at + 1] - self.starts[at] for at in found],
+                        np.int64)
+
     def contributions(self, asked: Sequence[str]) -> Floats:
         """What each asked word adds to the score of each passage, shape (c, k)."""
         table = np.zeros((len(self), len(asked)), order="F")  # filled column by column

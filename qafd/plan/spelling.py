@@ -1,0 +1,69 @@
+"""Words of a question that no passage has, put right: read as the known word that is one slip away."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from string import ascii_lowercase
+
+from tokenizers import Tokenizer
+
+from qafd.models.embedder import TOKENIZER_FILE, checked_file
+from qafd.records import Nodes
+
+SHORT = 5  # letters below which most words are one slip away from each other
+
+# In how many passages each of some words is, shape (k,).
+Spread = Callable[[Sequence[str]], Nodes]
+
+
+def right_word(typed: str, spread: Spread) -> str:
+    """The word that people mean by one which no passage has, "" where none is near.
+
+    Of the words that are one slip of the keyboard away it is the one that most passages have, or
+    else the most common English one. A word that the bundled model reads in one piece is right.
+
+    Parameters
+    ----------
+    typed : str
+        In small letters.
+    spread : callable
+        In how many passages each of some words is, shape (k,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> right_word("calibratoin", lambda words: np.array([word == "calibration" for word in words]))
+    'calibration'
+    >>> right_word("vacatoin", lambda words: np.zeros(len(words)))
+    'vacation'
+    """
+    common = common_words()
+    if len(typed) < SHORT or not (typed.isascii() and typed.isalpha()) or typed in common:
+        return ""
+    near = sorted(set(_one_slip_away(typed)))
+    counts = spread(near)
+    if counts.any():
+        return near[int(counts.argmax())]
+    known = [word for word in near if word in common]
+    return min(known, key=common.__getitem__, default="")
+
+
+def _one_slip_away(word: str) -> Iterator[str]:
+    """What one slip makes of a word: a letter left out, put in or changed, or two neighbors exchanged.
+
+    None is put in or left out at its end, since another ending makes another word.
+    """
+    for at in range(len(word)):
+        before, letter, after = word[:at], word[at], word[at + 1:]
+        for other in ascii_lowercase:
+            yield before + other + letter + after
+            yield before + other + after
+        if after:
+            yield before + after
+            yield before + after[0] + letter + after[1:]
+
+
+@cache
+def common_words() -> dict[str, int]:
+    """The words that the bundled model reads in one piece, the commonest with the least number."""
+    tokenizer = Tokenizer.from_file(str(checked_file(*TOKENIZER_FILE)))
+    return {word: number for word, number in tokenizer.get_vocab().items() if word.isalpha()}
