@@ -10,6 +10,7 @@ import numpy as np
 
 from qafd.answer import NEEDED, Answer, AnswerSigns, Citation, Sentence, cite
 from qafd.plan.asked import (
+    DEFINITE,
     asked_for,
     asked_noun,
     begins_with,
@@ -36,7 +37,9 @@ SENTENCES = 4
 EACH = 2  # sentences of one passage at most: what it says besides is near these
 SHARE = 0.5  # how much the share of the question's words counts beside the cosine
 RANK = 0.03  # what each passage before its own costs a sentence
-KIND = 0.2  # how much it counts that a sentence brings a person where one is asked for
+KIND = 0.2  # how much it counts that a sentence brings what is asked for, as far as that is told
+NAMED = 0.4  # ... where that is a person, a place, a time or a number
+CONTEXT = 0.5  # what a word around a sentence counts where it brings what is asked for
 OTHER = 0.5  # how well, at most, a sentence fits where others bring what is called as asked
 DEFINED = 0.2  # how much it counts to begin with the name that a question asks the meaning of
 IMPORTANT = 0.2  # how much the importance of what it names, on a scale of 3 decades, counts at most
@@ -105,10 +108,11 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     question are sure, how important the names it brings are in the diffusion. Names of the question
     do not count among its words, but for their numbers: what answers often says "she", and what
     names it often says something else; where a name's meaning alone is asked for, they do
-    (`find_defined`). Where the best one only has what is described, the passages
-    of the names beside it are read for the rest (`_lead_on`). A question in letters that the bundled
-    model does not know is compared by its words: the share that a sentence and its title have
-    stands for the cosine.
+    (`find_defined`). Where a sentence brings what is asked for, words of the one before it, of its
+    heading and its title count half: they tell what it is about. Where the best one only has what
+    is described, the passages of the names beside it are read for the rest (`_lead_on`). A question
+    in letters that the bundled model does not know is compared by its words: the share that a
+    sentence and its title have stands for the cosine.
     """
     passages = retrieval.passages[:PASSAGES]
     spans = _stored_spans(passages, store)
@@ -254,8 +258,10 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
     weights = telling * rarity ** 2
     named = _value_names(spans, plan.words, retrieval, store)
     similarity = _similarity(spans, plan)
+    kind = NAMED if asked_for(plan.words) in DEFINITE else KIND
     sizes = np.array([max(1, len(span.text.split())) for span in spans])
-    scores = (similarity + SHARE * _share(has, weights) + KIND * named.fits
+    credited = np.maximum(has, CONTEXT * _find_context(spans, asked, has) * (named.fits == 1)[:, None])
+    scores = (similarity + SHARE * _share(credited, weights) + kind * named.fits
               - RANK * np.array([span.rank for span in spans]) + LONGER * np.log(sizes / USUAL)
               + IMPORTANT * (retrieval.named_share or 0.0) * named.important)
     scores += DEFINED * np.array([begins_with(span.text, defined) for span in spans])
@@ -267,6 +273,20 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
         next_hop = _lead_on(spans, named.nodes, first) * (further > 0)
     scores += next_hop * NEXT * (further + named.fits)
     return Marks(scores, similarity, _share(has, rarity), named.fits)
+
+
+def _find_context(spans: Sequence[Span], asked: Sequence[str], has: Floats) -> Floats:
+    """Which of the asked words stand around each sentence, 1 or 0, shape (s, w).
+
+    That is in the sentence before it, or in the heading or the title of its passage.
+    """
+    around = np.zeros_like(has)
+    above = {span.rank: stems(f"{span.passage.title}\n{span.passage.heading}") for span in spans}
+    for row, span in enumerate(spans):
+        around[row] = [word in above[span.rank] for word in asked]
+        if row and spans[row - 1].rank == span.rank:
+            around[row] = np.maximum(around[row], has[row - 1])
+    return around
 
 
 def _share(has: Floats, weights: Floats) -> Floats:

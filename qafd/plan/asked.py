@@ -21,13 +21,24 @@ class Asked(StrEnum):
     OPEN = "open"
 
 
+DEFINITE = frozenset((Asked.PERSON, Asked.PLACE, Asked.TIME, Asked.NUMBER))  # what texts name or count
+
+_MEASURE = (r"(?:number|amount|price|cost|fee|rent|salary|wage|rate|size|weight|height|length|width|depth|"
+            r"distance|speed|temperature|age|percentage|capacity|dose|duration)")
 # English first, then Chinese, Japanese, German, French and Spanish.
 _ASKS = {
     Asked.REASON: r"\bwhy\b|\b(?:what|which) (?:is|was|are|were) the reasons?\b",
-    Asked.NUMBER: r"\bhow (?:many|much|long|old|tall|large|far|big|high|deep|often|soon|fast)\b|"
-                  r"\bpopulation\b|多少|几[个年座位人]|いくつ|何[人年個冊]|"
+    Asked.NUMBER: r"\bhow (?:many|much|long|old|tall|large|far|big|high|deep|wide|heavy|hot|cold|late|early|"
+                  r"often|soon|fast)\b|\bpopulation\b|\bwhat (?:does|do|did|would|will)\b[^?]*\bcost\b|"
+                  rf"\b(?:what|which) {_MEASURE}\b|"
+                  rf"\bwhat(?:['’]s| is| was| are| were) the (?:\w+ ){{0,3}}{_MEASURE}\b|"
+                  r"多少|几[个年座位人]|いくつ|何[人年個冊]|"
                   r"\b(?:wie ?viele?|combien|cuánt[oa]s?)\b",
-    Asked.TIME: r"^\W*when\b|, when\b|\b(?:what|which) (?:year|date|day|month|decade|century)\b|"
+    # "When restoring, does ..." and "When I leave, what ..." ask for something else.
+    Asked.TIME: r"^\W*when\b(?! \w+ing\b)(?![^?]*,)|^\W*when(?:['’]s| (?:is|are|was|were|do|does|did|will|"
+                r"would|can|could|may|must|should|shall|has|have|had))\b|, when\b|"
+                r"\b(?:until|till|since|by|from) when\b|"
+                r"\b(?:what|which) (?:year|date|day|weekday|month|season|decade|century|time|hours?)\b|"
                 r"何时|什么时候|哪一?年|いつ|\b(?:wann|quand|cuándo)\b",
     Asked.PLACE: r"\bwhere(?:abouts)?\b|\b(?:what|which) (?:cit|countr|place|town|state|village|river|"
                  r"island)|哪里|哪儿|在哪|哪[个些]?国家|どこ|\b(?:wo|où|dónde)\b",
