@@ -48,8 +48,8 @@ def say_gap(answer: "Answer") -> str:
     if answer.missing:
         said.append(say_count(
             len(answer.missing),
-            "No passage read here has the word {words}; they may say it otherwise, or not at all.",
-            "No passage read here has the words {words}; they may say them otherwise, or not at all.",
+            "The passages found do not have the word {words}; they may say it otherwise, or not at all.",
+            "The passages found do not have the words {words}; they may say them otherwise, or not at all.",
             words=", ".join(f"“{word}”" for word in answer.missing)))
     if answer.exclusion:
         said.append(say("“{word}” is not read here: quoted sentences may be about what it takes out.",
