@@ -17,6 +17,7 @@ from qafd.reading.formats.markup import read_html
 from qafd.reading.formats.office import read_presentation, read_workbook
 from qafd.reading.formats.packages import Package, open_package, read_docx, read_epub
 from qafd.reading.formats.pdf import read_pdf
+from qafd.reading.formats.plain import read_plain
 from qafd.reading.formats.rst import looks_like_rst, read_rst
 from qafd.reading.formats.tables import delimiter_of, read_csv, read_json
 from qafd.reading.text import title_of_file
@@ -158,9 +159,7 @@ def _plain(name: str, ending: str, text: str, limits: Limits, notices: list[str]
         return [read_rst(text, limits)]
     if len(text) <= MARKDOWN and (ending in _MARKDOWN or unnamed and looks_like_markdown(text)):
         return [read_markdown(text, limits)]
-    draft = DocumentDraft("txt", limits)
-    draft.add(text)
-    return [draft]
+    return [read_plain(text, limits)]
 
 
 def _refuse(data: bytes) -> None:

@@ -72,12 +72,12 @@ class DocumentDraft:
             for number, row in enumerate(rows):
                 self.add(" | ".join(row), "\n" if number else "\n\n")
 
-    def head(self, text: str) -> None:
-        """Append a heading; what follows stands under it. The first one can be the title."""
+    def head(self, text: str, titles: bool = True) -> None:
+        """Append a heading; what follows stands under it. The first that `titles` can be the title."""
         text = one_line(text)
         if text:
             self._heading = text
-            self.title = self.title or text
+            self.title = self.title or (text if titles else "")
             self.add(text)
 
     def turn(self, page: int, heading: str = "") -> None:

@@ -1,0 +1,100 @@
+"""Lines to paragraphs: which line breaks a writer made, and which only the width of the page."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+WIDEST = 120  # characters of the lines of a wrapped text at most
+NARROWEST = 40  # and at least; lines of less are kept as they are
+_USUAL = 0.85  # of the width, from which a line counts as full
+
+_NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[IVX]+\.) +[A-ZÀ-ÖØ-Þ].*[^.,;:]$")  # a heading
+_CLAUSE = re.compile(  # "2.3 The", "§ 4", "(a) the", "Article 7"
+    r"\s*(?:§+ ?\d|\d{1,3}(?:\.\d{1,3})+\.? +\S|\((?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})\) +\S"
+    r"|(?:Article|Art\.|Artikel|Section|Sec\.|Clause) \d)")
+_ITEM = re.compile(r"\s*([•▪–*+-]|\(?\d+[.)]|[a-z]\))\s")
+_ENDED = re.compile(r"[.!?:;…][\"'”’»)\]]*(?: (?:and|or))?$|, (?:and|or)$")
+_COLUMNS = re.compile(r"(?<![.!?:;\"'”’)])(?: {2,}|\t)\S|\|")  # not what was typed after a sentence
+_HYPHEN = re.compile(r"\w[-\u2010]$")
+
+
+def width_of(lines: Iterable[str]) -> float:
+    """How long nine lines of ten are at most."""
+    lengths = sorted(len(line) for line in lines if line.strip())
+    return lengths[len(lengths) * 9 // 10] if lengths else 0
+
+
+def typed_width(lines: Iterable[str]) -> float:
+    """The width that a file's lines are wrapped at; infinite where each is a whole paragraph."""
+    width = width_of(lines)
+    return width if width <= WIDEST else float("inf")
+
+
+def fits(before: str, line: str, width: float) -> bool:
+    """Whether the first word of a line had place on the line before it.
+
+    A writer breaks a line anywhere, a program only where the next word does not fit.
+    """
+    return len(before) + 1 + len(line.strip().split(" ", 1)[0]) < _USUAL * width
+
+
+def unwrap(lines: Sequence[str], width: float) -> str:
+    """Lines with the breaks undone that only the width made, so that names stay whole.
+
+    Headings, clauses and lines that no sentence ends become paragraphs of their own.
+    """
+    parts = list(lines[:1])
+    for before, line in pairwise(lines):
+        gap = gap_between(before, line, width)
+        if not gap and before[-2].isalpha() and line.strip()[0].islower():
+            parts[-1] = parts[-1][:-1]
+        parts += [gap, line if "\n" in gap else line.lstrip()]
+    return "".join(parts)
+
+
+def gap_between(before: str, line: str, width: float) -> str:
+    """What stands between two lines: a blank, a line break, two between paragraphs, or nothing
+    where a word is parted."""
+    room = fits(before, line, width)
+    body = line.strip()
+    if _HYPHEN.search(before) and body[:1].isalnum() and width != float("inf"):
+        return ""
+    ended = has_ended(before)
+    if ended and _indent(line) > _indent(before) or _CLAUSE.match(line) and (room or ended):
+        return "\n\n"
+    item = _ITEM.match(line)
+    if len(line) < 0.6 * width and _NUMBERED.match(line):
+        return "\n\n"
+    # A short line that no sentence ends is a heading, and never a part of the next one.
+    if room and not item and before[-1:].isalnum() and body[:1].isupper():
+        return "\n\n"
+    if width < NARROWEST or room or item or not line or has_columns(before):
+        return "\n"
+    return " "
+
+
+def fresh_lines(text: str) -> Iterator[int]:
+    """Where the lines begin that a writer began, not with a small letter nor after a comma."""
+    lines = text.split("\n")
+    width = typed_width(lines)
+    start = 0
+    for before, line in pairwise(lines):
+        start += len(before) + 1
+        body = line.lstrip(" \t\"'“‘«([")
+        begins = body[:1].isdigit() or body[:1].isalpha() and not body[:1].islower()
+        if begins and not before.endswith(",") and fits(before, line, width):
+            yield start + len(line) - len(line.lstrip())
+
+
+def has_ended(line: str) -> bool:
+    """Whether a line ends with a mark that ends a sentence or a clause."""
+    return _ENDED.search(line) is not None
+
+
+def has_columns(line: str) -> bool:
+    """Whether there are gaps or bars in a line, as in a table."""
+    return _COLUMNS.search(line.strip()) is not None
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
