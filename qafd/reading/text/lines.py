@@ -60,7 +60,7 @@ def gap_between(before: str, line: str, width: float) -> str:
     if _HYPHEN.search(before) and body[:1].isalnum() and width != float("inf"):
         return ""
     ended = has_ended(before)
-    if ended and _indent(line) > _indent(before) or _CLAUSE.match(line) and (room or ended):
+    if ended and line[:1].isspace() and not before[:1].isspace() or _CLAUSE.match(line) and (room or ended):
         return "\n\n"
     item = _ITEM.match(line)
     if len(line) < 0.6 * width and _NUMBERED.match(line):
@@ -94,7 +94,3 @@ def has_ended(line: str) -> bool:
 def has_columns(line: str) -> bool:
     """Whether there are gaps or bars in a line, as in a table."""
     return _COLUMNS.search(line.strip()) is not None
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())

@@ -2,6 +2,7 @@
 
 import re
 
+from qafd.reading.text.lines import fresh_lines
 from qafd.reading.text.plaintext import COLUMN
 
 ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?=\S)")
@@ -21,12 +22,13 @@ def without_bullet(text: str, start: int, end: int) -> tuple[int, int]:
 
 def line_starts(text: str) -> set[int]:
     """Where the lines begin that are sentences of their own: items of lists, what is said in a
-    chat, what follows a label; not the lines of a table's row."""
+    chat, what follows a label, what a writer began anew; not the lines of a table's row."""
     starts: set[int] = set()
     offset = 0
     for paragraph in text.split("\n\n"):
         if not is_row(paragraph):
             starts.update(offset + line.start(1) for line in _LINE.finditer(paragraph))
+            starts.update(offset + at for at in fresh_lines(paragraph))
         offset += len(paragraph) + 2
     return starts
 
