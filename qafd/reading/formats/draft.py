@@ -9,7 +9,7 @@ from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.text.plaintext import COLUMN, clean, one_line
 from qafd.records import Extraction
 
-SUPPORTED = "txt, md, rst, html, pdf, docx, xlsx, pptx, csv, json, jsonl and epub"
+SUPPORTED = "txt, md, rst, html, pdf, docx, xlsx, pptx, csv, json, jsonl, epub, eml and mbox"
 SAVE_AS = "save it as docx or pdf and add that"
 
 

@@ -1,15 +1,17 @@
 """Markdown: headings become marks, what remains is the text.
 
-A line break within a paragraph is a space to Markdown; here it stays one where the line above is full.
+A line break within a paragraph is a space to Markdown. Here it parts two paragraphs where the upper line
+is short and no sentence ends it, as the lines of a list of fields are, or where a clause begins.
 """
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.limits import Limits
-from qafd.reading.text.lines import typed_width, unwrap
+from qafd.reading.text.lines import gap_between, typed_width
 from qafd.reading.text.plaintext import clean
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ def read_markdown(text: str, limits: Limits) -> DocumentDraft:
             draft.add(_TAG.sub("", token.content))
         elif token.type == "inline":
             shown = _plain(token.children or ())
-            shown = shown.replace(_SOFT, " ") if block else unwrap(shown.split(_SOFT), width)
+            shown = shown.replace(_SOFT, " ") if block else _joined(shown.split(_SOFT), width)
             if rows and block != "heading_open":
                 rows[-1].append(shown)
             else:
@@ -78,6 +80,13 @@ def _add(draft: DocumentDraft, text: str, block: str, gap: str) -> str:
     else:
         draft.add(text)
     return gap
+
+
+def _joined(lines: Sequence[str], width: float) -> str:
+    parts = list(lines[:1])
+    for before, line in pairwise(lines):
+        parts += ["\n\n" if gap_between(before, line, width) == "\n\n" else " ", line]
+    return "".join(parts)
 
 
 def _plain(tokens: Sequence["Token"]) -> str:
