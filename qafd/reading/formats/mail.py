@@ -1,4 +1,4 @@
-"""Mails: the subject is a heading, the fields of the head that one asks for stand below it."""
+"""Mails: the fields of the head that one asks for, and the text, under the subject."""
 
 import re
 from typing import TYPE_CHECKING, cast
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, cast
 from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.formats.markup import read_markup
-from qafd.reading.formats.plain import add_plain
+from qafd.reading.formats.plain import add_fields, add_plain
 from qafd.reading.text.plaintext import clean, decode, label, one_line
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-_FIELDS = ("From", "To", "Cc", "Date")
+_FIELDS = ("From", "To", "Cc", "Date", "Subject")
 _BETWEEN = re.compile(rb"^From .*\r?\n(?=[!-9;-~]+:)", re.MULTILINE)  # before each mail of a mailbox
 _ESCAPED = re.compile(rb"^>(?=>*From )", re.MULTILINE)
 _HEAD = re.compile(rb"(?:[!-9;-~]+:.*\r?\n(?:[ \t].*\r?\n)*)+")
@@ -54,10 +54,7 @@ def _read_mail(data: bytes, draft: DocumentDraft) -> int:
     from email import message_from_bytes, policy
 
     mail = cast("EmailMessage", message_from_bytes(data, policy=policy.default))
-    draft.head(_field(mail, "Subject"))
-    for name in _FIELDS:
-        if value := _field(mail, name):
-            draft.add(f"{name}: {value}")
+    add_fields([(name, _field(mail, name)) for name in _FIELDS], draft)
     body = mail.get_body(("plain", "html"))
     if body is not None:
         text = _text_of(body)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from qafd.reading.formats.draft import DocumentDraft
+from qafd.reading.formats.draft import DocumentDraft, row_text
 from qafd.reading.formats.limits import Limits
 from qafd.reading.text.lines import has_columns, has_ended, typed_width, unwrap
 from qafd.reading.text.plaintext import clean
@@ -23,20 +23,26 @@ _ALONE = re.compile(r"(?:[^\W\d_]+ +)?(?:\d{1,3}|[IVXLC]{1,7})\.?")  # "7", "CHA
 _FIELD = re.compile(r"\s*\*?([^\W\d_][\w\-]{0,20})\s?:\*?(?:[ \t]+(.*)|$)")
 _OPENER = re.compile(r"\s*-{3,}[^-\n]*-*")  # "-----Original Message-----", or a rule
 _QUOTE = re.compile(r"(?:> ?)+")
+_GREETING = re.compile(r"[^.:;]{1,40},")  # "Dear Anna,"
 _SENDER = ("from", "von", "de", "da")
 _SUBJECT = ("subject", "re", "betreff", "objet", "asunto", "oggetto")
-_SHOWN = frozenset((*_SENDER, "to", "an", "à", "para", "a", "cc", "date", "sent", "datum", "gesendet",
+_SHOWN = frozenset((*_SENDER, *_SUBJECT, "to", "an", "à", "para", "a", "cc", "date", "sent", "datum", "gesendet",
                     "envoyé", "fecha", "enviado", "data", "inviato"))
-_FIELDS = _SHOWN.union(_SUBJECT, ("bcc", "reply-to", "importance", "priority", "attachments"))
+_FIELDS = _SHOWN.union(("bcc", "reply-to", "importance", "priority", "attachments"))
+
+
+Fields = Sequence[tuple[str, str]]
+"""Names and values in the head of a mail."""
 
 
 @dataclass(frozen=True)
 class _Paragraph:
-    """A paragraph; `apart` where a blank line stands before it in the file."""
+    """A paragraph; `apart` where a blank line stands before it in the file, `fields` of a mail's head."""
 
     text: str
     apart: bool = True
     heading: bool = False
+    fields: Fields = ()
 
 
 def read_plain(text: str, limits: Limits) -> DocumentDraft:
@@ -50,10 +56,9 @@ def add_plain(text: str, draft: DocumentDraft, mail: bool = False) -> None:
     """Append a canonical text with its headings; in a `mail`, lines can be quoted by ">".
 
     A heading is underlined, in capitals or numbered, and stands before a paragraph. The head of a
-    mail, as those that are answered or forwarded have one, becomes a heading, its subject, and the
-    fields that one asks for.
+    mail, as those that are answered or forwarded have one, is read by `add_fields`.
     """
-    mail = mail or any(_head_of(block)[0] for block in _blocks(text, quoted=False))
+    mail = mail or any(_head_of(block)[0] for block in _blocks(text, mail=False))
     width = typed_width(text.split("\n"))
     paragraphs = [_Paragraph("", heading=True)]
     for block in _blocks(text, mail):
@@ -63,24 +68,38 @@ def add_plain(text: str, draft: DocumentDraft, mail: bool = False) -> None:
     headed = True
     for before, one, after in zip(paragraphs, paragraphs[1:], paragraphs[2:], strict=False):
         headed = one.heading or _is_heading(before, one, after, headed)
-        if not headed:
+        if not headed and not one.fields:
             body.append(one.text)
             continue
         draft.add("\n\n".join(body))
         body.clear()
-        draft.head(one.text, titles=not draft.text and not _level(one.text))
+        if one.fields:
+            add_fields(one.fields, draft)
+        else:
+            draft.head(one.text, titles=not draft.text and not _level(one.text))
     draft.add("\n\n".join(body))
 
 
-def _blocks(text: str, quoted: bool) -> Iterator[list[str]]:
-    """The runs of lines between blank ones, and where lines are quoted, of as many ">"."""
+def add_fields(fields: Fields, draft: DocumentDraft) -> None:
+    """Append the head of a mail as a row; what follows stands under its subject, the title of the first."""
+    shown = [(name, value) for name, value in fields if value and name.lower() in _SHOWN]
+    for name, value in shown:
+        if name.lower() in _SUBJECT:
+            draft.title = draft.title or ("" if draft.text else value)
+            draft.turn(None, value)
+    draft.add(row_text(*zip(*shown, strict=True)))
+
+
+def _blocks(text: str, mail: bool) -> Iterator[list[str]]:
+    """The runs of lines between blank ones; in mails also of as many ">", and what follows a greeting."""
     block: list[str] = []
     depth = 0
     for line in text.split("\n"):
-        mark = _QUOTE.match(line) if quoted else None
+        mark = _QUOTE.match(line) if mail else None
         deep = mark[0].count(">") if mark else 0
         body = line[mark.end():] if mark else line
-        if block and (not body.strip() or deep != depth):
+        greeted = mail and len(block) == 1 and _GREETING.fullmatch(block[0])
+        if block and (not body.strip() or deep != depth or greeted):
             yield block
             block = []
         if body.strip():
@@ -93,12 +112,8 @@ def _blocks(text: str, quoted: bool) -> Iterator[list[str]]:
 def _paragraphs_of(block: Sequence[str], width: float) -> Iterator[_Paragraph]:
     """The paragraphs of lines without a blank one between them."""
     fields, block = _head_of(block)
-    subject = next((value for name, value in fields if name.lower() in _SUBJECT), "")
-    if subject:
-        yield _Paragraph(subject, heading=True)
-    for name, value in fields:
-        if name.lower() in _SHOWN and value:
-            yield _Paragraph(f"{name}: {value}")
+    if fields:
+        yield _Paragraph("", fields=fields)
     start = 0
     for at, (line, below) in enumerate(pairwise(block)):
         if at >= start and _is_underlined(line, below):
@@ -129,7 +144,7 @@ def _head_of(block: Sequence[str]) -> tuple[list[tuple[str, str]], Sequence[str]
         else:
             break
         end += 1
-    names = {name.lower() for name, _ in fields}
+    names = {name.lower() for name, value in fields if value}
     if names.isdisjoint(_SENDER) or not names.difference(_SENDER):
         return [], block
     return fields, block[end:]

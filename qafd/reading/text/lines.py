@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-WIDEST = 120  # characters of the lines of a wrapped text at most
-NARROWEST = 40  # and at least; lines of less are kept as they are
+TYPED = range(55, 121)  # how long the lines are at which people and programs wrap a text
+NARROWEST = 40  # characters of wrapped lines at least, in columns of a page
 _USUAL = 0.85  # of the width, from which a line counts as full
 
 _NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[IVX]+\.) +[A-ZÀ-ÖØ-Þ].*[^.,;:]$")  # a heading
@@ -13,12 +13,13 @@ _CLAUSE = re.compile(  # "2.3 The", "§ 4", "(a) the", "Article 7"
     r"\s*(?:§+ ?\d|\d{1,3}(?:\.\d{1,3})+\.? +\S|\((?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})\) +\S"
     r"|(?:Article|Art\.|Artikel|Section|Sec\.|Clause) \d)")
 _ITEM = re.compile(r"\s*([•▪–*+-]|\(?\d+[.)]|[a-z]\))\s")
+_LABEL = re.compile(r"\s*[^\W\d_][^:\n]{0,40}:(?:\s|$)")  # "Phone: 12", of a list of fields
 _ENDED = re.compile(r"[.!?:;…][\"'”’»)\]]*(?: (?:and|or))?$|, (?:and|or)$")
 _COLUMNS = re.compile(r"(?<![.!?:;\"'”’)])(?: {2,}|\t)\S|\|")  # not what was typed after a sentence
 _HYPHEN = re.compile(r"\w[-\u2010]$")
 
 
-def width_of(lines: Iterable[str]) -> float:
+def width_of(lines: Iterable[str]) -> int:
     """How long nine lines of ten are at most."""
     lengths = sorted(len(line) for line in lines if line.strip())
     return lengths[len(lengths) * 9 // 10] if lengths else 0
@@ -27,7 +28,7 @@ def width_of(lines: Iterable[str]) -> float:
 def typed_width(lines: Iterable[str]) -> float:
     """The width that a file's lines are wrapped at; infinite where each is a whole paragraph."""
     width = width_of(lines)
-    return width if width <= WIDEST else float("inf")
+    return width if width in TYPED else float("inf")
 
 
 def fits(before: str, line: str, width: float) -> bool:
@@ -44,12 +45,20 @@ def unwrap(lines: Sequence[str], width: float) -> str:
     Headings, clauses and lines that no sentence ends become paragraphs of their own.
     """
     parts = list(lines[:1])
-    for before, line in pairwise(lines):
+    for before, line, after in zip(lines, lines[1:], [*lines[2:], ""], strict=False):
         gap = gap_between(before, line, width)
+        if gap == " " and has_ended(before) and is_title(line, after, width):
+            gap = "\n\n"
         if not gap and before[-2].isalpha() and line.strip()[0].islower():
             parts[-1] = parts[-1][:-1]
         parts += [gap, line if "\n" in gap else line.lstrip()]
     return "".join(parts)
+
+
+def is_title(line: str, after: str, width: float) -> bool:
+    """Whether a short line that no sentence ends stands above another one."""
+    return (bool(after) and len(line) < 0.6 * width and line[-1:].isalnum()
+            and line.strip()[:1].isupper() and fits(line, after, width))
 
 
 def gap_between(before: str, line: str, width: float) -> str:
@@ -65,6 +74,8 @@ def gap_between(before: str, line: str, width: float) -> str:
     item = _ITEM.match(line)
     if len(line) < 0.6 * width and _NUMBERED.match(line):
         return "\n\n"
+    if _LABEL.match(line):
+        return "\n"
     # A short line that no sentence ends is a heading, and never a part of the next one.
     if room and not item and before[-1:].isalnum() and body[:1].isupper():
         return "\n\n"
