@@ -239,14 +239,22 @@ def _go_on(doc: "Doc", text: str) -> None:
         code.update(range(span.start() + 1, span.end()))
     capitals = not text.islower()
     for before, token in pairwise(doc):
-        within = not before.is_space
-        small = capitals and token.text.islower() and within
-        unended = within and (before.text[-1].isalnum() or before.text[-1] in ",(-/&")
-        closing = within and token.is_punct and (token.whitespace_ or token.i + 1 == len(doc)
-                                                 or doc[token.i + 1].is_space)
-        if (token.idx in code or unended or closing
-                or (small and before.text[-1] not in ".\u2026:")):
+        small = capitals and token.text.islower() and before.text[-1] not in ".\u2026:"
+        goes_on = not before.is_space and (small or _is_open(before) or _closes(token))
+        if token.idx in code or goes_on:
             token.is_sent_start = False
+
+
+def _is_open(token: "Token") -> bool:
+    """Whether what a token ends has to go on: it is a word, or a mark within a sentence."""
+    return token.text[-1].isalnum() or token.text[-1] in ",(-/&"
+
+
+def _closes(token: "Token") -> bool:
+    """Whether a token is a mark without a word right behind it, as a closing quotation is."""
+    if not token.is_punct or token.whitespace_:
+        return token.is_punct
+    return token.i + 1 == len(token.doc) or token.nbor().is_space
 
 
 def _opening(paragraph: "Span") -> int:
