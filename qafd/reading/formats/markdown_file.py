@@ -1,7 +1,7 @@
 """Markdown: headings become marks, what remains is the text.
 
-A line break within a paragraph is a space to Markdown. Here it parts two paragraphs where the upper line
-is short and no sentence ends it, as the lines of a list of fields are, or where a clause begins.
+A line break within a paragraph is a space to Markdown. Here it stays one in a list of fields, and parts
+paragraphs where the upper line is short and no sentence ends it, or where a clause begins.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.limits import Limits
-from qafd.reading.text.lines import gap_between, typed_width
+from qafd.reading.text.lines import gap_between, is_field, typed_width
 from qafd.reading.text.plaintext import clean
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ def _add(draft: DocumentDraft, text: str, block: str, gap: str) -> str:
 def _joined(lines: Sequence[str], width: float) -> str:
     parts = list(lines[:1])
     for before, line in pairwise(lines):
-        parts += ["\n\n" if gap_between(before, line, width) == "\n\n" else " ", line]
+        gap = gap_between(before, line, width)
+        parts += [gap if gap == "\n\n" or is_field(line) else " ", line]
     return "".join(parts)
 
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from qafd.reading.text.scripts import is_unspaced
+
 TYPED = range(55, 121)  # how long the lines are at which people and programs wrap a text
 NARROWEST = 40  # characters of wrapped lines at least, in columns of a page
 _USUAL = 0.85  # of the width, from which a line counts as full
@@ -13,7 +15,7 @@ _CLAUSE = re.compile(  # "2.3 The", "§ 4", "(a) the", "Article 7"
     r"\s*(?:§+ ?\d|\d{1,3}(?:\.\d{1,3})+\.? +\S|\((?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})\) +\S"
     r"|(?:Article|Art\.|Artikel|Section|Sec\.|Clause) \d)")
 _ITEM = re.compile(r"\s*([•▪–*+-]|\(?\d+[.)]|[a-z]\))\s")
-_LABEL = re.compile(r"\s*[^\W\d_][^:\n]{0,40}:(?:\s|$)")  # "Phone: 12", of a list of fields
+_LABEL = re.compile(r"\s*[^\W\d_][^:\n]{0,40}:(?:\s|$)")
 _ENDED = re.compile(r"[.!?:;…][\"'”’»)\]]*(?: (?:and|or))?$|, (?:and|or)$")
 _COLUMNS = re.compile(r"(?<![.!?:;\"'”’)])(?: {2,}|\t)\S|\|")  # not what was typed after a sentence
 _HYPHEN = re.compile(r"\w[-\u2010]$")
@@ -74,7 +76,7 @@ def gap_between(before: str, line: str, width: float) -> str:
     item = _ITEM.match(line)
     if len(line) < 0.6 * width and _NUMBERED.match(line):
         return "\n\n"
-    if _LABEL.match(line):
+    if is_field(line):
         return "\n"
     # A short line that no sentence ends is a heading, and never a part of the next one.
     if room and not item and before[-1:].isalnum() and body[:1].isupper():
@@ -85,16 +87,23 @@ def gap_between(before: str, line: str, width: float) -> str:
 
 
 def fresh_lines(text: str) -> Iterator[int]:
-    """Where the lines begin that a writer began, not with a small letter nor after a comma."""
+    """Where the lines begin that a writer began with a capital or a number, not after a comma."""
+    if is_unspaced(text):
+        return
     lines = text.split("\n")
     width = typed_width(lines)
     start = 0
     for before, line in pairwise(lines):
         start += len(before) + 1
         body = line.lstrip(" \t\"'“‘«([")
-        begins = body[:1].isdigit() or body[:1].isalpha() and not body[:1].islower()
+        begins = body[:1].isdigit() or body[:1].isupper()
         if begins and not before.endswith(",") and fits(before, line, width):
             yield start + len(line) - len(line.lstrip())
+
+
+def is_field(line: str) -> bool:
+    """Whether a line is one of a list of fields: "Phone: 12"."""
+    return _LABEL.match(line) is not None
 
 
 def has_ended(line: str) -> bool:
