@@ -37,7 +37,8 @@ def test_no_sentence_begins_where_a_program_broke_a_line(some, width):
         assert list(fresh_lines(lines)) == []
 
 
-@given(st.lists(st.from_regex(r"[A-Z][a-z]{3,9}( [a-z]{2,9}){60,70}\.", fullmatch=True), min_size=2, max_size=9))
+@given(st.lists(st.from_regex(r"[A-Z][a-z]{3,9}( [a-z]{2,9}){60,70}\.", fullmatch=True), min_size=2,
+                max_size=9))
 def test_lines_that_are_whole_paragraphs_stay_lines(paragraphs):
     text = "\n".join(paragraphs)
     assert read(text).text == text
@@ -114,7 +115,7 @@ def test_sentences_end_where_marks_and_lines_do(parts):
     assert sentences(gap.join(parts)) == parts
 
 
-@given(st.lists(st.sampled_from(['"', "'", "”", "“", ")", "(", "...", "!", "Ann went", "home.", "It rained", "-"]),
+@given(st.lists(st.sampled_from(['"', "'", "”", "“", ")", "(", "...", "!", "Ann went", "home.", "-"]),
                 min_size=1, max_size=12))
 def test_every_sentence_has_a_word_where_the_first_line_has_one(pieces):
     assert all(any(map(str.isalnum, one)) for one in sentences("Mara left. " + " ".join(pieces)))

@@ -80,7 +80,7 @@ class DocumentDraft:
             self.title = self.title or (text if titles else "")
             self.add(text)
 
-    def turn(self, page: int, heading: str = "") -> None:
+    def turn(self, page: int | None, heading: str = "") -> None:
         """What follows stands on this page, and under this heading when one is given."""
         self._page, self._heading = page, heading or self._heading
 

@@ -10,7 +10,7 @@ from qafd.reading.formats.plain import add_fields, add_plain
 from qafd.reading.text.plaintext import clean, decode, label, one_line
 
 if TYPE_CHECKING:
-    from email.message import EmailMessage
+    from email.message import EmailMessage, MIMEPart
 
 _FIELDS = ("From", "To", "Cc", "Date", "Subject")
 _BETWEEN = re.compile(rb"^From .*\r?\n(?=[!-9;-~]+:)", re.MULTILINE)  # before each mail of a mailbox
@@ -53,7 +53,7 @@ def _read_mail(data: bytes, draft: DocumentDraft) -> int:
     """Append a mail to its document; how many attachments it has."""
     from email import message_from_bytes, policy
 
-    mail = cast("EmailMessage", message_from_bytes(data, policy=policy.default))
+    mail = message_from_bytes(data, policy=policy.default)
     add_fields([(name, _field(mail, name)) for name in _FIELDS], draft)
     body = mail.get_body(("plain", "html"))
     if body is not None:
@@ -73,7 +73,7 @@ def _field(mail: "EmailMessage", name: str) -> str:
         return ""
 
 
-def _text_of(part: "EmailMessage") -> str:
+def _text_of(part: "MIMEPart") -> str:
     """The text of a part in the character set that it names, or another one that fits."""
     content = part.get_payload(decode=True)
     try:

@@ -26,8 +26,10 @@ _QUOTE = re.compile(r"(?:> ?)+")
 _GREETING = re.compile(r"[^.:;]{1,40},")  # "Dear Anna,"
 _SENDER = ("from", "von", "de", "da")
 _SUBJECT = ("subject", "re", "betreff", "objet", "asunto", "oggetto")
-_SHOWN = frozenset((*_SENDER, *_SUBJECT, "to", "an", "à", "para", "a", "cc", "date", "sent", "datum", "gesendet",
-                    "envoyé", "fecha", "enviado", "data", "inviato"))
+_SHOWN = frozenset((
+    *_SENDER, *_SUBJECT, "to", "an", "à", "para", "a", "cc", "date", "sent", "datum", "gesendet",
+    "envoyé", "fecha", "enviado", "data", "inviato",
+))  # fmt: skip
 _FIELDS = _SHOWN.union(("bcc", "reply-to", "importance", "priority", "attachments"))
 
 
