@@ -119,3 +119,16 @@ def test_sentences_end_where_marks_and_lines_do(parts):
                 min_size=1, max_size=12))
 def test_every_sentence_has_a_word_where_the_first_line_has_one(pieces):
     assert all(any(map(str.isalnum, one)) for one in sentences("Mara left. " + " ".join(pieces)))
+
+
+@pytest.mark.parametrize("head", ["E27 – Pump blocked", "ORA-00942: no table", "F05"])
+@pytest.mark.parametrize("below", ["The pump cannot turn.", "Die Pumpe ist blockiert und der Motor steht."])
+def test_a_code_as_a_heading_opens_the_sentence_below_it(head, below):
+    after = "Clean it." if below.startswith("The") else "Reinigen Sie die Pumpe mit der Bürste."
+    assert sentences(f"{head}\n\n{below} {after}\n\nIt runs.")[:2] == [f"{head}\n\n{below}", after]
+
+
+@pytest.mark.parametrize("text", ["E27\n\nA4: low", "E27 is shown.\n\nIt runs.", "E27\n\n- one\n- two",
+                                  "E27\n\npart: pump\ncount: 2", "Pump blocked\n\nIt cannot turn."])
+def test_other_lines_open_no_sentence(text):
+    assert sentences(text)[0] == text.partition("\n\n")[0]

@@ -20,6 +20,7 @@ from qafd.reading.text.table_rows import (
     is_row,
     is_table,
     line_starts,
+    opens_sentence,
     without_bullet,
 )
 from qafd.records import GUESS, Chunk, Extraction, Mention
@@ -201,7 +202,7 @@ def proper_runs(sentence: "Span", blocked: set[int]) -> Iterator["Span"]:
 
 def _paragraphs(doc: "Doc") -> "Doc":
     """Let every paragraph and some lines begin a sentence, and no sentence end within its first
-    two words; a table's row is one sentence.
+    two words; a table's row is one sentence, and so is a code as a heading with the first one below it.
 
     The parser alone would join a heading with the text below it, and often end a sentence right
     after the start it is given: "Councillor" | "Tuvell reported".
@@ -214,7 +215,10 @@ def _paragraphs(doc: "Doc") -> "Doc":
     for token in doc[:-1]:
         after = token.idx + len(token.text)
         if token.is_space and ("\n\n" in token.text or "\n" in token.text and after in lines):
-            starts.append(token.i + 1)
+            if opens_sentence(text, doc[starts[-1]].idx, token.idx):
+                doc[token.i + 1].is_sent_start = False
+            else:
+                starts.append(token.i + 1)
     if len(starts) == 1 and not table:
         return doc
     for first, last in zip(starts, [*starts[1:], len(doc)], strict=True):
