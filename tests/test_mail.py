@@ -112,6 +112,10 @@ def test_a_broken_field_costs_the_field_alone(head):
     assert "From: ann@club.example" in documents[0].text or head.startswith(b"From")
 
 
+def test_a_mail_without_a_sender_has_its_text():
+    assert read("x.eml", b"Message-ID: <1@x>\n\nThe boat leaks.\n").text == "The boat leaks."
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_a_mutated_mail_ends_in_text_or_in_one_sentence(seed):
     data = mutated(mail().as_bytes(), random.Random(seed))

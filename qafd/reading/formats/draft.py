@@ -35,6 +35,10 @@ class DocumentDraft:
     def text(self) -> str:
         return "".join(self._parts)
 
+    @property
+    def empty(self) -> bool:
+        return not self._length
+
     def add(self, text: str, gap: str = "\n\n") -> None:
         """Append a piece of text, `gap` away from what is there."""
         text = clean(text)

@@ -78,7 +78,7 @@ def add_plain(text: str, draft: DocumentDraft, mail: bool = False) -> None:
         if one.fields:
             add_fields(one.fields, draft)
         else:
-            draft.head(one.text, titles=not draft.text and not _level(one.text))
+            draft.head(one.text, titles=draft.empty and not _level(one.text))
     draft.add("\n\n".join(body))
 
 
@@ -87,9 +87,9 @@ def add_fields(fields: Fields, draft: DocumentDraft) -> None:
     shown = [(name, value) for name, value in fields if value and name.lower() in _SHOWN]
     for name, value in shown:
         if name.lower() in _SUBJECT:
-            draft.title = draft.title or ("" if draft.text else value)
+            draft.title = draft.title or (value if draft.empty else "")
             draft.turn(None, value)
-    draft.add(row_text(*zip(*shown, strict=True)))
+    draft.add(row_text([name for name, _ in shown], [value for _, value in shown]))
 
 
 def _blocks(text: str, mail: bool) -> Iterator[list[str]]:

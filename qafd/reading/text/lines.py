@@ -17,7 +17,7 @@ _CLAUSE = re.compile(  # "2.3 The", "§ 4", "(a) the", "Article 7"
 _ITEM = re.compile(r"\s*([•▪–*+-]|\(?\d+[.)]|[a-z]\))\s")
 _LABEL = re.compile(r"\s*[^\W\d_][^:\n]{0,40}:(?:\s|$)")
 _ENDED = re.compile(r"[.!?:;…][\"'”’»)\]]*(?: (?:and|or))?$|, (?:and|or)$")
-_COLUMNS = re.compile(r"(?<![.!?:;\"'”’)])(?: {2,}|\t)\S|\|")  # not what was typed after a sentence
+_COLUMNS = re.compile(r"(?<=[^\s.!?:;\"'”’)])(?:  |\t)|\|")  # not what was typed after a sentence
 _HYPHEN = re.compile(r"\w[-\u2010]$")
 
 
