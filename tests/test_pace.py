@@ -64,3 +64,22 @@ def test_a_terminal_has_one_line_that_is_cleared_at_the_end(capsys, monkeypatch)
         watched("tree", 2, 2)
     assert [part.strip() for part in capsys.readouterr().err.split("\r")] == [
         "", "tree 1/2", "tree 2/2", "", ""]
+
+
+def test_passages_are_counted_with_those_of_files_that_wait(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    waiting = iter([math.inf, 30.0, 0.0])
+    monkeypatch.setattr("qafd.cli.progress.ASKED", 0.0)
+    with ProgressLine(lambda: next(waiting)) as watched:
+        for total in (10, 20, 50):
+            watched("extracting", 9, total)
+    assert [part.strip() for part in capsys.readouterr().err.split("\r")] == [
+        "", "extracting 9 passages", "extracting 9 of about 50 passages", "extracting 9/50 passages", "", ""]
+
+
+def test_no_line_is_longer_than_the_terminal_is_wide(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "30")
+    with ProgressLine() as watched:
+        watched("extracting", 9, 50, "a/long/name/of/a/file.txt")
+    assert max(map(len, capsys.readouterr().err.split("\r"))) < 30

@@ -1,5 +1,7 @@
 """How far a long command is, on stderr."""
 
+import math
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 EVERY = 10.0  # seconds between lines where nothing can be written over
 ASKED = 1.0  # seconds between two questions after what is ahead
+UNITS = {"parsing": "files", "extracting": "passages", "assembling": "passages"}
+"""What the stages count whose `current` does not say it."""
 
 
 class ProgressLine:
@@ -31,7 +35,8 @@ class ProgressLine:
 
     def __enter__(self) -> Self:
         self._watched = sys.stderr.isatty()
-        self._said = self._asked = time.monotonic()
+        self._said = time.monotonic()
+        self._asked, self._more = -math.inf, 0.0
         self._paces: dict[str, Pace] = {}
         return self
 
@@ -43,11 +48,11 @@ class ProgressLine:
         if stage == "parsing" and "extracting" in self._paces:
             return
         left = self._left(stage, done, total)
-        text = f"{stage} {done}/{total} {one_line(current, 30 if left else 50)}"
+        text = f"{stage} {self._counted(stage, done, total)} {one_line(current, 30 if left else 50)}"
         if left:
             text = f"{text.rstrip()}, {left}"
         if self._watched:
-            print(f"\r{text:79}", end="", file=sys.stderr, flush=True)
+            self._write(text.rstrip())
         elif time.monotonic() - self._said >= EVERY:
             self._said = time.monotonic()
             print(text.rstrip(), file=sys.stderr, flush=True)
@@ -57,9 +62,23 @@ class ProgressLine:
         if stage != "extracting":
             pace.note(done, total)
         elif time.monotonic() - self._asked >= ASKED:
-            self._asked = time.monotonic()
-            pace.note(done, total + self._ahead())
+            self._asked, self._more = time.monotonic(), self._ahead()
+            pace.note(done, total + self._more)
         return say_left(pace.left)
+
+    def _counted(self, stage: str, done: int, total: int) -> str:
+        """How much is done of what; of passages, files that are not parsed yet have some, too."""
+        unit = UNITS.get(stage, "")
+        if stage != "extracting" or not self._more:
+            return f"{done}/{total} {unit}".rstrip()
+        if math.isinf(self._more):
+            return f"{done} {unit}"
+        return f"{done} of about {total + self._more:.0f} {unit}"
+
+    def _write(self, text: str) -> None:
+        """Write over the line, of which none may go on in the next one of a narrow terminal."""
+        room = shutil.get_terminal_size().columns - 1
+        print(f"\r{text[:room]:{min(room, 79)}}", end="", file=sys.stderr, flush=True)
 
     def show(self, progress: "Progress") -> None:
         """The same for what the library reports."""
@@ -67,4 +86,5 @@ class ProgressLine:
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         if self._watched:
-            print(f"\r{'':79}", end="\r", file=sys.stderr, flush=True)
+            self._write("")
+            print(end="\r", file=sys.stderr, flush=True)

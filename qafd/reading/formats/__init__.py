@@ -12,11 +12,13 @@ from qafd.reading.formats.draft import SAVE_AS, DocumentDraft, unsupported
 from qafd.reading.formats.graphs import draft_graph
 from qafd.reading.formats.graphs.markup import read_markup as read_graph_markup
 from qafd.reading.formats.limits import Limits, too_much
+from qafd.reading.formats.mail import is_mail, read_mails
 from qafd.reading.formats.markdown_file import looks_like_markdown, read_markdown
 from qafd.reading.formats.markup import read_html
 from qafd.reading.formats.office import read_presentation, read_workbook
 from qafd.reading.formats.packages import Package, open_package, read_docx, read_epub
 from qafd.reading.formats.pdf import read_pdf
+from qafd.reading.formats.plain import read_plain
 from qafd.reading.formats.rst import looks_like_rst, read_rst
 from qafd.reading.formats.tables import delimiter_of, read_csv, read_json
 from qafd.reading.text import title_of_file
@@ -26,7 +28,7 @@ __all__ = ["ENDINGS", "DocumentDraft", "Limits", "read"]
 
 ENDINGS = (
     "txt", "md", "markdown", "html", "htm", "xhtml", "pdf", "docx", "xlsx", "pptx", "csv", "tsv",
-    "json", "jsonl", "ndjson", "epub", "graphml", "gexf", "rst",
+    "json", "jsonl", "ndjson", "epub", "graphml", "gexf", "rst", "eml", "mbox",
 )  # fmt: skip
 MARKDOWN = 2_000_000  # characters from which Markdown is read as plain text, for want of time
 
@@ -52,6 +54,8 @@ def read(name: str, data: bytes, limits: Limits) -> tuple[list[DocumentDraft], l
         drafts = [read_pdf(data, limits, notices)]
     elif data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         drafts = [_packed(open_package(data, limits))]
+    elif is_mail(name, data):
+        drafts = read_mails(name, data, limits, notices)
     else:
         drafts = _text(name, data, limits, notices)
     for draft in drafts:
@@ -158,9 +162,7 @@ def _plain(name: str, ending: str, text: str, limits: Limits, notices: list[str]
         return [read_rst(text, limits)]
     if len(text) <= MARKDOWN and (ending in _MARKDOWN or unnamed and looks_like_markdown(text)):
         return [read_markdown(text, limits)]
-    draft = DocumentDraft("txt", limits)
-    draft.add(text)
-    return [draft]
+    return [read_plain(text, limits)]
 
 
 def _refuse(data: bytes) -> None:

@@ -9,7 +9,7 @@ from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.text.plaintext import COLUMN, clean, one_line
 from qafd.records import Extraction
 
-SUPPORTED = "txt, md, rst, html, pdf, docx, xlsx, pptx, csv, json, jsonl and epub"
+SUPPORTED = "txt, md, rst, html, pdf, docx, xlsx, pptx, csv, json, jsonl, epub, eml and mbox"
 SAVE_AS = "save it as docx or pdf and add that"
 
 
@@ -34,6 +34,10 @@ class DocumentDraft:
     @property
     def text(self) -> str:
         return "".join(self._parts)
+
+    @property
+    def empty(self) -> bool:
+        return not self._length
 
     def add(self, text: str, gap: str = "\n\n") -> None:
         """Append a piece of text, `gap` away from what is there."""
@@ -72,15 +76,15 @@ class DocumentDraft:
             for number, row in enumerate(rows):
                 self.add(" | ".join(row), "\n" if number else "\n\n")
 
-    def head(self, text: str) -> None:
-        """Append a heading; what follows stands under it. The first one can be the title."""
+    def head(self, text: str, titles: bool = True) -> None:
+        """Append a heading; what follows stands under it. The first that `titles` can be the title."""
         text = one_line(text)
         if text:
             self._heading = text
-            self.title = self.title or text
+            self.title = self.title or (text if titles else "")
             self.add(text)
 
-    def turn(self, page: int, heading: str = "") -> None:
+    def turn(self, page: int | None, heading: str = "") -> None:
         """What follows stands on this page, and under this heading when one is given."""
         self._page, self._heading = page, heading or self._heading
 

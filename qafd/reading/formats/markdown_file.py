@@ -1,16 +1,23 @@
-"""Markdown: headings become marks, what remains is the text."""
+"""Markdown: headings become marks, what remains is the text.
+
+A line break within a paragraph is a space to Markdown. Here it stays one in a list of fields, and parts
+paragraphs where the upper line is short and no sentence ends it, or where a clause begins.
+"""
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.limits import Limits
+from qafd.reading.text.lines import gap_between, is_field, typed_width
 from qafd.reading.text.plaintext import clean
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
+_SOFT = "\v"  # stands for a line break within a paragraph; no text has it
 _FRONT_MATTER = re.compile(r"---\n(.*?)\n(?:---|\.\.\.)(?:\n|$)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE)
 _TAG = re.compile(r"<!--.*?-->|</?[a-zA-Z][^<>]*>", re.DOTALL)
@@ -33,6 +40,7 @@ def read_markdown(text: str, limits: Limits) -> DocumentDraft:
         title = _FRONT_TITLE.search(front[1])
         draft.title = title[1] if title else ""
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    width = typed_width(text.split("\n"))
     rows: list[list[str]] = []
     block, gap = "", "\n\n"
     for token in parser.parse(text):
@@ -53,6 +61,7 @@ def read_markdown(text: str, limits: Limits) -> DocumentDraft:
             draft.add(_TAG.sub("", token.content))
         elif token.type == "inline":
             shown = _plain(token.children or ())
+            shown = shown.replace(_SOFT, " ") if block else _joined(shown.split(_SOFT), width)
             if rows and block != "heading_open":
                 rows[-1].append(shown)
             else:
@@ -73,6 +82,14 @@ def _add(draft: DocumentDraft, text: str, block: str, gap: str) -> str:
     return gap
 
 
+def _joined(lines: Sequence[str], width: float) -> str:
+    parts = list(lines[:1])
+    for before, line in pairwise(lines):
+        gap = gap_between(before, line, width)
+        parts += [gap if gap == "\n\n" or is_field(line) else " ", line]
+    return "".join(parts)
+
+
 def _plain(tokens: Sequence["Token"]) -> str:
     """The text of inline tokens; a badge, which is a picture that is a link, has none."""
     shown = []
@@ -82,7 +99,7 @@ def _plain(tokens: Sequence["Token"]) -> str:
         if token.type in ("text", "code_inline"):
             shown.append(token.content)
         elif token.type == "softbreak":
-            shown.append(" ")
+            shown.append(_SOFT)
         elif token.type == "hardbreak":
             shown.append("\n")
         elif token.type == "image" and not linked:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import DocumentDraft, worthy_title
 from qafd.reading.formats.limits import Limits, too_much
+from qafd.reading.text.lines import unwrap, width_of
 from qafd.reading.text.plaintext import clean, has_digit, one_line
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ _BOOKMARKS = 10_000
 _LETTERS = {0xFB00 + i: s for i, s in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))}
 _LETTERS |= {0x02: "-\n", 0xFFFE: "-\n"}  # what PDFium has for a hyphen at the end of a line
 _LEADERS = re.compile(r"(?:\s?[.·…]){4,}\s*[\divxlc]+\s*$")  # from an entry of the contents to its page
-_NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[IVX]+\.) +[A-ZÀ-ÖØ-Þ].*[^.,;:]$")  # a heading with its number
 _RECTANGLES = 5_000  # of text on a page; one with more is a drawing
 _APART = 1.5  # of the usual distance of lines, between a running line and the others
 
@@ -208,28 +208,6 @@ def _without_contents(text: str) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    """Page text with the line breaks of its paragraphs undone, so that names stay whole."""
+    """Page text with the line breaks of its paragraphs undone."""
     lines = text.split("\n")
-    width = sorted(map(len, lines))[len(lines) * 9 // 10]
-    parts = [lines[0]]
-    for before, line in pairwise(lines):
-        if re.search(r"\w[-\u2010]$", before) and line[:1].isalnum():
-            if before[-2].isalpha() and line[0].islower():
-                parts[-1] = parts[-1][:-1]
-            parts.append(line)
-        else:
-            parts.append(_joint(before, line, width) + line)
-    return "".join(parts)
-
-
-def _joint(before: str, line: str, width: int) -> str:
-    """What stands between two lines of a page on which nine lines of ten are at most `width` long."""
-    fits = len(before) + 1 + len(line.split(" ", 1)[0]) < 0.85 * width
-    item = re.match(r"\s*([•▪–*-]|\(?\d+[.)])\s", line)
-    if len(line) < 0.6 * width and _NUMBERED.match(line):
-        return "\n\n"
-    # A short line that no sentence ends is a heading, and never a part of the next one.
-    if fits and not item and before[-1:].isalnum() and line[:1].isupper():
-        return "\n\n"
-    # A writer breaks a line anywhere, a program only where the next word does not fit.
-    return "\n" if width < 40 or fits or item or not line else " "
+    return unwrap(lines, width_of(lines))

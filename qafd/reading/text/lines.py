@@ -1,0 +1,116 @@
+"""Lines to paragraphs: which line breaks a writer made, and which only the width of the page."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from qafd.reading.text.scripts import is_unspaced
+
+TYPED = range(55, 121)  # how long the lines are at which people and programs wrap a text
+NARROWEST = 40  # characters of wrapped lines at least, in columns of a page
+_USUAL = 0.85  # of the width, from which a line counts as full
+
+_NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[IVX]+\.) +[A-ZÀ-ÖØ-Þ].*[^.,;:]$")  # a heading
+_CLAUSE = re.compile(  # "2.3 The", "§ 4", "(a) the", "Article 7"
+    r"\s*(?:§+ ?\d|\d{1,3}(?:\.\d{1,3})+\.? +\S|\((?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})\) +\S"
+    r"|(?:Article|Art\.|Artikel|Section|Sec\.|Clause) \d)")
+_ITEM = re.compile(r"\s*([•▪–*+-]|\(?\d+[.)]|[a-z]\))\s")
+_LABEL = re.compile(r"\s*[^\W\d_][^:\n]{0,40}:(?:\s|$)")
+_ENDED = re.compile(r"[.!?:;…][\"'”’»)\]]*(?: (?:and|or))?$|, (?:and|or)$")
+_COLUMNS = re.compile(r"(?<=[^\s.!?:;\"'”’)])(?:  |\t)|\|")  # not what was typed after a sentence
+_HYPHEN = re.compile(r"\w[-\u2010]$")
+
+
+def width_of(lines: Iterable[str]) -> int:
+    """How long nine lines of ten are at most."""
+    lengths = sorted(len(line) for line in lines if line.strip())
+    return lengths[len(lengths) * 9 // 10] if lengths else 0
+
+
+def typed_width(lines: Iterable[str]) -> float:
+    """The width that a file's lines are wrapped at; infinite where each is a whole paragraph."""
+    width = width_of(lines)
+    return width if width in TYPED else float("inf")
+
+
+def fits(before: str, line: str, width: float) -> bool:
+    """Whether the first word of a line had place on the line before it.
+
+    A writer breaks a line anywhere, a program only where the next word does not fit.
+    """
+    return len(before) + 1 + len(line.strip().split(" ", 1)[0]) < _USUAL * width
+
+
+def unwrap(lines: Sequence[str], width: float) -> str:
+    """Lines with the breaks undone that only the width made, so that names stay whole.
+
+    Headings, clauses and lines that no sentence ends become paragraphs of their own.
+    """
+    parts = list(lines[:1])
+    for before, line, after in zip(lines, lines[1:], [*lines[2:], ""], strict=False):
+        gap = gap_between(before, line, width)
+        if gap == " " and has_ended(before) and is_title(line, after, width):
+            gap = "\n\n"
+        if not gap and before[-2].isalpha() and line.strip()[0].islower():
+            parts[-1] = parts[-1][:-1]
+        parts += [gap, line if "\n" in gap else line.lstrip()]
+    return "".join(parts)
+
+
+def is_title(line: str, after: str, width: float) -> bool:
+    """Whether a short line that no sentence ends stands above another one."""
+    return (bool(after) and len(line) < 0.6 * width and line[-1:].isalnum()
+            and line.strip()[:1].isupper() and fits(line, after, width))
+
+
+def gap_between(before: str, line: str, width: float) -> str:
+    """What stands between two lines: a blank, a line break, two between paragraphs, or nothing
+    where a word is parted."""
+    room = fits(before, line, width)
+    body = line.strip()
+    if _HYPHEN.search(before) and body[:1].isalnum() and width != float("inf"):
+        return ""
+    ended = has_ended(before)
+    if ended and line[:1].isspace() and not before[:1].isspace() or _CLAUSE.match(line) and (room or ended):
+        return "\n\n"
+    item = _ITEM.match(line)
+    if len(line) < 0.6 * width and _NUMBERED.match(line):
+        return "\n\n"
+    if is_field(line):
+        return "\n"
+    # A short line that no sentence ends is a heading, and never a part of the next one.
+    if room and not item and before[-1:].isalnum() and body[:1].isupper():
+        return "\n\n"
+    if width < NARROWEST or room or item or not line or has_columns(before):
+        return "\n"
+    return " "
+
+
+def fresh_lines(text: str) -> Iterator[int]:
+    """Where the lines begin that a writer began with a capital or a number, not after a comma."""
+    if is_unspaced(text):
+        return
+    lines = text.split("\n")
+    width = typed_width(lines)
+    start = 0
+    for before, line in pairwise(lines):
+        start += len(before) + 1
+        body = line.lstrip(" \t\"'“‘«([")
+        begins = body[:1].isdigit() or body[:1].isupper()
+        if begins and not before.endswith(",") and fits(before, line, width):
+            yield start + len(line) - len(line.lstrip())
+
+
+def is_field(line: str) -> bool:
+    """Whether a line is one of a list of fields: "Phone: 12"."""
+    return _LABEL.match(line) is not None
+
+
+def has_ended(line: str) -> bool:
+    """Whether a line ends with a mark that ends a sentence or a clause."""
+    return _ENDED.search(line) is not None
+
+
+def has_columns(line: str) -> bool:
+    """Whether there are gaps or bars in a line, as in a table."""
+    return _COLUMNS.search(line.strip()) is not None
