@@ -55,13 +55,15 @@ _ASKED = re.compile(r"[?？][\s\d.]*$")  # also with the number of the next head
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """A sentence of the passage of a rank, at `start:end` of it, and its vector, shape (d,)."""
+    """A sentence of the passage of a rank, at `start:end` of it under a heading, and its vector,
+    shape (d,)."""
 
     rank: int
     passage: RetrievedPassage
     start: int
     end: int
     vector: Vectors
+    heading: str
 
     @property
     def text(self) -> str:
@@ -71,7 +73,7 @@ class Span:
     def states(self) -> bool:
         """Whether it reads as a sentence that states something: no heading, question or remnant."""
         text = self.text
-        if length(text) < SHORT or text in (self.passage.title, self.passage.heading):
+        if length(text) < SHORT or text in (self.passage.title, self.heading):
             return False
         return is_row(text) or not _ASKED.search(text)
 
@@ -221,11 +223,13 @@ def find_defined(plan: QueryPlan) -> list[list[str]]:
 def _stored_spans(passages: Sequence[RetrievedPassage], store: Workspace) -> list[Span]:
     """The sentences of some passages with their vectors; headings only if alone."""
     found = store.passages.sentences(passage.chunk for passage in passages)
+    marks = {name: store.documents.get(name).marks for name in {one.document for one in passages}}
     spans = []
     for rank, passage in enumerate(passages):
         for start, end, vector in found.get(passage.chunk, ()):
             if any(letter.isalnum() for letter in passage.text[start:end]):
-                spans.append(Span(rank, passage, start, end, vector))
+                heading = mark_at(marks[passage.document], passage.start + start).heading
+                spans.append(Span(rank, passage, start, end, vector, heading))
     return [span for span in spans if span.states] or spans
 
 
@@ -278,12 +282,12 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
 def _find_context(spans: Sequence[Span], asked: Sequence[str], has: Floats) -> Floats:
     """Which of the asked words stand around each sentence, 1 or 0, shape (s, w).
 
-    That is in the sentence before it, or in the heading or the title of its passage.
+    That is in the sentence before it, in its heading, or in the title of its passage.
     """
     around = np.zeros_like(has)
-    above = {span.rank: stems(f"{span.passage.title}\n{span.passage.heading}") for span in spans}
     for row, span in enumerate(spans):
-        around[row] = [word in above[span.rank] for word in asked]
+        above = stems(f"{span.passage.title}\n{span.heading}")
+        around[row] = [word in above for word in asked]
         if row and spans[row - 1].rank == span.rank:
             around[row] = np.maximum(around[row], has[row - 1])
     return around
