@@ -10,6 +10,9 @@ from qafd.models.embedder import TOKENIZER_FILE, checked_file
 from qafd.records import Nodes
 
 SHORT = 5  # letters below which most words are one slip away from each other
+BASE = 4  # letters of a word, at least, of which an ending makes another one
+ENDINGS = ("s", "es", "d", "ed", "ing", "r", "er", "or", "rs", "ers", "ors", "ly", "ness", "less", "able",
+           "ful", "ish", "ship", "like")
 
 # In how many passages each of some words is, shape (k,).
 Spread = Callable[[Sequence[str]], Nodes]
@@ -19,7 +22,8 @@ def right_word(typed: str, spread: Spread) -> str:
     """The word that people mean by one which no passage has, "" where none is near.
 
     Of the words that are one slip of the keyboard away it is the one that most passages have, or
-    else the most common English one. A word that the bundled model reads in one piece is right.
+    else the most common English one. A common word, which the bundled model reads in one piece, is
+    right, and so is what an ending makes of one.
 
     Parameters
     ----------
@@ -37,7 +41,7 @@ def right_word(typed: str, spread: Spread) -> str:
     'vacation'
     """
     common = common_words()
-    if len(typed) < SHORT or not (typed.isascii() and typed.isalpha()) or typed in common:
+    if len(typed) < SHORT or not (typed.isascii() and typed.isalpha()) or _is_word(typed):
         return ""
     near = sorted(set(_one_slip_away(typed)))
     counts = spread(near)
@@ -45,6 +49,13 @@ def right_word(typed: str, spread: Spread) -> str:
         return near[int(counts.argmax())]
     known = [word for word in near if word in common]
     return min(known, key=common.__getitem__, default="")
+
+
+def _is_word(typed: str) -> bool:
+    """Whether a word is a common one, or one of these with an ending."""
+    common = common_words()
+    bases = (typed.removesuffix(ending) for ending in ENDINGS)
+    return typed in common or any(len(base) >= BASE and base != typed and base in common for base in bases)
 
 
 def _one_slip_away(word: str) -> Iterator[str]:
