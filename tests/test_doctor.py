@@ -87,7 +87,7 @@ DEFECTS = {
         ("retrievals", "DROP TRIGGER retrievals_never_change",
          "UPDATE retrievals SET sha256 = 'x'"),
     "an edge with another weight":
-        ("graph anew", "UPDATE edges SET similarity = similarity * 1.001 WHERE kind = 'relation'"),
+        ("graph anew", "UPDATE edges SET similarity = similarity * 1.001 WHERE kind = 3"),
     "a node with another name":
         ("graph anew", "UPDATE nodes SET name = 'Rob' WHERE name = 'Bob'"),
     "a name that the graph does not have":
@@ -107,7 +107,7 @@ DEFECTS = {
     "a vector that is missing in a graph that nothing makes anew":
         ("vectors", "DELETE FROM embeddings WHERE rowid = 1"),
     "a weight that is not what was assembled":
-        ("graph", "UPDATE edges SET similarity = similarity * 1.001 WHERE kind = 'mention'"),
+        ("graph", "UPDATE edges SET similarity = similarity * 1.001 WHERE kind = 2"),
     "a node vector of unit norm that is another one":
         ("graph", "UPDATE nodes SET vector = (SELECT vector FROM nodes WHERE name = 'Ada') "
                   "WHERE name = 'Cyd'"),

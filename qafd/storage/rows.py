@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import struct
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from qafd.columns import lengths_of, to_bytes
 from qafd.edits import Edit
 from qafd.errors import ParameterError, StoreError
 from qafd.reading.text.plaintext import label, storable
-from qafd.records import Chunk, Description, Extraction, Node, Vectors
+from qafd.records import Chunk, Description, Edge, Extraction, Node, Vectors, node_id
 
 
 class DocumentNameError(StoreError):
@@ -287,6 +288,11 @@ class SavedRetrieval:
 KINDS = ("word", "pair", "key", "part", "term", "sentences")
 """The kinds of facts; a row has the number of one."""
 
+EDGE_KINDS = ("by_hand", "extracted", "mention", "relation", "synonym")
+"""The kinds of edges; a row has the number of one."""
+BY_HAND, MENTION, RELATION, SYNONYM = map(EDGE_KINDS.index, ("by_hand", "mention", "relation", "synonym"))
+_PLACE = struct.Struct(">qI")  # the number of a passage's node, and that of a sentence
+
 PassageFacts = Mapping[tuple[str, str], str]
 """Of one passage: kind and term to the body."""
 
@@ -399,6 +405,36 @@ def texts(values: Iterable[object]) -> None:
     for value in values:
         if not isinstance(value, str):
             raise TypeError(f"{str(value)[:40]} where a text should be")
+
+
+def node_number(node: str) -> int:
+    """What stands for a node in tables: 60 bits of its id, so that both have one order.
+
+    -1 for what is no id. Among a million nodes two have one number with a probability of 4e-7.
+    """
+    try:
+        return int(node[:15], 16)
+    except ValueError:
+        return -1
+
+
+def pack_evidence(edge: Edge) -> bytes:
+    """The sentences of an edge; of a mention their numbers alone, since its target is their passage."""
+    if edge.kind == "mention":
+        sentences = [at for _, at in edge.evidence]
+        return struct.pack(f">{len(sentences)}I", *sentences)
+    return b"".join(_PLACE.pack(node_number(node_id("passage", chunk)), at)
+                    for chunk, at in edge.evidence)
+
+
+def unpack_places(evidence: bytes) -> list[tuple[int, int]]:
+    """The places of an edge that is no mention: the number of the passage's node, and the sentence."""
+    return list(_PLACE.iter_unpack(evidence))
+
+
+def unpack_sentences(evidence: bytes) -> tuple[int, ...]:
+    """The numbers of the sentences of a mention."""
+    return struct.unpack(f">{len(evidence) // 4}I", evidence)
 
 
 def embedding_key(model: str, text: str) -> str:

@@ -4,6 +4,11 @@ They are those of `qafd/storage/sqlite/tables.py`, but for the search, whose wor
 Texts are compared byte by byte, as SQLite does.
 """
 
+from collections.abc import Callable
+
+from qafd.storage.relational.part import Connection
+from qafd.storage.relational.renewal import number_graph
+
 TEXT = 'text COLLATE "C"'
 
 _FUNCTIONS = """
@@ -392,7 +397,54 @@ UPDATE meta SET value = CAST(CAST(value AS integer) + 1 AS text) WHERE key = 'lo
 DELETE FROM meta WHERE key IN ('facts', 'row_sums');
 """
 
-STEPS: tuple[str, ...] = (_FUNCTIONS + _TABLES.replace("TEXT", TEXT) + _TRIGGERS,
-                          _HUBS.replace("TEXT", TEXT), _SIGNS.replace("TEXT", TEXT),
-                          _SMALLER.replace("TEXT", TEXT))
-"""The n-th step leads from schema n to schema n + 1; a released step is never edited."""
+_NUMBERS = """
+CREATE TABLE nodes_anew (
+    number bigint PRIMARY KEY,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    tokens integer NOT NULL,
+    vector bytea NOT NULL,
+    name_vector bytea NOT NULL CHECK (length(name_vector) IN (0, length(vector))),
+    scale double precision NOT NULL
+);
+CREATE TABLE edges_anew (
+    source bigint NOT NULL,
+    target bigint NOT NULL,
+    kind smallint NOT NULL,
+    label TEXT NOT NULL,
+    similarity double precision NOT NULL CHECK (similarity > 0),
+    count integer NOT NULL,
+    evidence bytea NOT NULL,
+    PRIMARY KEY (source, target, kind, label)
+);
+"""
+
+_NUMBERED = """
+DROP VIEW entities;
+DROP VIEW relations;
+DROP TABLE nodes;
+DROP TABLE edges;
+ALTER TABLE nodes_anew RENAME TO nodes;
+ALTER TABLE edges_anew RENAME TO edges;
+CREATE INDEX edges_target ON edges (target);
+CREATE VIEW entities AS
+    SELECT id, name, key, text AS evidence FROM nodes WHERE kind = 'entity';
+CREATE VIEW relations AS
+    SELECT head.name AS source, edges.label, tail.name AS target, edges.count, edges.similarity
+    FROM edges
+    JOIN nodes AS head ON head.number = edges.source
+    JOIN nodes AS tail ON tail.number = edges.target
+    WHERE edges.kind = 3;
+DELETE FROM meta WHERE key = 'row_sums';
+"""
+
+Renewal = Callable[[Connection], None]
+STEPS: tuple[tuple[str | Renewal, ...], ...] = (
+    (_FUNCTIONS + _TABLES.replace("TEXT", TEXT) + _TRIGGERS,), (_HUBS.replace("TEXT", TEXT),),
+    (_SIGNS.replace("TEXT", TEXT),), (_SMALLER.replace("TEXT", TEXT),),
+    (_NUMBERS.replace("TEXT", TEXT), number_graph, _NUMBERED))
+"""The n-th step, of statements and what is done to rows, leads from schema n to n + 1; a released one is
+never edited."""

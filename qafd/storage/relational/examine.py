@@ -13,7 +13,7 @@ from qafd.storage.protocols import Workspace
 from qafd.storage.relational.log import CHUNK
 from qafd.storage.relational.part import Connection, Cursor
 from qafd.storage.relational.runs import plan_holds
-from qafd.storage.rows import checksum, embedding_key
+from qafd.storage.rows import MENTION, checksum, embedding_key, unpack_places
 
 _LARGEST = 127  # of the numbers of a vector, by which all are scaled
 Look = Callable[[Workspace, Connection], Iterator[Fault]]
@@ -85,9 +85,9 @@ def _passages(_: Workspace, connection: Connection) -> Iterator[Fault]:
 def _graph(store: Workspace, connection: Connection) -> Iterator[Fault]:
     yield from store.graph.altered()
     for (node,) in connection.execute(
-            "SELECT source FROM edges WHERE source NOT IN (SELECT id FROM nodes) "
-            "UNION SELECT target FROM edges WHERE target NOT IN (SELECT id FROM nodes)"):
-        yield fault(FaultKind.LOOSE_EDGE, node=node)
+            "SELECT source FROM edges WHERE source NOT IN (SELECT number FROM nodes) "
+            "UNION SELECT target FROM edges WHERE target NOT IN (SELECT number FROM nodes)"):
+        yield fault(FaultKind.LOOSE_EDGE, node=f"{node:015x}")
     for (node,) in connection.execute(
             "SELECT id FROM nodes WHERE kind = 'passage' AND key NOT IN (SELECT id FROM passages)"):
         yield fault(FaultKind.NODE_WITHOUT_PASSAGE, node=node)
@@ -95,11 +95,12 @@ def _graph(store: Workspace, connection: Connection) -> Iterator[Fault]:
             "SELECT id FROM passages WHERE id NOT IN ("
             "  SELECT key FROM nodes WHERE kind = 'passage')"):
         yield fault(FaultKind.PASSAGE_WITHOUT_NODE, passage=passage)
-    for node, passage in connection.execute(
-            "SELECT DISTINCT source, passage FROM (SELECT source, json_extract(value, '$[0]') AS "
-            "  passage FROM edges, json_each(evidence)) AS places "
-            "WHERE passage NOT IN (SELECT id FROM passages)"):
-        yield fault(FaultKind.GROUNDLESS_EDGE, node=node, passage=passage)
+    there = {row[0] for row in connection.execute(
+        "SELECT number FROM nodes JOIN passages ON passages.id = key WHERE kind = 'passage'")}
+    for node, evidence in connection.execute(
+            f"SELECT source, evidence FROM edges WHERE kind <> {MENTION}"):
+        for passage in {passage for passage, _ in unpack_places(evidence)} - there:
+            yield fault(FaultKind.GROUNDLESS_EDGE, node=f"{node:015x}", passage=f"{passage:015x}")
 
 
 def _vectors(store: Workspace, connection: Connection) -> Iterator[Fault]:

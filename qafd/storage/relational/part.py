@@ -1,5 +1,6 @@
 """What a part of a workspace works on: a database, its connection, and numbers in the table meta."""
 
+import struct
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -98,7 +99,7 @@ class Tables(ABC):
                 yield connection
             except QafdError:
                 raise
-            except (ValueError, TypeError, LookupError, OverflowError, zlib.error) as error:
+            except (ValueError, TypeError, LookupError, OverflowError, zlib.error, struct.error) as error:
                 raise self.damaged(error) from error
 
     def check_lease(self) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qafd.storage.relational.renewal import number_graph
 from qafd.storage.relational.words import TOKENIZER
 from qafd.storage.rows import pack_vectors
 
@@ -464,10 +465,62 @@ def _smaller(db: "Database") -> None:
     _execute(db, _SMALLER)
 
 
+_NUMBERS = """
+CREATE TABLE nodes_anew (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    vector BLOB NOT NULL,
+    name_vector BLOB NOT NULL CHECK (length(name_vector) IN (0, length(vector))),
+    scale REAL NOT NULL
+);
+CREATE TABLE edges_anew (
+    source INTEGER NOT NULL,
+    target INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    label TEXT NOT NULL,
+    similarity REAL NOT NULL CHECK (similarity > 0),
+    count INTEGER NOT NULL,
+    evidence BLOB NOT NULL,
+    PRIMARY KEY (source, target, kind, label)
+) WITHOUT ROWID
+"""
+
+_NUMBERED = """
+DROP VIEW entities;
+DROP VIEW relations;
+DROP TABLE nodes;
+DROP TABLE edges;
+ALTER TABLE nodes_anew RENAME TO nodes;
+ALTER TABLE edges_anew RENAME TO edges;
+CREATE INDEX edges_target ON edges (target);
+CREATE VIEW entities AS
+    SELECT id, name, key, text AS evidence FROM nodes WHERE kind = 'entity';
+CREATE VIEW relations AS
+    SELECT head.name AS source, edges.label, tail.name AS target, edges.count, edges.similarity
+    FROM edges
+    JOIN nodes AS head ON head.number = edges.source
+    JOIN nodes AS tail ON tail.number = edges.target
+    WHERE edges.kind = 3;
+DELETE FROM meta WHERE key = 'row_sums'
+"""
+
+
+def _numbers(db: "Database") -> None:
+    """Nodes by numbers, which edges and what they rest on refer to them by."""
+    _execute(db, _NUMBERS)
+    number_graph(db.conn)
+    _execute(db, _NUMBERED)
+
+
 Step = Callable[["Database"], None]
 STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs,
                            _edges_by_hand, _types_by_hand, _counts, _facts, _byte_vectors,
-                           _hubs, _signs, _smaller)
+                           _hubs, _signs, _smaller, _numbers)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited nor renamed, since
 a workspace has the names of those that it went through."""
 
@@ -478,7 +531,7 @@ _NEW: tuple[frozenset[str] | set[str], ...] = (
     frozenset({*re.findall(r"CREATE TABLE (\w+)", _TABLES), "passages_fts"}), {"layers"},
     frozenset(re.findall(r"CREATE TABLE (\w+)", _MODEL_TABLES)), {"edits"}, {"runs"}, frozenset(),
     frozenset(), frozenset(), frozenset(re.findall(r"CREATE TABLE (\w+)", _FACT_TABLES)), frozenset(),
-    {"hubs"}, {"signs"}, frozenset())
+    {"hubs"}, {"signs"}, frozenset(), frozenset())
 
 
 def names(version: int) -> frozenset[str]:
