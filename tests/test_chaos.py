@@ -1,5 +1,6 @@
 """Whatever kills the indexing, and wherever, the graph is that of an undisturbed run."""
 
+import hashlib
 import itertools
 import json
 import os
@@ -26,7 +27,8 @@ from qafd.reading.text import chunk
 from qafd.records import Document
 from qafd.retrieve.base import Work
 from qafd.storage import Workspace, open_workspace
-from qafd.storage.rows import unpack_vectors
+from qafd.storage.assembled import key_of
+from qafd.storage.rows import embedding_key
 from qafd.storage.sqlite import opening, schema, tables
 
 NAMES = ("Ada", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal")
@@ -323,10 +325,23 @@ def write_oldest(original: Path, path: Path) -> None:
     with open_workspace(original) as store:
         graph, nodes = store.graph.read(), [row.node for row in store.survey.nodes()]
         edges = list(store.survey.edges())
+        model, dimension = store.vectors.embedder
+        vectors = {}
+        log = store.log.read()
+        for chunk, entry in zip(log.chunks, log.extractions, strict=True):
+            whole = f"{chunk.title}\n{chunk.text}"
+            spans = [f"sentence {start}-{end}\n{whole}" for start, end in entry.sentences]
+            kept = store.vectors.rows([key_of(model, chunk, entry)])
+            vectors |= zip([f"passage\n{whole}", *spans], *kept.values(), strict=True)
+        names = {node.key: embedding_key(model, node.key) for node in nodes if node.kind == "entity"}
+        kept = store.vectors.get(names.values())
+        vectors |= {name: kept[key] for name, key in names.items()}
     assert graph.vectors is not None
     assert graph.name_vectors is not None
     made = {"nodes": [(n.id, n.kind, n.key, n.name, n.text, n.tokens, vector.tobytes(), name.tobytes())
                       for n, vector, name in zip(nodes, graph.vectors, graph.name_vectors, strict=True)],
+            "embeddings": [(hashlib.sha256(f"{model}|{text}".encode()).hexdigest(), model, dimension,
+                            vector.tobytes()) for text, vector in vectors.items()],
             "edges": [(e.source, e.target, e.kind, e.label, e.similarity, e.count, json.dumps(e.evidence))
                       for e in edges]}
     with closing(opening.connect(path)) as old:
@@ -338,8 +353,6 @@ def write_oldest(original: Path, path: Path) -> None:
             listed = ", ".join(f'"{column}"' for column in columns)
             old.execute(f"DELETE FROM main.{table}")
             rows = made.get(table) or old.execute(f"SELECT {listed} FROM new.{table}").fetchall()
-            if table == "embeddings":
-                rows = [(*row[:3], unpack_vectors([row[3]], row[2]).tobytes()) for row in rows]
             old.executemany(f"INSERT INTO main.{table} VALUES ({', '.join('?' * len(columns))})", rows)
 
 

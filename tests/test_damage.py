@@ -19,7 +19,7 @@ DAMAGE = {
     "log revision": "UPDATE meta SET value = '' WHERE key = 'log_revision'",
     "dimension": "UPDATE meta SET value = x'00ff' WHERE key = 'dimension'",
     "name": "UPDATE nodes SET name = x'00ff' WHERE kind = 'entity'",
-    "vector": "UPDATE nodes SET vector = x'00000000', name_vector = x'00000000'",
+    "vector": "UPDATE embeddings SET vectors = x'00000000'",
     "edge": "UPDATE edges SET target = target || 'x'",
     "evidence": "UPDATE edges SET evidence = '[[1, '",
     "evidence of another shape": "UPDATE edges SET evidence = x'0001'",

@@ -188,9 +188,9 @@ with open_workspace(sys.argv[1]) as store:
     with store.transaction() as c:
         ids = [node_id("entity", str(i)) for i in range(8000)]
         numbers = [node_number(i) for i in ids]
-        c.executemany("INSERT INTO nodes VALUES (?, ?, 'entity', ?, ?, ?, 1, x'00000000', "
-                      "x'00000000', 1)", ((n, i, i, i, "word " * 60)
-                                          for n, i in zip(numbers, ids, strict=True)))
+        c.executemany("INSERT INTO nodes VALUES (?, ?, 'entity', ?, ?, ?, 1, 1, NULL, 1)",
+                      ((n, i, i, i, "word " * 60)
+                       for n, i in zip(numbers, ids, strict=True)))
         c.executemany("INSERT INTO edges VALUES (?, ?, ?, '', 1, 1, x'')",
                       ((numbers[i], numbers[(i + j) % 8000], RELATION)
                        for i in range(8000) for j in (1, 2, 3)))

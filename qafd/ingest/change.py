@@ -29,7 +29,7 @@ from qafd.assemble.entities import (
     join_said,
     passage_node,
 )
-from qafd.assemble.gathered import Gathered, align, gather, is_hub
+from qafd.assemble.gathered import Gathered, gather, is_hub
 from qafd.assemble.parts import KeyPart, pack_part, parts_of, unpack_part
 from qafd.assemble.readings import Reading, log_order
 from qafd.assemble.synonyms import (
@@ -55,7 +55,7 @@ from qafd.reading.text import NameIndex, canonical, variants, words_in_tree, wor
 from qafd.reading.text.scripts import is_other
 from qafd.records import Chunk, Edge, Extraction, Node, Vectors, node_id
 from qafd.storage import Workspace
-from qafd.storage.assembled import stored_readings
+from qafd.storage.assembled import key_of, stored_readings
 from qafd.storage.rows import Log, PlacedNode, embedding_key
 
 RULES = 6  # of facts and of the assembly; those made by others are made anew as a whole
@@ -381,19 +381,17 @@ class GraphChange:
             gathered = gather(parts, log, vectors.shape[1])
             sums[key] = gathered if is_hub(gathered, parts) else None
             text = join_said(parts) or gathered.evidence
-            told = names[said[key]] if key in said else None
-            node = entity_node(key, gathered.names, text)
-            nodes[node.id] = PlacedNode(node, align(gathered, told), names[key], gathered.scale)
+            nodes |= self._placed(entity_node(key, gathered.names, text), gathered, said.get(key, ""))
             edges += mention_edges(key, parts, log, names[key], gathered.heading)
         for reading in self._readings(chunks):
             node = passage_node(reading.chunk)
-            nodes[node.id] = PlacedNode(node, reading.vector, reading.vector)
+            nodes[node.id] = PlacedNode(node, key_of(self._model, reading.chunk, reading.extraction))
         between: list[tuple[str, str]] = []
         hub_edges: list[Edge] = []
         for key, hub in hubs.items():
             sums[key] = gathered = hub.gathered
             node = entity_node(key, gathered.names, gathered.evidence)
-            nodes[node.id] = PlacedNode(node, align(gathered, None), names[key], gathered.scale)
+            nodes |= self._placed(node, gathered)
             between += [(node.id, node_id("passage", chunk)) for chunk in hub.passages]
             hub_edges += mention_edges(key, hub.said.parts, hub.said.log, names[key],
                                        gathered.heading)
@@ -406,6 +404,11 @@ class GraphChange:
         pairs = touched.pairs | self._with_partners(was ^ now)
         pairs |= self._synonyms(was - now, now - was)
         self._write_pairs(pairs)
+
+    def _placed(self, node: Node, gathered: Gathered, said: str = "") -> dict[str, PlacedNode]:
+        """An entity with where its vectors are kept, by its id."""
+        told = embedding_key(self._model, said) if said else ""
+        return {node.id: PlacedNode(node, embedding_key(self._model, node.key), told, gathered.scale)}
 
     def _entities(self, keys: Iterable[str]) -> tuple[dict[str, dict[int, KeyPart]], list[Reading]]:
         """Those of some keys that are entities, what each of their passages says, these in order."""

@@ -213,8 +213,8 @@ class ExtractionLog(Protocol):
 
         Parameters
         ----------
-        vectors : mapping of str to ndarray, shape (d,)
-            By `embedding_key`.
+        vectors : mapping of str to ndarray, shape (d,) or (r, d)
+            By `embedding_key` or `passage_key`.
         doubt : str
             Why the model's reading is not what it should be; `retry` asks for a new one.
         """
@@ -289,11 +289,14 @@ class VectorStore(Protocol):
     def get(self, keys: Iterable[str]) -> dict[str, Vectors]:
         """The stored vectors among these keys, each of shape (d,)."""
 
+    def rows(self, keys: Iterable[str]) -> dict[str, Vectors]:
+        """What is stored under these keys, each of shape (r, d), r > 1 for passages."""
+
     def missing(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys under which no vector is stored."""
 
     def put(self, vectors: Mapping[str, Vectors]) -> None:
-        """Keep unit vectors, each of shape (d,), by `embedding_key`, as `pack_vectors` rounds them.
+        """Keep unit vectors, each of shape (d,) or (r, d), by their keys, as `pack_vectors` rounds them.
 
         Raises
         ------

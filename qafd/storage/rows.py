@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from qafd.columns import lengths_of, to_bytes
 from qafd.edits import Edit
 from qafd.errors import ParameterError, StoreError
 from qafd.reading.text.plaintext import label, storable
 from qafd.records import Chunk, Description, Edge, Extraction, Node, Vectors, node_id
+
+Packed = npt.NDArray[np.int8]
+"""Rows of vectors, each in proportion to its largest number; see `pack_vectors`."""
 
 
 class DocumentNameError(StoreError):
@@ -214,14 +218,15 @@ class WholeRow:
 
 @dataclass(frozen=True)
 class PlacedNode:
-    """A node with its vectors, each of shape (d,), as the graph has it.
+    """A node, where its vectors are kept, and the factor of all its mention edges.
 
-    `name_vector` is that of the bare name; `scale` the factor of all its mention edges.
+    `vectors` is the key of that of its name, or of those of a passage; `said` the key of that of what
+    models say of it, "" where none does. What a question is compared with follows from these.
     """
 
     node: Node
-    vector: Vectors = field(repr=False)
-    name_vector: Vectors = field(repr=False)
+    vectors: str
+    said: str = ""
     scale: float = 1.0
 
 
@@ -291,6 +296,7 @@ KINDS = ("word", "pair", "key", "part", "term", "sentences")
 EDGE_KINDS = ("by_hand", "extracted", "mention", "relation", "synonym")
 """The kinds of edges; a row has the number of one."""
 BY_HAND, MENTION, RELATION, SYNONYM = map(EDGE_KINDS.index, ("by_hand", "mention", "relation", "synonym"))
+SENTENCE = np.dtype(">u4")
 _PLACE = struct.Struct(">qI")  # the number of a passage's node, and that of a sentence
 
 PassageFacts = Mapping[tuple[str, str], str]
@@ -442,16 +448,14 @@ def embedding_key(model: str, text: str) -> str:
     return hashlib.sha256(f"{model}|{text}".encode()).hexdigest()[:24]
 
 
-def vector_keys(
-    model: str, title: str, text: str, sentences: Iterable[tuple[int, int]]
-) -> list[str]:
-    """Where the vectors of a passage and then of its sentences are kept, 1 + s keys.
+def passage_key(model: str, title: str, text: str, sentences: Iterable[tuple[int, int]]) -> str:
+    """Where the vectors of a passage and of its sentences are kept, 1 + s rows.
 
     All of them depend on the whole passage and its title.
     """
-    whole = f"{title}\n{text}"
-    return [embedding_key(model, f"passage\n{whole}"),
-            *(embedding_key(model, f"sentence {start}-{end}\n{whole}") for start, end in sentences)]
+    spans = " ".join(f"{start}-{end}" for start, end in sentences)
+    return embedding_key(model, f"passage {spans}\n{title}\n{text}")
+
 
 def clean_name(name: str) -> str:
     """A file's name as it can be stored: a label, never a path.
@@ -487,9 +491,24 @@ def unpack_vectors(kept: Sequence[bytes], dimension: int) -> Vectors:
     for row in kept:
         if len(row) != dimension:
             raise ValueError(f"a vector has {len(row)} numbers instead of {dimension}")
-    whole = np.frombuffer(b"".join(kept), np.int8).reshape(len(kept), dimension)
-    rows = whole.astype(np.float32)
-    rows /= lengths_of(whole)[:, None]
+    return unpack_rows(kept, dimension)
+
+
+def unpack_rows(kept: Sequence[bytes], dimension: int) -> Vectors:
+    """As `unpack_vectors`, where each may be several rows, one after the other.
+
+    Raises
+    ------
+    ValueError
+        Their length is that of no whole number of rows.
+    """
+    return unit_rows(np.frombuffer(b"".join(kept), np.int8).reshape(-1, dimension))
+
+
+def unit_rows(kept: Packed) -> Vectors:
+    """Unit rows, (k, d), of packed ones."""
+    rows = kept.astype(np.float32)
+    rows /= lengths_of(kept)[:, None]
     return rows
 
 

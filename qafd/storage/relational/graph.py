@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import sys
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,12 +10,14 @@ import numpy as np
 
 from qafd.assemble import Assembly
 from qafd.assemble.gathered import Gathered
-from qafd.errors import ParameterError
-from qafd.graph import Graph, kind_bit
-from qafd.records import Chunk, Edge, Node, Nodes, Vectors, node_id
+from qafd.graph import Graph
+from qafd.records import Chunk, Edge, Node, Vectors, node_id
+from qafd.storage.assembled import key_of
 from qafd.storage.diagnosis import Fault, FaultKind, fault
+from qafd.storage.relational.loading import load_graph
 from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta, upsert
 from qafd.storage.relational.postings import clear_facts
+from qafd.storage.relational.vectors import sweep_vectors
 from qafd.storage.rows import (
     BY_HAND,
     EDGE_KINDS,
@@ -25,10 +25,9 @@ from qafd.storage.rows import (
     RELATION,
     Log,
     PlacedNode,
-    check_finite,
+    embedding_key,
     node_number,
     pack_evidence,
-    pack_vectors,
     texts,
     unpack_places,
     unpack_sentences,
@@ -44,15 +43,15 @@ class SqlGraph(Part):
 
     def write(self, log: Log, made: Assembly) -> bool:
         """Replace the graph by the one made from `log`; True when that changed it."""
-        tables = _graph_rows(log, made)
         with self._file.transaction() as connection:
             if int(meta(connection, "assembled", "-1")) >= log.revision:
                 return False
             changed = False
-            for table, rows in tables.items():
+            for table, rows in _graph_rows(connection, log, made).items():
                 gone, written = _replace(connection, table, rows)
                 changed |= gone + written > 0
             set_meta(connection, "assembled", str(log.revision))
+            sweep_vectors(connection)
             self._file.index_words(connection)
             if changed:
                 bump(connection, "graph_revision")
@@ -65,7 +64,7 @@ class SqlGraph(Part):
         """For each table of the graph, how many rows differ from those of this graph."""
         differences = {}
         with self._file.snapshot() as connection:
-            for table, rows in _graph_rows(log, made).items():
+            for table, rows in _graph_rows(connection, log, made).items():
                 kept = connection.execute(f"SELECT {_columns(table)} FROM {table}")
                 differences[table] = len(set(rows) ^ set(kept))
         return differences
@@ -97,20 +96,19 @@ class SqlGraph(Part):
         scope = f"kind = 'entity' AND number IN {NUMBERS}" if wanted else "kind = 'entity'"
         with self._file.reading() as connection:
             rows = connection.execute(
-                "SELECT key, CASE WHEN length(name_vector) = 0 THEN vector ELSE name_vector END "
-                f"FROM nodes WHERE {scope} ORDER BY key", wanted).fetchall()
+                "SELECT nodes.key, embeddings.vectors FROM nodes "
+                f"JOIN embeddings ON embeddings.id = nodes.vectors WHERE {scope} ORDER BY nodes.key",
+                wanted).fetchall()
             dimension = int(meta(connection, "dimension", "0"))
             return [row[0] for row in rows], unpack_vectors([row[1] for row in rows], dimension)
 
     def put_nodes(self, nodes: Mapping[str, PlacedNode | None]) -> None:
         """Let these be the nodes with these ids; None where there is none."""
         rows: _Rows = dict.fromkeys((node_number(key),) for key in nodes)
-        made = [node for node in nodes.values() if node]
-        for row in _node_rows([one.node for one in made], np.array([one.vector for one in made]),
-                              np.array([one.name_vector for one in made]),
-                              [one.scale for one in made]):
-            rows[row[:1]] = row
-        self._revise("nodes", rows, f"number IN {NUMBERS}", _numbers(nodes))
+        with self._file.transaction() as connection:
+            for row in _node_rows(connection, [node for node in nodes.values() if node]):
+                rows[row[:1]] = row
+            self._revise("nodes", rows, f"number IN {NUMBERS}", _numbers(nodes))
 
     def put_hubs(self, hubs: Mapping[str, Gathered | None]) -> None:
         """Let these be the sums of these keys; None where none are kept."""
@@ -160,6 +158,7 @@ class SqlGraph(Part):
         """Note that the graph is that of this revision of the log, and whether that changed it."""
         with self._file.transaction() as connection:
             set_meta(connection, "assembled", str(revision))
+            sweep_vectors(connection)
             self._file.index_words(connection)
             if changed:
                 bump(connection, "graph_revision")
@@ -175,6 +174,7 @@ class SqlGraph(Part):
         with self._file.transaction() as connection:
             for table in _GRAPH_TABLES:
                 connection.execute(f"DELETE FROM {table}")
+            sweep_vectors(connection)
             self._file.index_words(connection, anew=True)
             connection.execute("DELETE FROM layers")
             connection.execute("DELETE FROM meta WHERE key = 'row_sums'")
@@ -221,37 +221,7 @@ class SqlGraph(Part):
     def read(self) -> Graph:
         """The knowledge graph, stamped with its revision; rows are sorted by id."""
         with self._file.reading() as connection:
-            revision = int(meta(connection, "graph_revision", "0"))
-            dimension = int(meta(connection, "dimension", "0"))
-            numbers, ids, names, kinds, tokens = array("q"), [], [], [], array("q")
-            vectors, name_vectors, scales = [], [], array("d")
-            for number, *fields, vector, name_vector, scale in connection.execute(
-                    "SELECT number, id, name, kind, tokens, vector, name_vector, scale FROM nodes "
-                    "ORDER BY number"):
-                texts(fields[:3])
-                numbers.append(number)
-                ids.append(fields[0])
-                names.append(fields[1])
-                kinds.append(sys.intern(fields[2]))
-                tokens.append(fields[3])
-                vectors.append(vector)
-                name_vectors.append(name_vector or vector)
-                scales.append(scale)
-            sources, targets, similarity, joined = array("q"), array("q"), array("d"), bytearray()
-            for source, target, strength, kind in connection.execute(
-                    "SELECT source, target, similarity, kind FROM edges"):
-                sources.append(source)
-                targets.append(target)
-                similarity.append(strength)
-                joined.append(kind)
-            heads, tails = _rows_of(numbers, sources), _rows_of(numbers, targets)
-            edge_kinds = np.frombuffer(joined, np.uint8)
-            factors = np.where(edge_kinds == MENTION, np.asarray(scales)[heads], 1.0)
-            return Graph.build(
-                ids, names, kinds, heads, tails, np.asarray(similarity) * factors, _BITS[edge_kinds],
-                vectors=unpack_vectors(vectors, dimension),
-                name_vectors=unpack_vectors(name_vectors, dimension), tokens=np.asarray(tokens),
-                revision=revision)
+            return load_graph(connection)
 
     def nodes(self, ids: Iterable[str]) -> dict[str, Node]:
         """The nodes among these ids, with their texts."""
@@ -300,7 +270,9 @@ class SqlGraph(Part):
             for query in (
                     'SELECT id, document, title, heading, page, start, "end", text '
                     "FROM passages ORDER BY id",
-                    f"SELECT {_columns('nodes')} FROM nodes ORDER BY number",
+                    "SELECT nodes.id, kind, nodes.key, name, text, tokens, scale, own.vectors, told.vectors "
+                    "FROM nodes JOIN embeddings AS own ON own.id = nodes.vectors "
+                    "LEFT JOIN embeddings AS told ON told.id = said ORDER BY number",
                     f"SELECT {_columns('edges')} FROM edges ORDER BY source, target, kind, label",
                     'SELECT live.id, m.key, m.name, m.start, m."end", m.sentence, m.kind '
                     "FROM live JOIN mentions AS m USING (extraction) "
@@ -320,11 +292,10 @@ EDGE = (f"heads.id, tails.id, edges.kind, CASE edges.kind WHEN {MENTION} THEN si
         "LEFT JOIN nodes AS tails ON tails.number = target")
 """The columns of an edge, with the factor that all mention edges of its entity have, and where they are."""
 NUMBERS = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
-_BITS = np.array([kind_bit(kind) for kind in EDGE_KINDS], np.uint8)
 
 _GRAPH_TABLES = {
     "passages": (("id",), ("document", "title", "text", "start", '"end"', "page", "heading")),
-    "nodes": (("number",), ("id", "kind", "key", "name", "text", "tokens", "vector", "name_vector", "scale")),
+    "nodes": (("number",), ("id", "kind", "key", "name", "text", "tokens", "vectors", "said", "scale")),
     "edges": (("source", "target", "kind", "label"), ("similarity", "count", "evidence")),
     "hubs": (("key",), ("counts", "sums")),
 }
@@ -370,16 +341,19 @@ def _columns(table: str) -> str:
     return ", ".join(sum(_GRAPH_TABLES[table], ()))
 
 
-def _graph_rows(log: Log, made: Assembly) -> dict[str, list[tuple[Any, ...]]]:
+def _graph_rows(connection: Connection, log: Log, made: Assembly) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of each table of the graph, in the order of `_GRAPH_TABLES`."""
-    for rows in (made.alignment, made.names):
-        if len(rows) != len(made.nodes):
-            raise ParameterError("{vectors} vectors were given for {nodes} nodes",
-                                 vectors=len(rows), nodes=len(made.nodes))
-        check_finite(rows)
+    model = meta(connection, "embedder")
+    passages = {chunk.id: key_of(model, chunk, extraction)
+                for chunk, extraction in zip(log.chunks, log.extractions, strict=True)}
+    placed = []
+    for node, scale in zip(made.nodes, made.scales.tolist(), strict=True):
+        key = passages[node.key] if node.kind == "passage" else embedding_key(model, node.key)
+        said = made.said.get(node.key, "") if node.kind == "entity" else ""
+        placed.append(PlacedNode(node, key, embedding_key(model, said) if said else "", scale))
     return {
         "passages": list(map(_passage_row, log.chunks)),
-        "nodes": list(_node_rows(made.nodes, made.alignment, made.names, made.scales.tolist())),
+        "nodes": list(_node_rows(connection, placed)),
         "edges": list(map(_edge_row, made.edges)),
         "hubs": [_hub_row(key, hub) for key, hub in made.hubs.items()],
     }
@@ -389,17 +363,18 @@ def _passage_row(c: Chunk) -> tuple[Any, ...]:
     return c.id, c.document, c.title, c.text, c.start, c.end, c.page, c.heading
 
 
-def _node_rows(nodes: Sequence[Node], vectors: Vectors, name_vectors: Vectors,
-               scales: Sequence[float]) -> Iterator[tuple[Any, ...]]:
-    """Where both vectors of a node are one, as those of a passage, the second is left empty, and so
-    is the text of a passage, see `NODE`."""
-    if not nodes:
-        return
-    for n, vector, name, scale in zip(nodes, pack_vectors(vectors), pack_vectors(name_vectors), scales,
-                                      strict=True):
+def _node_rows(connection: Connection, nodes: Sequence[PlacedNode]) -> Iterator[tuple[Any, ...]]:
+    """Rows with the numbers of vectors in the place of their keys; the text of a passage is empty, see
+    `NODE`."""
+    keys = {key for one in nodes for key in (one.vectors, one.said) if key}
+    at = dict(connection.execute("SELECT key, id FROM embeddings WHERE key IN "
+                                 "(SELECT value FROM json_each(?))", (json.dumps(list(keys)),)))
+    for one in nodes:
+        n = one.node
         text = "" if n.kind == "passage" else n.text
-        yield (node_number(n.id), n.id, n.kind, n.key, n.name, text, n.tokens,
-               vector, b"" if name == vector else name, scale)
+        said = at[one.said] if one.said else None
+        yield (node_number(n.id), n.id, n.kind, n.key, n.name, text, n.tokens, at[one.vectors], said,
+               one.scale)
 
 
 def _hub_row(key: str, hub: Gathered) -> tuple[Any, ...]:
@@ -435,21 +410,6 @@ def edge_of(row: Sequence[Any], chunks: Mapping[int, str]) -> Edge:
 def _numbers(ids: Iterable[str]) -> str:
     """For `NUMBERS`."""
     return json.dumps([node_number(node) for node in ids])
-
-
-def _rows_of(numbers: "array[int]", asked: "array[int]") -> Nodes:
-    """The rows of nodes in their order, by number.
-
-    Raises
-    ------
-    LookupError
-        There is no such node.
-    """
-    known, wanted = np.asarray(numbers), np.asarray(asked)
-    rows = np.minimum(np.searchsorted(known, wanted), max(len(known) - 1, 0))
-    if len(wanted) and not np.array_equal(known[rows], wanted):
-        raise LookupError("an edge ends in no node")
-    return rows
 
 
 def _edge_rows(edges: Iterable[Edge]) -> _Rows:

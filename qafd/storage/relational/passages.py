@@ -25,8 +25,8 @@ from qafd.storage.rows import (
     Said,
     SentenceName,
     node_number,
+    passage_key,
     texts,
-    vector_keys,
 )
 
 NEAR = 100  # characters to each side of what is no word
@@ -61,19 +61,15 @@ class SqlPassages(Part):
         """(start, end, vector) of the sentences of these chunks, offsets within the chunk."""
         with self._file.snapshot() as connection:
             model = meta(connection, "embedder")
-            rows = connection.execute(
-                'SELECT live.id, live.title, live.text, sentences.start, sentences."end" '
-                "FROM live JOIN sentences ON sentences.extraction = live.extraction "
-                "WHERE live.id IN (SELECT value FROM json_each(?)) "
-                "ORDER BY live.id, sentences.position", (json.dumps(list(ids)),)).fetchall()
-            keys = [vector_keys(model, title, text, [(start, end)])[1]
-                    for _, title, text, start, end in rows]
-            stored = SqlVectors(self._file).get(keys)
-        found: dict[str, list[tuple[int, int, Vectors]]] = {}
-        for (chunk, _, _, start, end), key in zip(rows, keys, strict=True):
-            if key in stored:
-                found.setdefault(chunk, []).append((start, end, stored[key]))
-        return {chunk: tuple(some) for chunk, some in found.items()}
+            live = connection.execute("SELECT id, title, text FROM live WHERE id IN "
+                                      "(SELECT value FROM json_each(?))", (json.dumps(list(ids)),)).fetchall()
+            spans = SqlLog(self._file).spans([row[0] for row in live])
+            keys = {chunk: passage_key(model, title, text, spans[chunk])
+                    for chunk, title, text in live if chunk in spans}
+            stored = SqlVectors(self._file).rows(keys.values())
+        return {chunk: tuple((start, end, vector) for (start, end), vector
+                             in zip(spans[chunk], stored[key][1:], strict=True))
+                for chunk, key in keys.items() if key in stored}
 
     def sentence_texts(
         self, places: Iterable[tuple[str, int]]

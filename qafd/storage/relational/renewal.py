@@ -3,7 +3,8 @@
 import hashlib
 import json
 import struct
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from qafd.storage.relational.part import Connection
@@ -36,3 +37,102 @@ def _numbered(edges: Any) -> Iterator[tuple[Any, ...]]:
                 passage = hashlib.sha256(f"passage\n{chunk}".encode()).hexdigest()
                 packed += struct.pack(">qI", _number(passage), sentence)
         yield _number(source), _number(target), KINDS.index(kind), label, similarity, count, packed
+
+
+def join_vectors(connection: Connection) -> None:
+    """Fill `embeddings_anew`, where the vectors of a passage and its sentences are one row, and
+    `nodes_anew`, which refers to it; a graph whose vectors are not there is to be made anew."""
+    kept = dict(connection.execute("SELECT key, value FROM meta"))
+    present, earlier = kept.get("embedder", ""), kept.get("earlier_embedder", "")
+    models = {name: number for name, number in ((present, int(bool(earlier))), (earlier, 0)) if name}
+    if earlier:
+        (size,) = connection.execute("SELECT coalesce(max(dimension), 0) FROM embeddings WHERE model = ?",
+                                     (earlier,)).fetchone()
+        connection.execute("INSERT INTO meta VALUES ('models', '1'), ('earlier_dimension', ?)", (str(size),))
+    put = ("INSERT INTO embeddings_anew (key, model, checksum, vectors) VALUES (?, ?, ?, ?) "
+           "ON CONFLICT DO NOTHING")
+    joined: set[str] = set()
+    for passage in connection.execute("SELECT extractions.id, title, text FROM chunks "
+                                      "JOIN extractions ON chunk = chunks.id").fetchall():
+        for model, number in models.items():
+            key, keys, vectors = _passage_vectors(connection, model, *passage)
+            if vectors:
+                joined.update(keys)
+                connection.execute(put, (key, number, zlib.crc32(vectors), vectors))
+    connection.executemany(put, ((key, models[model], zlib.crc32(vector), vector) for key, model, vector in
+                                 connection.execute("SELECT key, model, vector FROM embeddings")
+                                 if key not in joined and model in models))
+    for model in models:
+        nodes = _refer(connection, model, kept.get("extractor", ""))
+        if nodes is not None:
+            connection.executemany("INSERT INTO nodes_anew VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", nodes)
+            return
+    connection.execute("UPDATE meta SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) "
+                       "WHERE key = 'log_revision' AND EXISTS (SELECT 1 FROM nodes)")
+    connection.execute("DELETE FROM meta WHERE key = 'facts'")
+    connection.execute("DELETE FROM edges")
+    connection.execute("DELETE FROM hubs")
+
+
+def _passage_vectors(connection: Connection, model: str, extraction: int, title: str, text: str
+                     ) -> tuple[str, list[str], bytes]:
+    """The new key of a passage, its old ones, and its vectors; none where one is missing."""
+    spans = connection.execute('SELECT start, "end" FROM sentences WHERE extraction = ? '
+                               "ORDER BY position", (extraction,)).fetchall()
+    keys = [_key(model, f"passage\n{title}\n{text}"),
+            *(_key(model, f"sentence {start}-{end}\n{title}\n{text}") for start, end in spans)]
+    found = dict(connection.execute("SELECT key, vector FROM embeddings WHERE key IN "
+                                    "(SELECT value FROM json_each(?))", (json.dumps(keys),)))
+    vectors = b"".join(found[key] for key in keys) if len(found) == len(set(keys)) else b""
+    return _passage_key(model, title, text, spans), keys, vectors
+
+
+def _refer(connection: Connection, model: str, extractor: str) -> list[tuple[Any, ...]] | None:
+    """The nodes with the rows of their vectors of a model; None where these are not those they have."""
+    passages = {key: (title, text) for key, title, text in connection.execute(
+        "SELECT id, title, text FROM passages")}
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for chunk, start, end in connection.execute(
+            'SELECT chunk, start, "end" FROM extractions JOIN sentences ON extraction = extractions.id '
+            "WHERE extractor = ? ORDER BY chunk, position", (extractor,)):
+        spans.setdefault(chunk, []).append((start, end))
+    at = dict(connection.execute("SELECT key, id FROM embeddings_anew"))
+    said = _said(connection)
+    nodes = []
+    for *node, vector, name, scale in connection.execute(
+            "SELECT number, id, kind, key, name, text, tokens, vector, name_vector, scale FROM nodes "
+            "ORDER BY number"):
+        key = node[3]
+        if node[2] == "passage":
+            kept = _passage_key(model, *passages.get(key, ("", "")), spans.get(key, []))
+        else:
+            kept = _key(model, key)
+        row, told = at.get(kept), at.get(_key(model, said[key])) if key in said else None
+        if row is None or key in said and told is None:
+            return None
+        (vectors,) = connection.execute("SELECT vectors FROM embeddings_anew WHERE id = ?",
+                                        (row,)).fetchone()
+        if vectors[:len(vector)] != (name or vector):
+            return None
+        nodes.append((*node, row, told, scale))
+    return nodes
+
+
+def _said(connection: Connection) -> dict[str, str]:
+    """What models say of each key and its relations."""
+    if not connection.execute("SELECT 1 FROM descriptions LIMIT 1").fetchone():
+        return {}
+    found: dict[str, set[str]] = {}
+    for key, body in connection.execute("SELECT term, body FROM facts WHERE kind = 3"):
+        _, _, about, *_, related = json.loads(body)
+        if about or related:
+            found.setdefault(key, set()).update(about, related)
+    return {key: f"{key}: {' '.join(sorted(texts))}"[:2000] for key, texts in found.items()}
+
+
+def _key(model: str, text: str) -> str:
+    return hashlib.sha256(f"{model}|{text}".encode()).hexdigest()[:24]
+
+
+def _passage_key(model: str, title: str, text: str, spans: Iterable[tuple[int, int]]) -> str:
+    return _key(model, f"passage {' '.join(f'{start}-{end}' for start, end in spans)}\n{title}\n{text}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qafd.storage.relational.renewal import number_graph
+from qafd.storage.relational.renewal import join_vectors, number_graph
 from qafd.storage.relational.words import TOKENIZER
 from qafd.storage.rows import pack_vectors
 
@@ -517,10 +517,49 @@ def _numbers(db: "Database") -> None:
     _execute(db, _NUMBERED)
 
 
+_VECTORS = """
+CREATE TABLE embeddings_anew (
+    id INTEGER PRIMARY KEY,
+    key TEXT UNIQUE,
+    model INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    vectors BLOB NOT NULL CHECK (length(vectors) > 0)
+);
+CREATE TABLE nodes_anew (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    vectors INTEGER NOT NULL,
+    said INTEGER,
+    scale REAL NOT NULL
+)
+"""
+
+_JOINED = f"""
+DROP VIEW entities;
+DROP VIEW relations;
+DROP TABLE nodes;
+DROP TABLE embeddings;
+ALTER TABLE nodes_anew RENAME TO nodes;
+ALTER TABLE embeddings_anew RENAME TO embeddings;
+{_NUMBERED[_NUMBERED.index("CREATE VIEW"):]}"""
+
+
+def _vectors(db: "Database") -> None:
+    """Each vector once, those of a passage and its sentences together."""
+    _execute(db, _VECTORS)
+    join_vectors(db.conn)
+    _execute(db, _JOINED)
+
+
 Step = Callable[["Database"], None]
 STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs,
                            _edges_by_hand, _types_by_hand, _counts, _facts, _byte_vectors,
-                           _hubs, _signs, _smaller, _numbers)
+                           _hubs, _signs, _smaller, _numbers, _vectors)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited nor renamed, since
 a workspace has the names of those that it went through."""
 
@@ -531,7 +570,7 @@ _NEW: tuple[frozenset[str] | set[str], ...] = (
     frozenset({*re.findall(r"CREATE TABLE (\w+)", _TABLES), "passages_fts"}), {"layers"},
     frozenset(re.findall(r"CREATE TABLE (\w+)", _MODEL_TABLES)), {"edits"}, {"runs"}, frozenset(),
     frozenset(), frozenset(), frozenset(re.findall(r"CREATE TABLE (\w+)", _FACT_TABLES)), frozenset(),
-    {"hubs"}, {"signs"}, frozenset(), frozenset())
+    {"hubs"}, {"signs"}, frozenset(), frozenset(), frozenset())
 
 
 def names(version: int) -> frozenset[str]:
