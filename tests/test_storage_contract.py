@@ -408,6 +408,7 @@ def test_purging_forgets_vectors_replies_and_what_was_retrieved(store: Workspace
     with pytest.raises(StoreError):
         store.runs.load(quoting)
     assert store.runs.load(other).retrieval == QUESTION
+    tiny_index(url)  # vectors follow with the graph
     keys = {name: embedding_key("tiny", name) for name in ("zanzibar", "xylophone", "ada")}
     assert store.vectors.get(keys.values()).keys() == {keys["ada"]}
     assert store.ledger.good_call("k") is None

@@ -188,7 +188,8 @@ with open_workspace(sys.argv[1]) as store:
     with store.transaction() as c:
         ids = [node_id("entity", str(i)) for i in range(8000)]
         numbers = [node_number(i) for i in ids]
-        c.executemany("INSERT INTO nodes VALUES (?, ?, 'entity', ?, ?, ?, 1, 1, NULL, 1)",
+        c.executemany("INSERT INTO nodes VALUES (?, ?, 'entity', ?, ?, ?, NULL, NULL, NULL, 1, 1, "
+                      "NULL, 1)",
                       ((n, i, i, i, "word " * 60)
                        for n, i in zip(numbers, ids, strict=True)))
         c.executemany("INSERT INTO edges VALUES (?, ?, ?, '', 1, 1, x'')",

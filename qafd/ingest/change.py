@@ -385,7 +385,8 @@ class GraphChange:
             edges += mention_edges(key, parts, log, names[key], gathered.heading)
         for reading in self._readings(chunks):
             node = passage_node(reading.chunk)
-            nodes[node.id] = PlacedNode(node, key_of(self._model, reading.chunk, reading.extraction))
+            nodes[node.id] = PlacedNode(
+                node, node.key, key_of(self._model, reading.chunk, reading.extraction))
         between: list[tuple[str, str]] = []
         hub_edges: list[Edge] = []
         for key, hub in hubs.items():
@@ -406,9 +407,11 @@ class GraphChange:
         self._write_pairs(pairs)
 
     def _placed(self, node: Node, gathered: Gathered, said: str = "") -> dict[str, PlacedNode]:
-        """An entity with where its vectors are kept, by its id."""
+        """An entity with where its vectors and its text are kept, by its id."""
         told = embedding_key(self._model, said) if said else ""
-        return {node.id: PlacedNode(node, embedding_key(self._model, node.key), told, gathered.scale)}
+        passage = gathered.first[2] if gathered.first else ""
+        return {node.id: PlacedNode(node, passage, embedding_key(self._model, node.key), told,
+                                    gathered.scale)}
 
     def _entities(self, keys: Iterable[str]) -> tuple[dict[str, dict[int, KeyPart]], list[Reading]]:
         """Those of some keys that are entities, what each of their passages says, these in order."""

@@ -218,13 +218,15 @@ class WholeRow:
 
 @dataclass(frozen=True)
 class PlacedNode:
-    """A node, where its vectors are kept, and the factor of all its mention edges.
+    """A node, where its vectors and its text are kept, and the factor of all its mention edges.
 
-    `vectors` is the key of that of its name, or of those of a passage; `said` the key of that of what
-    models say of it, "" where none does. What a question is compared with follows from these.
+    `passage` is the id of the one that has its text, "" where none has it; `vectors` is the key of that
+    of its name, or of those of a passage, `said` of that of what models say of it, "" where none
+    does. What a question is compared with follows from these.
     """
 
     node: Node
+    passage: str
     vectors: str
     said: str = ""
     scale: float = 1.0

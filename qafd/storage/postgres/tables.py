@@ -7,7 +7,7 @@ Texts are compared byte by byte, as SQLite does.
 from collections.abc import Callable
 
 from qafd.storage.relational.part import Connection
-from qafd.storage.relational.renewal import join_vectors, number_graph
+from qafd.storage.relational.renewal import join_vectors, number_graph, quote_passages
 
 TEXT = 'text COLLATE "C"'
 
@@ -472,11 +472,40 @@ ALTER TABLE nodes_anew RENAME TO nodes;
 ALTER TABLE embeddings_anew RENAME TO embeddings;
 {_NUMBERED[_NUMBERED.index("CREATE VIEW"):]}"""
 
+_TEXTS = """
+CREATE TABLE nodes_anew (
+    number bigint PRIMARY KEY,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    passage integer,
+    place integer,
+    size integer,
+    tokens integer NOT NULL,
+    vectors integer NOT NULL,
+    said integer,
+    scale double precision NOT NULL
+);
+"""
+
+_QUOTED = f"""
+DROP VIEW entities;
+DROP VIEW relations;
+DROP TABLE nodes;
+ALTER TABLE nodes_anew RENAME TO nodes;
+CREATE VIEW entities AS
+    SELECT nodes.id, name, key, coalesce(substr(passages.text, place + 1, size), nodes.text) AS evidence
+    FROM nodes LEFT JOIN passages ON passages.rowid = nodes.passage WHERE kind = 'entity';
+{_NUMBERED[_NUMBERED.index("CREATE VIEW relations"):]}"""
+
 Renewal = Callable[[Connection], None]
 STEPS: tuple[tuple[str | Renewal, ...], ...] = (
     (_FUNCTIONS + _TABLES.replace("TEXT", TEXT) + _TRIGGERS,), (_HUBS.replace("TEXT", TEXT),),
     (_SIGNS.replace("TEXT", TEXT),), (_SMALLER.replace("TEXT", TEXT),),
     (_NUMBERS.replace("TEXT", TEXT), number_graph, _NUMBERED),
-    (_VECTORS.replace("TEXT", TEXT), join_vectors, _JOINED))
+    (_VECTORS.replace("TEXT", TEXT), join_vectors, _JOINED),
+    (_TEXTS.replace("TEXT", TEXT), quote_passages, _QUOTED))
 """The n-th step, of statements and what is done to rows, leads from schema n to n + 1; a released one is
 never edited."""

@@ -47,7 +47,7 @@ class SqlGraph(Part):
             if int(meta(connection, "assembled", "-1")) >= log.revision:
                 return False
             changed = False
-            for table, rows in _graph_rows(connection, log, made).items():
+            for table, rows in _graph_rows(connection, log, made):
                 gone, written = _replace(connection, table, rows)
                 changed |= gone + written > 0
             set_meta(connection, "assembled", str(log.revision))
@@ -64,7 +64,7 @@ class SqlGraph(Part):
         """For each table of the graph, how many rows differ from those of this graph."""
         differences = {}
         with self._file.snapshot() as connection:
-            for table, rows in _graph_rows(connection, log, made).items():
+            for table, rows in _graph_rows(connection, log, made):
                 kept = connection.execute(f"SELECT {_columns(table)} FROM {table}")
                 differences[table] = len(set(rows) ^ set(kept))
         return differences
@@ -270,8 +270,9 @@ class SqlGraph(Part):
             for query in (
                     'SELECT id, document, title, heading, page, start, "end", text '
                     "FROM passages ORDER BY id",
-                    "SELECT nodes.id, kind, nodes.key, name, text, tokens, scale, own.vectors, told.vectors "
-                    "FROM nodes JOIN embeddings AS own ON own.id = nodes.vectors "
+                    f"SELECT nodes.id, kind, nodes.key, name, {TEXT}, tokens, scale, own.vectors, "
+                    "told.vectors FROM nodes LEFT JOIN passages ON passages.rowid = nodes.passage "
+                    "JOIN embeddings AS own ON own.id = nodes.vectors "
                     "LEFT JOIN embeddings AS told ON told.id = said ORDER BY number",
                     f"SELECT {_columns('edges')} FROM edges ORDER BY source, target, kind, label",
                     'SELECT live.id, m.key, m.name, m.start, m."end", m.sentence, m.kind '
@@ -283,9 +284,11 @@ class SqlGraph(Part):
         return total.hexdigest()
 
 
-NODE = ("nodes.id, kind, key, name, coalesce(passages.text, nodes.text), tokens FROM nodes "
-        "LEFT JOIN passages ON kind = 'passage' AND passages.id = key")
-"""The columns of a node, and where they are; the text of a passage is kept with the passage."""
+TEXT = "coalesce(substr(passages.text, place + 1, size), nodes.text)"
+"""The text of a node, which a passage has where it is a passage or a sentence of one."""
+NODE = (f"nodes.id, kind, key, name, {TEXT}, tokens FROM nodes "
+        "LEFT JOIN passages ON passages.rowid = nodes.passage")
+"""The columns of a node, and where they are."""
 EDGE = (f"heads.id, tails.id, edges.kind, CASE edges.kind WHEN {MENTION} THEN similarity * heads.scale "
         "ELSE similarity END, label, count, evidence, tails.key FROM edges "
         "LEFT JOIN nodes AS heads ON heads.number = source "
@@ -295,7 +298,8 @@ NUMBERS = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
 
 _GRAPH_TABLES = {
     "passages": (("id",), ("document", "title", "text", "start", '"end"', "page", "heading")),
-    "nodes": (("number",), ("id", "kind", "key", "name", "text", "tokens", "vectors", "said", "scale")),
+    "nodes": (("number",), ("id", "kind", "key", "name", "text", "passage", "place", "size", "tokens",
+                            "vectors", "said", "scale")),
     "edges": (("source", "target", "kind", "label"), ("similarity", "count", "evidence")),
     "hubs": (("key",), ("counts", "sums")),
 }
@@ -341,22 +345,24 @@ def _columns(table: str) -> str:
     return ", ".join(sum(_GRAPH_TABLES[table], ()))
 
 
-def _graph_rows(connection: Connection, log: Log, made: Assembly) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of each table of the graph, in the order of `_GRAPH_TABLES`."""
+def _graph_rows(connection: Connection, log: Log, made: Assembly
+                ) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+    """The rows of each table of the graph; nodes refer to passages, which are to be written first."""
+    yield "passages", list(map(_passage_row, log.chunks))
     model = meta(connection, "embedder")
     passages = {chunk.id: key_of(model, chunk, extraction)
                 for chunk, extraction in zip(log.chunks, log.extractions, strict=True)}
     placed = []
     for node, scale in zip(made.nodes, made.scales.tolist(), strict=True):
-        key = passages[node.key] if node.kind == "passage" else embedding_key(model, node.key)
-        said = made.said.get(node.key, "") if node.kind == "entity" else ""
-        placed.append(PlacedNode(node, key, embedding_key(model, said) if said else "", scale))
-    return {
-        "passages": list(map(_passage_row, log.chunks)),
-        "nodes": list(_node_rows(connection, placed)),
-        "edges": list(map(_edge_row, made.edges)),
-        "hubs": [_hub_row(key, hub) for key, hub in made.hubs.items()],
-    }
+        if node.kind == "passage":
+            placed.append(PlacedNode(node, node.key, passages[node.key], "", scale))
+        else:
+            said = made.said.get(node.key, "")
+            placed.append(PlacedNode(node, made.told_in.get(node.key, ""), embedding_key(model, node.key),
+                                     embedding_key(model, said) if said else "", scale))
+    yield "nodes", list(_node_rows(connection, placed))
+    yield "edges", list(map(_edge_row, made.edges))
+    yield "hubs", [_hub_row(key, hub) for key, hub in made.hubs.items()]
 
 
 def _passage_row(c: Chunk) -> tuple[Any, ...]:
@@ -364,16 +370,22 @@ def _passage_row(c: Chunk) -> tuple[Any, ...]:
 
 
 def _node_rows(connection: Connection, nodes: Sequence[PlacedNode]) -> Iterator[tuple[Any, ...]]:
-    """Rows with the numbers of vectors in the place of their keys; the text of a passage is empty, see
-    `NODE`."""
+    """Rows with the numbers of vectors in the place of their keys, and of a text that a passage has
+    where it is in there."""
     keys = {key for one in nodes for key in (one.vectors, one.said) if key}
     at = dict(connection.execute("SELECT key, id FROM embeddings WHERE key IN "
                                  "(SELECT value FROM json_each(?))", (json.dumps(list(keys)),)))
+    passages = {key: (number, text) for key, number, text in connection.execute(
+        "SELECT id, rowid, text FROM passages WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list({one.passage for one in nodes})),))}
     for one in nodes:
         n = one.node
-        text = "" if n.kind == "passage" else n.text
+        passage, whole = passages.get(one.passage, (None, ""))
+        place = whole.find(n.text)
+        quoted = (n.text, None, None, None) if place < 0 or passage is None else (
+            "", passage, place, len(n.text))
         said = at[one.said] if one.said else None
-        yield (node_number(n.id), n.id, n.kind, n.key, n.name, text, n.tokens, at[one.vectors], said,
+        yield (node_number(n.id), n.id, n.kind, n.key, n.name, *quoted, n.tokens, at[one.vectors], said,
                one.scale)
 
 

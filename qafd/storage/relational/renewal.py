@@ -4,7 +4,7 @@ import hashlib
 import json
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from qafd.storage.relational.part import Connection
@@ -72,6 +72,38 @@ def join_vectors(connection: Connection) -> None:
     connection.execute("DELETE FROM meta WHERE key = 'facts'")
     connection.execute("DELETE FROM edges")
     connection.execute("DELETE FROM hubs")
+
+
+def quote_passages(connection: Connection) -> None:
+    """Fill `nodes_anew`, where the text of a node is that of its passage or, of a name, of the first one
+    in the log that has it in a sentence, as far as it is in there."""
+    told_in: dict[int, str] = {}
+    passages = {}
+    for number, key, row, text in connection.execute(
+            "SELECT number, key, passages.rowid, passages.text FROM nodes "
+            "JOIN passages ON passages.id = key WHERE kind = 'passage' "
+            "ORDER BY document, start, passages.id").fetchall():
+        passages[key] = row, text
+        for (name,) in connection.execute(
+                "SELECT source FROM edges WHERE target = ? AND kind = 2 AND length(evidence) > 0",
+                (number,)):
+            told_in.setdefault(name, key)
+    connection.executemany(
+        "INSERT INTO nodes_anew VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        _quoted(connection.execute("SELECT number, id, kind, key, name, text, tokens, vectors, said, scale "
+                                   "FROM nodes ORDER BY number"), passages, told_in))
+
+
+def _quoted(nodes: Any, passages: Mapping[str, tuple[int, str]], told_in: Mapping[int, str]
+            ) -> Iterator[tuple[Any, ...]]:
+    for number, node, kind, key, name, text, *rest in nodes:
+        row, whole = passages.get(key if kind == "passage" else told_in.get(number, ""), (None, ""))
+        own = whole if kind == "passage" else text
+        place = whole.find(own)
+        if row is None or place < 0:
+            yield number, node, kind, key, name, text, None, None, None, *rest
+        else:
+            yield number, node, kind, key, name, "", row, place, len(own), *rest
 
 
 def _passage_vectors(connection: Connection, model: str, extraction: int, title: str, text: str

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 
 from qafd.edits import MENTION_KINDS
 from qafd.records import Description, Edge, Node
-from qafd.storage.relational.graph import EDGE, edge_of
+from qafd.storage.relational.graph import EDGE, TEXT, edge_of
 from qafd.storage.relational.log import described
 from qafd.storage.relational.part import Part
 from qafd.storage.rows import (
@@ -32,9 +32,11 @@ class SqlSurvey(Part):
         """All nodes, by id."""
         with self._file.snapshot() as connection:
             for *node, document, title, page in connection.execute(
-                    "SELECT nodes.id, kind, key, name, coalesce(passages.text, nodes.text), tokens, "
-                    "  coalesce(document, ''), coalesce(title, ''), page "
-                    "FROM nodes LEFT JOIN passages ON kind = 'passage' AND passages.id = key "
+                    f"SELECT nodes.id, kind, key, name, {TEXT}, tokens, "
+                    "  CASE kind WHEN 'passage' THEN coalesce(document, '') ELSE '' END, "
+                    "  CASE kind WHEN 'passage' THEN coalesce(title, '') ELSE '' END, "
+                    "  CASE kind WHEN 'passage' THEN page END "
+                    "FROM nodes LEFT JOIN passages ON passages.rowid = nodes.passage "
                     "ORDER BY number"):
                 yield WholeRow(Node(*node), document, title, page)
 
@@ -51,11 +53,12 @@ class SqlSurvey(Part):
         with self._file.snapshot() as connection:
             return tuple(EntityRow(Node(*node), passages, relations)
                          for *node, passages, relations in connection.execute(
-                "SELECT id, kind, key, name, text, tokens, (SELECT count(*) FROM edges "
+                f"SELECT nodes.id, kind, key, name, {TEXT}, tokens, (SELECT count(*) FROM edges "
                 f"    WHERE edges.kind = {MENTION} AND source = number), "
                 f"  (SELECT count(*) FROM edges WHERE edges.kind = {RELATION} "
                 "    AND (source = number OR target = number)) "
-                "FROM nodes WHERE kind = 'entity'" + (" AND number = ?" if only else ""),
+                "FROM nodes LEFT JOIN passages ON passages.rowid = nodes.passage "
+                "WHERE kind = 'entity'" + (" AND number = ?" if only else ""),
                 (node_number(only),) if only else ()))
 
     def synonyms(self) -> tuple[tuple[str, str], ...]:

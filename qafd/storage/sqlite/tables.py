@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qafd.storage.relational.renewal import join_vectors, number_graph
+from qafd.storage.relational.renewal import join_vectors, number_graph, quote_passages
 from qafd.storage.relational.words import TOKENIZER
 from qafd.storage.rows import pack_vectors
 
@@ -556,10 +556,46 @@ def _vectors(db: "Database") -> None:
     _execute(db, _JOINED)
 
 
+_TEXTS = """
+CREATE TABLE nodes_anew (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    passage INTEGER,
+    place INTEGER,
+    size INTEGER,
+    tokens INTEGER NOT NULL,
+    vectors INTEGER NOT NULL,
+    said INTEGER,
+    scale REAL NOT NULL
+)
+"""
+
+_QUOTED = f"""
+DROP VIEW entities;
+DROP VIEW relations;
+DROP TABLE nodes;
+ALTER TABLE nodes_anew RENAME TO nodes;
+CREATE VIEW entities AS
+    SELECT nodes.id, name, key, coalesce(substr(passages.text, place + 1, size), nodes.text) AS evidence
+    FROM nodes LEFT JOIN passages ON passages.rowid = nodes.passage WHERE kind = 'entity';
+{_NUMBERED[_NUMBERED.index("CREATE VIEW relations"):]}"""
+
+
+def _texts(db: "Database") -> None:
+    """What a passage has of the text of a node is kept there alone."""
+    _execute(db, _TEXTS)
+    quote_passages(db.conn)
+    _execute(db, _QUOTED)
+
+
 Step = Callable[["Database"], None]
 STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs,
                            _edges_by_hand, _types_by_hand, _counts, _facts, _byte_vectors,
-                           _hubs, _signs, _smaller, _numbers, _vectors)
+                           _hubs, _signs, _smaller, _numbers, _vectors, _texts)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited nor renamed, since
 a workspace has the names of those that it went through."""
 
@@ -570,7 +606,7 @@ _NEW: tuple[frozenset[str] | set[str], ...] = (
     frozenset({*re.findall(r"CREATE TABLE (\w+)", _TABLES), "passages_fts"}), {"layers"},
     frozenset(re.findall(r"CREATE TABLE (\w+)", _MODEL_TABLES)), {"edits"}, {"runs"}, frozenset(),
     frozenset(), frozenset(), frozenset(re.findall(r"CREATE TABLE (\w+)", _FACT_TABLES)), frozenset(),
-    {"hubs"}, {"signs"}, frozenset(), frozenset(), frozenset())
+    {"hubs"}, {"signs"}, frozenset(), frozenset(), frozenset(), frozenset())
 
 
 def names(version: int) -> frozenset[str]:
