@@ -169,7 +169,7 @@ class Occurrences:
             used, place = np.unique(self.row[inside], return_inverse=True)
             wholes = _steps(vectors(used))
             wide, near = (csr_matrix(  # type: ignore[no-untyped-call]
-                (some, (owner, place)), (many, len(used))) for some in (~close, close))
+                (some.astype(np.float64), (owner, place)), (many, len(used))) for some in (~close, close))
             yield wide @ wholes, near @ wholes
 
 
