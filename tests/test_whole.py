@@ -180,14 +180,14 @@ def test_memory_does_not_grow_with_the_graph(tmp_path: Path) -> None:
 import resource, sys
 from qafd.records import node_id
 from qafd.storage import open_workspace
-from qafd.storage.rows import RELATION, node_number
+from qafd.storage.rows import RELATION, hash_number
 from qafd.export.formats import write_graph
 from qafd.export.whole import whole
 def most(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 with open_workspace(sys.argv[1]) as store:
     with store.transaction() as c:
         ids = [node_id("entity", str(i)) for i in range(8000)]
-        numbers = [node_number(i) for i in ids]
+        numbers = [hash_number(i) for i in ids]
         c.executemany("INSERT INTO nodes VALUES (?, ?, 'entity', ?, ?, ?, NULL, NULL, NULL, 1, 1, "
                       "NULL, 1)",
                       ((n, i, i, i, "word " * 60)

@@ -62,8 +62,8 @@ RULES = 6  # of facts and of the assembly; those made by others are made anew as
 SHARE = 4  # a change of more than one passage of so many is assembled as a whole
 ALONE = ("word", "key", "term", "pair", "sentences")
 """Kinds of facts that follow from a document alone."""
-SMALL = "small"  # the body of a word that the passage also writes without a capital
-SURE, LONE = "sure", "lone"  # the body of a key that the passage claims so, see `Claims`; else ""
+SMALL = "s"  # the body of a word that the passage also writes without a capital
+SURE, LONE = "s", "l"  # the body of a key that the passage claims so, see `Claims`; else ""
 
 
 Documents = dict[str, list[tuple[Chunk, Extraction, Extraction]]]

@@ -398,8 +398,8 @@ def now() -> str:
 
 
 def checksum(*content: object) -> str:
-    """SHA-256 of records, texts and numbers; `qafd doctor` finds by it what a disk changed."""
-    return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()
+    """96 bits of the SHA-256 of records, texts and numbers; `qafd doctor` finds by it what a disk changed."""
+    return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 def texts(values: Iterable[object]) -> None:
@@ -415,13 +415,13 @@ def texts(values: Iterable[object]) -> None:
             raise TypeError(f"{str(value)[:40]} where a text should be")
 
 
-def node_number(node: str) -> int:
-    """What stands for a node in tables: 60 bits of its id, so that both have one order.
+def hash_number(name: str) -> int:
+    """What stands for a node's id or a vector's key in tables: its first 60 bits, in the same order.
 
-    -1 for what is no id. Among a million nodes two have one number with a probability of 4e-7.
+    -1 for what is neither. Among a million two have one number with a probability of 4e-7.
     """
     try:
-        return int(node[:15], 16)
+        return int(name[:15], 16)
     except ValueError:
         return -1
 
@@ -431,7 +431,7 @@ def pack_evidence(edge: Edge) -> bytes:
     if edge.kind == "mention":
         sentences = [at for _, at in edge.evidence]
         return struct.pack(f">{len(sentences)}I", *sentences)
-    return b"".join(_PLACE.pack(node_number(node_id("passage", chunk)), at)
+    return b"".join(_PLACE.pack(hash_number(node_id("passage", chunk)), at)
                     for chunk, at in edge.evidence)
 
 

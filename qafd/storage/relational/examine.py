@@ -1,6 +1,7 @@
 """What is wrong with what a workspace holds, found without changing it."""
 
 import hashlib
+import struct
 import zlib
 from collections.abc import Callable, Iterator
 
@@ -25,7 +26,7 @@ def look_at(aspect: Aspect, look: Look, store: Workspace, damage: type[Exception
         with store.snapshot() as connection:
             return Diagnosis(aspect, tuple(look(store, connection)))
     except (StoreError, damage, UnicodeDecodeError, ValueError, TypeError,
-            LookupError, zlib.error) as error:
+            LookupError, zlib.error, struct.error) as error:
         return Diagnosis(aspect, (fault(FaultKind.UNREADABLE, error=error),))
 
 
@@ -106,14 +107,14 @@ def _vectors(store: Workspace, connection: Connection) -> Iterator[Fault]:
     present = int(models.get("models", 0))
     sizes = {present: dimension, present - 1: store.vectors.earlier[1]}
     for row, key, model, checksum_of, vectors in connection.execute(
-            "SELECT id, coalesce(key, ''), model, checksum, vectors FROM embeddings"):
-        size = sizes.get(model, 0)
-        if key and not size:
-            yield fault(FaultKind.FOREIGN_VECTOR, key=key[:12], model=name)
-        elif key and len(vectors) % size:
-            yield fault(FaultKind.WRONG_LENGTH, key=key[:12], size=len(vectors), dimension=size)
+            "SELECT id, key, model, checksum, vectors FROM embeddings"):
+        size, known = sizes.get(model, 0), key is not None
+        if known and not size:
+            yield fault(FaultKind.FOREIGN_VECTOR, key=row, model=name)
+        elif known and len(vectors) % size:
+            yield fault(FaultKind.WRONG_LENGTH, key=row, size=len(vectors), dimension=size)
         elif zlib.crc32(vectors) != checksum_of:
-            yield fault(FaultKind.CHANGED_VECTOR, key=key[:12] or str(row))
+            yield fault(FaultKind.CHANGED_VECTOR, key=row)
     for (node,) in connection.execute(
             "SELECT id FROM nodes WHERE vectors NOT IN (SELECT id FROM embeddings) "
             "OR said NOT IN (SELECT id FROM embeddings)"):

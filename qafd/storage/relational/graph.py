@@ -15,7 +15,7 @@ from qafd.records import Chunk, Edge, Node, Vectors, node_id
 from qafd.storage.assembled import key_of
 from qafd.storage.diagnosis import Fault, FaultKind, fault
 from qafd.storage.relational.loading import load_graph
-from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta, upsert
+from qafd.storage.relational.part import NUMBERS, Connection, Part, bump, meta, set_meta, upsert
 from qafd.storage.relational.postings import clear_facts
 from qafd.storage.relational.vectors import sweep_vectors
 from qafd.storage.rows import (
@@ -26,7 +26,7 @@ from qafd.storage.rows import (
     Log,
     PlacedNode,
     embedding_key,
-    node_number,
+    hash_number,
     pack_evidence,
     texts,
     unpack_places,
@@ -104,7 +104,7 @@ class SqlGraph(Part):
 
     def put_nodes(self, nodes: Mapping[str, PlacedNode | None]) -> None:
         """Let these be the nodes with these ids; None where there is none."""
-        rows: _Rows = dict.fromkeys((node_number(key),) for key in nodes)
+        rows: _Rows = dict.fromkeys((hash_number(key),) for key in nodes)
         with self._file.transaction() as connection:
             for row in _node_rows(connection, [node for node in nodes.values() if node]):
                 rows[row[:1]] = row
@@ -126,7 +126,7 @@ class SqlGraph(Part):
     def put_pairs(self, pairs: Iterable[tuple[str, str]], edges: Iterable[Edge]) -> None:
         """Let these be all edges between the two nodes of each pair; those of mentions without the
         factors of their nodes."""
-        both = [(node_number(low), node_number(high)) for low, high in pairs]
+        both = [(hash_number(low), hash_number(high)) for low, high in pairs]
         self._revise("edges", _edge_rows(edges),
                      "(source, target) IN (SELECT CAST(json_extract(value, '$[0]') AS BIGINT), "
                      "  CAST(json_extract(value, '$[1]') AS BIGINT) FROM json_each(?))",
@@ -251,7 +251,7 @@ class SqlGraph(Part):
 
     def labels(self, ids: Iterable[str]) -> dict[frozenset[str], str]:
         """What the relations between these nodes are called, by their two ends."""
-        id_of = {node_number(node): node for node in ids}
+        id_of = {hash_number(node): node for node in ids}
         with self._file.snapshot() as connection:
             # The + keeps SQLite from looking up each pair of nodes, 16 s for 5,000.
             rows = connection.execute(
@@ -294,7 +294,6 @@ EDGE = (f"heads.id, tails.id, edges.kind, CASE edges.kind WHEN {MENTION} THEN si
         "LEFT JOIN nodes AS heads ON heads.number = source "
         "LEFT JOIN nodes AS tails ON tails.number = target")
 """The columns of an edge, with the factor that all mention edges of its entity have, and where they are."""
-NUMBERS = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
 
 _GRAPH_TABLES = {
     "passages": (("id",), ("document", "title", "text", "start", '"end"', "page", "heading")),
@@ -373,8 +372,8 @@ def _node_rows(connection: Connection, nodes: Sequence[PlacedNode]) -> Iterator[
     """Rows with the numbers of vectors in the place of their keys, and of a text that a passage has
     where it is in there."""
     keys = {key for one in nodes for key in (one.vectors, one.said) if key}
-    at = dict(connection.execute("SELECT key, id FROM embeddings WHERE key IN "
-                                 "(SELECT value FROM json_each(?))", (json.dumps(list(keys)),)))
+    at = dict(connection.execute(f"SELECT key, id FROM embeddings WHERE key IN {NUMBERS}",
+                                 (_numbers(keys),)))
     passages = {key: (number, text) for key, number, text in connection.execute(
         "SELECT id, rowid, text FROM passages WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list({one.passage for one in nodes})),))}
@@ -384,9 +383,9 @@ def _node_rows(connection: Connection, nodes: Sequence[PlacedNode]) -> Iterator[
         place = whole.find(n.text)
         quoted = (n.text, None, None, None) if place < 0 or passage is None else (
             "", passage, place, len(n.text))
-        said = at[one.said] if one.said else None
-        yield (node_number(n.id), n.id, n.kind, n.key, n.name, *quoted, n.tokens, at[one.vectors], said,
-               one.scale)
+        said = at[hash_number(one.said)] if one.said else None
+        yield (hash_number(n.id), n.id, n.kind, n.key, n.name, *quoted, n.tokens,
+               at[hash_number(one.vectors)], said, one.scale)
 
 
 def _hub_row(key: str, hub: Gathered) -> tuple[Any, ...]:
@@ -404,7 +403,7 @@ def _hub_of(counts: str, sums: bytes) -> Gathered:
 
 
 def _edge_row(e: Edge) -> tuple[Any, ...]:
-    return (node_number(e.source), node_number(e.target), EDGE_KINDS.index(e.kind), e.label, e.similarity,
+    return (hash_number(e.source), hash_number(e.target), EDGE_KINDS.index(e.kind), e.label, e.similarity,
             e.count, pack_evidence(e))
 
 
@@ -421,7 +420,7 @@ def edge_of(row: Sequence[Any], chunks: Mapping[int, str]) -> Edge:
 
 def _numbers(ids: Iterable[str]) -> str:
     """For `NUMBERS`."""
-    return json.dumps([node_number(node) for node in ids])
+    return json.dumps([hash_number(node) for node in ids])
 
 
 def _edge_rows(edges: Iterable[Edge]) -> _Rows:

@@ -17,7 +17,7 @@ from qafd.storage.rows import (
     MENTION,
     SENTENCE,
     Packed,
-    node_number,
+    hash_number,
     round_vectors,
     texts,
     unit_rows,
@@ -139,7 +139,7 @@ def _align(connection: Connection, nodes: _NodeColumns, kept: _KeptVectors, ment
     """What a question is compared with, (n, d), as `align` has it; zeros for passages."""
     hubs = {}
     for key, sums in connection.execute("SELECT key, sums FROM hubs"):
-        row = int(nodes.rows_of(np.array([node_number(node_id("entity", key))]))[0])
+        row = int(nodes.rows_of(np.array([hash_number(node_id("entity", key))]))[0])
         hubs[row] = np.frombuffer(sums, "<i8").reshape(2, -1)
     found, at = np.zeros((len(nodes.ids), kept.numbers.shape[1]), np.float32), 0
     for wide, close in _occurrences(nodes, kept, mentions, hubs).sums(kept.pick):

@@ -16,6 +16,10 @@ TABLES = ("meta", "jobs", "lease", "files", "documents", "chunks", "extractions"
 """All tables of a workspace, those that others refer to first."""
 
 
+NUMBERS = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
+"""A list of numbers, which may be longer than 32 bits."""
+
+
 class Cursor(Protocol):
     """The rows that a statement gave, and how many it changed."""
 

@@ -24,7 +24,7 @@ from qafd.storage.rows import (
     Parts,
     Said,
     SentenceName,
-    node_number,
+    hash_number,
     passage_key,
     texts,
 )
@@ -132,7 +132,7 @@ class SqlPassages(Part):
         for edge in SqlGraph(self._file).edges(wanted):
             if edge.kind == "mention":
                 for node in {edge.source, edge.target} & set(wanted):
-                    pairs.update({(node_number(node), *place): None for place in edge.evidence})
+                    pairs.update({(hash_number(node), *place): None for place in edge.evidence})
         with self._file.snapshot() as connection:
             merged = SqlEdits(self._file).merged()
             rows = connection.execute(

@@ -106,6 +106,14 @@ def _quoted(nodes: Any, passages: Mapping[str, tuple[int, str]], told_in: Mappin
             yield number, node, kind, key, name, "", row, place, len(own), *rest
 
 
+def number_vectors(connection: Connection) -> None:
+    """Fill `embeddings_anew`, where numbers stand for keys."""
+    rows = connection.execute("SELECT id, key, model, checksum, vectors FROM embeddings ORDER BY id")
+    connection.executemany(
+        "INSERT INTO embeddings_anew (id, key, model, checksum, vectors) VALUES (?, ?, ?, ?, ?)",
+        ((row, None if key is None else _number(key), *rest) for row, key, *rest in rows))
+
+
 def _passage_vectors(connection: Connection, model: str, extraction: int, title: str, text: str
                      ) -> tuple[str, list[str], bytes]:
     """The new key of a passage, its old ones, and its vectors; none where one is missing."""

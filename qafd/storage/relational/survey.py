@@ -15,7 +15,7 @@ from qafd.storage.rows import (
     EntityRow,
     NameCount,
     WholeRow,
-    node_number,
+    hash_number,
 )
 
 
@@ -59,7 +59,7 @@ class SqlSurvey(Part):
                 "    AND (source = number OR target = number)) "
                 "FROM nodes LEFT JOIN passages ON passages.rowid = nodes.passage "
                 "WHERE kind = 'entity'" + (" AND number = ?" if only else ""),
-                (node_number(only),) if only else ()))
+                (hash_number(only),) if only else ()))
 
     def synonyms(self) -> tuple[tuple[str, str], ...]:
         """The keys of the entities whose names are nearly alike in meaning, pair by pair."""

@@ -8,10 +8,11 @@ import numpy as np
 
 from qafd.errors import EmbedderMismatchError, ParameterError
 from qafd.records import Vectors
-from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta
+from qafd.storage.relational.part import NUMBERS, Connection, Part, bump, meta, set_meta
 from qafd.storage.rows import (
     check_finite,
     embedding_key,
+    hash_number,
     pack_vectors,
     passage_key,
     unpack_rows,
@@ -92,10 +93,11 @@ class SqlVectors(Part):
         by_model: dict[bool, list[tuple[str, bytes]]] = {}
         with self._file.reading() as connection:
             model = _model(connection)
-            for key, of, vectors in connection.execute(
-                    "SELECT key, model, vectors FROM embeddings "
-                    "WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),)):
-                by_model.setdefault(of == model, []).append((key, vectors))
+            asked = {hash_number(key): key for key in keys}
+            for number, of, vectors in connection.execute(
+                    f"SELECT key, model, vectors FROM embeddings WHERE key IN {NUMBERS}",
+                    (json.dumps(list(asked)),)):
+                by_model.setdefault(of == model, []).append((asked[number], vectors))
             dimensions = {True: int(meta(connection, "dimension", "0")),
                           False: int(meta(connection, "earlier_dimension", "0"))}
             kept: dict[str, Vectors] = {}
@@ -107,11 +109,11 @@ class SqlVectors(Part):
 
     def missing(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys under which no vector is stored."""
-        wanted = list(keys)
+        asked = {hash_number(key): key for key in keys}
         with self._file.snapshot() as connection:
-            return set(wanted) - {row[0] for row in connection.execute(
-                "SELECT key FROM embeddings WHERE key IN (SELECT value FROM json_each(?))",
-                (json.dumps(wanted),))}
+            there = {row[0] for row in connection.execute(
+                f"SELECT key FROM embeddings WHERE key IN {NUMBERS}", (json.dumps(list(asked)),))}
+        return {key for number, key in asked.items() if number not in there}
 
     def put(self, vectors: Mapping[str, Vectors]) -> None:
         """Keep unit vectors, each of shape (d,) or (r, d), by their keys; see `pack_vectors`."""
@@ -129,7 +131,7 @@ class SqlVectors(Part):
             model, fresh = _model(connection), []
             for key, rows in vectors.items():
                 packed = b"".join(pack_vectors(rows.reshape(-1, dimension)))
-                fresh.append((key, model, zlib.crc32(packed), packed))
+                fresh.append((hash_number(key), model, zlib.crc32(packed), packed))
             connection.executemany("INSERT INTO embeddings (key, model, checksum, vectors) "
                                    "VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", fresh)
 
@@ -154,8 +156,8 @@ def sweep_vectors(connection: Connection) -> None:
     connection.execute(f"DELETE FROM embeddings WHERE key IS NULL AND id NOT IN ({_REFERRED})")
 
 
-def _needed(connection: Connection) -> set[str]:
-    """The keys of the vectors of all passages and names in the log, and of those of the graph."""
+def _needed(connection: Connection) -> set[int]:
+    """The numbers of keys: of the vectors of all passages and names in the log, and of the graph."""
     models = meta(connection, "embedder"), meta(connection, "earlier_embedder")
     needed = {row[0] for row in connection.execute(
         f"SELECT key FROM embeddings WHERE id IN ({_REFERRED})")}
@@ -168,6 +170,6 @@ def _needed(connection: Connection) -> set[str]:
             'SELECT start, "end" FROM sentences WHERE extraction = ? ORDER BY position',
             (extraction,)).fetchall()
         for model in models:
-            needed.update(embedding_key(model, name) for name in names)
-            needed.add(passage_key(model, title, text, spans))
+            needed.update(hash_number(embedding_key(model, name)) for name in names)
+            needed.add(hash_number(passage_key(model, title, text, spans)))
     return needed

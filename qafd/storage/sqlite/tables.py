@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qafd.storage.relational.renewal import join_vectors, number_graph, quote_passages
+from qafd.storage.relational.renewal import (
+    join_vectors,
+    number_graph,
+    number_vectors,
+    quote_passages,
+)
 from qafd.storage.relational.words import TOKENIZER
 from qafd.storage.rows import pack_vectors
 
@@ -592,10 +597,44 @@ def _texts(db: "Database") -> None:
     _execute(db, _QUOTED)
 
 
+_KEYS = """
+CREATE TABLE embeddings_anew (
+    id INTEGER PRIMARY KEY,
+    key INTEGER UNIQUE,
+    model INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    vectors BLOB NOT NULL CHECK (length(vectors) > 0)
+)
+"""
+
+_SHORTER = """
+DROP TABLE embeddings;
+ALTER TABLE embeddings_anew RENAME TO embeddings;
+CREATE TABLE touched_before (document TEXT);
+INSERT INTO touched_before SELECT document FROM touched;
+UPDATE documents SET sha256 = substr(sha256, 1, 24);
+UPDATE chunks SET sha256 = substr(sha256, 1, 24);
+UPDATE extractions SET sha256 = substr(sha256, 1, 24);
+DELETE FROM touched;
+INSERT INTO touched SELECT document FROM touched_before;
+DROP TABLE touched_before;
+DELETE FROM plans;
+UPDATE facts SET body = 's' WHERE kind = 0 AND body <> '';
+UPDATE facts SET body = substr(body, 1, 1) WHERE kind = 2 AND body <> ''
+"""
+
+
+def _shorter(db: "Database") -> None:
+    """Keys of vectors as numbers, checksums of 12 bytes, claims of names as letters."""
+    _execute(db, _KEYS)
+    number_vectors(db.conn)
+    _execute(db, _SHORTER)
+
+
 Step = Callable[["Database"], None]
 STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs,
                            _edges_by_hand, _types_by_hand, _counts, _facts, _byte_vectors,
-                           _hubs, _signs, _smaller, _numbers, _vectors, _texts)
+                           _hubs, _signs, _smaller, _numbers, _vectors, _texts, _shorter)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited nor renamed, since
 a workspace has the names of those that it went through."""
 
@@ -606,7 +645,8 @@ _NEW: tuple[frozenset[str] | set[str], ...] = (
     frozenset({*re.findall(r"CREATE TABLE (\w+)", _TABLES), "passages_fts"}), {"layers"},
     frozenset(re.findall(r"CREATE TABLE (\w+)", _MODEL_TABLES)), {"edits"}, {"runs"}, frozenset(),
     frozenset(), frozenset(), frozenset(re.findall(r"CREATE TABLE (\w+)", _FACT_TABLES)), frozenset(),
-    {"hubs"}, {"signs"}, frozenset(), frozenset(), frozenset(), frozenset())
+    {"hubs"}, {"signs"}, frozenset(), frozenset(), frozenset(), frozenset(),
+    frozenset())
 
 
 def names(version: int) -> frozenset[str]:
