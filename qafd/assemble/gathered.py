@@ -13,7 +13,7 @@ from qafd.assemble.readings import Reading, log_order
 from qafd.records import Floats, Nodes, Vectors
 
 HUB = 16  # passages of a name from which its sums are kept
-BLOCK = 256  # names whose vectors are summed at once, which fit into a core's cache
+BLOCK = 128  # names whose vectors are summed at once, which fit into a core's cache
 STEPS = float(1 << 24)  # in one; numbers of vectors are rounded to such steps before they are added
 TERM_FACTOR = 0.1
 HUB_EXPONENT = 0.2
@@ -149,28 +149,30 @@ def align(wide: Wholes | Floats, close: Wholes | Floats, told: Vectors | None = 
 
 @dataclass(frozen=True)
 class Occurrences:
-    """Which vectors are summed for each of `count` names: those of its passages and of sentences.
+    """Which vectors are summed for each of some names: those of its passages and of its sentences.
 
-    `owner`, ascending, is the name and `row` the vector of each, shape (k,); `close` says which are
-    of sentences.
+    `names`, ascending, are their numbers, of which `owner`, ascending, has that of each occurrence, and
+    `row` its vector, shape (k,); `close` says which are of sentences.
     """
 
-    count: int
+    names: Nodes
     owner: Nodes
     row: Nodes
     close: NDArray[np.bool_]
 
-    def sums(self, vectors: Callable[[Nodes], Vectors]) -> Iterator[tuple[Floats, Floats]]:
-        """`wide` and `close` of all names, (b, d) each, block after block; `vectors` gives some rows."""
-        for first in range(0, self.count, BLOCK):
-            many = min(BLOCK, self.count - first)
-            inside = slice(*np.searchsorted(self.owner, (first, first + many)))
-            owner, close = self.owner[inside] - first, self.close[inside]
+    def sums(self, vectors: Callable[[Nodes], Vectors]) -> Iterator[tuple[Nodes, Floats, Floats]]:
+        """Names, (b,), with `wide` and `close` of each, (b, d), block after block; `vectors` gives some
+        rows."""
+        for first in range(0, len(self.names), BLOCK):
+            names = self.names[first:first + BLOCK]
+            inside = slice(*np.searchsorted(self.owner, (names[0], names[-1] + 1)))
+            owner, close = np.searchsorted(names, self.owner[inside]), self.close[inside]
             used, place = np.unique(self.row[inside], return_inverse=True)
             wholes = _steps(vectors(used))
+            shape = len(names), len(used)
             wide, near = (csr_matrix(  # type: ignore[no-untyped-call]
-                (some.astype(np.float64), (owner, place)), (many, len(used))) for some in (~close, close))
-            yield wide @ wholes, near @ wholes
+                (some.astype(np.float64), (owner, place)), shape) for some in (~close, close))
+            yield names, wide @ wholes, near @ wholes
 
 
 def _steps(rows: Vectors) -> Floats:

@@ -4,9 +4,11 @@ import sys
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qafd.assemble.gathered import Occurrences, align
 from qafd.graph import Graph, kind_bit
@@ -42,6 +44,11 @@ class _NodeColumns:
     scales: Floats
     vectors: tuple[bytes, ...]
     told: Mapping[int, bytes]
+
+    @cached_property
+    def passages(self) -> NDArray[np.bool_]:
+        """Which of them are passages."""
+        return np.array([kind == "passage" for kind in self.kinds], np.bool_)
 
     def rows_of(self, wanted: Nodes) -> Nodes:
         """The rows of nodes by number.
@@ -99,8 +106,7 @@ def load_graph(connection: Connection) -> Graph:
     factors = np.where(mention, nodes.scales[heads], 1.0)
     names = kept.pick(kept.first)
     vectors = _align(connection, nodes, kept, _Mentions(heads[mention], tails[mention], sentences))
-    passages = np.array(nodes.kinds) == "passage"
-    vectors[passages] = names[passages]
+    vectors[nodes.passages] = names[nodes.passages]
     return Graph.build(
         nodes.ids, nodes.names, nodes.kinds, heads, tails, np.asarray(similarity) * factors,
         _BITS[edge_kinds], vectors=vectors, name_vectors=names, tokens=nodes.tokens,
@@ -141,18 +147,17 @@ def _align(connection: Connection, nodes: _NodeColumns, kept: _KeptVectors, ment
     for key, sums in connection.execute("SELECT key, sums FROM hubs"):
         row = int(nodes.rows_of(np.array([hash_number(node_id("entity", key))]))[0])
         hubs[row] = np.frombuffer(sums, "<i8").reshape(2, -1)
-    found, at = np.zeros((len(nodes.ids), kept.numbers.shape[1]), np.float32), 0
-    for wide, close in _occurrences(nodes, kept, mentions, hubs).sums(kept.pick):
-        for row in range(at, at + len(wide)):
+    found = np.zeros((len(nodes.ids), kept.numbers.shape[1]), np.float32)
+    for rows, wide, close in _occurrences(nodes, kept, mentions, hubs).sums(kept.pick):
+        for place, row in enumerate(rows.tolist()):
             if row in hubs:
-                wide[row - at], close[row - at] = hubs[row]
+                wide[place], close[place] = hubs[row]
         block = align(wide, close)
-        for row in range(at, at + len(wide)):
+        for place, row in enumerate(rows.tolist()):
             if row in nodes.told:
                 told = unit_rows(np.frombuffer(nodes.told[row], np.int8)[None, :])[0]
-                block[row - at] = align(wide[row - at], close[row - at], told)
-        found[at:at + len(wide)] = round_vectors(block)
-        at += len(wide)
+                block[place] = align(wide[place], close[place], told)
+        found[rows] = round_vectors(block)
     return found
 
 
@@ -176,4 +181,5 @@ def _occurrences(nodes: _NodeColumns, kept: _KeptVectors, mentions: _Mentions, h
     close = np.arange(len(owner)) >= len(passages)
     order = np.argsort(owner, kind="stable")
     order = order[~np.isin(owner[order], list(hubs))]
-    return Occurrences(len(nodes.ids), owner[order], np.concatenate([passages, rows])[order], close[order])
+    return Occurrences(np.flatnonzero(~nodes.passages), owner[order],
+                       np.concatenate([passages, rows])[order], close[order])
