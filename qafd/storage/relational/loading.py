@@ -29,7 +29,7 @@ _BITS = np.array([kind_bit(kind) for kind in EDGE_KINDS], np.uint8)
 
 
 @dataclass(frozen=True)
-class _NodeColumns:
+class _LoadedNodes:
     """The nodes by number, which is the order of their ids.
 
     `vectors` are packed, one of a name, those of a passage and its sentences; `told` those of what
@@ -113,20 +113,20 @@ def load_graph(connection: Connection) -> Graph:
         revision=int(meta(connection, "graph_revision", "0")))
 
 
-def _read_nodes(connection: Connection) -> _NodeColumns:
+def _read_nodes(connection: Connection) -> _LoadedNodes:
     rows = connection.execute(
         "SELECT number, nodes.id, name, kind, tokens, scale, own.vectors, told.vectors FROM nodes "
         "LEFT JOIN embeddings AS own ON own.id = nodes.vectors "
         "LEFT JOIN embeddings AS told ON told.id = nodes.said ORDER BY number").fetchall()
     numbers, ids, names, kinds, tokens, scales, vectors, told = zip(*rows, strict=True) if rows else [()] * 8
     texts((*ids, *names, *kinds))
-    return _NodeColumns(
+    return _LoadedNodes(
         np.array(numbers, np.int64), ids, names, tuple(map(sys.intern, kinds)), np.array(tokens, np.int64),
         np.array(scales, np.float64), vectors,
         {row: said for row, said in enumerate(told) if said is not None})
 
 
-def _keep(nodes: _NodeColumns, dimension: int) -> _KeptVectors:
+def _keep(nodes: _LoadedNodes, dimension: int) -> _KeptVectors:
     """The vectors of the nodes.
 
     Raises
@@ -141,7 +141,7 @@ def _keep(nodes: _NodeColumns, dimension: int) -> _KeptVectors:
     return _KeptVectors(numbers, (np.cumsum(sizes) - sizes) // max(dimension, 1))
 
 
-def _align(connection: Connection, nodes: _NodeColumns, kept: _KeptVectors, mentions: _Mentions) -> Vectors:
+def _align(connection: Connection, nodes: _LoadedNodes, kept: _KeptVectors, mentions: _Mentions) -> Vectors:
     """What a question is compared with, (n, d), as `align` has it; zeros for passages."""
     hubs = {}
     for key, sums in connection.execute("SELECT key, sums FROM hubs"):
@@ -161,7 +161,7 @@ def _align(connection: Connection, nodes: _NodeColumns, kept: _KeptVectors, ment
     return found
 
 
-def _occurrences(nodes: _NodeColumns, kept: _KeptVectors, mentions: _Mentions, hubs: dict[int, Any]
+def _occurrences(nodes: _LoadedNodes, kept: _KeptVectors, mentions: _Mentions, hubs: dict[int, Any]
                  ) -> Occurrences:
     """Where the names are found whose sums are not kept.
 

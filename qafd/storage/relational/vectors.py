@@ -3,6 +3,8 @@
 import json
 import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -56,17 +58,17 @@ class SqlVectors(Part):
     def earlier(self) -> tuple[str, int]:
         """Name and dimension of the model before this one, whose vectors are kept; else ("", 0)."""
         with self._file.reading() as connection:
+            models = _Models.read(connection)
             kept = connection.execute(
                 "SELECT 1 FROM embeddings WHERE key IS NOT NULL AND model < ? LIMIT 1",
-                (_model(connection),)).fetchone()
-            if not kept:
-                return "", 0
-            return meta(connection, "earlier_embedder"), int(meta(connection, "earlier_dimension", "0"))
+                (models.number,)).fetchone()
+            return (meta(connection, "earlier_embedder"), models.earlier_dimension) if kept else ("", 0)
 
     def drop_earlier(self) -> None:
         """Drop the vectors of the model before this one."""
         with self._file.transaction() as connection:
-            connection.execute("UPDATE embeddings SET key = NULL WHERE model < ?", (_model(connection),))
+            connection.execute("UPDATE embeddings SET key = NULL WHERE model < ?",
+                               (_Models.read(connection).number,))
             sweep_vectors(connection)
             connection.execute("DELETE FROM meta WHERE key IN ('earlier_embedder', 'earlier_dimension')")
 
@@ -92,18 +94,17 @@ class SqlVectors(Part):
         """What is stored under these keys, each of shape (r, d), r > 1 for passages."""
         by_model: dict[bool, list[tuple[str, bytes]]] = {}
         with self._file.reading() as connection:
-            model = _model(connection)
             asked = {hash_number(key): key for key in keys}
-            for number, of, vectors in connection.execute(
+            models = _Models.read(connection)
+            for number, model, vectors in connection.execute(
                     f"SELECT key, model, vectors FROM embeddings WHERE key IN {NUMBERS}",
                     (json.dumps(list(asked)),)):
-                by_model.setdefault(of == model, []).append((asked[number], vectors))
-            dimensions = {True: int(meta(connection, "dimension", "0")),
-                          False: int(meta(connection, "earlier_dimension", "0"))}
+                by_model.setdefault(model == models.number, []).append((asked[number], vectors))
             kept: dict[str, Vectors] = {}
             for present, some in by_model.items():
-                rows = unpack_rows([vectors for _, vectors in some], dimensions[present])
-                ends = np.cumsum([len(vectors) // dimensions[present] for _, vectors in some])
+                dimension = models.dimension if present else models.earlier_dimension
+                rows = unpack_rows([vectors for _, vectors in some], dimension)
+                ends = np.cumsum([len(vectors) // dimension for _, vectors in some])
                 kept |= zip([key for key, _ in some], np.split(rows, ends[:-1]), strict=True)
         return kept
 
@@ -120,25 +121,39 @@ class SqlVectors(Part):
         if not vectors:
             return
         with self._file.transaction() as connection:
-            name, dimension = self.embedder
+            models = _Models.read(connection)
+            dimension = models.dimension
             for rows in vectors.values():
                 if rows.ndim > 2 or rows.shape[-1:] != (dimension,):
                     raise ParameterError("An embedding has shape {shape}, but {model} of this "
                                          "workspace gives {dimension} numbers; check the embedding "
-                                         "model.", shape=rows.shape, model=name or 'no model',
+                                         "model.", shape=rows.shape, model=models.name or 'no model',
                                          dimension=dimension)
             check_finite(np.concatenate([rows.reshape(-1, dimension) for rows in vectors.values()]))
-            model, fresh = _model(connection), []
+            fresh = []
             for key, rows in vectors.items():
                 packed = b"".join(pack_vectors(rows.reshape(-1, dimension)))
-                fresh.append((hash_number(key), model, zlib.crc32(packed), packed))
+                fresh.append((hash_number(key), models.number, zlib.crc32(packed), packed))
             connection.executemany("INSERT INTO embeddings (key, model, checksum, vectors) "
                                    "VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", fresh)
 
 
-def _model(connection: Connection) -> int:
-    """The number of the present model: how many a workspace had before."""
-    return int(meta(connection, "models", "0"))
+@dataclass(frozen=True)
+class _Models:
+    """The present model, how many a workspace had before it, and the dimension of the last of these."""
+
+    name: str
+    dimension: int
+    number: int
+    earlier_dimension: int
+
+    @classmethod
+    def read(cls, connection: Connection) -> Self:
+        """As the table of notes has it, by one statement."""
+        kept = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ("
+                                       "'embedder', 'dimension', 'models', 'earlier_dimension')"))
+        return cls(kept.get("embedder", ""), int(kept.get("dimension", 0)), int(kept.get("models", 0)),
+                   int(kept.get("earlier_dimension", 0)))
 
 
 def sweep_vectors(connection: Connection) -> None:
