@@ -107,9 +107,7 @@ def changed_documents(store: Workspace, edits: Sequence[Edit]) -> set[str] | Non
         return None
     used = set(state["edits"])  # type: ignore[call-overload]
     before = [replace(edit, undone_at=None if edit.id in used else edit.made_at) for edit in edits]
-    passages = set[int]()
-    for key in _reread_keys(before, edits):
-        passages |= store.postings.bodies("key", key).keys()
+    passages = set[int]().union(*store.postings.bodies("key", _reread_keys(before, edits)).values())
     documents = {chunk.document for chunk in store.postings.passages(passages).values()}
     return store.postings.touched() | documents
 
@@ -239,16 +237,16 @@ class Facts:
 
     def _passages_with(self, keys: Iterable[str]) -> set[int]:
         """The passages whose parts may change when these keys become known or unknown."""
-        found: set[int] = set()
         if self._whole:
-            return found
+            return set()
+        keys = set(keys)
+        found = set[int]().union(*self._postings.bodies("key", keys).values())
         for key in keys:
             words = words_in_tree(key)
             if words:
                 found |= self._postings.having("word", words)
                 if not words[0].isascii():  # Arabic words lose what they begin with by it
                     found |= self._postings.having("word", words[:1])
-            found |= self._postings.bodies("key", key).keys()
         return found
 
     def _plant(self, keys: Iterable[str]) -> None:
@@ -416,9 +414,8 @@ class GraphChange:
     def _entities(self, keys: Iterable[str]) -> tuple[dict[str, dict[int, KeyPart]], list[Reading]]:
         """Those of some keys that are entities, what each of their passages says, these in order."""
         found: dict[str, dict[int, KeyPart]] = {}
-        for key in keys:
-            parts = {number: unpack_part(body)
-                     for number, body in self._postings.bodies("part", key).items()}
+        for key, bodies in self._postings.bodies("part", keys).items():
+            parts = {number: unpack_part(body) for number, body in bodies.items()}
             if is_entity(parts):
                 found[key] = parts
         numbers = set().union(*found.values())
@@ -450,9 +447,7 @@ class GraphChange:
     def _with_partners(self, keys: Iterable[str]) -> set[tuple[str, str]]:
         """The pairs that passages assert of some keys."""
         keys = set(keys)
-        having = set[int]()
-        for key in keys:
-            having |= self._postings.bodies("key", key).keys()
+        having = set[int]().union(*self._postings.bodies("key", keys).values())
         pairs = set[tuple[str, str]]()
         for _, ends in self._postings.terms(having, ("pair",)):
             low, high = ends.split("\n")
@@ -536,7 +531,10 @@ class GraphChange:
 
     def _asserted(self, pairs: Iterable[tuple[str, str]]
                   ) -> dict[tuple[str, str], dict[str, PairPart]]:
-        bodies = {pair: self._postings.bodies("pair", "\n".join(pair)) for pair in pairs}
+        bodies: dict[tuple[str, str], dict[int, str]] = {}
+        for ends, some in self._postings.bodies("pair", map("\n".join, pairs)).items():
+            low, high = ends.split("\n")
+            bodies[low, high] = some
         chunks = self._postings.passages(set().union(*bodies.values()))
 
         def place(number: int) -> tuple[str, int, str]:

@@ -473,8 +473,8 @@ class Postings(NameTrees, Protocol):
     def terms(self, passages: Iterable[int], kinds: Sequence[str]) -> set[tuple[str, str]]:
         """Kind and term of the facts of these kinds that any of some passages has."""
 
-    def bodies(self, kind: str, term: str) -> dict[int, str]:
-        """The bodies of a term by passage."""
+    def bodies(self, kind: str, terms: Iterable[str]) -> dict[str, dict[int, str]]:
+        """The bodies of some terms, each by passage."""
 
     def present(self, kind: str, terms: Iterable[str], body: str | None = None) -> set[str]:
         """Those of these terms that any passage has, with this body if one is given."""
