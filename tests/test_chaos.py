@@ -359,15 +359,15 @@ def write_oldest(original: Path, path: Path) -> None:
 def renew(path: Path, fatal: int) -> None:
     """Open a workspace, and die before the statement of this number on any connection.
 
-    Of those that begin alike in a row, as rows are written one by one, only the first counts.
+    Of those that begin alike, as rows are read and written one by one, only the first counts.
     """
-    statements, before = itertools.count(), ""
+    statements, seen = itertools.count(), set[str]()
     connect = sqlite3.connect
 
     def strike(statement: str) -> None:
-        nonlocal before
-        alike, before = statement[:30] == before, statement[:30]
-        if not alike and next(statements) == fatal:
+        known = statement[:24] in seen
+        seen.add(statement[:24])
+        if not known and next(statements) == fatal:
             os._exit(70)
 
     def traced(*arguments: Any, **options: Any) -> sqlite3.Connection:
