@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from local_models import embedder, extractor
 
 from qafd.assemble import assemble
+from qafd.assemble.gathered import BLOCK, STEPS, Occurrences
 from qafd.assemble.readings import Reading, read
 from qafd.assemble.synonyms import may_be_near, signs_of
 from qafd.reading.text import canonical
@@ -211,3 +212,19 @@ def test_no_bit_of_an_edge_depends_on_the_order_in_which_a_processor_adds():
     plain, shuffled = made(np.arange(384)), made(order)
     assert {e.kind for e in plain.edges} == {"mention", "relation", "synonym"}
     assert plain.edges == shuffled.edges
+
+
+def test_the_sums_of_many_names_at_once_are_those_of_each_alone() -> None:
+    rng = np.random.default_rng(7)
+    count, many = 2 * BLOCK + 3, 4000
+    names = np.sort(rng.choice(3 * count, count, replace=False))
+    vectors = rng.uniform(-1, 1, (90, 6)).astype(np.float32)
+    owner = np.sort(rng.integers(0, count, many))
+    row, close = rng.integers(0, 90, many), rng.random(many) < 0.6
+    wholes = np.rint(vectors.astype(np.float64) * STEPS).astype(np.int64)
+    expected = np.zeros((2, count, 6), np.int64)
+    for name, place, sentence in zip(owner, row, close, strict=True):
+        expected[int(sentence), name] += wholes[place]
+    blocks = list(Occurrences(names, names[owner], row, close).sums(lambda rows: vectors[rows]))
+    for place, found in enumerate((names, *expected)):
+        assert np.array_equal(np.concatenate([block[place] for block in blocks]), found)

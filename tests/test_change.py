@@ -131,6 +131,10 @@ def faults(store):
         readings.append(Reading(chunk, extraction, vector, sentences))
     made = connect_by_hand(assemble(readings, Crowded().embed), log.edits)
     found = store.graph.differences(log, made)
+    graph, order = store.graph.read(), sorted(range(len(made.nodes)), key=lambda i: made.nodes[i].id)
+    found["vectors"] = 0
+    for kept, computed in ((graph.vectors, made.alignment), (graph.name_vectors, made.names)):
+        found["vectors"] += int((kept != round_vectors(computed[order])).sum()) if order else len(kept)
     return {table: many for table, many in found.items() if many} | dict.fromkeys(
         map(str, store.graph.altered()))
 

@@ -19,10 +19,10 @@ DAMAGE = {
     "log revision": "UPDATE meta SET value = '' WHERE key = 'log_revision'",
     "dimension": "UPDATE meta SET value = x'00ff' WHERE key = 'dimension'",
     "name": "UPDATE nodes SET name = x'00ff' WHERE kind = 'entity'",
-    "vector": "UPDATE nodes SET vector = x'00000000', name_vector = x'00000000'",
+    "vector": "UPDATE embeddings SET vectors = x'00000000'",
     "edge": "UPDATE edges SET target = target || 'x'",
     "evidence": "UPDATE edges SET evidence = '[[1, '",
-    "evidence of another shape": "UPDATE edges SET evidence = '[3, 4]'",
+    "evidence of another shape": "UPDATE edges SET evidence = x'0001'",
     "marks": "UPDATE documents SET marks = '{'",
     "title": "UPDATE documents SET title = x'00ff'",
     "notices": "UPDATE files SET notices = 'none'",
@@ -42,8 +42,8 @@ def test_every_read_of_damaged_rows_is_one_sentence(statement: str, tmp_path: Pa
     path = damaged(copied("apple-amazon", tmp_path), statement)
     sentences = []
     with open_workspace(path) as store:
-        ids = [row[0] for row in store._file.connection.execute(
-            "SELECT DISTINCT source FROM edges UNION SELECT DISTINCT target FROM edges")]
+        ids = [f"{row[0]:015x}" for row in store._file.connection.execute(
+            "SELECT DISTINCT source FROM edges")]
         for read in (store.graph.read, lambda: store.graph.nodes(ids), lambda: store.graph.edges(ids),
                      lambda: store.passages.evidence(ids),
                      store.files.all, store.files.contents, store.documents.all,

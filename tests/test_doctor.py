@@ -69,16 +69,15 @@ DEFECTS = {
     "a passage that the search index forgot":
         ("search", "INSERT INTO passages_fts (passages_fts, rowid, title, text) "
                    "SELECT 'delete', rowid, title, text FROM passages LIMIT 1"),
-    "a vector that is not scaled as all are":
-        ("vectors", "UPDATE embeddings SET vector = CAST(x'0101010101010101' AS BLOB) "
-                    "WHERE rowid = 1"),
-    "a vector of zeros":
-        ("vectors", "UPDATE embeddings SET vector = zeroblob(8) WHERE rowid = 1"),
+    "a vector that is another one":
+        ("vectors", "UPDATE embeddings SET vectors = (SELECT vectors FROM embeddings WHERE id = 2) "
+                    "WHERE id = 1"),
+    "a vector of another length":
+        ("vectors", "UPDATE embeddings SET vectors = zeroblob(7) WHERE id = 1"),
     "a vector of another model":
-        ("vectors", "UPDATE embeddings SET model = 'other' WHERE rowid = 1"),
-    "a node vector of another length":
-        ("vectors", "UPDATE nodes SET vector = zeroblob(16), name_vector = zeroblob(16) "
-                    "WHERE name = 'Bob'"),
+        ("vectors", "UPDATE embeddings SET model = 7 WHERE id = 1"),
+    "a node without a vector":
+        ("vectors", "UPDATE nodes SET vectors = 1000 WHERE name = 'Bob'"),
     "a job that nobody does":
         ("jobs", "UPDATE jobs SET state = 'running'"),
     "a file that waits for no job":
@@ -87,7 +86,7 @@ DEFECTS = {
         ("retrievals", "DROP TRIGGER retrievals_never_change",
          "UPDATE retrievals SET sha256 = 'x'"),
     "an edge with another weight":
-        ("graph anew", "UPDATE edges SET similarity = similarity * 1.001 WHERE kind = 'relation'"),
+        ("graph anew", "UPDATE edges SET similarity = similarity * 1.001 WHERE kind = 3"),
     "a node with another name":
         ("graph anew", "UPDATE nodes SET name = 'Rob' WHERE name = 'Bob'"),
     "a name that the graph does not have":
@@ -105,20 +104,20 @@ DEFECTS = {
     "no vectors":
         ("vectors", "DELETE FROM embeddings"),
     "a vector that is missing in a graph that nothing makes anew":
-        ("vectors", "DELETE FROM embeddings WHERE rowid = 1"),
+        ("vectors", "DELETE FROM embeddings WHERE id = 1"),
     "a weight that is not what was assembled":
-        ("graph", "UPDATE edges SET similarity = similarity * 1.001 WHERE kind = 'mention'"),
-    "a node vector of unit norm that is another one":
-        ("graph", "UPDATE nodes SET vector = (SELECT vector FROM nodes WHERE name = 'Ada') "
+        ("graph", "UPDATE edges SET similarity = similarity * 1.001 WHERE kind = 2"),
+    "a node with the vector of another one":
+        ("graph", "UPDATE nodes SET vectors = (SELECT vectors FROM nodes WHERE name = 'Ada') "
                   "WHERE name = 'Cyd'"),
     "a passage that is no longer shown as it was":
         ("graph", "UPDATE passages SET heading = 'x'"),
     "a question vector that is another one":
-        ("plans", "UPDATE plans SET embedding = (SELECT vector FROM nodes LIMIT 1)"),
+        ("plans", "UPDATE plans SET embedding = (SELECT vectors FROM embeddings LIMIT 1)"),
     "a plan with other words":
         ("plans", "UPDATE plans SET body = replace(body, '\"Ada\"', '\"Cyd\"')"),
     "a vector that is missing":
-        ("graph anew", "DELETE FROM embeddings WHERE rowid = 1"),
+        ("graph anew", "DELETE FROM embeddings WHERE id = 1"),
 }
 
 
@@ -170,7 +169,7 @@ def test_a_rebuilt_graph_is_the_graph_of_the_log_again(path):
         before = store.graph.digest()
         with store.transaction() as connection:
             connection.execute("DELETE FROM edges")
-            connection.execute("UPDATE nodes SET vector = name_vector, name = 'x'")
+            connection.execute("UPDATE nodes SET vectors = 1, name = 'x'")
             connection.execute("DELETE FROM passages WHERE document = 'ada.txt'")
         store.graph.drop()
     assert tiny_index(path) == before

@@ -1,9 +1,7 @@
 """The Documents page: what each file brings and what is retried; a document with its marks and links."""
 
 import html
-import json
 import re
-import sqlite3
 from collections import defaultdict
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from hostile import STRINGS
 from qafd.curate.excerpt import SIZE
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Chunk, Document, Mark, mark_at
-from qafd.storage import open_workspace
+from qafd.storage import Workspace, open_workspace
 from qafd.storage.rows import Call
 
 
@@ -26,34 +24,30 @@ def mine(home: Path, monkeypatch: pytest.MonkeyPatch) -> KnowledgeGraph:
     return knowledge
 
 
-def by_hand(path: Path) -> dict[str, tuple[int, int, int]]:
-    """Entities, relations and tokens of each file, walked in Python over all rows."""
+def by_hand(store: Workspace) -> dict[str, tuple[int, int, int]]:
+    """Entities, relations and tokens of each file, walked in Python over the whole graph."""
     found: dict[str, tuple[set[str], set[tuple[str, ...]], int]] = defaultdict(
         lambda: (set(), set(), 0))
-    with sqlite3.connect(path) as db:
-        sources = dict(db.execute("SELECT name, source FROM documents"))
-        file = {chunk: sources[document] for chunk, document in db.execute(
-            "SELECT id, document FROM passages")}
-        passages = {node: (file[key], tokens) for node, key, tokens in db.execute(
-            "SELECT id, key, tokens FROM nodes WHERE kind = 'passage'")}
-        for name, tokens in passages.values():
-            entities, relations, before = found[name]
-            found[name] = entities, relations, before + tokens
-        for source, target, kind, label, evidence in db.execute(
-                "SELECT source, target, kind, label, evidence FROM edges"):
-            if kind == "mention":
-                found[passages[target][0]][0].add(source)
-            for chunk, _ in json.loads(evidence) if kind == "relation" else ():
-                found[file[chunk]][1].add((source, target, label))
+    sources = {row.name: row.source for row in store.documents.all()}
+    file = {}
+    for row in store.survey.nodes():
+        if row.node.kind == "passage":
+            name = file[row.node.key] = file[row.node.id] = sources[row.document]
+            entities, relations, tokens = found[name]
+            found[name] = entities, relations, tokens + row.node.tokens
+    for edge in store.survey.edges():
+        if edge.kind == "mention":
+            found[file[edge.target]][0].add(edge.source)
+        for chunk, _ in edge.evidence if edge.kind == "relation" else ():
+            found[file[chunk]][1].add((edge.source, edge.target, edge.label))
     return {name: (len(e), len(r), tokens) for name, (e, r, tokens) in found.items()}
 
 
 def test_contents_are_those_counted_row_by_row(home: Path) -> None:
     knowledge = KnowledgeGraph.sample("songbook", home)
     with knowledge.store() as store:
-        found = store.files.contents()
-    assert {name: (c.entities, c.relations, c.tokens) for name, c in found.items()} == by_hand(
-        knowledge.place.written)
+        found, walked = store.files.contents(), by_hand(store)
+    assert {name: (c.entities, c.relations, c.tokens) for name, c in found.items()} == walked
     assert all(c.entities and c.tokens for c in found.values())
 
 

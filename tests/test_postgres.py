@@ -90,7 +90,6 @@ def test_the_same_documents_give_the_same_digest_in_both_backends(url: str, tmp_
             store.documents.delete(files[0][0])
     assert tiny_index(here) == tiny_index(there)
     with open_workspace(here) as one, open_workspace(there) as other:
-        assert one.graph.sums() == other.graph.sums()
         for query in ("Apple", "river and mountain", '"New York"'):
             assert one.passages.search(query) == other.passages.search(query)
 

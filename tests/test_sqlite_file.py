@@ -74,10 +74,10 @@ def test_a_plan_that_was_changed_is_not_used(store, damage):
     assert store.runs.plan("Who is Ada?") is store.runs.plan("Who is Eve?") is None
 
 
-@pytest.mark.parametrize("bad", [b"", b"\0" * 12, None])
-def test_the_file_itself_refuses_a_vector_of_another_length(store, bad):
+@pytest.mark.parametrize("bad", [b"", None])
+def test_the_file_itself_refuses_no_vector(store, bad):
     with store.snapshot() as connection, pytest.raises(sqlite3.IntegrityError):
-        connection.execute("INSERT INTO embeddings VALUES ('k', 'tiny', 8, ?)", (bad,))
+        connection.execute("INSERT INTO embeddings VALUES (NULL, 'k', 0, 0, ?)", (bad,))
 
 
 def test_a_saved_retrieval_never_changes(store):

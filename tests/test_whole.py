@@ -18,6 +18,7 @@ from qafd.export.formats import name_graph, write_graph
 from qafd.export.whole import whole
 from qafd.ingest.imports import ImportedEdge, ImportedGraph, ImportedNode
 from qafd.knowledge import KnowledgeGraph
+from qafd.storage.rows import MENTION, RELATION, SYNONYM
 
 TEXT = ("=Sum Apple Inc. was founded by Steve Jobs. Steve Jobs met Steve Wozniak in Cupertino. "
         "Steve Wozniak designed the Apple I.")
@@ -45,16 +46,16 @@ def content(knowledge: KnowledgeGraph) -> dict[str, set[Any]]:
     with knowledge.store() as store, store.snapshot() as connection:
         def ask(words: str) -> set[Any]:
             return set(connection.execute(words))
-        ends = ("FROM edges JOIN nodes AS a ON a.id = source JOIN nodes AS b ON b.id = target "
-                "WHERE edges.kind =")
+        ends = ("FROM edges JOIN nodes AS a ON a.number = source "
+                "JOIN nodes AS b ON b.number = target WHERE edges.kind =")
         return {
             "entities": ask("SELECT name FROM nodes WHERE kind = 'entity'"),
             "passages": ask("SELECT title, text FROM passages"),
             "relations": ask(f"SELECT a.name, label, b.name, round(similarity, 5) {ends} "
-                             "'relation'"),
-            "synonyms": ask(f"SELECT min(a.name, b.name), max(a.name, b.name) {ends} 'synonym' "
+                             f"{RELATION}"),
+            "synonyms": ask(f"SELECT min(a.name, b.name), max(a.name, b.name) {ends} {SYNONYM} "
                             "GROUP BY source, target"),
-            "mentions": ask(f"SELECT a.name, b.text {ends} 'mention'")}
+            "mentions": ask(f"SELECT a.name, b.text {ends} {MENTION}")}
 
 
 @pytest.mark.parametrize(("form", "packed"), [
@@ -179,16 +180,21 @@ def test_memory_does_not_grow_with_the_graph(tmp_path: Path) -> None:
 import resource, sys
 from qafd.records import node_id
 from qafd.storage import open_workspace
+from qafd.storage.rows import RELATION, hash_number
 from qafd.export.formats import write_graph
 from qafd.export.whole import whole
 def most(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 with open_workspace(sys.argv[1]) as store:
     with store.transaction() as c:
         ids = [node_id("entity", str(i)) for i in range(8000)]
-        c.executemany("INSERT INTO nodes VALUES (?, 'entity', ?, ?, ?, 1, x'00000000', "
-                      "x'00000000', 1)", ((i, i, i, "word " * 60) for i in ids))
-        c.executemany("INSERT INTO edges VALUES (?, ?, 'relation', '', 1, 1, '[]')",
-                      ((ids[i], ids[(i + j) % 8000]) for i in range(8000) for j in (1, 2, 3)))
+        numbers = [hash_number(i) for i in ids]
+        c.executemany("INSERT INTO nodes VALUES (?, ?, 'entity', ?, ?, ?, NULL, NULL, NULL, 1, 1, "
+                      "NULL, 1)",
+                      ((n, i, i, i, "word " * 60)
+                       for n, i in zip(numbers, ids, strict=True)))
+        c.executemany("INSERT INTO edges VALUES (?, ?, ?, '', 1, 1, x'')",
+                      ((numbers[i], numbers[(i + j) % 8000], RELATION)
+                       for i in range(8000) for j in (1, 2, 3)))
     before = most()
     with whole(store) as graph, open(sys.argv[2], "wb") as file:
         for form in ("graphml", "json"):

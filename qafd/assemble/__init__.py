@@ -30,7 +30,8 @@ class Assembly:
     the bare names (of the passage itself for a passage); unit rows in the order of `nodes`. `near`
     are the nearest names of each, which the synonyms are made of. `scales` (n,) are factors of the
     similarities of the mention edges of each node, which `edges` are without; `hubs` the sums
-    of the names that many passages have.
+    of the names that many passages have, `said` what models say of keys and their relations, `told_in`
+    the first passage that has a key in a sentence.
     """
 
     nodes: tuple[Node, ...]
@@ -40,6 +41,8 @@ class Assembly:
     near: Near = field(default_factory=dict, repr=False)
     scales: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
     hubs: Mapping[str, Gathered] = field(default_factory=dict, repr=False)
+    said: Mapping[str, str] = field(default_factory=dict, repr=False)
+    told_in: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def similarities(self) -> Floats:
         """The similarities of the edges with their factors, shape (m,)."""
@@ -96,14 +99,16 @@ def assemble(
     said = {key: text for key in keys if (text := describe_entity(key, entities[key].values()))}
     rows = embed_names([*keys, *said.values()]) if keys else np.zeros((0, texts.shape[1]), np.float32)
     names, told = rows[:len(keys)], dict(zip(said, rows[len(keys):], strict=True))
-    nodes, edges, rows_of, scales, hubs = [], list[Edge](), [], [], {}
+    nodes, edges, rows_of, scales, hubs, told_in = [], list[Edge](), [], [], {}, {}
     for key, name in zip(keys, names, strict=True):
         parts = entities[key]
         gathered = gather(parts, log, texts.shape[1])
         if is_hub(gathered, parts):
             hubs[key] = gathered
+        if gathered.first:
+            told_in[key] = gathered.first[2]
         nodes.append(entity_node(key, gathered.names, join_said(parts) or gathered.evidence))
-        rows_of.append(align(gathered, told.get(key)))
+        rows_of.append(align(gathered.wide, gathered.close, told.get(key)))
         scales.append(gathered.scale)
         edges += mention_edges(key, parts, log, name, gathered.heading)
     nodes += [passage_node(reading.chunk) for reading in passages]
@@ -114,7 +119,8 @@ def assemble(
         nodes=tuple(nodes),
         edges=tuple(sorted(edges, key=lambda e: (e.source, e.target, e.kind))),
         alignment=np.array([*rows_of, *texts]), names=np.concatenate([names, texts]), near=near,
-        scales=np.array([*scales, *np.ones(len(passages))]), hubs=hubs)
+        scales=np.array([*scales, *np.ones(len(passages))]), hubs=hubs, said=said,
+        told_in=told_in)
 
 
 def _aliases_of_all(log: Sequence[Reading]) -> dict[str, dict[str, str]]:

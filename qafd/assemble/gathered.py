@@ -1,17 +1,19 @@
 """What all passages of a name sum up to, exactly, so that one passage can be added or taken away."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from qafd.assemble.parts import Parts
 from qafd.assemble.readings import Reading, log_order
-from qafd.records import Vectors
+from qafd.records import Floats, Nodes, Vectors
 
 HUB = 16  # passages of a name from which its sums are kept
+BLOCK = 128  # names whose vectors are summed at once, which fit into a core's cache
 STEPS = float(1 << 24)  # in one; numbers of vectors are rounded to such steps before they are added
 TERM_FACTOR = 0.1
 HUB_EXPONENT = 0.2
@@ -128,24 +130,64 @@ def is_described(parts: Parts) -> bool:
     return any(part.said or part.related for part in parts.values())
 
 
-def align(gathered: Gathered, told: Vectors | None) -> Vectors:
-    """The unit vector of an entity, (d,): halfway between its passages and its sentences.
+def align(wide: Wholes | Floats, close: Wholes | Floats, told: Vectors | None = None) -> Vectors:
+    """The unit vectors of entities, (..., d): halfway between their passages and their sentences.
 
     The mean of an entity's passages gates best; that of its sentences tells the entities of one
-    passage apart. Where models described an entity, `told` is the vector of what they said, shape
-    (d,), and the row is halfway between the two.
+    passage apart.
+
+    Parameters
+    ----------
+    wide, close : ndarray, shape (..., d)
+        See `Gathered`.
+    told : ndarray, shape (..., d), optional
+        Vectors of what models said of entities; the rows are halfway to them.
     """
-    row = _unit(_unit(gathered.wide / STEPS) + _unit(gathered.close / STEPS))
-    return row if told is None else _unit(row + told)
+    rows = _unit(_unit(wide / STEPS) + _unit(close / STEPS))
+    return rows if told is None else _unit(rows + told)
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """Which vectors are summed for each of some names: those of its passages and of its sentences.
+
+    `names`, ascending, are their numbers, of which `owner`, ascending, has that of each occurrence, and
+    `row` its vector, shape (k,); `close` says which are of sentences.
+    """
+
+    names: Nodes
+    owner: Nodes
+    row: Nodes
+    close: NDArray[np.bool_]
+
+    def sums(self, vectors: Callable[[Nodes], Vectors]) -> Iterator[tuple[Nodes, Floats, Floats]]:
+        """Names, (b,), with `wide` and `close` of each, (b, d), block after block; `vectors` gives some
+        rows."""
+        for first in range(0, len(self.names), BLOCK):
+            names = self.names[first:first + BLOCK]
+            inside = slice(*np.searchsorted(self.owner, (names[0], names[-1] + 1)))
+            owner, close = np.searchsorted(names, self.owner[inside]), self.close[inside]
+            used, place = np.unique(self.row[inside], return_inverse=True)
+            wholes = _steps(vectors(used))
+            shape = len(names), len(used)
+            wide, near = (csr_matrix(  # type: ignore[no-untyped-call]
+                (some.astype(np.float64), (owner, place)), shape) for some in (~close, close))
+            yield names, wide @ wholes, near @ wholes
+
+
+def _steps(rows: Vectors) -> Floats:
+    """Rows in whole steps of 2^-24."""
+    whole: Floats = np.rint(rows.astype(np.float64) * STEPS)
+    return whole
 
 
 def _sum(vectors: Sequence[Vectors], dimension: int) -> Wholes:
-    rows = np.array(vectors, np.float64).reshape(-1, dimension)
-    whole: Wholes = np.rint(rows * STEPS).astype(np.int64)
-    return np.asarray(whole.sum(axis=0))
+    rows = np.array(vectors, np.float32).reshape(-1, dimension)
+    return np.asarray(_steps(rows).astype(np.int64).sum(axis=0))
 
 
-def _unit(row: Vectors | NDArray[np.float64]) -> Vectors:
-    """A row scaled to unit length; zeros stay zeros."""
-    wide = row.astype(np.float64)
-    return np.asarray(wide / max(float(np.sqrt(np.square(wide).sum())), 1e-12), np.float32)
+def _unit(rows: Vectors | Floats) -> Vectors:
+    """Rows scaled to unit length; zeros stay zeros."""
+    wide = np.asarray(rows, np.float64)
+    lengths = np.sqrt(np.square(wide).sum(axis=-1, keepdims=True))
+    return np.asarray(wide / np.maximum(lengths, 1e-12), np.float32)

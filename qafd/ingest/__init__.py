@@ -36,7 +36,7 @@ from qafd.reading.text import count_tokens
 from qafd.records import Chunk
 from qafd.retrieve.layers.imported import keep_communities
 from qafd.storage import Location, Workspace, open_workspace, size_of
-from qafd.storage.assembled import keys_of
+from qafd.storage.assembled import key_of
 from qafd.storage.rows import DocumentNameError, clean_name, embedding_key, now
 
 _ENDS = re.compile(r"[.!?](?=\s|$)")
@@ -188,11 +188,11 @@ def _sizes_of(store: Workspace, model: str, anew: bool, unread: Iterable[Chunk]
     """Sentences and tokens of the passages, read or not, whose vectors are not stored."""
     log = store.log.read()
     pairs = list(zip(log.chunks, log.extractions, strict=True))
-    keys = [keys_of(model, *pair) for pair in pairs]
-    missing = store.vectors.missing(chain.from_iterable(keys))
+    keys = [key_of(model, *pair) for pair in pairs]
+    missing = store.vectors.missing(keys)
     sizes = []
-    for (passage, extraction), some in zip(pairs, keys, strict=True):
-        if anew or not missing.isdisjoint(some):
+    for (passage, extraction), key in zip(pairs, keys, strict=True):
+        if anew or key in missing:
             sizes.append((len(extraction.sentences), _tokens_of(passage)))
     known = {passage.id for passage in log.chunks}
     for passage in unread:
@@ -342,5 +342,5 @@ def _log(store: Workspace, models: Models, chunks: Sequence[Chunk], readings: Re
         store.vectors.put(dict(zip(keys, readings.name_vectors, strict=True)))
         for passage, extraction, vectors, doubt in zip(
                 chunks, readings.extractions, readings.vectors, doubts, strict=True):
-            rows = dict(zip(keys_of(models.embedder, passage, extraction), vectors, strict=True))
-            store.log.put(passage, extraction, rows, doubt)
+            key = key_of(models.embedder, passage, extraction)
+            store.log.put(passage, extraction, {key: vectors}, doubt)

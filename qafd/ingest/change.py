@@ -29,7 +29,7 @@ from qafd.assemble.entities import (
     join_said,
     passage_node,
 )
-from qafd.assemble.gathered import Gathered, align, gather, is_hub
+from qafd.assemble.gathered import Gathered, gather, is_hub
 from qafd.assemble.parts import KeyPart, pack_part, parts_of, unpack_part
 from qafd.assemble.readings import Reading, log_order
 from qafd.assemble.synonyms import (
@@ -55,15 +55,15 @@ from qafd.reading.text import NameIndex, canonical, variants, words_in_tree, wor
 from qafd.reading.text.scripts import is_other
 from qafd.records import Chunk, Edge, Extraction, Node, Vectors, node_id
 from qafd.storage import Workspace
-from qafd.storage.assembled import stored_readings
+from qafd.storage.assembled import key_of, stored_readings
 from qafd.storage.rows import Log, PlacedNode, embedding_key
 
 RULES = 6  # of facts and of the assembly; those made by others are made anew as a whole
 SHARE = 4  # a change of more than one passage of so many is assembled as a whole
 ALONE = ("word", "key", "term", "pair", "sentences")
 """Kinds of facts that follow from a document alone."""
-SMALL = "small"  # the body of a word that the passage also writes without a capital
-SURE, LONE = "sure", "lone"  # the body of a key that the passage claims so, see `Claims`; else ""
+SMALL = "s"  # the body of a word that the passage also writes without a capital
+SURE, LONE = "s", "l"  # the body of a key that the passage claims so, see `Claims`; else ""
 
 
 Documents = dict[str, list[tuple[Chunk, Extraction, Extraction]]]
@@ -107,9 +107,7 @@ def changed_documents(store: Workspace, edits: Sequence[Edit]) -> set[str] | Non
         return None
     used = set(state["edits"])  # type: ignore[call-overload]
     before = [replace(edit, undone_at=None if edit.id in used else edit.made_at) for edit in edits]
-    passages = set[int]()
-    for key in _reread_keys(before, edits):
-        passages |= store.postings.bodies("key", key).keys()
+    passages = set[int]().union(*store.postings.bodies("key", _reread_keys(before, edits)).values())
     documents = {chunk.document for chunk in store.postings.passages(passages).values()}
     return store.postings.touched() | documents
 
@@ -239,16 +237,16 @@ class Facts:
 
     def _passages_with(self, keys: Iterable[str]) -> set[int]:
         """The passages whose parts may change when these keys become known or unknown."""
-        found: set[int] = set()
         if self._whole:
-            return found
+            return set()
+        keys = set(keys)
+        found = set[int]().union(*self._postings.bodies("key", keys).values())
         for key in keys:
             words = words_in_tree(key)
             if words:
                 found |= self._postings.having("word", words)
                 if not words[0].isascii():  # Arabic words lose what they begin with by it
                     found |= self._postings.having("word", words[:1])
-            found |= self._postings.bodies("key", key).keys()
         return found
 
     def _plant(self, keys: Iterable[str]) -> None:
@@ -381,19 +379,18 @@ class GraphChange:
             gathered = gather(parts, log, vectors.shape[1])
             sums[key] = gathered if is_hub(gathered, parts) else None
             text = join_said(parts) or gathered.evidence
-            told = names[said[key]] if key in said else None
-            node = entity_node(key, gathered.names, text)
-            nodes[node.id] = PlacedNode(node, align(gathered, told), names[key], gathered.scale)
+            nodes |= self._placed(entity_node(key, gathered.names, text), gathered, said.get(key, ""))
             edges += mention_edges(key, parts, log, names[key], gathered.heading)
         for reading in self._readings(chunks):
             node = passage_node(reading.chunk)
-            nodes[node.id] = PlacedNode(node, reading.vector, reading.vector)
+            nodes[node.id] = PlacedNode(
+                node, node.key, key_of(self._model, reading.chunk, reading.extraction))
         between: list[tuple[str, str]] = []
         hub_edges: list[Edge] = []
         for key, hub in hubs.items():
             sums[key] = gathered = hub.gathered
             node = entity_node(key, gathered.names, gathered.evidence)
-            nodes[node.id] = PlacedNode(node, align(gathered, None), names[key], gathered.scale)
+            nodes |= self._placed(node, gathered)
             between += [(node.id, node_id("passage", chunk)) for chunk in hub.passages]
             hub_edges += mention_edges(key, hub.said.parts, hub.said.log, names[key],
                                        gathered.heading)
@@ -407,12 +404,18 @@ class GraphChange:
         pairs |= self._synonyms(was - now, now - was)
         self._write_pairs(pairs)
 
+    def _placed(self, node: Node, gathered: Gathered, said: str = "") -> dict[str, PlacedNode]:
+        """An entity with where its vectors and its text are kept, by its id."""
+        told = embedding_key(self._model, said) if said else ""
+        passage = gathered.first[2] if gathered.first else ""
+        return {node.id: PlacedNode(node, passage, embedding_key(self._model, node.key), told,
+                                    gathered.scale)}
+
     def _entities(self, keys: Iterable[str]) -> tuple[dict[str, dict[int, KeyPart]], list[Reading]]:
         """Those of some keys that are entities, what each of their passages says, these in order."""
         found: dict[str, dict[int, KeyPart]] = {}
-        for key in keys:
-            parts = {number: unpack_part(body)
-                     for number, body in self._postings.bodies("part", key).items()}
+        for key, bodies in self._postings.bodies("part", keys).items():
+            parts = {number: unpack_part(body) for number, body in bodies.items()}
             if is_entity(parts):
                 found[key] = parts
         numbers = set().union(*found.values())
@@ -444,9 +447,7 @@ class GraphChange:
     def _with_partners(self, keys: Iterable[str]) -> set[tuple[str, str]]:
         """The pairs that passages assert of some keys."""
         keys = set(keys)
-        having = set[int]()
-        for key in keys:
-            having |= self._postings.bodies("key", key).keys()
+        having = set[int]().union(*self._postings.bodies("key", keys).values())
         pairs = set[tuple[str, str]]()
         for _, ends in self._postings.terms(having, ("pair",)):
             low, high = ends.split("\n")
@@ -530,7 +531,10 @@ class GraphChange:
 
     def _asserted(self, pairs: Iterable[tuple[str, str]]
                   ) -> dict[tuple[str, str], dict[str, PairPart]]:
-        bodies = {pair: self._postings.bodies("pair", "\n".join(pair)) for pair in pairs}
+        bodies: dict[tuple[str, str], dict[int, str]] = {}
+        for ends, some in self._postings.bodies("pair", map("\n".join, pairs)).items():
+            low, high = ends.split("\n")
+            bodies[low, high] = some
         chunks = self._postings.passages(set().union(*bodies.values()))
 
         def place(number: int) -> tuple[str, int, str]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from qafd.models.cost import Bill, Meter, Price, take_turn
 from qafd.reading.text import count_tokens
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.storage import open_workspace
-from qafd.storage.assembled import keys_of
+from qafd.storage.assembled import key_of
 from qafd.storage.rows import Call, embedding_key
 
 if TYPE_CHECKING:
@@ -76,25 +77,27 @@ class MeteredEmbedder:
         if not texts:
             return np.zeros((0, self.model.known_dimension), np.float32)
         keys = [embedding_key(self.name, text) for text in texts]
-        found = self.embed_keyed(dict(zip(keys, texts, strict=True)))
-        return np.array([found[key] for key in keys]).reshape(-1, self.dimension)
+        found = self.embed_keyed({key: [text] for key, text in zip(keys, texts, strict=True)})
+        return np.concatenate([found[key] for key in keys])
 
-    def embed_keyed(self, texts: Mapping[str, str]) -> dict[str, Vectors]:
-        """The vectors, each (d,), of texts under the keys that they are stored by."""
+    def embed_keyed(self, texts: Mapping[str, Sequence[str]]) -> dict[str, Vectors]:
+        """The vectors, (r, d), of some texts each under the keys that they are stored by.
+
+        What a request completes is stored before the next one.
+        """
         with take_turn((self.workspace, frozenset(texts))), open_workspace(self.workspace) as store:
-            found = store.vectors.get(texts)
-            wanted: dict[str, list[str]] = {}
-            for key, text in texts.items():
-                if key not in found:
-                    wanted.setdefault(text, []).append(key)
-            left = iter(wanted.values())
-            for rows in self.model.in_requests(list(wanted), self._ask):
-                fresh: dict[str, Vectors] = {}
-                for row, keys in zip(rows, left, strict=False):
-                    fresh |= dict.fromkeys(keys, row)
+            found = store.vectors.rows(texts)
+            wanted = {key: some for key, some in texts.items() if key not in found}
+            asked = list(dict.fromkeys(chain.from_iterable(wanted.values())))
+            row_of: dict[str, Vectors] = {}
+            for rows in self.model.in_requests(asked, self._ask):
+                row_of |= zip(asked[len(row_of):], rows, strict=False)
+                fresh = {key: np.stack([row_of[text] for text in some])
+                         for key, some in wanted.items() if row_of.keys() >= set(some)}
+                wanted = {key: some for key, some in wanted.items() if key not in fresh}
                 if store.vectors.embedder == (self.name, self.dimension):
                     store.vectors.put(fresh)
-                    fresh = store.vectors.get(fresh)  # as they are the next time
+                    fresh = store.vectors.rows(fresh)  # as they are the next time
                 found |= fresh
         return found
 
@@ -140,17 +143,12 @@ class EndpointEngine:
 
     def reread(self, pairs: Sequence[tuple[Chunk, Extraction]]) -> list[Vectors]:
         """The vectors of passages whose extraction is known, each (1 + s, d)."""
-        keys = [keys_of(self.models.embedder, *pair) for pair in pairs]
-        texts: dict[str, str] = {}
-        for some, pair in zip(keys, pairs, strict=True):
-            texts |= zip(some, texts_of(*pair), strict=True)
+        keys = [key_of(self.models.embedder, *pair) for pair in pairs]
+        texts = {key: texts_of(*pair) for key, pair in zip(keys, pairs, strict=True)}
         documents = {chunk.document for chunk, _ in pairs}
         found = self._embedder.about(
             document=documents.pop() if len(documents) == 1 else "").embed_keyed(texts)
-        vectors = []
-        for some in keys:
-            vectors.append(np.array([found[key] for key in some]))
-        return vectors
+        return [found[key] for key in keys]
 
     def embed(self, names: Sequence[str]) -> Vectors:
         """Unit rows, shape (k, d)."""

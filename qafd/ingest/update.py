@@ -22,7 +22,7 @@ from qafd.ingest.progress import Progress, never
 from qafd.pace import silent
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.storage import Workspace
-from qafd.storage.assembled import keys_of, stored_readings
+from qafd.storage.assembled import key_of, stored_readings
 from qafd.storage.rows import embedding_key
 
 VECTORS = 64  # passages or names whose vectors are computed and stored at a time
@@ -112,7 +112,7 @@ class GraphUpdate:
         def embed(some: Sequence[tuple[Chunk, Extraction]]) -> dict[str, Vectors]:
             vectors: dict[str, Vectors] = {}
             for pair, rows in zip(some, self.engine.reread(some), strict=True):
-                vectors |= zip(keys_of(model, *pair), rows, strict=True)
+                vectors[key_of(model, *pair)] = rows
             return vectors
 
         if missing:

@@ -1,7 +1,6 @@
 """What the vectors that a workspace keeps make of its log: readings, and their graph."""
 
 from collections.abc import Sequence
-from itertools import chain
 
 import numpy as np
 
@@ -11,25 +10,21 @@ from qafd.edits import apply_edits, connect_by_hand
 from qafd.errors import StoreError
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.storage.protocols import Workspace
-from qafd.storage.rows import Log, embedding_key, vector_keys
+from qafd.storage.rows import Log, embedding_key, passage_key
 
 
-def keys_of(model: str, chunk: Chunk, extraction: Extraction) -> list[str]:
+def key_of(model: str, chunk: Chunk, extraction: Extraction) -> str:
     """Where the vectors of a passage and its sentences are kept."""
-    return vector_keys(model, chunk.title, chunk.text, extraction.sentences)
+    return passage_key(model, chunk.title, chunk.text, extraction.sentences)
 
 
 def stored_readings(store: Workspace, model: str, pairs: Sequence[tuple[Chunk, Extraction]]
                     ) -> dict[str, Reading]:
     """The passages whose vectors of a model are all kept, by id."""
-    keys = [keys_of(model, *pair) for pair in pairs]
-    stored = store.vectors.get(chain.from_iterable(keys))
-    found = {}
-    for (chunk, extraction), some in zip(pairs, keys, strict=True):
-        if all(key in stored for key in some):
-            rows = np.array([stored[key] for key in some])
-            found[chunk.id] = Reading(chunk, extraction, rows[0], rows[1:])
-    return found
+    keys = [key_of(model, *pair) for pair in pairs]
+    stored = store.vectors.rows(keys)
+    return {chunk.id: Reading(chunk, extraction, stored[key][0], stored[key][1:])
+            for (chunk, extraction), key in zip(pairs, keys, strict=True) if key in stored}
 
 
 def assemble_stored(store: Workspace, log: Log, model: str) -> Assembly:

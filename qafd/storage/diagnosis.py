@@ -58,9 +58,10 @@ class FaultKind(StrEnum):
     GROUNDLESS_EDGE = "groundless_edge"  # node, passage
     NOT_INDEXED = "not_indexed"  # passage
     LOOSE_ENTRY = "loose_entry"  # entry
-    FOREIGN_VECTOR = "foreign_vector"  # key, found, size, model, dimension
-    WRONG_LENGTH = "wrong_length"  # column, key, size, dimension
-    WRONG_SCALE = "wrong_scale"  # column, key
+    FOREIGN_VECTOR = "foreign_vector"  # key, model
+    WRONG_LENGTH = "wrong_length"  # key, size, dimension
+    CHANGED_VECTOR = "changed_vector"  # key
+    LOST_VECTORS = "lost_vectors"  # node
     MISSING_VECTORS = "missing_vectors"  # many
     DEAD_JOB = "dead_job"  # job
     PAUSED_JOB = "paused_job"  # job

@@ -213,8 +213,8 @@ class ExtractionLog(Protocol):
 
         Parameters
         ----------
-        vectors : mapping of str to ndarray, shape (d,)
-            By `embedding_key`.
+        vectors : mapping of str to ndarray, shape (d,) or (r, d)
+            By `embedding_key` or `passage_key`.
         doubt : str
             Why the model's reading is not what it should be; `retry` asks for a new one.
         """
@@ -289,11 +289,14 @@ class VectorStore(Protocol):
     def get(self, keys: Iterable[str]) -> dict[str, Vectors]:
         """The stored vectors among these keys, each of shape (d,)."""
 
+    def rows(self, keys: Iterable[str]) -> dict[str, Vectors]:
+        """What is stored under these keys, each of shape (r, d), r > 1 for passages."""
+
     def missing(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys under which no vector is stored."""
 
     def put(self, vectors: Mapping[str, Vectors]) -> None:
-        """Keep unit vectors, each of shape (d,), by `embedding_key`, as `pack_vectors` rounds them.
+        """Keep unit vectors, each of shape (d,) or (r, d), by their keys, as `pack_vectors` rounds them.
 
         Raises
         ------
@@ -470,8 +473,8 @@ class Postings(NameTrees, Protocol):
     def terms(self, passages: Iterable[int], kinds: Sequence[str]) -> set[tuple[str, str]]:
         """Kind and term of the facts of these kinds that any of some passages has."""
 
-    def bodies(self, kind: str, term: str) -> dict[int, str]:
-        """The bodies of a term by passage."""
+    def bodies(self, kind: str, terms: Iterable[str]) -> dict[str, dict[int, str]]:
+        """The bodies of some terms, each by passage."""
 
     def present(self, kind: str, terms: Iterable[str], body: str | None = None) -> set[str]:
         """Those of these terms that any passage has, with this body if one is given."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import struct
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +11,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from qafd.columns import lengths_of, to_bytes
 from qafd.edits import Edit
 from qafd.errors import ParameterError, StoreError
 from qafd.reading.text.plaintext import label, storable
-from qafd.records import Chunk, Description, Extraction, Node, Vectors
+from qafd.records import Chunk, Description, Edge, Extraction, Node, Vectors, node_id
+
+Packed = npt.NDArray[np.int8]
+"""Rows of vectors, each in proportion to its largest number; see `pack_vectors`."""
 
 
 class DocumentNameError(StoreError):
@@ -213,14 +218,17 @@ class WholeRow:
 
 @dataclass(frozen=True)
 class PlacedNode:
-    """A node with its vectors, each of shape (d,), as the graph has it.
+    """A node, where its vectors and its text are kept, and the factor of all its mention edges.
 
-    `name_vector` is that of the bare name; `scale` the factor of all its mention edges.
+    `passage` is the id of the one that has its text, "" where none has it; `vectors` is the key of that
+    of its name, or of those of a passage, `said` of that of what models say of it, "" where none
+    does. What a question is compared with follows from these.
     """
 
     node: Node
-    vector: Vectors = field(repr=False)
-    name_vector: Vectors = field(repr=False)
+    passage: str
+    vectors: str
+    said: str = ""
     scale: float = 1.0
 
 
@@ -286,6 +294,12 @@ class SavedRetrieval:
 
 KINDS = ("word", "pair", "key", "part", "term", "sentences")
 """The kinds of facts; a row has the number of one."""
+
+EDGE_KINDS = ("by_hand", "extracted", "mention", "relation", "synonym")
+"""The kinds of edges; a row has the number of one."""
+BY_HAND, MENTION, RELATION, SYNONYM = map(EDGE_KINDS.index, ("by_hand", "mention", "relation", "synonym"))
+SENTENCE = np.dtype(">u4")
+_PLACE = struct.Struct(">qI")  # the number of a passage's node, and that of a sentence
 
 PassageFacts = Mapping[tuple[str, str], str]
 """Of one passage: kind and term to the body."""
@@ -384,8 +398,8 @@ def now() -> str:
 
 
 def checksum(*content: object) -> str:
-    """SHA-256 of records, texts and numbers; `qafd doctor` finds by it what a disk changed."""
-    return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()
+    """96 bits of the SHA-256 of records, texts and numbers; `qafd doctor` finds by it what a disk changed."""
+    return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 def texts(values: Iterable[object]) -> None:
@@ -401,21 +415,49 @@ def texts(values: Iterable[object]) -> None:
             raise TypeError(f"{str(value)[:40]} where a text should be")
 
 
+def hash_number(name: str) -> int:
+    """What stands for a node's id or a vector's key in tables: its first 60 bits, in the same order.
+
+    -1 for what is neither. Among a million two have one number with a probability of 4e-7.
+    """
+    try:
+        return int(name[:15], 16)
+    except ValueError:
+        return -1
+
+
+def pack_evidence(edge: Edge) -> bytes:
+    """The sentences of an edge; of a mention their numbers alone, since its target is their passage."""
+    if edge.kind == "mention":
+        sentences = [at for _, at in edge.evidence]
+        return struct.pack(f">{len(sentences)}I", *sentences)
+    return b"".join(_PLACE.pack(hash_number(node_id("passage", chunk)), at)
+                    for chunk, at in edge.evidence)
+
+
+def unpack_places(evidence: bytes) -> list[tuple[int, int]]:
+    """The places of an edge that is no mention: the number of the passage's node, and the sentence."""
+    return list(_PLACE.iter_unpack(evidence))
+
+
+def unpack_sentences(evidence: bytes) -> tuple[int, ...]:
+    """The numbers of the sentences of a mention."""
+    return struct.unpack(f">{len(evidence) // 4}I", evidence)
+
+
 def embedding_key(model: str, text: str) -> str:
     """Where the vector of a text is kept: a hash of the model's name and the text."""
     return hashlib.sha256(f"{model}|{text}".encode()).hexdigest()[:24]
 
 
-def vector_keys(
-    model: str, title: str, text: str, sentences: Iterable[tuple[int, int]]
-) -> list[str]:
-    """Where the vectors of a passage and then of its sentences are kept, 1 + s keys.
+def passage_key(model: str, title: str, text: str, sentences: Iterable[tuple[int, int]]) -> str:
+    """Where the vectors of a passage and of its sentences are kept, 1 + s rows.
 
     All of them depend on the whole passage and its title.
     """
-    whole = f"{title}\n{text}"
-    return [embedding_key(model, f"passage\n{whole}"),
-            *(embedding_key(model, f"sentence {start}-{end}\n{whole}") for start, end in sentences)]
+    spans = " ".join(f"{start}-{end}" for start, end in sentences)
+    return embedding_key(model, f"passage {spans}\n{title}\n{text}")
+
 
 def clean_name(name: str) -> str:
     """A file's name as it can be stored: a label, never a path.
@@ -451,9 +493,24 @@ def unpack_vectors(kept: Sequence[bytes], dimension: int) -> Vectors:
     for row in kept:
         if len(row) != dimension:
             raise ValueError(f"a vector has {len(row)} numbers instead of {dimension}")
-    whole = np.frombuffer(b"".join(kept), np.int8).reshape(len(kept), dimension)
-    rows = whole.astype(np.float32)
-    rows /= lengths_of(whole)[:, None]
+    return unpack_rows(kept, dimension)
+
+
+def unpack_rows(kept: Sequence[bytes], dimension: int) -> Vectors:
+    """As `unpack_vectors`, where each may be several rows, one after the other.
+
+    Raises
+    ------
+    ValueError
+        Their length is that of no whole number of rows.
+    """
+    return unit_rows(np.frombuffer(b"".join(kept), np.int8).reshape(-1, dimension))
+
+
+def unit_rows(kept: Packed) -> Vectors:
+    """Unit rows, (k, d), of packed ones."""
+    rows = kept.astype(np.float32)
+    rows /= lengths_of(kept)[:, None]
     return rows
 
 

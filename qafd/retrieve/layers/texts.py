@@ -12,7 +12,7 @@ from qafd.graph import Graph
 from qafd.reading.text import count_tokens
 from qafd.records import Chunk, Edge, Nodes, Vectors, node_id
 from qafd.storage import Workspace
-from qafd.storage.rows import Log, vector_keys
+from qafd.storage.rows import Log, passage_key
 
 
 class Embeds(Protocol):
@@ -92,16 +92,15 @@ def _vectors_of_sentences(store: Workspace, chunks: Sequence[Chunk],
                           spans: Sequence[Sequence[tuple[int, int]]], expected: int) -> Vectors:
     """The stored vectors of all sentences, shape (s, d), where so many passages have theirs."""
     model, dimension = store.vectors.embedder
-    keys = [vector_keys(model, chunk.title, chunk.text, some)[1:]
+    keys = [passage_key(model, chunk.title, chunk.text, some)
             for chunk, some in zip(chunks, spans, strict=True)]
-    vectors = store.vectors.get(key for some in keys for key in some)
-    missing = expected - sum(all(key in vectors for key in some) for some in keys)
+    kept = store.vectors.rows(keys)
+    missing = expected - sum(key in kept for key in keys)
     if missing:
         raise StoreError(
             f"{missing} of {expected} passages were removed or changed since the graph was made; "
             f"bring it up to date with 'qafd index --db {store.place.written}'.")
-    listed = list(map(vectors.__getitem__, chain.from_iterable(keys)))
-    return np.array(listed, np.float32).reshape(len(listed), dimension)
+    return np.concatenate([np.zeros((0, dimension), np.float32), *(kept[key][1:] for key in keys)])
 
 
 def _described(graph: Graph, log: Log, merged: Mapping[str, str]) -> dict[str, dict[str, tuple[str, ...]]]:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Self, cast
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 from weakref import WeakValueDictionary
@@ -171,8 +172,11 @@ class WorkspaceSchema(Tables):
             found = self._version()
             if not self.exists:
                 self.connection.command(f"CREATE SCHEMA {self.quoted}")
-            for step in STEPS[found:]:
-                self.connection.command(step)
+            for part in chain.from_iterable(STEPS[found:]):
+                if callable(part):
+                    part(self.connection)
+                else:
+                    self.connection.command(part)
             comment = sql.Literal(f"a workspace of qafd, schema {len(STEPS)}").as_string(None)
             self.connection.command(
                 f"COMMENT ON SCHEMA {self.quoted} IS {comment}")

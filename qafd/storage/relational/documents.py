@@ -9,7 +9,6 @@ from qafd.records import Chunk, Document, Mark, node_id
 from qafd.storage.relational.ledger import SqlLedger
 from qafd.storage.relational.log import CHUNK
 from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta
-from qafd.storage.relational.vectors import forget_vectors
 from qafd.storage.rows import (
     DocumentNameError,
     DocumentRow,
@@ -201,7 +200,6 @@ class SqlDocuments(Part):
         with self._file.transaction() as connection:
             documents = set[str]().union(*map(self.names_of, names))
             quoting = [(key,) for key in self.quoting(documents)]
-            forget_vectors(connection, documents)
             SqlLedger(self._file).forget_replies(documents)
             # of an answer nobody can tell what it quotes
             connection.execute(

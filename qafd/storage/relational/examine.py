@@ -1,21 +1,19 @@
 """What is wrong with what a workspace holds, found without changing it."""
 
 import hashlib
+import struct
 import zlib
 from collections.abc import Callable, Iterator
 
-import numpy as np
-
 from qafd.errors import StoreError
-from qafd.storage.assembled import assemble_stored, keys_of
+from qafd.storage.assembled import assemble_stored, key_of
 from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
 from qafd.storage.protocols import Workspace
 from qafd.storage.relational.log import CHUNK
-from qafd.storage.relational.part import Connection, Cursor
+from qafd.storage.relational.part import Connection
 from qafd.storage.relational.runs import plan_holds
-from qafd.storage.rows import checksum, embedding_key
+from qafd.storage.rows import MENTION, checksum, embedding_key, unpack_places
 
-_LARGEST = 127  # of the numbers of a vector, by which all are scaled
 Look = Callable[[Workspace, Connection], Iterator[Fault]]
 
 
@@ -28,7 +26,7 @@ def look_at(aspect: Aspect, look: Look, store: Workspace, damage: type[Exception
         with store.snapshot() as connection:
             return Diagnosis(aspect, tuple(look(store, connection)))
     except (StoreError, damage, UnicodeDecodeError, ValueError, TypeError,
-            LookupError, zlib.error) as error:
+            LookupError, zlib.error, struct.error) as error:
         return Diagnosis(aspect, (fault(FaultKind.UNREADABLE, error=error),))
 
 
@@ -85,9 +83,9 @@ def _passages(_: Workspace, connection: Connection) -> Iterator[Fault]:
 def _graph(store: Workspace, connection: Connection) -> Iterator[Fault]:
     yield from store.graph.altered()
     for (node,) in connection.execute(
-            "SELECT source FROM edges WHERE source NOT IN (SELECT id FROM nodes) "
-            "UNION SELECT target FROM edges WHERE target NOT IN (SELECT id FROM nodes)"):
-        yield fault(FaultKind.LOOSE_EDGE, node=node)
+            "SELECT source FROM edges WHERE source NOT IN (SELECT number FROM nodes) "
+            "UNION SELECT target FROM edges WHERE target NOT IN (SELECT number FROM nodes)"):
+        yield fault(FaultKind.LOOSE_EDGE, node=f"{node:015x}")
     for (node,) in connection.execute(
             "SELECT id FROM nodes WHERE kind = 'passage' AND key NOT IN (SELECT id FROM passages)"):
         yield fault(FaultKind.NODE_WITHOUT_PASSAGE, node=node)
@@ -95,32 +93,34 @@ def _graph(store: Workspace, connection: Connection) -> Iterator[Fault]:
             "SELECT id FROM passages WHERE id NOT IN ("
             "  SELECT key FROM nodes WHERE kind = 'passage')"):
         yield fault(FaultKind.PASSAGE_WITHOUT_NODE, passage=passage)
-    for node, passage in connection.execute(
-            "SELECT DISTINCT source, passage FROM (SELECT source, json_extract(value, '$[0]') AS "
-            "  passage FROM edges, json_each(evidence)) AS places "
-            "WHERE passage NOT IN (SELECT id FROM passages)"):
-        yield fault(FaultKind.GROUNDLESS_EDGE, node=node, passage=passage)
+    there = {row[0] for row in connection.execute(
+        "SELECT number FROM nodes JOIN passages ON passages.id = key WHERE kind = 'passage'")}
+    for node, evidence in connection.execute(
+            f"SELECT source, evidence FROM edges WHERE kind <> {MENTION}"):
+        for passage in {passage for passage, _ in unpack_places(evidence)} - there:
+            yield fault(FaultKind.GROUNDLESS_EDGE, node=f"{node:015x}", passage=f"{passage:015x}")
 
 
 def _vectors(store: Workspace, connection: Connection) -> Iterator[Fault]:
-    model, dimension = store.vectors.embedder
-    meta = dict(connection.execute("SELECT key, value FROM meta"))
-    earlier = meta.get("earlier_embedder", model), store.vectors.earlier[1]
-    for key, found, size in connection.execute(
-            "SELECT key, model, dimension FROM embeddings "
-            "WHERE NOT (model = ? AND dimension = ? OR model = ? AND dimension = ?) "
-            "OR length(vector) != dimension", (model, dimension, *earlier)):
-        yield fault(FaultKind.FOREIGN_VECTOR, key=key[:12], found=found, size=size, model=model,
-                    dimension=dimension)
-    kept = "SELECT key, vector FROM embeddings WHERE model = ? AND model != ?"
-    for column, size, query, values in (
-            ("embeddings", dimension, kept, (model, "")),
-            ("embeddings", earlier[1], kept, (earlier[0], model)),
-            ("nodes", dimension, "SELECT id, vector FROM nodes", ()),
-            ("nodes", dimension, "SELECT id, name_vector FROM nodes WHERE length(name_vector) > 0", ())):
-        yield from _bad_vectors(connection.execute(query, values), size, column)
+    name, dimension = store.vectors.embedder
+    models = dict(connection.execute("SELECT key, value FROM meta"))
+    present = int(models.get("models", 0))
+    sizes = {present: dimension, present - 1: store.vectors.earlier[1]}
+    for row, key, model, checksum_of, vectors in connection.execute(
+            "SELECT id, key, model, checksum, vectors FROM embeddings"):
+        size, known = sizes.get(model, 0), key is not None
+        if known and not size:
+            yield fault(FaultKind.FOREIGN_VECTOR, key=row, model=name)
+        elif known and len(vectors) % size:
+            yield fault(FaultKind.WRONG_LENGTH, key=row, size=len(vectors), dimension=size)
+        elif zlib.crc32(vectors) != checksum_of:
+            yield fault(FaultKind.CHANGED_VECTOR, key=row)
+    for (node,) in connection.execute(
+            "SELECT id FROM nodes WHERE vectors NOT IN (SELECT id FROM embeddings) "
+            "OR said NOT IN (SELECT id FROM embeddings)"):
+        yield fault(FaultKind.LOST_VECTORS, node=node)
     if not store.graph.stale:
-        missing = len(store.vectors.missing(_needed(store, connection, model)))
+        missing = len(store.vectors.missing(_needed(store, connection, name)))
         if missing:
             yield fault(FaultKind.MISSING_VECTORS, many=missing)
 
@@ -129,18 +129,9 @@ def _needed(store: Workspace, connection: Connection, model: str) -> Iterator[st
     """The keys of all vectors that the graph is made of."""
     log = store.log.read()
     for chunk, extraction in zip(log.chunks, log.extractions, strict=True):
-        yield from keys_of(model, chunk, extraction)
+        yield key_of(model, chunk, extraction)
     for (key,) in connection.execute("SELECT key FROM nodes WHERE kind = 'entity'").fetchall():
         yield embedding_key(model, key)
-
-
-def _bad_vectors(rows: Cursor, dimension: int, table: str) -> Iterator[Fault]:
-    for key, blob in rows.fetchall():
-        at = {"table": table, "key": key[:12]}
-        if len(blob) != dimension:
-            yield fault(FaultKind.WRONG_LENGTH, **at, size=len(blob), dimension=dimension)
-        elif max(map(abs, np.frombuffer(blob, np.int8).tolist())) != _LARGEST:
-            yield fault(FaultKind.WRONG_SCALE, **at)
 
 
 def _jobs(store: Workspace, _: Connection) -> Iterator[Fault]:

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable
 
 from qafd.reading.parsing import refuse_size
 from qafd.storage.relational.documents import PAGES, SqlDocuments
 from qafd.storage.relational.part import Part, meta
-from qafd.storage.rows import Contents, File, clean_name, now
+from qafd.storage.rows import MENTION, RELATION, Contents, File, clean_name, now, unpack_places
 
 
 class SqlFiles(Part):
@@ -131,28 +132,29 @@ class SqlFiles(Part):
 
     def contents(self) -> dict[str, Contents]:
         """What each file brings into the graph, by the file's name."""
-        with self._file.snapshot() as connection:
-            return {name: Contents(*counts) for name, *counts in connection.execute(
+        with self._file.reading() as connection:
+            held = dict(connection.execute(
+                "SELECT number, source FROM nodes JOIN passages ON passages.id = nodes.key "
+                "JOIN documents ON documents.name = passages.document WHERE nodes.kind = 'passage'"))
+            stated: Counter[str] = Counter()
+            for evidence, in connection.execute(f"SELECT evidence FROM edges WHERE kind = {RELATION}"):
+                stated.update({held[passage] for passage, _ in unpack_places(evidence) if passage in held})
+            return {name: Contents(pages, entities, stated[name], tokens)
+                    for name, pages, entities, tokens in connection.execute(
                 "WITH held AS MATERIALIZED ("
-                "  SELECT nodes.id AS node, nodes.key AS chunk, nodes.tokens, source AS file "
+                "  SELECT number AS node, nodes.tokens, source AS file "
                 "  FROM nodes JOIN passages ON passages.id = nodes.key "
                 "  JOIN documents ON documents.name = passages.document "
                 "  WHERE nodes.kind = 'passage'), "
                 "sizes AS (SELECT file, sum(tokens) AS tokens FROM held GROUP BY file), "
                 "named AS (SELECT file, count(DISTINCT edges.source) AS entities "
-                "  FROM held JOIN edges ON edges.target = held.node AND edges.kind = 'mention' "
+                f"  FROM held JOIN edges ON edges.target = held.node AND edges.kind = {MENTION} "
                 "  GROUP BY file), "
-                "stated AS (SELECT file, count(DISTINCT edges.source || edges.target || label) "
-                "    AS relations FROM edges, json_each(edges.evidence) AS place "
-                "  JOIN held ON held.chunk = json_extract(place.value, '$[0]') "
-                "  WHERE edges.kind = 'relation' GROUP BY file), "
                 f"paged AS (SELECT source AS file, sum({PAGES}) AS pages FROM documents "
                 "  GROUP BY source) "
-                "SELECT files.name, coalesce(pages, 0), coalesce(entities, 0), "
-                "  coalesce(relations, 0), coalesce(tokens, 0) FROM files "
-                "LEFT JOIN sizes ON sizes.file = files.name "
+                "SELECT files.name, coalesce(pages, 0), coalesce(entities, 0), coalesce(tokens, 0) "
+                "FROM files LEFT JOIN sizes ON sizes.file = files.name "
                 "LEFT JOIN named ON named.file = files.name "
-                "LEFT JOIN stated ON stated.file = files.name "
                 "LEFT JOIN paged ON paged.file = files.name")}
 
     def original(self, name: str) -> bytes | None:

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import sys
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,22 +10,31 @@ import numpy as np
 
 from qafd.assemble import Assembly
 from qafd.assemble.gathered import Gathered
-from qafd.errors import ParameterError
-from qafd.graph import Graph, kind_bit
+from qafd.graph import Graph
 from qafd.records import Chunk, Edge, Node, Vectors, node_id
+from qafd.storage.assembled import key_of
 from qafd.storage.diagnosis import Fault, FaultKind, fault
-from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta, upsert
+from qafd.storage.relational.loading import load_graph
+from qafd.storage.relational.part import NUMBERS, Connection, Part, bump, meta, set_meta, upsert
 from qafd.storage.relational.postings import clear_facts
+from qafd.storage.relational.vectors import sweep_vectors
 from qafd.storage.rows import (
+    BY_HAND,
+    EDGE_KINDS,
+    MENTION,
+    RELATION,
     Log,
     PlacedNode,
-    check_finite,
-    pack_vectors,
+    embedding_key,
+    hash_number,
+    pack_evidence,
     texts,
+    unpack_places,
+    unpack_sentences,
     unpack_vectors,
 )
 
-_Rows = dict[tuple[str, ...], tuple[Any, ...] | None]
+_Rows = dict[tuple[Any, ...], tuple[Any, ...] | None]
 """Rows of a table by their keys; None for one that is to be gone."""
 
 
@@ -36,15 +43,15 @@ class SqlGraph(Part):
 
     def write(self, log: Log, made: Assembly) -> bool:
         """Replace the graph by the one made from `log`; True when that changed it."""
-        tables = _graph_rows(log, made)
         with self._file.transaction() as connection:
             if int(meta(connection, "assembled", "-1")) >= log.revision:
                 return False
             changed = False
-            for table, rows in tables.items():
+            for table, rows in _graph_rows(connection, log, made):
                 gone, written = _replace(connection, table, rows)
                 changed |= gone + written > 0
             set_meta(connection, "assembled", str(log.revision))
+            sweep_vectors(connection)
             self._file.index_words(connection)
             if changed:
                 bump(connection, "graph_revision")
@@ -57,7 +64,7 @@ class SqlGraph(Part):
         """For each table of the graph, how many rows differ from those of this graph."""
         differences = {}
         with self._file.snapshot() as connection:
-            for table, rows in _graph_rows(log, made).items():
+            for table, rows in _graph_rows(connection, log, made):
                 kept = connection.execute(f"SELECT {_columns(table)} FROM {table}")
                 differences[table] = len(set(rows) ^ set(kept))
         return differences
@@ -68,14 +75,13 @@ class SqlGraph(Part):
         for passage in gone:
             rows[passage,] = None
         self._revise("passages", rows, "id IN (SELECT value FROM json_each(?))",
-                     [at[0] for at in rows])
+                     json.dumps([at[0] for at in rows]))
 
     def has(self, ids: Iterable[str]) -> set[str]:
         """Those of these ids that are nodes."""
         with self._file.snapshot() as connection:
             return {row[0] for row in connection.execute(
-                "SELECT id FROM nodes WHERE id IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(ids)),))}
+                f"SELECT id FROM nodes WHERE number IN {NUMBERS}", (_numbers(ids),))}
 
     def hubs(self, keys: Iterable[str]) -> dict[str, Gathered]:
         """The sums that are kept of some of these keys."""
@@ -86,66 +92,62 @@ class SqlGraph(Part):
 
     def entity_names(self, keys: Iterable[str] | None = None) -> tuple[list[str], Vectors]:
         """The keys of all entities or of some, in order, and the vectors of their names, (k, d)."""
-        ids = None if keys is None else json.dumps([node_id("entity", key) for key in keys])
-        scope = "kind = 'entity'"
-        if ids is not None:
-            scope += " AND id IN (SELECT value FROM json_each(?))"
+        wanted = () if keys is None else (_numbers(node_id("entity", key) for key in keys),)
+        scope = f"kind = 'entity' AND number IN {NUMBERS}" if wanted else "kind = 'entity'"
         with self._file.reading() as connection:
             rows = connection.execute(
-                "SELECT key, CASE WHEN length(name_vector) = 0 THEN vector ELSE name_vector END "
-                f"FROM nodes WHERE {scope} ORDER BY key", () if ids is None else (ids,)).fetchall()
+                "SELECT nodes.key, embeddings.vectors FROM nodes "
+                f"JOIN embeddings ON embeddings.id = nodes.vectors WHERE {scope} ORDER BY nodes.key",
+                wanted).fetchall()
             dimension = int(meta(connection, "dimension", "0"))
             return [row[0] for row in rows], unpack_vectors([row[1] for row in rows], dimension)
 
     def put_nodes(self, nodes: Mapping[str, PlacedNode | None]) -> None:
         """Let these be the nodes with these ids; None where there is none."""
-        rows: _Rows = dict.fromkeys((key,) for key in nodes)
-        made = [node for node in nodes.values() if node]
-        for row in _node_rows([one.node for one in made], np.array([one.vector for one in made]),
-                              np.array([one.name_vector for one in made]),
-                              [one.scale for one in made]):
-            rows[row[:1]] = row
-        self._revise("nodes", rows, "id IN (SELECT value FROM json_each(?))", list(nodes))
+        rows: _Rows = dict.fromkeys((hash_number(key),) for key in nodes)
+        with self._file.transaction() as connection:
+            for row in _node_rows(connection, [node for node in nodes.values() if node]):
+                rows[row[:1]] = row
+            self._revise("nodes", rows, f"number IN {NUMBERS}", _numbers(nodes))
 
     def put_hubs(self, hubs: Mapping[str, Gathered | None]) -> None:
         """Let these be the sums of these keys; None where none are kept."""
         rows: _Rows = dict.fromkeys((key,) for key in hubs)
         rows |= {(key,): _hub_row(key, hub) for key, hub in hubs.items() if hub}
-        self._revise("hubs", rows, "key IN (SELECT value FROM json_each(?))", list(hubs))
+        self._revise("hubs", rows, "key IN (SELECT value FROM json_each(?))",
+                     json.dumps(list(hubs)))
 
     def put_mentions(self, sources: Iterable[str], edges: Iterable[Edge]) -> None:
         """Let these be all edges that lead from some entities to passages, without the factors of
         their nodes."""
-        self._revise("edges", _edge_rows(edges),
-                     "kind = 'mention' AND source IN (SELECT value FROM json_each(?))",
-                     list(sources))
+        self._revise("edges", _edge_rows(edges), f"kind = {MENTION} AND source IN {NUMBERS}",
+                     _numbers(sources))
 
     def put_pairs(self, pairs: Iterable[tuple[str, str]], edges: Iterable[Edge]) -> None:
         """Let these be all edges between the two nodes of each pair; those of mentions without the
         factors of their nodes."""
-        both = list(pairs)
+        both = [(hash_number(low), hash_number(high)) for low, high in pairs]
         self._revise("edges", _edge_rows(edges),
-                     "(source, target) IN (SELECT json_extract(value, '$[0]'), "
-                     "  json_extract(value, '$[1]') FROM json_each(?))",
-                     [*both, *((high, low) for low, high in both)])
+                     "(source, target) IN (SELECT CAST(json_extract(value, '$[0]') AS BIGINT), "
+                     "  CAST(json_extract(value, '$[1]') AS BIGINT) FROM json_each(?))",
+                     json.dumps([*both, *((high, low) for low, high in both)]))
 
-    def _revise(self, table: str, rows: _Rows,
-                scope: str, asked: Sequence[object]) -> None:
+    def _revise(self, table: str, rows: _Rows, scope: str, asked: str) -> None:
         """Let these rows, by their keys, be those of a table in a scope, and keep its sums."""
         key, rest = _GRAPH_TABLES[table]
         with self._file.transaction() as connection:
             old = {row[:len(key)]: row for row in connection.execute(
-                f"SELECT {_columns(table)} FROM {table} WHERE {scope}", (json.dumps(asked),))}
+                f"SELECT {_columns(table)} FROM {table} WHERE {scope}", (asked,))}
             gone = [at for at in old if rows.get(at) is None]
             fresh = [row for at, row in rows.items() if row is not None and old.get(at) != row]
             if not gone and not fresh:
                 return
-            sums = json.loads(meta(connection, "row_sums"))
+            sums = _kept_sums(connection)
             count, total = sums[table]
             change = sum(map(_hashed, fresh)) - sum(_hashed(old[at]) for at in gone)
             change -= sum(_hashed(old[row[:len(key)]]) for row in fresh if row[:len(key)] in old)
             count += sum(row[:len(key)] not in old for row in fresh) - len(gone)
-            sums[table] = [count, f"{(int(total, 16) + change) % _ROUND:x}"]
+            sums[table] = count, f"{(int(total, 16) + change) % _ROUND:x}"
             set_meta(connection, "row_sums", json.dumps(sums))
             connection.executemany(
                 f"DELETE FROM {table} WHERE {' AND '.join(f'{column} = ?' for column in key)}",
@@ -156,21 +158,23 @@ class SqlGraph(Part):
         """Note that the graph is that of this revision of the log, and whether that changed it."""
         with self._file.transaction() as connection:
             set_meta(connection, "assembled", str(revision))
+            sweep_vectors(connection)
             self._file.index_words(connection)
             if changed:
                 bump(connection, "graph_revision")
                 connection.execute("DELETE FROM plans")  # they name nodes of the old graph
 
     def sums(self) -> str:
-        """Of each table of the graph the rows and the sum of their hashes; "" where none is kept."""
+        """Of each table of the graph the rows and the sum of their hashes."""
         with self._file.snapshot() as connection:
-            return meta(connection, "row_sums")
+            return json.dumps(_kept_sums(connection))
 
     def drop(self) -> None:
         """Throw away what was computed from the log; the next assembly makes it anew."""
         with self._file.transaction() as connection:
             for table in _GRAPH_TABLES:
                 connection.execute(f"DELETE FROM {table}")
+            sweep_vectors(connection)
             self._file.index_words(connection, anew=True)
             connection.execute("DELETE FROM layers")
             connection.execute("DELETE FROM meta WHERE key = 'row_sums'")
@@ -217,41 +221,13 @@ class SqlGraph(Part):
     def read(self) -> Graph:
         """The knowledge graph, stamped with its revision; rows are sorted by id."""
         with self._file.reading() as connection:
-            revision = int(meta(connection, "graph_revision", "0"))
-            dimension = int(meta(connection, "dimension", "0"))
-            ids, names, kinds, tokens = [], [], [], array("q")
-            vectors, name_vectors, scales = [], [], array("d")
-            for *fields, vector, name_vector, scale in connection.execute(
-                    "SELECT id, name, kind, tokens, vector, name_vector, scale FROM nodes ORDER BY id"):
-                texts(fields[:3])
-                ids.append(fields[0])
-                names.append(fields[1])
-                kinds.append(sys.intern(fields[2]))
-                tokens.append(fields[3])
-                vectors.append(vector)
-                name_vectors.append(name_vector or vector)
-                scales.append(scale)
-            row_of = {key: at for at, key in enumerate(ids)}
-            sources, targets, similarity, bits = array("q"), array("q"), array("d"), bytearray()
-            for source, target, strength, kind in connection.execute(
-                    "SELECT source, target, similarity, kind FROM edges"):
-                sources.append(row_of[source])
-                targets.append(row_of[target])
-                similarity.append(strength * scales[sources[-1]] if kind == "mention" else strength)
-                bits.append(kind_bit(kind))
-            return Graph.build(
-                ids, names, kinds, np.asarray(sources), np.asarray(targets),
-                np.asarray(similarity), np.frombuffer(bits, np.uint8),
-                vectors=unpack_vectors(vectors, dimension),
-                name_vectors=unpack_vectors(name_vectors, dimension), tokens=np.asarray(tokens),
-                revision=revision)
+            return load_graph(connection)
 
     def nodes(self, ids: Iterable[str]) -> dict[str, Node]:
         """The nodes among these ids, with their texts."""
         with self._file.reading() as connection:
             rows = connection.execute(
-                f"SELECT {NODE} WHERE nodes.id IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(ids)),))
+                f"SELECT {NODE} WHERE nodes.number IN {NUMBERS}", (_numbers(ids),))
             found = [Node(*row) for row in rows]
             for node in found:
                 texts((node.id, node.kind, node.key, node.name, node.text))
@@ -261,26 +237,31 @@ class SqlGraph(Part):
         """The edges that have one of these nodes at an end, of one kind or of all."""
         with self._file.reading() as connection:
             rows = connection.execute(
-                "WITH wanted AS (SELECT value FROM json_each(?1)) "
-                f"SELECT {EDGE} FROM edges "
-                "WHERE (source IN (SELECT value FROM wanted) OR target IN (SELECT value FROM wanted)) "
-                "AND ?2 IN ('', kind) "
-                "ORDER BY source, target, kind, label", (json.dumps(list(ids)), kind)).fetchall()
-            texts(row[4] for row in rows)
-            return tuple(_edge_of(*row) for row in rows)
+                "WITH wanted AS (SELECT CAST(value AS BIGINT) AS number FROM json_each(?1)) "
+                f"SELECT {EDGE} WHERE (source IN (SELECT number FROM wanted) "
+                "  OR target IN (SELECT number FROM wanted)) AND ?2 IN (-1, edges.kind) "
+                "ORDER BY source, target, edges.kind, label",
+                (_numbers(ids), EDGE_KINDS.index(kind) if kind else -1)).fetchall()
+            passages = {passage for row in rows if row[2] != MENTION
+                        for passage, _ in unpack_places(row[6])}
+            chunks = dict(connection.execute(
+                f"SELECT number, key FROM nodes WHERE number IN {NUMBERS}",
+                (json.dumps(list(passages)),)))
+            return tuple(edge_of(row, chunks) for row in rows)
 
     def labels(self, ids: Iterable[str]) -> dict[frozenset[str], str]:
         """What the relations between these nodes are called, by their two ends."""
+        id_of = {hash_number(node): node for node in ids}
         with self._file.snapshot() as connection:
-            # The || keeps SQLite from looking up each pair of nodes, 16 s for 5,000.
+            # The + keeps SQLite from looking up each pair of nodes, 16 s for 5,000.
             rows = connection.execute(
-                "WITH wanted AS (SELECT value FROM json_each(?)) "
-                "SELECT source, target, label FROM edges WHERE kind IN ('relation', 'by_hand') "
-                "AND label <> '' AND source IN (SELECT value FROM wanted) "
-                "AND target || '' IN (SELECT value FROM wanted) "
-                "ORDER BY kind = 'by_hand', source, target, label",
-                (json.dumps(list(ids)),))
-            return {frozenset(row[:2]): row[2] for row in rows}
+                "WITH wanted AS (SELECT CAST(value AS BIGINT) AS number FROM json_each(?)) "
+                f"SELECT source, target, label FROM edges WHERE kind IN ({RELATION}, {BY_HAND}) "
+                "AND label <> '' AND source IN (SELECT number FROM wanted) "
+                "AND +target IN (SELECT number FROM wanted) "
+                f"ORDER BY kind = {BY_HAND}, source, target, label",
+                (json.dumps(list(id_of)),))
+            return {frozenset((id_of[source], id_of[target])): label for source, target, label in rows}
 
     def digest(self) -> str:
         """SHA-256 of the graph, its passages and the mentions they rest on."""
@@ -289,8 +270,11 @@ class SqlGraph(Part):
             for query in (
                     'SELECT id, document, title, heading, page, start, "end", text '
                     "FROM passages ORDER BY id",
-                    "SELECT * FROM nodes ORDER BY id",
-                    "SELECT * FROM edges ORDER BY source, target, kind, label",
+                    f"SELECT nodes.id, kind, nodes.key, name, {TEXT}, tokens, scale, own.vectors, "
+                    "told.vectors FROM nodes LEFT JOIN passages ON passages.rowid = nodes.passage "
+                    "JOIN embeddings AS own ON own.id = nodes.vectors "
+                    "LEFT JOIN embeddings AS told ON told.id = said ORDER BY number",
+                    f"SELECT {_columns('edges')} FROM edges ORDER BY source, target, kind, label",
                     'SELECT live.id, m.key, m.name, m.start, m."end", m.sentence, m.kind '
                     "FROM live JOIN mentions AS m USING (extraction) "
                     "ORDER BY live.id, m.position"):
@@ -300,22 +284,27 @@ class SqlGraph(Part):
         return total.hexdigest()
 
 
-NODE = ("nodes.id, kind, key, name, coalesce(passages.text, nodes.text), tokens FROM nodes "
-        "LEFT JOIN passages ON kind = 'passage' AND passages.id = key")
-"""The columns of a node, and where they are; the text of a passage is kept with the passage."""
-EDGE = ("source, target, kind, CASE kind WHEN 'mention' THEN similarity * "
-        "(SELECT scale FROM nodes WHERE id = source) ELSE similarity END, label, count, evidence")
-"""The columns of an edge, with the factor that all mention edges of its entity have."""
+TEXT = "coalesce(substr(passages.text, place + 1, size), nodes.text)"
+"""The text of a node, which a passage has where it is a passage or a sentence of one."""
+NODE = (f"nodes.id, kind, key, name, {TEXT}, tokens FROM nodes "
+        "LEFT JOIN passages ON passages.rowid = nodes.passage")
+"""The columns of a node, and where they are."""
+EDGE = (f"heads.id, tails.id, edges.kind, CASE edges.kind WHEN {MENTION} THEN similarity * heads.scale "
+        "ELSE similarity END, label, count, evidence, tails.key FROM edges "
+        "LEFT JOIN nodes AS heads ON heads.number = source "
+        "LEFT JOIN nodes AS tails ON tails.number = target")
+"""The columns of an edge, with the factor that all mention edges of its entity have, and where they are."""
 
 _GRAPH_TABLES = {
     "passages": (("id",), ("document", "title", "text", "start", '"end"', "page", "heading")),
-    "nodes": (("id",), ("kind", "key", "name", "text", "tokens", "vector", "name_vector", "scale")),
+    "nodes": (("number",), ("id", "kind", "key", "name", "text", "passage", "place", "size", "tokens",
+                            "vectors", "said", "scale")),
     "edges": (("source", "target", "kind", "label"), ("similarity", "count", "evidence")),
     "hubs": (("key",), ("counts", "sums")),
 }
 
 
-Sums = dict[str, list[int | str]]
+Sums = dict[str, tuple[int, str]]
 """Of each table of the graph: how many rows it has, and the sum of their hashes as text."""
 _ROUND = 1 << 256
 
@@ -331,8 +320,16 @@ def _sums(connection: Connection) -> Sums:
         for row in connection.execute(f"SELECT {_columns(table)} FROM {table}"):
             count += 1
             total += _hashed(row)
-        sums[table] = [count, f"{total % _ROUND:x}"]
+        sums[table] = count, f"{total % _ROUND:x}"
     return sums
+
+
+def _kept_sums(connection: Connection) -> Sums:
+    """The sums that are kept; made where an upgrade of the tables dropped them."""
+    kept = meta(connection, "row_sums")
+    if not kept:
+        return _sums(connection)
+    return {table: (rows, total) for table, (rows, total) in json.loads(kept).items()}
 
 
 def _hashed(row: Sequence[Any]) -> int:
@@ -347,35 +344,48 @@ def _columns(table: str) -> str:
     return ", ".join(sum(_GRAPH_TABLES[table], ()))
 
 
-def _graph_rows(log: Log, made: Assembly) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of each table of the graph, in the order of `_GRAPH_TABLES`."""
-    for rows in (made.alignment, made.names):
-        if len(rows) != len(made.nodes):
-            raise ParameterError("{vectors} vectors were given for {nodes} nodes",
-                                 vectors=len(rows), nodes=len(made.nodes))
-        check_finite(rows)
-    return {
-        "passages": list(map(_passage_row, log.chunks)),
-        "nodes": list(_node_rows(made.nodes, made.alignment, made.names, made.scales.tolist())),
-        "edges": list(map(_edge_row, made.edges)),
-        "hubs": [_hub_row(key, hub) for key, hub in made.hubs.items()],
-    }
+def _graph_rows(connection: Connection, log: Log, made: Assembly
+                ) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+    """The rows of each table of the graph; nodes refer to passages, which are to be written first."""
+    yield "passages", list(map(_passage_row, log.chunks))
+    model = meta(connection, "embedder")
+    passages = {chunk.id: key_of(model, chunk, extraction)
+                for chunk, extraction in zip(log.chunks, log.extractions, strict=True)}
+    placed = []
+    for node, scale in zip(made.nodes, made.scales.tolist(), strict=True):
+        if node.kind == "passage":
+            placed.append(PlacedNode(node, node.key, passages[node.key], "", scale))
+        else:
+            said = made.said.get(node.key, "")
+            placed.append(PlacedNode(node, made.told_in.get(node.key, ""), embedding_key(model, node.key),
+                                     embedding_key(model, said) if said else "", scale))
+    yield "nodes", list(_node_rows(connection, placed))
+    yield "edges", list(map(_edge_row, made.edges))
+    yield "hubs", [_hub_row(key, hub) for key, hub in made.hubs.items()]
 
 
 def _passage_row(c: Chunk) -> tuple[Any, ...]:
     return c.id, c.document, c.title, c.text, c.start, c.end, c.page, c.heading
 
 
-def _node_rows(nodes: Sequence[Node], vectors: Vectors, name_vectors: Vectors,
-               scales: Sequence[float]) -> Iterator[tuple[Any, ...]]:
-    """Where both vectors of a node are one, as those of a passage, the second is left empty, and so
-    is the text of a passage, see `NODE`."""
-    if not nodes:
-        return
-    for n, vector, name, scale in zip(nodes, pack_vectors(vectors), pack_vectors(name_vectors), scales,
-                                      strict=True):
-        yield (n.id, n.kind, n.key, n.name, "" if n.kind == "passage" else n.text, n.tokens,
-               vector, b"" if name == vector else name, scale)
+def _node_rows(connection: Connection, nodes: Sequence[PlacedNode]) -> Iterator[tuple[Any, ...]]:
+    """Rows with the numbers of vectors in the place of their keys, and of a text that a passage has
+    where it is in there."""
+    keys = {key for one in nodes for key in (one.vectors, one.said) if key}
+    at = dict(connection.execute(f"SELECT key, id FROM embeddings WHERE key IN {NUMBERS}",
+                                 (_numbers(keys),)))
+    passages = {key: (number, text) for key, number, text in connection.execute(
+        "SELECT id, rowid, text FROM passages WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list({one.passage for one in nodes})),))}
+    for one in nodes:
+        n = one.node
+        passage, whole = passages.get(one.passage, (None, ""))
+        place = whole.find(n.text)
+        quoted = (n.text, None, None, None) if place < 0 or passage is None else (
+            "", passage, place, len(n.text))
+        said = at[hash_number(one.said)] if one.said else None
+        yield (hash_number(n.id), n.id, n.kind, n.key, n.name, *quoted, n.tokens,
+               at[hash_number(one.vectors)], said, one.scale)
 
 
 def _hub_row(key: str, hub: Gathered) -> tuple[Any, ...]:
@@ -393,13 +403,24 @@ def _hub_of(counts: str, sums: bytes) -> Gathered:
 
 
 def _edge_row(e: Edge) -> tuple[Any, ...]:
-    return (e.source, e.target, e.kind, e.label, e.similarity, e.count, json.dumps(e.evidence))
+    return (hash_number(e.source), hash_number(e.target), EDGE_KINDS.index(e.kind), e.label, e.similarity,
+            e.count, pack_evidence(e))
 
 
-def _edge_of(source: str, target: str, kind: str, similarity: float, label: str, count: int,
-             evidence: str) -> Edge:
-    places = tuple((chunk, sentence) for chunk, sentence in json.loads(evidence))
-    return Edge(source, target, kind, similarity, label, count, places)
+def edge_of(row: Sequence[Any], chunks: Mapping[int, str]) -> Edge:
+    """The edge in a row of `EDGE`; `chunks` are the passages of its evidence by their nodes' numbers."""
+    source, target, kind, similarity, label, count, evidence, key = row
+    texts((source, target, label))
+    if kind == MENTION:
+        places = tuple((key, at) for at in unpack_sentences(evidence))
+    else:
+        places = tuple((chunks[passage], at) for passage, at in unpack_places(evidence))
+    return Edge(source, target, EDGE_KINDS[kind], similarity, label, count, places)
+
+
+def _numbers(ids: Iterable[str]) -> str:
+    """For `NUMBERS`."""
+    return json.dumps([hash_number(node) for node in ids])
 
 
 def _edge_rows(edges: Iterable[Edge]) -> _Rows:

@@ -1,5 +1,6 @@
 """What a part of a workspace works on: a database, its connection, and numbers in the table meta."""
 
+import struct
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +14,10 @@ TABLES = ("meta", "jobs", "lease", "files", "documents", "chunks", "extractions"
           "edges", "layers", "retrievals", "runs", "plans", "llm_calls", "edits", "facts",
           "passage_facts", "names", "near", "signs", "hubs", "touched")
 """All tables of a workspace, those that others refer to first."""
+
+
+NUMBERS = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
+"""A list of numbers, which may be longer than 32 bits."""
 
 
 class Cursor(Protocol):
@@ -98,7 +103,7 @@ class Tables(ABC):
                 yield connection
             except QafdError:
                 raise
-            except (ValueError, TypeError, LookupError, OverflowError, zlib.error) as error:
+            except (ValueError, TypeError, LookupError, OverflowError, zlib.error, struct.error) as error:
                 raise self.damaged(error) from error
 
     def check_lease(self) -> None:

@@ -3,16 +3,16 @@
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from qafd.edits import MENTION_KINDS, entity_types
 from qafd.reading.text.plaintext import clean, storable
 from qafd.reading.text.scripts import is_unspaced
-from qafd.records import GIVEN, GUESS, Chunk, Vectors, node_id
+from qafd.records import GIVEN, GUESS, Chunk, Node, Vectors, node_id
 from qafd.storage.relational.edits import SqlEdits
 from qafd.storage.relational.graph import SqlGraph
-from qafd.storage.relational.log import CHUNK, described
+from qafd.storage.relational.log import CHUNK, SqlLog, described
 from qafd.storage.relational.part import Part, meta
 from qafd.storage.relational.vectors import SqlVectors
 from qafd.storage.rows import (
@@ -24,8 +24,9 @@ from qafd.storage.rows import (
     Parts,
     Said,
     SentenceName,
+    hash_number,
+    passage_key,
     texts,
-    vector_keys,
 )
 
 NEAR = 100  # characters to each side of what is no word
@@ -60,19 +61,15 @@ class SqlPassages(Part):
         """(start, end, vector) of the sentences of these chunks, offsets within the chunk."""
         with self._file.snapshot() as connection:
             model = meta(connection, "embedder")
-            rows = connection.execute(
-                'SELECT live.id, live.title, live.text, sentences.start, sentences."end" '
-                "FROM live JOIN sentences ON sentences.extraction = live.extraction "
-                "WHERE live.id IN (SELECT value FROM json_each(?)) "
-                "ORDER BY live.id, sentences.position", (json.dumps(list(ids)),)).fetchall()
-            keys = [vector_keys(model, title, text, [(start, end)])[1]
-                    for _, title, text, start, end in rows]
-            stored = SqlVectors(self._file).get(keys)
-        found: dict[str, list[tuple[int, int, Vectors]]] = {}
-        for (chunk, _, _, start, end), key in zip(rows, keys, strict=True):
-            if key in stored:
-                found.setdefault(chunk, []).append((start, end, stored[key]))
-        return {chunk: tuple(some) for chunk, some in found.items()}
+            live = connection.execute("SELECT id, title, text FROM live WHERE id IN "
+                                      "(SELECT value FROM json_each(?))", (json.dumps(list(ids)),)).fetchall()
+            spans = SqlLog(self._file).spans([row[0] for row in live])
+            keys = {chunk: passage_key(model, title, text, spans[chunk])
+                    for chunk, title, text in live if chunk in spans}
+            stored = SqlVectors(self._file).rows(keys.values())
+        return {chunk: tuple((start, end, vector) for (start, end), vector
+                             in zip(spans[chunk], stored[key][1:], strict=True))
+                for chunk, key in keys.items() if key in stored}
 
     def sentence_texts(
         self, places: Iterable[tuple[str, int]]
@@ -111,32 +108,35 @@ class SqlPassages(Part):
                 if kind not in MENTION_KINDS and node not in types:
                     found.setdefault((chunk, end), []).append(
                         SentenceName(node, text, kind.rstrip(GUESS).casefold()))
-            rows = connection.execute(
-                'SELECT live.id, sentences."end", nodes.id, nodes.name FROM edges '
-                "JOIN nodes ON nodes.id = source CROSS JOIN json_each(evidence) AS place "
-                "JOIN live ON live.id = json_extract(place.value, '$[0]') "
-                "JOIN sentences ON sentences.extraction = live.extraction "
-                "  AND sentences.position = CAST(json_extract(place.value, '$[1]') AS INTEGER) "
-                "WHERE edges.kind = 'mention' AND source IN (SELECT value FROM json_each(?)) "
-                "AND target IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(types)),
-                 json.dumps([node_id("passage", chunk) for chunk in chunks])))
-            for chunk, end, node, text in rows:
-                found.setdefault((chunk, end), []).append(SentenceName(node, text, types[node]))
+            for chunk, end, one in self._typed(types, chunks) if types else ():
+                found.setdefault((chunk, end), []).append(SentenceName(one.id, one.name, types[one.id]))
         return found
+
+    def _typed(self, nodes: Collection[str], chunks: Collection[str]) -> Iterator[tuple[str, int, Node]]:
+        """Where the graph finds some entities in some chunks, and where the sentence ends in it."""
+        graph = SqlGraph(self._file)
+        known = graph.nodes(nodes)
+        wanted = {node_id("passage", chunk) for chunk in chunks}
+        edges = [edge for edge in graph.edges(known, "mention") if edge.target in wanted]
+        spans = SqlLog(self._file).spans({chunk for edge in edges for chunk, _ in edge.evidence[:1]})
+        for edge in edges:
+            for chunk, at in edge.evidence:
+                ends = [end for _, end in spans.get(chunk, ())]
+                for end in ends[at:at + 1]:  # none where the log has moved on
+                    yield chunk, end, known[edge.source]
 
     def evidence(self, ids: Iterable[str]) -> tuple[Evidence, ...]:
         """The sentences that mention these nodes, in the order of documents and offsets."""
         wanted = list(ids)
-        pairs: dict[tuple[str, str, int], None] = {}
+        pairs: dict[tuple[int, str, int], None] = {}
         for edge in SqlGraph(self._file).edges(wanted):
             if edge.kind == "mention":
                 for node in {edge.source, edge.target} & set(wanted):
-                    pairs.update({(node, *place): None for place in edge.evidence})
+                    pairs.update({(hash_number(node), *place): None for place in edge.evidence})
         with self._file.snapshot() as connection:
             merged = SqlEdits(self._file).merged()
             rows = connection.execute(
-                "WITH pairs AS (SELECT json_extract(value, '$[0]') AS node, "
+                "WITH pairs AS (SELECT CAST(json_extract(value, '$[0]') AS BIGINT) AS node, "
                 "  json_extract(value, '$[1]') AS chunk, "
                 "  CAST(json_extract(value, '$[2]') AS INTEGER) AS at FROM json_each(?)) "
                 "SELECT nodes.id, live.id, live.document, live.title, "
@@ -145,7 +145,7 @@ class SqlPassages(Part):
                 '  live.start + sentences.start, live.start + sentences."end", '
                 "  live.page, live.heading, nodes.key, mentions.key, "
                 '  live.start + mentions.start, live.start + mentions."end" '
-                "FROM pairs JOIN nodes ON nodes.id = pairs.node "
+                "FROM pairs JOIN nodes ON nodes.number = pairs.node "
                 "JOIN live ON live.id = pairs.chunk "
                 "JOIN sentences ON sentences.extraction = live.extraction "
                 "  AND sentences.position = pairs.at "

@@ -116,12 +116,15 @@ class SqlPostings(Part):
                     found.update((kind, term) for term in terms)
         return found
 
-    def bodies(self, kind: str, term: str) -> dict[int, str]:
-        """The bodies of a term by passage."""
+    def bodies(self, kind: str, terms: Iterable[str]) -> dict[str, dict[int, str]]:
+        """The bodies of some terms, each by passage."""
+        found: dict[str, dict[int, str]] = {term: {} for term in terms}
         with self._file.snapshot() as connection:
-            return dict(connection.execute(
-                "SELECT passage, body FROM facts WHERE kind = ? AND term = ?",
-                (KINDS.index(kind), term)))
+            for term, passage, body in connection.execute(
+                    "SELECT term, passage, body FROM json_each(?) AS wanted CROSS JOIN facts "
+                    "ON kind = ? AND term = wanted.value", (json.dumps(list(found)), KINDS.index(kind))):
+                found[term][passage] = body
+        return found
 
     def present(self, kind: str, terms: Iterable[str], body: str | None = None) -> set[str]:
         """Those of these terms that any passage has, with this body if one is given."""

@@ -5,10 +5,18 @@ from collections.abc import Collection, Iterator
 
 from qafd.edits import MENTION_KINDS
 from qafd.records import Description, Edge, Node
-from qafd.storage.relational.graph import EDGE
+from qafd.storage.relational.graph import EDGE, TEXT, edge_of
 from qafd.storage.relational.log import described
 from qafd.storage.relational.part import Part
-from qafd.storage.rows import EntityRow, NameCount, WholeRow
+from qafd.storage.rows import (
+    MENTION,
+    RELATION,
+    SYNONYM,
+    EntityRow,
+    NameCount,
+    WholeRow,
+    hash_number,
+)
 
 
 class SqlSurvey(Part):
@@ -24,39 +32,42 @@ class SqlSurvey(Part):
         """All nodes, by id."""
         with self._file.snapshot() as connection:
             for *node, document, title, page in connection.execute(
-                    "SELECT nodes.id, kind, key, name, coalesce(passages.text, nodes.text), tokens, "
-                    "  coalesce(document, ''), coalesce(title, ''), page "
-                    "FROM nodes LEFT JOIN passages ON kind = 'passage' AND passages.id = key "
-                    "ORDER BY nodes.id"):
+                    f"SELECT nodes.id, kind, key, name, {TEXT}, tokens, "
+                    "  CASE kind WHEN 'passage' THEN coalesce(document, '') ELSE '' END, "
+                    "  CASE kind WHEN 'passage' THEN coalesce(title, '') ELSE '' END, "
+                    "  CASE kind WHEN 'passage' THEN page END "
+                    "FROM nodes LEFT JOIN passages ON passages.rowid = nodes.passage "
+                    "ORDER BY number"):
                 yield WholeRow(Node(*node), document, title, page)
 
     def edges(self) -> Iterator[Edge]:
         """All edges, by their ends, kind and label."""
         with self._file.snapshot() as connection:
-            for source, target, kind, weight, label, count, evidence in connection.execute(
-                    f"SELECT {EDGE} FROM edges "
-                    "ORDER BY source, target, kind, label"):
-                yield Edge(source, target, kind, weight, label, count,
-                           tuple((chunk, at) for chunk, at in json.loads(evidence)))
+            chunks = dict(connection.execute("SELECT number, key FROM nodes WHERE kind = 'passage'"))
+            for row in connection.execute(
+                    f"SELECT {EDGE} ORDER BY source, target, edges.kind, label"):
+                yield edge_of(row, chunks)
 
     def entities(self, only: str = "") -> tuple[EntityRow, ...]:
         """All entities, or the one with this node id."""
         with self._file.snapshot() as connection:
             return tuple(EntityRow(Node(*node), passages, relations)
                          for *node, passages, relations in connection.execute(
-                "SELECT id, kind, key, name, text, tokens, (SELECT count(*) FROM edges "
-                "    WHERE edges.kind = 'mention' AND source = nodes.id), "
-                "  (SELECT count(*) FROM edges WHERE edges.kind = 'relation' "
-                "    AND (source = nodes.id OR target = nodes.id)) "
-                "FROM nodes WHERE kind = 'entity'" + (" AND id = ?" if only else ""),
-                (only,) if only else ()))
+                f"SELECT nodes.id, kind, key, name, {TEXT}, tokens, (SELECT count(*) FROM edges "
+                f"    WHERE edges.kind = {MENTION} AND source = number), "
+                f"  (SELECT count(*) FROM edges WHERE edges.kind = {RELATION} "
+                "    AND (source = number OR target = number)) "
+                "FROM nodes LEFT JOIN passages ON passages.rowid = nodes.passage "
+                "WHERE kind = 'entity'" + (" AND number = ?" if only else ""),
+                (hash_number(only),) if only else ()))
 
     def synonyms(self) -> tuple[tuple[str, str], ...]:
         """The keys of the entities whose names are nearly alike in meaning, pair by pair."""
         with self._file.snapshot() as connection:
             return tuple(connection.execute(
-                "SELECT head.key, tail.key FROM edges JOIN nodes AS head ON head.id = source "
-                "JOIN nodes AS tail ON tail.id = target WHERE edges.kind = 'synonym'"))
+                "SELECT head.key, tail.key FROM edges JOIN nodes AS head ON head.number = source "
+                "JOIN nodes AS tail ON tail.number = target "
+                f"WHERE edges.kind = {SYNONYM} ORDER BY source, target"))
 
     def names(self, keys: Collection[str] | None = None) -> tuple[NameCount, ...]:
         """How often the live log has each name, of all keys or of these."""

@@ -1,24 +1,27 @@
 """The vectors of a workspace, and the one embedding model that they come from."""
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from qafd.assemble.entities import describe_entity
-from qafd.assemble.parts import KeyPart, unpack_part
 from qafd.errors import EmbedderMismatchError, ParameterError
 from qafd.records import Vectors
-from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta
+from qafd.storage.relational.part import NUMBERS, Connection, Part, bump, meta, set_meta
 from qafd.storage.rows import (
-    KINDS,
     check_finite,
     embedding_key,
+    hash_number,
     pack_vectors,
-    unpack_vectors,
-    vector_keys,
+    passage_key,
+    unpack_rows,
 )
+
+_REFERRED = "SELECT vectors FROM nodes UNION ALL SELECT said FROM nodes WHERE said IS NOT NULL"
+"""The rows of vectors that the graph refers to."""
 
 
 class SqlVectors(Part):
@@ -55,18 +58,19 @@ class SqlVectors(Part):
     def earlier(self) -> tuple[str, int]:
         """Name and dimension of the model before this one, whose vectors are kept; else ("", 0)."""
         with self._file.reading() as connection:
-            name = meta(connection, "earlier_embedder")
+            models = _Models.read(connection)
             kept = connection.execute(
-                "SELECT dimension FROM embeddings WHERE model = ? LIMIT 1", (name,)).fetchone()
-            return (name, int(kept[0])) if kept else ("", 0)
+                "SELECT 1 FROM embeddings WHERE key IS NOT NULL AND model < ? LIMIT 1",
+                (models.number,)).fetchone()
+            return (meta(connection, "earlier_embedder"), models.earlier_dimension) if kept else ("", 0)
 
     def drop_earlier(self) -> None:
         """Drop the vectors of the model before this one."""
         with self._file.transaction() as connection:
-            connection.execute(
-                "DELETE FROM embeddings WHERE model = "
-                "(SELECT value FROM meta WHERE key = 'earlier_embedder')")
-            connection.execute("DELETE FROM meta WHERE key = 'earlier_embedder'")
+            connection.execute("UPDATE embeddings SET key = NULL WHERE model < ?",
+                               (_Models.read(connection).number,))
+            sweep_vectors(connection)
+            connection.execute("DELETE FROM meta WHERE key IN ('earlier_embedder', 'earlier_dimension')")
 
     def forget(self) -> None:
         """Drop the stamp, so that the next assembly embeds anew."""
@@ -75,6 +79,8 @@ class SqlVectors(Part):
             if name:
                 self.drop_earlier()
                 set_meta(connection, "earlier_embedder", name)
+                set_meta(connection, "earlier_dimension", meta(connection, "dimension"))
+                bump(connection, "models")
             connection.execute(
                 "DELETE FROM meta WHERE key IN ('embedder', 'dimension', 'facts')")
             connection.execute("DELETE FROM layers")
@@ -82,80 +88,103 @@ class SqlVectors(Part):
 
     def get(self, keys: Iterable[str]) -> dict[str, Vectors]:
         """The stored vectors among these keys, each of shape (d,)."""
-        with self._file.snapshot() as connection:
-            rows = connection.execute(
-                "SELECT key, vector FROM embeddings "
-                "WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),))
-            found = rows.fetchall()
-        kept: dict[str, Vectors] = {}
-        for size in {len(vector) for _, vector in found}:  # one, unless of two models
-            some = [row for row in found if len(row[1]) == size]
-            rows_of = unpack_vectors([vector for _, vector in some], size)
-            kept |= zip([key for key, _ in some], rows_of, strict=True)
+        return {key: rows[0] for key, rows in self.rows(keys).items()}
+
+    def rows(self, keys: Iterable[str]) -> dict[str, Vectors]:
+        """What is stored under these keys, each of shape (r, d), r > 1 for passages."""
+        by_model: dict[bool, list[tuple[str, bytes]]] = {}
+        with self._file.reading() as connection:
+            asked = {hash_number(key): key for key in keys}
+            models = _Models.read(connection)
+            for number, model, vectors in connection.execute(
+                    f"SELECT key, model, vectors FROM embeddings WHERE key IN {NUMBERS}",
+                    (json.dumps(list(asked)),)):
+                by_model.setdefault(model == models.number, []).append((asked[number], vectors))
+            kept: dict[str, Vectors] = {}
+            for present, some in by_model.items():
+                dimension = models.dimension if present else models.earlier_dimension
+                rows = unpack_rows([vectors for _, vectors in some], dimension)
+                ends = np.cumsum([len(vectors) // dimension for _, vectors in some])
+                kept |= zip([key for key, _ in some], np.split(rows, ends[:-1]), strict=True)
         return kept
 
     def missing(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys under which no vector is stored."""
-        wanted = list(keys)
+        asked = {hash_number(key): key for key in keys}
         with self._file.snapshot() as connection:
-            return set(wanted) - {row[0] for row in connection.execute(
-                "SELECT key FROM embeddings WHERE key IN (SELECT value FROM json_each(?))",
-                (json.dumps(wanted),))}
+            there = {row[0] for row in connection.execute(
+                f"SELECT key FROM embeddings WHERE key IN {NUMBERS}", (json.dumps(list(asked)),))}
+        return {key for number, key in asked.items() if number not in there}
 
     def put(self, vectors: Mapping[str, Vectors]) -> None:
-        """Keep unit vectors, each of shape (d,), by `embedding_key`; see `pack_vectors`."""
+        """Keep unit vectors, each of shape (d,) or (r, d), by their keys; see `pack_vectors`."""
         if not vectors:
             return
         with self._file.transaction() as connection:
-            model, dimension = self.embedder
-            for vector in vectors.values():
-                if vector.shape != (dimension,):
+            models = _Models.read(connection)
+            dimension = models.dimension
+            for rows in vectors.values():
+                if rows.ndim > 2 or rows.shape[-1:] != (dimension,):
                     raise ParameterError("An embedding has shape {shape}, but {model} of this "
                                          "workspace gives {dimension} numbers; check the embedding "
-                                         "model.", shape=vector.shape, model=model or 'no model',
+                                         "model.", shape=rows.shape, model=models.name or 'no model',
                                          dimension=dimension)
-            table = np.array(list(vectors.values()))
-            check_finite(table)
-            connection.executemany(
-                "INSERT INTO embeddings VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                [(key, model, dimension, kept)
-                 for key, kept in zip(vectors, pack_vectors(table), strict=True)])
+            check_finite(np.concatenate([rows.reshape(-1, dimension) for rows in vectors.values()]))
+            fresh = []
+            for key, rows in vectors.items():
+                packed = b"".join(pack_vectors(rows.reshape(-1, dimension)))
+                fresh.append((hash_number(key), models.number, zlib.crc32(packed), packed))
+            connection.executemany("INSERT INTO embeddings (key, model, checksum, vectors) "
+                                   "VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", fresh)
 
 
-def forget_vectors(connection: Connection, names: set[str]) -> None:
-    """Keep only the vectors that passages, names and descriptions of other documents than these need.
+@dataclass(frozen=True)
+class _Models:
+    """The present model, how many a workspace had before it, and the dimension of the last of these."""
 
-    Of a passage that was not read to its end, nothing else tells what was embedded.
+    name: str
+    dimension: int
+    number: int
+    earlier_dimension: int
+
+    @classmethod
+    def read(cls, connection: Connection) -> Self:
+        """As the table of notes has it, by one statement."""
+        kept = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ("
+                                       "'embedder', 'dimension', 'models', 'earlier_dimension')"))
+        return cls(kept.get("embedder", ""), int(kept.get("dimension", 0)), int(kept.get("models", 0)),
+                   int(kept.get("earlier_dimension", 0)))
+
+
+def sweep_vectors(connection: Connection) -> None:
+    """Remove the vectors that neither a key nor the graph leads to any more.
+
+    After documents were removed for good also those that only they had: neither the graph nor what is
+    in the log needs them. Of a passage that was not read to its end, nothing else tells what was
+    embedded.
     """
+    if meta(connection, "purged"):
+        needed = _needed(connection)
+        stored = connection.execute("SELECT key FROM embeddings WHERE key IS NOT NULL").fetchall()
+        connection.executemany("UPDATE embeddings SET key = NULL WHERE key = ?",
+                               [row for row in stored if row[0] not in needed])
+    connection.execute(f"DELETE FROM embeddings WHERE key IS NULL AND id NOT IN ({_REFERRED})")
+
+
+def _needed(connection: Connection) -> set[int]:
+    """The numbers of keys: of the vectors of all passages and names in the log, and of the graph."""
     models = meta(connection, "embedder"), meta(connection, "earlier_embedder")
-    kept: set[str] = set()
-    for document, title, text, extraction in connection.execute(
-            "SELECT document, title, text, extractions.id FROM chunks "
+    needed = {row[0] for row in connection.execute(
+        f"SELECT key FROM embeddings WHERE id IN ({_REFERRED})")}
+    for title, text, extraction in connection.execute(
+            "SELECT title, text, extractions.id FROM chunks "
             "JOIN extractions ON chunk = chunks.id").fetchall():
-        if document not in names:
-            keys = [row[0] for row in connection.execute(
-                "SELECT DISTINCT key FROM mentions WHERE extraction = ?", (extraction,))]
-            spans = connection.execute(
-                'SELECT start, "end" FROM sentences WHERE extraction = ? ORDER BY position',
-                (extraction,)).fetchall()
-            for model in models:
-                kept.update(embedding_key(model, key) for key in keys)
-                kept.update(vector_keys(model, title, text, spans))
-    for text in _descriptions(connection, names):
-        kept.update(embedding_key(model, text) for model in models)
-    stored = {row[0] for row in connection.execute("SELECT key FROM embeddings")}
-    connection.executemany(
-        "DELETE FROM embeddings WHERE key = ?", [(key,) for key in stored - kept])
-
-
-def _descriptions(connection: Connection, names: set[str]) -> Iterator[str]:
-    """What models say of each entity in other documents than these."""
-    parts: dict[str, list[KeyPart]] = defaultdict(list)
-    for key, body, document in connection.execute(
-            "SELECT term, body, document FROM facts JOIN passages ON passages.rowid = passage "
-            "WHERE kind = ?", (KINDS.index("part"),)):
-        if document not in names:
-            parts[key].append(unpack_part(body))
-    for key, some in parts.items():
-        if text := describe_entity(key, some):
-            yield text
+        names = [row[0] for row in connection.execute(
+            "SELECT DISTINCT key FROM mentions WHERE extraction = ?", (extraction,))]
+        spans = connection.execute(
+            'SELECT start, "end" FROM sentences WHERE extraction = ? ORDER BY position',
+            (extraction,)).fetchall()
+        for model in models:
+            needed.update(hash_number(embedding_key(model, name)) for name in names)
+            needed.add(hash_number(passage_key(model, title, text, spans)))
+    return needed

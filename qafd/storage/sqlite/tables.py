@@ -10,6 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qafd.storage.relational.renewal import (
+    join_vectors,
+    number_graph,
+    number_vectors,
+    quote_passages,
+)
 from qafd.storage.relational.words import TOKENIZER
 from qafd.storage.rows import pack_vectors
 
@@ -464,10 +470,171 @@ def _smaller(db: "Database") -> None:
     _execute(db, _SMALLER)
 
 
+_NUMBERS = """
+CREATE TABLE nodes_anew (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    vector BLOB NOT NULL,
+    name_vector BLOB NOT NULL CHECK (length(name_vector) IN (0, length(vector))),
+    scale REAL NOT NULL
+);
+CREATE TABLE edges_anew (
+    source INTEGER NOT NULL,
+    target INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    label TEXT NOT NULL,
+    similarity REAL NOT NULL CHECK (similarity > 0),
+    count INTEGER NOT NULL,
+    evidence BLOB NOT NULL,
+    PRIMARY KEY (source, target, kind, label)
+) WITHOUT ROWID
+"""
+
+_NUMBERED = """
+DROP VIEW entities;
+DROP VIEW relations;
+DROP TABLE nodes;
+DROP TABLE edges;
+ALTER TABLE nodes_anew RENAME TO nodes;
+ALTER TABLE edges_anew RENAME TO edges;
+CREATE INDEX edges_target ON edges (target);
+CREATE VIEW entities AS
+    SELECT id, name, key, text AS evidence FROM nodes WHERE kind = 'entity';
+CREATE VIEW relations AS
+    SELECT head.name AS source, edges.label, tail.name AS target, edges.count, edges.similarity
+    FROM edges
+    JOIN nodes AS head ON head.number = edges.source
+    JOIN nodes AS tail ON tail.number = edges.target
+    WHERE edges.kind = 3;
+DELETE FROM meta WHERE key = 'row_sums'
+"""
+
+
+def _numbers(db: "Database") -> None:
+    """Nodes by numbers, which edges and what they rest on refer to them by."""
+    _execute(db, _NUMBERS)
+    number_graph(db.conn)
+    _execute(db, _NUMBERED)
+
+
+_VECTORS = """
+CREATE TABLE embeddings_anew (
+    id INTEGER PRIMARY KEY,
+    key TEXT UNIQUE,
+    model INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    vectors BLOB NOT NULL CHECK (length(vectors) > 0)
+);
+CREATE TABLE nodes_anew (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    vectors INTEGER NOT NULL,
+    said INTEGER,
+    scale REAL NOT NULL
+)
+"""
+
+_JOINED = f"""
+DROP VIEW entities;
+DROP VIEW relations;
+DROP TABLE nodes;
+DROP TABLE embeddings;
+ALTER TABLE nodes_anew RENAME TO nodes;
+ALTER TABLE embeddings_anew RENAME TO embeddings;
+{_NUMBERED[_NUMBERED.index("CREATE VIEW"):]}"""
+
+
+def _vectors(db: "Database") -> None:
+    """Each vector once, those of a passage and its sentences together."""
+    _execute(db, _VECTORS)
+    join_vectors(db.conn)
+    _execute(db, _JOINED)
+
+
+_TEXTS = """
+CREATE TABLE nodes_anew (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    passage INTEGER,
+    place INTEGER,
+    size INTEGER,
+    tokens INTEGER NOT NULL,
+    vectors INTEGER NOT NULL,
+    said INTEGER,
+    scale REAL NOT NULL
+)
+"""
+
+_QUOTED = f"""
+DROP VIEW entities;
+DROP VIEW relations;
+DROP TABLE nodes;
+ALTER TABLE nodes_anew RENAME TO nodes;
+CREATE VIEW entities AS
+    SELECT nodes.id, name, key, coalesce(substr(passages.text, place + 1, size), nodes.text) AS evidence
+    FROM nodes LEFT JOIN passages ON passages.rowid = nodes.passage WHERE kind = 'entity';
+{_NUMBERED[_NUMBERED.index("CREATE VIEW relations"):]}"""
+
+
+def _texts(db: "Database") -> None:
+    """What a passage has of the text of a node is kept there alone."""
+    _execute(db, _TEXTS)
+    quote_passages(db.conn)
+    _execute(db, _QUOTED)
+
+
+_KEYS = """
+CREATE TABLE embeddings_anew (
+    id INTEGER PRIMARY KEY,
+    key INTEGER UNIQUE,
+    model INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    vectors BLOB NOT NULL CHECK (length(vectors) > 0)
+)
+"""
+
+_SHORTER = """
+DROP TABLE embeddings;
+ALTER TABLE embeddings_anew RENAME TO embeddings;
+CREATE TABLE touched_before (document TEXT);
+INSERT INTO touched_before SELECT document FROM touched;
+UPDATE documents SET sha256 = substr(sha256, 1, 24);
+UPDATE chunks SET sha256 = substr(sha256, 1, 24);
+UPDATE extractions SET sha256 = substr(sha256, 1, 24);
+DELETE FROM touched;
+INSERT INTO touched SELECT document FROM touched_before;
+DROP TABLE touched_before;
+DELETE FROM plans;
+UPDATE facts SET body = 's' WHERE kind = 0 AND body <> '';
+UPDATE facts SET body = substr(body, 1, 1) WHERE kind = 2 AND body <> ''
+"""
+
+
+def _shorter(db: "Database") -> None:
+    """Keys of vectors as numbers, checksums of 12 bytes, claims of names as letters."""
+    _execute(db, _KEYS)
+    number_vectors(db.conn)
+    _execute(db, _SHORTER)
+
+
 Step = Callable[["Database"], None]
 STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs,
                            _edges_by_hand, _types_by_hand, _counts, _facts, _byte_vectors,
-                           _hubs, _signs, _smaller)
+                           _hubs, _signs, _smaller, _numbers, _vectors, _texts, _shorter)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited nor renamed, since
 a workspace has the names of those that it went through."""
 
@@ -478,7 +645,8 @@ _NEW: tuple[frozenset[str] | set[str], ...] = (
     frozenset({*re.findall(r"CREATE TABLE (\w+)", _TABLES), "passages_fts"}), {"layers"},
     frozenset(re.findall(r"CREATE TABLE (\w+)", _MODEL_TABLES)), {"edits"}, {"runs"}, frozenset(),
     frozenset(), frozenset(), frozenset(re.findall(r"CREATE TABLE (\w+)", _FACT_TABLES)), frozenset(),
-    {"hubs"}, {"signs"}, frozenset())
+    {"hubs"}, {"signs"}, frozenset(), frozenset(), frozenset(), frozenset(),
+    frozenset())
 
 
 def names(version: int) -> frozenset[str]:
