@@ -9,9 +9,11 @@ import numpy as np
 from qafd.assemble.claims import aliases_of
 from qafd.assemble.edges import find_relations, mention_edges
 from qafd.assemble.entities import (
+    LogNames,
     describe_entity,
     entity_node,
-    find_entities,
+    find_names,
+    is_entity,
     join_said,
     passage_node,
 )
@@ -31,7 +33,8 @@ class Assembly:
     are the nearest names of each, which the synonyms are made of. `scales` (n,) are factors of the
     similarities of the mention edges of each node, which `edges` are without; `hubs` the sums
     of the names that many passages have, `said` what models say of keys and their relations, `told_in`
-    the first passage that has a key in a sentence.
+    the first passage that has a key in a sentence. `found` is what the log says of names, None where
+    the graph was not made of a log.
     """
 
     nodes: tuple[Node, ...]
@@ -43,6 +46,7 @@ class Assembly:
     hubs: Mapping[str, Gathered] = field(default_factory=dict, repr=False)
     said: Mapping[str, str] = field(default_factory=dict, repr=False)
     told_in: Mapping[str, str] = field(default_factory=dict, repr=False)
+    found: LogNames | None = field(default=None, repr=False)
 
     def similarities(self) -> Floats:
         """The similarities of the edges with their factors, shape (m,)."""
@@ -90,18 +94,17 @@ def assemble(
     log = sorted(readings, key=log_order)
     if not log:
         nothing = np.zeros((0, 0), np.float32)
-        return Assembly((), (), nothing, nothing)
+        return Assembly((), (), nothing, nothing, found=find_names((), {}))
     aliases = _aliases_of_all(log)
-    entities = find_entities(log, aliases)
-    keys = sorted(entities)
+    found = find_names(log, aliases)
+    keys, said = _entities_among(found)
     passages = sorted(log, key=lambda reading: reading.chunk.id)
     texts = np.stack([reading.vector for reading in passages])
-    said = {key: text for key in keys if (text := describe_entity(key, entities[key].values()))}
     rows = embed_names([*keys, *said.values()]) if keys else np.zeros((0, texts.shape[1]), np.float32)
     names, told = rows[:len(keys)], dict(zip(said, rows[len(keys):], strict=True))
     nodes, edges, rows_of, scales, hubs, told_in = [], list[Edge](), [], [], {}, {}
     for key, name in zip(keys, names, strict=True):
-        parts = entities[key]
+        parts = found.of(key)
         gathered = gather(parts, log, texts.shape[1])
         if is_hub(gathered, parts):
             hubs[key] = gathered
@@ -120,7 +123,19 @@ def assemble(
         edges=tuple(sorted(edges, key=lambda e: (e.source, e.target, e.kind))),
         alignment=np.array([*rows_of, *texts]), names=np.concatenate([names, texts]), near=near,
         scales=np.array([*scales, *np.ones(len(passages))]), hubs=hubs, said=said,
-        told_in=told_in)
+        told_in=told_in, found=found)
+
+
+def _entities_among(found: LogNames) -> tuple[list[str], dict[str, str]]:
+    """The keys that are entities, sorted, and of those that models describe the text."""
+    keys, said = [], {}
+    for key in sorted(found.parts):
+        parts = found.of(key)
+        if is_entity(parts):
+            keys.append(key)
+            if text := describe_entity(key, parts.values()):
+                said[key] = text
+    return keys, said
 
 
 def _aliases_of_all(log: Sequence[Reading]) -> dict[str, dict[str, str]]:

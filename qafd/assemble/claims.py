@@ -4,7 +4,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
 
 from qafd.assemble.readings import Alias
 from qafd.reading.text import canonical, title_of_file
@@ -62,11 +61,10 @@ def small_words(text: str) -> list[str]:
 
 def aliases_of(extractions: Iterable[Extraction]) -> dict[str, str]:
     """Of one document: keys to the key they stand for in it."""
-    own_key = cache(canonical)  # a graph of many edges has each name many times
     spelled: dict[str, set[str]] = defaultdict(set)
     for extraction in extractions:
         for mention in extraction.mentions:
-            own = own_key(mention.name)
+            own = canonical(mention.name)
             if own != mention.key:
                 spelled[own].add(mention.key)
             words = mention.key.split()

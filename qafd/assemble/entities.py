@@ -2,9 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from qafd.assemble.claims import Claims, claims_of, small_words
-from qafd.assemble.parts import KeyPart, Parts, parts_of
+from qafd.assemble.parts import KeyPart, Parts, pack_part, parts_of, unpack_part
 from qafd.assemble.readings import Alias, Reading
 from qafd.reading.text import NameIndex, canonical, count_tokens
 from qafd.records import Chunk, Node, node_id
@@ -20,8 +21,28 @@ def is_entity(parts: Parts) -> bool:
             or not any(part.titled for part in parts.values()))
 
 
-def find_entities(log: Sequence[Reading], aliases: Mapping[str, Alias]) -> dict[str, dict[int, KeyPart]]:
-    """The entities of the log and what each passage says of them, string links included."""
+@dataclass(frozen=True)
+class LogNames:
+    """What the passages of a log say of names.
+
+    `passages` are their ids in the order of the log, `aliases` the keys of each document that stand
+    for another, `known` the names that are looked for in all texts. `parts` is what each passage, by
+    its number in the log, says of a key, as `pack_part` writes it: of large logs the records would
+    be most of what an assembly holds.
+    """
+
+    passages: tuple[str, ...]
+    aliases: Mapping[str, Alias]
+    known: frozenset[str]
+    parts: Mapping[str, Mapping[int, str]] = field(repr=False)
+
+    def of(self, key: str) -> dict[int, KeyPart]:
+        """What the passages say of a key, by their number."""
+        return {number: unpack_part(body) for number, body in self.parts[key].items()}
+
+
+def find_names(log: Sequence[Reading], aliases: Mapping[str, Alias]) -> LogNames:
+    """What the log says of each key, string links included; not all of them are entities."""
     claimed = Claims()
     sentences: Counter[str] = Counter()
     small: set[str] = set()
@@ -35,12 +56,12 @@ def find_entities(log: Sequence[Reading], aliases: Mapping[str, Alias]) -> dict[
     twice = {key for key, many in sentences.items() if many > 1}
     keys = claimed.sure | twice | (claimed.lone - small)
     index = NameIndex(keys)
-    entities: dict[str, dict[int, KeyPart]] = defaultdict(dict)
+    found: dict[str, dict[int, str]] = defaultdict(dict)
     for number, reading in enumerate(log):
         alias = aliases[reading.chunk.document]
         for key, part in parts_of(reading.chunk, reading.extraction, alias, keys, index).items():
-            entities[key][number] = part
-    return {key: parts for key, parts in entities.items() if is_entity(parts)}
+            found[key][number] = pack_part(part)
+    return LogNames(tuple(reading.chunk.id for reading in log), aliases, frozenset(keys), found)
 
 
 def entity_node(key: str, names: Counter[str], text: str) -> Node:

@@ -56,7 +56,7 @@ from qafd.reading.text.scripts import is_other
 from qafd.records import Chunk, Edge, Extraction, Node, Vectors, node_id
 from qafd.storage import Workspace
 from qafd.storage.assembled import key_of, stored_readings
-from qafd.storage.rows import Log, PlacedNode, embedding_key
+from qafd.storage.rows import KINDS, Log, PlacedNode, embedding_key
 
 RULES = 6  # of facts and of the assembly; those made by others are made anew as a whole
 SHARE = 4  # a change of more than one passage of so many is assembled as a whole
@@ -136,23 +136,16 @@ def _state_of(store: Workspace, log: Log) -> dict[str, object]:
 class Facts:
     """The facts of a workspace, brought up to date document by document.
 
-    Parameters
-    ----------
-    whole : bool
-        All documents are given, so names are found by an index of all of them in memory.
-
     Attributes
     ----------
     before, after : dict of int to PassageState
         The passages that were read, by number: as the graph has them and as it is to have them.
     """
 
-    def __init__(self, store: Workspace, edits: Sequence[Edit], whole: bool = False) -> None:
+    def __init__(self, store: Workspace, edits: Sequence[Edit]) -> None:
         self._postings = store.postings
         self._store = store
         self._edits = edits
-        self._whole = whole
-        self._index_of_all: NameIndex | None = None
         self._gone: set[tuple[str, str]] = set()
         self.before: dict[int, PassageState] = {}
         self.after: dict[int, PassageState] = {}
@@ -180,9 +173,8 @@ class Facts:
         known = self._postings.known(claimed)
         fresh = self._names_among(claimed)
         others = self._passages_with(fresh ^ known)
-        self._plant(fresh - known)
+        plant(self._store, fresh - known)
         self._postings.uproot(known - fresh)
-        self._index_of_all = None
         read |= self._reread(others, read)
         self._take_parts(read, documents, touched)
         return touched
@@ -197,7 +189,7 @@ class Facts:
     def _reread(self, passages: set[int], read: Mapping[str, object]
                 ) -> Documents:
         """The documents of some passages that are not read yet."""
-        if self._whole or not passages:
+        if not passages:
             return {}
         chunks = self._postings.passages(passages).values()
         documents = {chunk.document for chunk in chunks} - read.keys()
@@ -237,8 +229,6 @@ class Facts:
 
     def _passages_with(self, keys: Iterable[str]) -> set[int]:
         """The passages whose parts may change when these keys become known or unknown."""
-        if self._whole:
-            return set()
         keys = set(keys)
         found = set[int]().union(*self._postings.bodies("key", keys).values())
         for key in keys:
@@ -248,13 +238,6 @@ class Facts:
                 if not words[0].isascii():  # Arabic words lose what they begin with by it
                     found |= self._postings.having("word", words[:1])
         return found
-
-    def _plant(self, keys: Iterable[str]) -> None:
-        names = []
-        for key in keys:
-            words = [*words_in_tree(key), "", ""]
-            names.append((key, words[0], words[1]))
-        self._postings.plant(names)
 
     def _take_parts(self, read: Documents,
                     documents: Collection[str], touched: Touched) -> None:
@@ -266,10 +249,9 @@ class Facts:
                 parts = parts_of(chunk, extraction, alias, self._postings.known(own),
                                  self._index(chunk.text))
                 number, bodies = numbers[chunk.id], {key: pack_part(parts[key]) for key in parts}
-                if not self._whole:
-                    if document not in documents:
-                        self.remember({number: chunk})
-                    self.after[number] = PassageState(chunk, extraction.sentences, bodies)
+                if document not in documents:
+                    self.remember({number: chunk})
+                self.after[number] = PassageState(chunk, extraction.sentences, bodies)
                 facts = {("part", key): body for key, body in bodies.items()}
                 touched.add(self._postings.put(number, ("part",), facts))
                 if document in documents:  # its place or its vectors may be others
@@ -277,9 +259,6 @@ class Facts:
 
     def _index(self, text: str) -> NameIndex:
         """An index of all names that can be in a text, or decide how it is read."""
-        if self._whole:
-            self._index_of_all = self._index_of_all or NameIndex(self._postings.all_names())
-            return self._index_of_all
         words = [variants(word, text) for word, _, _ in words_of(text)]
         pairs: set[tuple[str, str]] = set()
         for one, two in pairwise(words):
@@ -291,7 +270,7 @@ class Facts:
 def _facts_alone(chunk: Chunk, raw: Extraction, extraction: Extraction, alias: Mapping[str, str]
                  ) -> dict[tuple[str, str], str]:
     facts: dict[tuple[str, str], str] = {}
-    for word, _, _ in words_of(chunk.text):
+    for word in {word for word, _, _ in words_of(chunk.text)}:
         for form in variants(word, chunk.text):
             facts["word", form] = ""
     facts |= dict.fromkeys([("word", word) for word in small_words(chunk.text)], SMALL)
@@ -583,14 +562,33 @@ def take_in(store: Workspace, model: str, documents: Collection[str], log: Log) 
     return changed
 
 
-def begin_anew(store: Workspace, log: Log, near: Near) -> None:
+def begin_anew(store: Workspace, log: Log, made: Assembly) -> None:
     """Make the facts of a whole log, of which the graph was just assembled."""
-    store.postings.clear()
-    documents = {chunk.document for chunk in log.chunks}
-    Facts(store, log.edits, whole=True).take_in(documents, log)
-    store.postings.set_near(near)
+    found, postings = made.found, store.postings
+    assert found is not None
+    parts: dict[str, dict[tuple[str, str], str]] = defaultdict(dict)
+    for key, bodies in found.parts.items():
+        for number, body in bodies.items():
+            parts[found.passages[number]]["part", key] = body
+    postings.clear()
+    numbers = postings.rows({chunk.document for chunk in log.chunks})
+    edited = apply_edits(log.extractions, log.edits)
+    for chunk, raw, extraction in zip(log.chunks, log.extractions, edited, strict=True):
+        facts = _facts_alone(chunk, raw, extraction, found.aliases[chunk.document])
+        postings.put(numbers[chunk.id], KINDS, facts | parts[chunk.id])
+    plant(store, found.known)
+    postings.set_near(made.near)
     keep_signs(store)
-    store.postings.hold(_state_of(store, log))
+    postings.hold(_state_of(store, log))
+
+
+def plant(store: Workspace, keys: Iterable[str]) -> None:
+    """Note names with the words that they are looked for by."""
+    names = []
+    for key in keys:
+        words = [*words_in_tree(key), "", ""]
+        names.append((key, words[0], words[1]))
+    store.postings.plant(names)
 
 
 def keep_signs(store: Workspace, gone: Collection[str] = (), fresh: Collection[str] = ()) -> None:

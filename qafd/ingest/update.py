@@ -90,7 +90,7 @@ class GraphUpdate:
         with store.transaction():
             changed = store.graph.write(log, connect_by_hand(made, log.edits))
             if self.final and store.log.revision == log.revision:
-                begin_anew(store, log, made.near)
+                begin_anew(store, log, made)
             else:  # what is changed meanwhile is not told apart from what this graph has
                 store.postings.clear()
         store.count_anew()

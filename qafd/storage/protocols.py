@@ -401,9 +401,6 @@ class NameTrees(Protocol):
     def known(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys that are names."""
 
-    def all_names(self) -> list[str]:
-        """The keys of all names."""
-
     def plant(self, names: Iterable[tuple[str, str, str]]) -> None:
         """Note names: the key and its first two words."""
 

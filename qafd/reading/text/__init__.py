@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from semantic_text_splitter import TextSplitter
 
@@ -27,6 +27,7 @@ EMOJI = "".join(map(chr, (*range(0x2190, 0x2200), *range(0x2300, 0x2c00), *range
 
 PASSAGE_TOKENS = 256
 WINDOW = 16  # passages that are cut at a time
+REMEMBERED = 1 << 16  # words and names whose spelling is remembered, some 10 MB each
 LONGEST_WORD = 40  # longer runs of letters are no words; they are cut like text
 
 _AROUND = " \"'`\u201c\u201d\u2018,;:!?*_-\u2013\u2014/\\|<>=#~、。《》「」『』【】〈〉・·"
@@ -49,8 +50,9 @@ def count_tokens(text: str) -> int:
     0.9 to 1.2 times the bundled model's own count on nine English passages of ten; scripts
     other than Latin count one piece a character.
     """
-    return sum(1 if len(piece) < 8 else 2 if len(piece) <= LONGEST_WORD else len(piece) // 8
-               for piece in _PIECE.findall(text))
+    pieces = _PIECE.findall(text)
+    long = [len(piece) for piece in pieces if len(piece) >= 8]
+    return len(pieces) + sum(1 if size <= LONGEST_WORD else size // 8 - 1 for size in long)
 
 
 def title_of_file(name: str) -> str:
@@ -138,6 +140,7 @@ def _short(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[:longest - 1].rstrip() + "…"
 
 
+@lru_cache(REMEMBERED)
 def canonical(name: str) -> str:
     """The key that decides which entity a name is; "" when nothing is left of it.
 
@@ -273,14 +276,20 @@ def words_of(text: str) -> Iterator[tuple[str, int, int]]:
     A letter of a script without spaces is a word, see `qafd.reading.text.scripts`.
     """
     for found in found_words(text) if is_other(text) else _WORD.finditer(text):
-        raw = found.group()
-        word = _POSSESSIVE.sub("", raw)
-        if word.endswith(".") and not _DOTTED.fullmatch(word):
-            word = word[:-1]
-        # as in canonical names, where "CO₂" is "co2"
-        spelled = word.casefold() if word.isascii() else plain(word)
-        if spelled:  # a mark alone is no word
-            yield spelled, found.start(), found.start() + len(word)
+        word, length = _spell(found.group())
+        if word:  # a mark alone is none
+            start = found.start()
+            yield word, start, start + length
+
+
+@lru_cache(REMEMBERED)
+def _spell(raw: str) -> tuple[str, int]:
+    """A word of a text as names have it, and how many of its letters these are."""
+    word = _POSSESSIVE.sub("", raw)
+    if word.endswith(".") and not _DOTTED.fullmatch(word):
+        word = word[:-1]
+    # as in canonical names, where "CO₂" is "co2"
+    return word.casefold() if word.isascii() else plain(word), len(word)
 
 
 def variants(word: str, text: str) -> set[str]:

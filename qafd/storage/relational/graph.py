@@ -333,11 +333,9 @@ def _kept_sums(connection: Connection) -> Sums:
 
 
 def _hashed(row: Sequence[Any]) -> int:
-    total = hashlib.sha256()
-    for value in row:
-        total.update(value if isinstance(value, bytes) else
-                     f"{value!r}\n".encode("utf-8", "surrogatepass"))
-    return int.from_bytes(total.digest())
+    parts = [value if isinstance(value, bytes) else f"{value!r}\n".encode("utf-8", "surrogatepass")
+             for value in row]
+    return int.from_bytes(hashlib.sha256(b"".join(parts)).digest())
 
 
 def _columns(table: str) -> str:

@@ -169,11 +169,6 @@ class SqlPostings(Part):
                 "SELECT key FROM names WHERE key IN (SELECT value FROM json_each(?))",
                 (json.dumps(list(keys)),))}
 
-    def all_names(self) -> list[str]:
-        """The keys of all names."""
-        with self._file.snapshot() as connection:
-            return [key for key, in connection.execute("SELECT key FROM names")]
-
     def plant(self, names: Iterable[tuple[str, str, str]]) -> None:
         """Note names: the key and its first two words."""
         with self._file.transaction() as connection:
