@@ -118,7 +118,8 @@ class _Encoder:
         met = self._product(self._attention(asked), [out])
         states = self._add_up(met, states, f"{at}attention.output.")
         wide = self._product(states, [up], [f"{at}intermediate.dense.bias"])
-        return self._add_up(self._product(self._gelu(wide), [down]), states, f"{at}output.")
+        # the half of Gelu is in the scale of these weights, which changes no bit
+        return self._add_up(self._product(self._gelu(wide), [down], share=0.5), states, f"{at}output.")
 
     def _attention(self, asked: str) -> str:
         """What the tokens of a text say to each other; `asked` are queries, keys and values."""
@@ -134,10 +135,10 @@ class _Encoder:
         return self._add("Reshape", back, self._keep(np.array([0, 0, HEADS * SIZE])))
 
     def _gelu(self, states: str) -> str:
-        """In the steps of the file: the operator of that name rounds differently."""
-        root, one, half = (self._keep(np.float32(x)) for x in (np.sqrt(2), 1, 0.5))
+        """Twice that, in the steps of the file: the operator of that name rounds differently."""
+        root, one = (self._keep(np.float32(x)) for x in (np.sqrt(2), 1))
         error = self._add("Erf", self._add("Div", states, root))
-        return self._add("Mul", states, self._add("Mul", half, self._add("Add", error, one)))
+        return self._add("Mul", states, self._add("Add", error, one))
 
     def _add_up(self, states: str, before: str, at: str) -> str:
         parts = [self._kept_weight(f"{at}{part}")
@@ -145,10 +146,12 @@ class _Encoder:
         return self._add("SkipLayerNormalization", states, before, *parts, domain=_CONTRIB,
                          epsilon=_EPSILON)
 
-    def _product(self, states: str, names: list[str], biases: list[str] | None = None) -> str:
-        """The states times the weights of these names side by side, and the biases added."""
+    def _product(self, states: str, names: list[str], biases: list[str] | None = None,
+                 share: float = 1.0) -> str:
+        """The states times a share of the weights of these names side by side, and the biases added."""
         wide = np.concatenate([self._weights[f"{name}_q"] for name in names], axis=1)
         scale = np.concatenate([self._weights[f"{name}_scale"].ravel() for name in names])
+        scale *= np.float32(share)
         bias = self._keep(np.concatenate([self._weights[name] for name in biases])) if biases else ""
         if self._apart:
             product = self._product_apart(states, wide, scale)
