@@ -149,7 +149,7 @@ class NoticeKind(StrEnum):
     NAME_UNKNOWN = "name_unknown"  # name
     NAME_IN_PART = "name_in_part"  # name, part
     NAME_ALIKE = "name_alike"  # name, other
-    WORD_ALIKE = "word_alike"  # word, other
+    WORD_ALIKE = "word_alike"  # name, other
     NAME_NEAR = "name_near"  # name, other, similarity
     MORE_UNKNOWN = "more_unknown"  # count
     # Of an evaluation

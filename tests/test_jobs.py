@@ -144,7 +144,7 @@ def small_work(path: Path, pages: int) -> None:
 @pytest.mark.parametrize("more", [1, 4, 9, 15, 24])
 def test_a_full_disk_pauses_the_job_and_space_lets_it_go_on(store, path, tmp_path, more):
     tiny_index(path, FILES[:1])
-    text = " ".join(f"Name{i} met Name{i + 1}." for i in range(150)).encode()
+    text = " ".join(f"Name{i} met Name{i + 1}." for i in range(300)).encode()
     job = jobs.enqueue(store, [*FILES[1:], ("long.txt", text)])
     with store.snapshot() as connection:
         (pages,) = connection.execute("PRAGMA page_count").fetchone()

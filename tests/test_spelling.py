@@ -69,5 +69,5 @@ def test_a_question_is_read_with_its_words_put_right_and_says_so() -> None:
     assert slipped.question == "Which gaerwheel turns the Mill?"
     assert np.array_equal(slipped.embedding, right.embedding)
     (told,) = [one for one in slipped.notices if one.kind == NoticeKind.WORD_ALIKE]
-    assert told.values == {"word": "gaerwheel", "other": "gearwheel"}
+    assert told.values == {"name": "gaerwheel", "other": "gearwheel"}
     assert not [one for one in right.notices if one.kind == NoticeKind.WORD_ALIKE]

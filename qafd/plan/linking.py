@@ -373,7 +373,7 @@ class _Links:
     def respell(self, start: int, typed: str, word: str) -> None:
         """Read what is typed from `start` on as another word, if there is one."""
         if word:
-            self.told.append(notice(NoticeKind.WORD_ALIKE, word=typed, other=word))
+            self.told.append(notice(NoticeKind.WORD_ALIKE, name=typed, other=word))
             self.right[start, start + len(typed)] = word
 
     def finish(self) -> Links:

@@ -193,7 +193,7 @@ _NOTICES = {
     NoticeKind.NAME_UNKNOWN: "“{name}” is no name in these documents.",
     NoticeKind.NAME_IN_PART: "“{name}” is no name in these documents, only {part} is.",
     NoticeKind.NAME_ALIKE: "“{name}” is no name in these documents; {other} stands for it (spelled alike).",
-    NoticeKind.WORD_ALIKE: "No passage has the word “{word}”; it is read as “{other}”.",
+    NoticeKind.WORD_ALIKE: "No passage has the word “{name}”; it is read as “{other}”.",
     NoticeKind.NAME_NEAR: "“{name}” is no name in these documents; {other} stands for it (similarity "
                           "{similarity:.2f}).",
     NoticeKind.NO_SEED: "No seed was found for this question.",
