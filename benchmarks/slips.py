@@ -13,6 +13,7 @@ import json
 import random
 from pathlib import Path
 from string import ascii_lowercase
+from unittest.mock import patch
 
 import numpy as np
 from answers import accepted, judged, ours, scorer
@@ -20,18 +21,9 @@ from results import write
 
 from qafd.flow import kernel
 from qafd.knowledge import KnowledgeGraph
-from qafd.plan import Planner
+from qafd.plan.spelling import right_word
 
 SEED, LONG = 0, 6
-
-
-class AsTyped(KnowledgeGraph):
-    """A graph whose questions keep the words that no passage has."""
-
-    def plan(self, question):
-        with self.store() as store:
-            return Planner(self.graph, self._asked(question), store.edits.merged(),
-                           self._heard).plan(question)
 
 
 def with_a_slip(question, rng):
@@ -57,14 +49,16 @@ def measure(name, workspace, path):
     asked = [one for one in asked if accepted(one) and one.get("type") not in ("unanswerable", "Null")]
     rng = random.Random(SEED)
     slipped = [with_a_slip(one["question"], rng) for one in asked]
-    for told, graph, typed in (
-            ("as they are", KnowledgeGraph, [one["question"] for one in asked]),
-            ("with a slip", KnowledgeGraph, slipped), ("with a slip, not put right", AsTyped, slipped)):
-        knowledge, right, withheld = graph.open(workspace), [], 0
-        for question, text in zip(asked, typed, strict=True):
-            quoted, abstained = ours(knowledge, knowledge.plan(text))
-            right.append(judged(score, question, [] if abstained else quoted))
-            withheld += abstained
+    knowledge = KnowledgeGraph.open(workspace)
+    for told, typed, put_right in (("as they are", [one["question"] for one in asked], right_word),
+                                   ("with a slip", slipped, right_word),
+                                   ("with a slip, not put right", slipped, lambda *_: "")):
+        right, withheld = [], 0
+        with patch("qafd.plan.linking.right_word", put_right):
+            for question, text in zip(asked, typed, strict=True):
+                quoted, abstained = ours(knowledge, knowledge.plan(text))
+                right.append(judged(score, question, [] if abstained else quoted))
+                withheld += abstained
         first, all_quoted = np.mean(right, axis=0).tolist()
         yield {"set": name, "typed": told, "questions": len(asked), "first": first,
                "quoted": all_quoted, "withheld": withheld}

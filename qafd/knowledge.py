@@ -38,6 +38,7 @@ from qafd.models.estimate import RunPlan
 from qafd.models.instructions import Instructed, Instructions
 from qafd.pace import silent
 from qafd.plan import Planner, conditions_by, plan_by
+from qafd.plan.spelling import Vocabulary
 from qafd.reading.text.plaintext import one_line, storable
 from qafd.records import Nodes, QueryPlan, mark_at
 from qafd.retrieve.base import (
@@ -350,8 +351,8 @@ class KnowledgeGraph:
             embedder = self._asked(question)
             store.vectors.check(embedder.name, embedder.dimension)
             graph = graph or self.graph
-            planner = Planner(graph, embedder, store.edits.merged(), self._heard,
-                              partial(self._spread, graph))
+            planner = Planner(graph, embedder, store.edits.merged(),
+                              Vocabulary(self._heard, partial(self._spread, graph)))
             plan = planner.plan(question, subqueries=subqueries)
             if client is None:
                 return plan

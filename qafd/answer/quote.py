@@ -37,8 +37,8 @@ SENTENCES = 4
 EACH = 2  # sentences of one passage at most: what it says besides is near these
 SHARE = 0.5  # how much the share of the question's words counts beside the cosine
 RANK = 0.03  # what each passage before its own costs a sentence
-KIND = 0.2  # how much it counts that a sentence brings what is asked for, as far as that is told
-NAMED = 0.4  # ... where that is a person, a place, a time or a number
+KIND = 0.2  # how much it counts that a sentence brings what is asked for
+DISTINCT = 0.4  # and where that is a person, a place, a time or a number
 CONTEXT = 0.5  # what a word around a sentence counts where it brings what is asked for
 OTHER = 0.5  # how well, at most, a sentence fits where others bring what is called as asked
 DEFINED = 0.2  # how much it counts to begin with the name that a question asks the meaning of
@@ -223,7 +223,10 @@ def find_defined(plan: QueryPlan) -> list[list[str]]:
 def _stored_spans(passages: Sequence[RetrievedPassage], store: Workspace) -> list[Span]:
     """The sentences of some passages with their vectors; headings only if alone."""
     found = store.passages.sentences(passage.chunk for passage in passages)
-    marks = {name: store.documents.get(name).marks for name in {one.document for one in passages}}
+    marks = {}
+    for passage in passages:
+        if passage.document not in marks:
+            marks[passage.document] = store.documents.get(passage.document).marks
     spans = []
     for rank, passage in enumerate(passages):
         for start, end, vector in found.get(passage.chunk, ()):
@@ -262,7 +265,7 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
     weights = telling * rarity ** 2
     named = _value_names(spans, plan.words, retrieval, store)
     similarity = _similarity(spans, plan)
-    kind = NAMED if asked_for(plan.words) in DEFINITE else KIND
+    kind = DISTINCT if asked_for(plan.words) in DEFINITE else KIND
     sizes = np.array([max(1, len(span.text.split())) for span in spans])
     credited = np.maximum(has, CONTEXT * _find_context(spans, asked, has) * (named.fits == 1)[:, None])
     scores = (similarity + SHARE * _share(credited, weights) + kind * named.fits

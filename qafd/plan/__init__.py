@@ -1,6 +1,6 @@
 """Question to query plan: keywords of both levels, embedding, names in the graph, subqueries."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from qafd.models.prompts_answer import PLAN_SCHEMA, plan_messages, read_plan
 from qafd.models.prompts_conditions import QUERY_SCHEMA, query_messages, read_query
 from qafd.plan.linking import FoundName, Named, named_in, names_of
 from qafd.plan.query_graph import find_name, names_linked
-from qafd.plan.spelling import Spread
+from qafd.plan.spelling import Vocabulary
 from qafd.plan.subqueries import decompose
 from qafd.plan.unsaid import find_unsaid
 from qafd.reading.names import tagger
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 READ = 1500  # characters of a question that are read
 
+_PUT_RIGHT = (NoticeKind.NAME_ALIKE, NoticeKind.WORD_ALIKE)
 _READING = Lock()  # spaCy's pipelines add words to a shared vocabulary as they read
 
 
@@ -44,19 +45,16 @@ class Planner:
         The model the graph was indexed with.
     merged : mapping of str to str, optional
         Keys of names that are another entity's by an edit, to the key of that entity.
-    heard : callable, optional
-        Whether a word is in a passage; one that is in none may be a name with a slip.
-    spread : callable, optional
-        In how many passages each of some words is; other words with a slip are put right by it.
+    vocabulary : Vocabulary, optional
+        The words of the passages; one that no passage has may be a name or a word with a slip.
     """
 
     def __init__(self, graph: Graph, embedder: Embedder,
                  merged: Mapping[str, str] | None = None,
-                 heard: Callable[[str], bool] | None = None, spread: Spread | None = None) -> None:
+                 vocabulary: Vocabulary | None = None) -> None:
         self._graph = graph
         self._embedder = embedder
-        self._heard = heard
-        self._spread = spread
+        self._vocabulary = vocabulary
         self._names = names_of(graph, merged)
 
     def plan(self, question: str, *, subqueries: bool = False) -> QueryPlan:
@@ -82,11 +80,11 @@ class Planner:
             notices.append(notice(NoticeKind.QUESTION_CUT, count=len(asked), read=READ))
             asked = asked[:READ]
         plan, read, parts = self._read(asked, subqueries)
-        notices += plan.notices
         if read != asked:
+            notices += [one for one in plan.notices if one.kind in _PUT_RIGHT]
             plan, _, parts = self._read(read, subqueries)
             plan = replace(plan, read=read)
-        return replace(plan, question=question, notices=tuple(notices),
+        return replace(plan, question=question, notices=(*notices, *plan.notices),
                        subqueries=tuple(self.plan(part) for part in parts))
 
     def _read(self, asked: str, subqueries: bool) -> tuple[QueryPlan, str, tuple[str, ...]]:
@@ -114,8 +112,8 @@ class Planner:
         keywords = _keywords(low, themes)
         vectors = self._embedder.embed([asked, *(keyword.text for keyword in keywords)])
         links = self._names.link(asked, named, found, dict(zip(
-            map(canonical, low), vectors[1:], strict=False)), common, self._heard, self._spread)
-        notices = list(links.notices if links.keys else ())
+            map(canonical, low), vectors[1:], strict=False)), common, self._vocabulary)
+        notices = [*links.respelled, *(links.notices if links.keys else ())]
         if len(self._names) and named and not links.keys:
             notices.append(notice(NoticeKind.NO_NAME_KNOWN))
         english = language == ENGLISH and _looks_english(asked, common)

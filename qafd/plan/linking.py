@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from qafd.graph import Graph
 from qafd.plan.name_columns import NameColumns, columns_of, letters_of, without_mark
-from qafd.plan.spelling import Spread, common_words, right_word
+from qafd.plan.spelling import Vocabulary, common_words, right_word
 from qafd.reading.names import TYPES, proper_runs
 from qafd.reading.text import NameIndex, as_typed, canonical, singular, variants, words_of
 from qafd.reading.text.scripts import bears_no_capital, is_other, is_written_small
@@ -57,14 +57,15 @@ class Links:
     """What the names of a question are in a graph: keys of entities, and what people should know.
 
     `keys` are those found and the stand-ins; `read` is the question with the names that are spelled
-    alike in the place of misspelled ones; `written` has what it writes for other stand-ins, each
-    with its key.
+    alike in the place of misspelled ones and with the words of `respelled` put right; `written` has
+    what it writes for other stand-ins, each with its key. `notices` are of names.
     """
 
     keys: tuple[str, ...]
     notices: tuple[Notice, ...]
     read: str
     written: tuple[tuple[str, str], ...]
+    respelled: tuple[Notice, ...]
 
 
 class Names:
@@ -213,7 +214,7 @@ class Names:
 
     def link(self, asked: str, named: Sequence[Named], found: Sequence[FoundName],
              vectors: Mapping[str, Vectors], common: set[str],
-             heard: Callable[[str], bool] | None = None, spread: Spread | None = None) -> Links:
+             vocabulary: Vocabulary | None = None) -> Links:
         """The entities that a question names or means, given what was found in it.
 
         Parameters
@@ -224,12 +225,10 @@ class Names:
             Of the canonical form of each.
         common : set of str
             Words that are no names.
-        heard : callable, optional
-            Whether a word is in a passage. Where it is known, a word of the question that is in
-            none stands for the name that it is by a slip, taken for a name or not.
-        spread : callable, optional
-            In how many passages each of some words is; with it, a word in small letters that is
-            no such name either is read as the known word that is one slip away.
+        vocabulary : Vocabulary, optional
+            Where it is known, a word of the question that no passage has stands for the name that
+            it is by a slip, taken for a name or not; another one in small letters is read as the
+            known word that is one slip away.
         """
         links = _Links(asked, self.show, list(found))
         for span in named:
@@ -238,8 +237,8 @@ class Names:
                 self._link_in_part(links, span, parts)
             else:
                 self._link_unfound(links, span, vectors)
-        if heard:
-            self._link_unheard(links, named, common, heard, spread)
+        if vocabulary:
+            self._link_unheard(links, named, common, vocabulary)
         return links.finish()
 
     def _link_unfound(self, links: "_Links", span: Named, vectors: Mapping[str, Vectors]) -> None:
@@ -274,7 +273,7 @@ class Names:
             links.told.append(notice(NoticeKind.NAME_IN_PART, name=_bare(span.text), part=part))
 
     def _link_unheard(self, links: "_Links", named: Sequence[Named], common: set[str],
-                      heard: Callable[[str], bool], spread: Spread | None) -> None:
+                      vocabulary: Vocabulary) -> None:
         """Link the words outside of names that no passage has and that are names by a slip; put
         right those that are other words by a slip."""
         taken = [(one.start, one.end) for one in links.found]
@@ -283,13 +282,13 @@ class Names:
             if word in common or any(start < b and a < end for a, b in taken):
                 continue
             key, typed = self.alike(word), links.asked[start:end]
-            if key in links.keys or not (key or spread and typed.islower()) or heard(word):
+            if key in links.keys or not (key or typed.islower()) or vocabulary.heard(word):
                 continue
             if key:
                 links.stand_in(start, typed, key)
                 links.found = [one for one in links.found if not self._is_term(one.key)]
-            elif spread:
-                links.respell(start, typed, right_word(typed, spread))
+            elif right := right_word(typed, vocabulary.spread):
+                links.respell(start, typed, right)
 
     def matches(self, text: str, plural: bool = False) -> Iterator[FoundName]:
         """All names in a text by longest match, also in the `plural` if wanted."""
@@ -340,13 +339,14 @@ def _is_worth_saying(key: str, kind: str) -> bool:
 @dataclass
 class _Links:
     """What is linked of a question so far: names found in it, keys that stand for others, what
-    people should know, and what is right in the place of misspelled names."""
+    people should know of names and of other words, and what is right in the place of misspelled ones."""
 
     asked: str
     show: Callable[[str], str]
     found: list[FoundName]
     keys: dict[str, None] = field(default_factory=dict)
     told: list[Notice] = field(default_factory=list)
+    respelled: list[Notice] = field(default_factory=list)
     right: dict[tuple[int, int], str] = field(default_factory=dict)
     written: dict[tuple[str, str], None] = field(default_factory=dict)
 
@@ -371,10 +371,9 @@ class _Links:
                                     similarity=similarity))
 
     def respell(self, start: int, typed: str, word: str) -> None:
-        """Read what is typed from `start` on as another word, if there is one."""
-        if word:
-            self.told.append(notice(NoticeKind.WORD_ALIKE, name=typed, other=word))
-            self.right[start, start + len(typed)] = word
+        """Read what is typed from `start` on as another word."""
+        self.respelled.append(notice(NoticeKind.WORD_ALIKE, name=typed, other=word))
+        self.right[start, start + len(typed)] = word
 
     def finish(self) -> Links:
         """The links, with as many unknown names as are told one by one."""
@@ -385,7 +384,7 @@ class _Links:
         for (start, end), name in sorted(self.right.items(), reverse=True):
             read = read[:start] + name + read[end:]
         keys = dict.fromkeys([*(one.key for one in self.found), *self.keys])
-        return Links(tuple(keys), tuple(told), read, tuple(self.written))
+        return Links(tuple(keys), tuple(told), read, tuple(self.written), tuple(self.respelled))
 
 
 def is_misspelled(typed: str, name: str) -> bool:

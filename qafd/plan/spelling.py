@@ -1,36 +1,47 @@
 """Words of a question that no passage has, put right: read as the known word that is one slip away."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from string import ascii_lowercase
 
 from tokenizers import Tokenizer
 
 from qafd.models.embedder import TOKENIZER_FILE, checked_file
+from qafd.reading.names.dictionary import is_in_dictionary
 from qafd.records import Nodes
 
 SHORT = 5  # letters below which most words are one slip away from each other
-BASE = 4  # letters of a word, at least, of which an ending makes another one
-ENDINGS = ("s", "es", "d", "ed", "ing", "r", "er", "or", "rs", "ers", "ors", "ly", "ness", "less", "able",
-           "ful", "ish", "ship", "like")
-
-# In how many passages each of some words is, shape (k,).
-Spread = Callable[[Sequence[str]], Nodes]
 
 
-def right_word(typed: str, spread: Spread) -> str:
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words of passages.
+
+    Parameters
+    ----------
+    heard : callable
+        Whether a word is in a passage, in any of its forms.
+    spread : callable
+        In how many passages each of some words is, as it is spelled, shape (k,).
+    """
+
+    heard: Callable[[str], bool]
+    spread: Callable[[Sequence[str]], Nodes]
+
+
+def right_word(typed: str, spread: Callable[[Sequence[str]], Nodes]) -> str:
     """The word that people mean by one which no passage has, "" where none is near.
 
     Of the words that are one slip of the keyboard away it is the one that most passages have, or
-    else the most common English one. A common word, which the bundled model reads in one piece, is
-    right, and so is what an ending makes of one.
+    else the most common English one. An English word is right (`is_english`).
 
     Parameters
     ----------
     typed : str
         In small letters.
     spread : callable
-        In how many passages each of some words is, shape (k,).
+        As of a `Vocabulary`.
 
     Examples
     --------
@@ -41,7 +52,7 @@ def right_word(typed: str, spread: Spread) -> str:
     'vacation'
     """
     common = common_words()
-    if len(typed) < SHORT or not (typed.isascii() and typed.isalpha()) or _is_word(typed):
+    if len(typed) < SHORT or not (typed.isascii() and typed.isalpha()) or is_english(typed):
         return ""
     near = sorted(set(_one_slip_away(typed)))
     counts = spread(near)
@@ -51,11 +62,9 @@ def right_word(typed: str, spread: Spread) -> str:
     return min(known, key=common.__getitem__, default="")
 
 
-def _is_word(typed: str) -> bool:
-    """Whether a word is a common one, or one of these with an ending."""
-    common = common_words()
-    bases = (typed.removesuffix(ending) for ending in ENDINGS)
-    return typed in common or any(len(base) >= BASE and base != typed and base in common for base in bases)
+def is_english(typed: str) -> bool:
+    """Whether a word in small letters is an English one: a common one, or one of a dictionary."""
+    return typed in common_words() or is_in_dictionary(typed)
 
 
 def _one_slip_away(word: str) -> Iterator[str]:

@@ -1,0 +1,44 @@
+"""The dictionary in the package of the English tagger: the words of WordNet and their forms."""
+
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from qafd.reading.names import tagger
+
+if TYPE_CHECKING:
+    from spacy.lookups import Lookups
+
+
+def is_in_dictionary(word: str) -> bool:
+    """Whether WordNet has a word in small letters, or what it is a regular or irregular form of."""
+    if word in _words():
+        return True
+    return any(word.endswith(ending) and word.removesuffix(ending) + base in _words()
+               for ending, base in _endings())
+
+
+@cache
+def _lookups() -> "Lookups":
+    """What the package's lemmatizer knows, which reading names does without."""
+    from spacy.lookups import Lookups
+
+    nlp, _ = tagger()
+    return Lookups().from_disk(Path(nlp.path) / "lemmatizer" / "lookups")
+
+
+@cache
+def _words() -> frozenset[str]:
+    """The words of WordNet, and their irregular forms."""
+    words: set[str] = set()
+    for table in ("lemma_index", "lemma_exc"):
+        words = words.union(*_lookups().get_table(table).values())
+    return frozenset(words)
+
+
+@cache
+def _endings() -> frozenset[tuple[str, str]]:
+    """Endings of regular forms, each with what stands in its place in the dictionary."""
+    rules = chain.from_iterable(_lookups().get_table("lemma_rules").values())
+    return frozenset((ending, base) for ending, base in rules if ending)
