@@ -250,19 +250,11 @@ def _similarity(spans: Sequence[Span], plan: QueryPlan) -> Floats:
 
 def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: Workspace) -> Marks:
     asked = list(dict.fromkeys(map(stem, content_words(plan.words))))
-    unspaced = is_unspaced(plan.words)
-    has = np.zeros((len(spans), len(asked)))
-    for row, span in enumerate(spans):
-        said = stems(f"{span.passage.title}\n{span.text}" if unspaced else span.text)
-        has[row] = [word in said for word in asked]
-    found = has.sum(axis=0)
-    names = {stem(word) for name in plan.names for word in words(name) if not has_digit(word)}
+    has = _find_words(spans, asked, is_unspaced(plan.words))
     defined = find_defined(plan)
-    if defined:
-        names = set()
-    telling = (found > 0) & np.array([word not in names and tells(word) for word in asked], np.bool_)
+    found = has.sum(axis=0)
     rarity = np.log1p(len(spans) / np.maximum(found, 1))
-    weights = telling * rarity ** 2
+    weights = (found > 0) * _find_telling(plan, asked, bool(defined)) * rarity ** 2
     named = _value_names(spans, plan.words, retrieval, store)
     similarity = _similarity(spans, plan)
     kind = DISTINCT if asked_for(plan.words) in DEFINITE else KIND
@@ -280,6 +272,29 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
         next_hop = _lead_on(spans, named.nodes, first) * (further > 0)
     scores += next_hop * NEXT * (further + named.fits)
     return Marks(scores, similarity, _share(has, rarity), named.fits)
+
+
+def _find_words(spans: Sequence[Span], asked: Sequence[str], unspaced: bool) -> Floats:
+    """Which of the asked words each sentence has, 1 or 0, shape (s, w); also in the title where nothing
+    parts words."""
+    has = np.zeros((len(spans), len(asked)))
+    for row, span in enumerate(spans):
+        said = stems(f"{span.passage.title}\n{span.text}" if unspaced else span.text)
+        has[row] = [word in said for word in asked]
+    return has
+
+
+def _find_telling(plan: QueryPlan, asked: Sequence[str], defined: bool) -> Floats:
+    """Which of the asked words tell what is asked for, 1 or 0, shape (w,).
+
+    Those of the question's names do where their meaning is asked for (`defined`), else their
+    numbers alone.
+    """
+    names: set[str] = set()
+    if not defined:
+        for name in plan.names:
+            names.update(stem(word) for word in words(name) if not has_digit(word))
+    return np.array([word not in names and tells(word) for word in asked], float)
 
 
 def _find_context(spans: Sequence[Span], asked: Sequence[str], has: Floats) -> Floats:

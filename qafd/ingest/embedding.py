@@ -92,8 +92,10 @@ class MeteredEmbedder:
             row_of: dict[str, Vectors] = {}
             for rows in self.model.in_requests(asked, self._ask):
                 row_of |= zip(asked[len(row_of):], rows, strict=False)
-                fresh = {key: np.stack([row_of[text] for text in some])
-                         for key, some in wanted.items() if row_of.keys() >= set(some)}
+                fresh: dict[str, Vectors] = {}
+                for key, some in wanted.items():
+                    if row_of.keys() >= set(some):
+                        fresh[key] = np.stack([row_of[text] for text in some])
                 wanted = {key: some for key, some in wanted.items() if key not in fresh}
                 if store.vectors.embedder == (self.name, self.dimension):
                     store.vectors.put(fresh)

@@ -372,9 +372,10 @@ def _node_rows(connection: Connection, nodes: Sequence[PlacedNode]) -> Iterator[
     keys = {key for one in nodes for key in (one.vectors, one.said) if key}
     at = dict(connection.execute(f"SELECT key, id FROM embeddings WHERE key IN {NUMBERS}",
                                  (_numbers(keys),)))
+    quoted_from = json.dumps(list({one.passage for one in nodes}))
     passages = {key: (number, text) for key, number, text in connection.execute(
         "SELECT id, rowid, text FROM passages WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list({one.passage for one in nodes})),))}
+        (quoted_from,))}
     for one in nodes:
         n = one.node
         passage, whole = passages.get(one.passage, (None, ""))

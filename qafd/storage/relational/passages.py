@@ -67,9 +67,12 @@ class SqlPassages(Part):
             keys = {chunk: passage_key(model, title, text, spans[chunk])
                     for chunk, title, text in live if chunk in spans}
             stored = SqlVectors(self._file).rows(keys.values())
-        return {chunk: tuple((start, end, vector) for (start, end), vector
-                             in zip(spans[chunk], stored[key][1:], strict=True))
-                for chunk, key in keys.items() if key in stored}
+        found: dict[str, tuple[tuple[int, int, Vectors], ...]] = {}
+        for chunk, key in keys.items():
+            if key in stored:
+                starts, ends = zip(*spans[chunk], strict=True)
+                found[chunk] = tuple(zip(starts, ends, stored[key][1:], strict=True))
+        return found
 
     def sentence_texts(
         self, places: Iterable[tuple[str, int]]

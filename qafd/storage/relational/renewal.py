@@ -1,4 +1,4 @@
-"""What upgrades of the tables do to rows, for every backend; as released steps, none is ever edited."""
+"""What upgrades of the tables do, the same for every backend; as released steps, none is ever edited."""
 
 import hashlib
 import json
@@ -10,6 +10,61 @@ from typing import Any
 from qafd.storage.relational.part import Connection
 
 KINDS = ("by_hand", "extracted", "mention", "relation", "synonym")
+
+
+NUMBERED = """
+DROP VIEW entities;
+DROP VIEW relations;
+DROP TABLE nodes;
+DROP TABLE edges;
+ALTER TABLE nodes_anew RENAME TO nodes;
+ALTER TABLE edges_anew RENAME TO edges;
+CREATE INDEX edges_target ON edges (target);
+CREATE VIEW entities AS
+    SELECT id, name, key, text AS evidence FROM nodes WHERE kind = 'entity';
+CREATE VIEW relations AS
+    SELECT head.name AS source, edges.label, tail.name AS target, edges.count, edges.similarity
+    FROM edges
+    JOIN nodes AS head ON head.number = edges.source
+    JOIN nodes AS tail ON tail.number = edges.target
+    WHERE edges.kind = 3;
+DELETE FROM meta WHERE key = 'row_sums'
+"""
+
+JOINED = f"""
+DROP VIEW entities;
+DROP VIEW relations;
+DROP TABLE nodes;
+DROP TABLE embeddings;
+ALTER TABLE nodes_anew RENAME TO nodes;
+ALTER TABLE embeddings_anew RENAME TO embeddings;
+{NUMBERED[NUMBERED.index("CREATE VIEW"):]}"""
+
+QUOTED = f"""
+DROP VIEW entities;
+DROP VIEW relations;
+DROP TABLE nodes;
+ALTER TABLE nodes_anew RENAME TO nodes;
+CREATE VIEW entities AS
+    SELECT nodes.id, name, key, coalesce(substr(passages.text, place + 1, size), nodes.text) AS evidence
+    FROM nodes LEFT JOIN passages ON passages.rowid = nodes.passage WHERE kind = 'entity';
+{NUMBERED[NUMBERED.index("CREATE VIEW relations"):]}"""
+
+SHORTER = """
+DROP TABLE embeddings;
+ALTER TABLE embeddings_anew RENAME TO embeddings;
+CREATE TABLE touched_before (document TEXT);
+INSERT INTO touched_before SELECT document FROM touched;
+UPDATE documents SET sha256 = substr(sha256, 1, 24);
+UPDATE chunks SET sha256 = substr(sha256, 1, 24);
+UPDATE extractions SET sha256 = substr(sha256, 1, 24);
+DELETE FROM touched;
+INSERT INTO touched SELECT document FROM touched_before;
+DROP TABLE touched_before;
+DELETE FROM plans;
+UPDATE facts SET body = 's' WHERE kind = 0 AND body <> '';
+UPDATE facts SET body = substr(body, 1, 1) WHERE kind = 2 AND body <> ''
+"""
 
 
 def number_graph(connection: Connection) -> None:

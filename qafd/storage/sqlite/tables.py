@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qafd.storage.relational.renewal import (
+    JOINED,
+    NUMBERED,
+    QUOTED,
+    SHORTER,
     join_vectors,
     number_graph,
     number_vectors,
@@ -495,31 +499,12 @@ CREATE TABLE edges_anew (
 ) WITHOUT ROWID
 """
 
-_NUMBERED = """
-DROP VIEW entities;
-DROP VIEW relations;
-DROP TABLE nodes;
-DROP TABLE edges;
-ALTER TABLE nodes_anew RENAME TO nodes;
-ALTER TABLE edges_anew RENAME TO edges;
-CREATE INDEX edges_target ON edges (target);
-CREATE VIEW entities AS
-    SELECT id, name, key, text AS evidence FROM nodes WHERE kind = 'entity';
-CREATE VIEW relations AS
-    SELECT head.name AS source, edges.label, tail.name AS target, edges.count, edges.similarity
-    FROM edges
-    JOIN nodes AS head ON head.number = edges.source
-    JOIN nodes AS tail ON tail.number = edges.target
-    WHERE edges.kind = 3;
-DELETE FROM meta WHERE key = 'row_sums'
-"""
-
 
 def _numbers(db: "Database") -> None:
     """Nodes by numbers, which edges and what they rest on refer to them by."""
     _execute(db, _NUMBERS)
     number_graph(db.conn)
-    _execute(db, _NUMBERED)
+    _execute(db, NUMBERED)
 
 
 _VECTORS = """
@@ -544,21 +529,12 @@ CREATE TABLE nodes_anew (
 )
 """
 
-_JOINED = f"""
-DROP VIEW entities;
-DROP VIEW relations;
-DROP TABLE nodes;
-DROP TABLE embeddings;
-ALTER TABLE nodes_anew RENAME TO nodes;
-ALTER TABLE embeddings_anew RENAME TO embeddings;
-{_NUMBERED[_NUMBERED.index("CREATE VIEW"):]}"""
-
 
 def _vectors(db: "Database") -> None:
     """Each vector once, those of a passage and its sentences together."""
     _execute(db, _VECTORS)
     join_vectors(db.conn)
-    _execute(db, _JOINED)
+    _execute(db, JOINED)
 
 
 _TEXTS = """
@@ -579,22 +555,12 @@ CREATE TABLE nodes_anew (
 )
 """
 
-_QUOTED = f"""
-DROP VIEW entities;
-DROP VIEW relations;
-DROP TABLE nodes;
-ALTER TABLE nodes_anew RENAME TO nodes;
-CREATE VIEW entities AS
-    SELECT nodes.id, name, key, coalesce(substr(passages.text, place + 1, size), nodes.text) AS evidence
-    FROM nodes LEFT JOIN passages ON passages.rowid = nodes.passage WHERE kind = 'entity';
-{_NUMBERED[_NUMBERED.index("CREATE VIEW relations"):]}"""
-
 
 def _texts(db: "Database") -> None:
     """What a passage has of the text of a node is kept there alone."""
     _execute(db, _TEXTS)
     quote_passages(db.conn)
-    _execute(db, _QUOTED)
+    _execute(db, QUOTED)
 
 
 _KEYS = """
@@ -607,28 +573,12 @@ CREATE TABLE embeddings_anew (
 )
 """
 
-_SHORTER = """
-DROP TABLE embeddings;
-ALTER TABLE embeddings_anew RENAME TO embeddings;
-CREATE TABLE touched_before (document TEXT);
-INSERT INTO touched_before SELECT document FROM touched;
-UPDATE documents SET sha256 = substr(sha256, 1, 24);
-UPDATE chunks SET sha256 = substr(sha256, 1, 24);
-UPDATE extractions SET sha256 = substr(sha256, 1, 24);
-DELETE FROM touched;
-INSERT INTO touched SELECT document FROM touched_before;
-DROP TABLE touched_before;
-DELETE FROM plans;
-UPDATE facts SET body = 's' WHERE kind = 0 AND body <> '';
-UPDATE facts SET body = substr(body, 1, 1) WHERE kind = 2 AND body <> ''
-"""
-
 
 def _shorter(db: "Database") -> None:
     """Keys of vectors as numbers, checksums of 12 bytes, claims of names as letters."""
     _execute(db, _KEYS)
     number_vectors(db.conn)
-    _execute(db, _SHORTER)
+    _execute(db, SHORTER)
 
 
 Step = Callable[["Database"], None]
