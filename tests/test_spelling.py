@@ -86,3 +86,10 @@ def test_a_name_that_is_known_only_when_a_word_is_put_right_is_no_unknown_one() 
     told = {one.kind for one in plan.notices}
     assert NoticeKind.WORD_ALIKE in told
     assert NoticeKind.NO_NAME_KNOWN not in told
+
+
+@pytest.mark.parametrize("question", ["Wo lebte der Mann, und wann?", "¿Quién descubrió el germanio?"])
+def test_words_of_other_languages_stay(question: str) -> None:
+    planner = Planner(Graph.build(["e:mill"], ["Mill"], ["entity"]), LocalEmbedder(),
+                      vocabulary=VOCABULARY)
+    assert planner.plan(question).words == question

@@ -111,8 +111,11 @@ class Planner:
                          *(span.text for span in named)])
         keywords = _keywords(low, themes)
         vectors = self._embedder.embed([asked, *(keyword.text for keyword in keywords)])
+        vocabulary = self._vocabulary
+        if vocabulary and language != ENGLISH:
+            vocabulary = replace(vocabulary, spread=None)
         links = self._names.link(asked, named, found, dict(zip(
-            map(canonical, low), vectors[1:], strict=False)), common, self._vocabulary)
+            map(canonical, low), vectors[1:], strict=False)), common, vocabulary)
         notices = [*links.respelled, *(links.notices if links.keys else ())]
         if len(self._names) and named and not links.keys:
             notices.append(notice(NoticeKind.NO_NAME_KNOWN))

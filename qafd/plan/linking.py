@@ -228,7 +228,7 @@ class Names:
         vocabulary : Vocabulary, optional
             Where it is known, a word of the question that no passage has stands for the name that
             it is by a slip, taken for a name or not; another one in small letters is read as the
-            known word that is one slip away.
+            known word that is one slip away (`qafd.plan.spelling.right_word`).
         """
         links = _Links(asked, self.show, list(found))
         for span in named:
@@ -282,12 +282,13 @@ class Names:
             if word in common or any(start < b and a < end for a, b in taken):
                 continue
             key, typed = self.alike(word), links.asked[start:end]
-            if key in links.keys or not (key or typed.islower()) or vocabulary.heard(word):
+            spread = vocabulary.spread if typed.islower() else None
+            if key in links.keys or not (key or spread) or vocabulary.heard(word):
                 continue
             if key:
                 links.stand_in(start, typed, key)
                 links.found = [one for one in links.found if not self._is_term(one.key)]
-            elif right := right_word(typed, vocabulary.spread):
+            elif spread and (right := right_word(typed, spread)):
                 links.respell(start, typed, right)
 
     def matches(self, text: str, plural: bool = False) -> Iterator[FoundName]:

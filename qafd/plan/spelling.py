@@ -22,12 +22,13 @@ class Vocabulary:
     ----------
     heard : callable
         Whether a word is in a passage, in any of its forms.
-    spread : callable
-        In how many passages each of some words is, as it is spelled, shape (k,).
+    spread : callable, optional
+        In how many passages each of some words is, as it is spelled, shape (k,). Without it words are
+        not put right, as in languages of which no dictionary is there.
     """
 
     heard: Callable[[str], bool]
-    spread: Callable[[Sequence[str]], Nodes]
+    spread: Callable[[Sequence[str]], Nodes] | None = None
 
 
 def right_word(typed: str, spread: Callable[[Sequence[str]], Nodes]) -> str:
