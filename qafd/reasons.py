@@ -142,6 +142,7 @@ class NoticeKind(StrEnum):
     DESCRIBED = "described"  # words: what a name is said of that is not the answer
     # Of how a question was read
     QUESTION_CUT = "question_cut"  # count, read
+    READ_IN_PART = "read_in_part"  # text
     NO_NAME_KNOWN = "no_name_known"
     NOT_ENGLISH = "not_english"
     READ_WITHOUT = "read_without"  # model, text

@@ -12,6 +12,7 @@ from qafd.models.embedder import Embedder, LocalEmbedder
 from qafd.models.instructions import instructions_of
 from qafd.models.prompts_answer import PLAN_SCHEMA, plan_messages, read_plan
 from qafd.models.prompts_conditions import QUERY_SCHEMA, query_messages, read_query
+from qafd.plan.asking import find_asking
 from qafd.plan.linking import FoundName, Named, named_in, names_of
 from qafd.plan.query_graph import find_name, names_linked
 from qafd.plan.spelling import Vocabulary
@@ -22,6 +23,7 @@ from qafd.reading.names.cjk import TERM
 from qafd.reading.names.foreign import names_of as names_in_other
 from qafd.reading.names.languages import ENGLISH, function_words, language_of
 from qafd.reading.text import canonical, singular, words_of
+from qafd.reading.text.scripts import is_written_small
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import Keyword, QueryGraph, QueryPlan
 
@@ -56,6 +58,8 @@ class Planner:
         self._embedder = embedder
         self._vocabulary = vocabulary
         self._names = names_of(graph, merged)
+        # What is asked of a database's tables is all to be read, as "List their names."
+        self._reads_passages = bool((graph.kinds == "passage").any())
 
     def plan(self, question: str, *, subqueries: bool = False) -> QueryPlan:
         """The question, read; with `subqueries`, also each of the parts it consists of.
@@ -79,24 +83,45 @@ class Planner:
         if len(asked) > READ:
             notices.append(notice(NoticeKind.QUESTION_CUT, count=len(asked), read=READ))
             asked = asked[:READ]
-        plan, read, parts = self._read(asked, subqueries)
-        if read != asked:
+        doc = self._tag(asked)
+        heard = asked
+        if doc is not None and self._reads_passages:
+            heard = find_asking(doc, self._find_proper(doc))
+        if heard != asked:
+            notices.append(notice(NoticeKind.READ_IN_PART, text=heard))
+            doc = self._tag(heard)
+        plan, read, parts = self._read(heard, doc, subqueries)
+        if read != heard:
             notices += [one for one in plan.notices if one.kind in _PUT_RIGHT]
-            plan, _, parts = self._read(read, subqueries)
+            plan, _, parts = self._read(read, self._tag(read), subqueries)
+        if read != asked:
             plan = replace(plan, read=read)
         return replace(plan, question=question, notices=(*notices, *plan.notices),
                        subqueries=tuple(self.plan(part) for part in parts))
 
-    def _read(self, asked: str, subqueries: bool) -> tuple[QueryPlan, str, tuple[str, ...]]:
+    def _tag(self, asked: str) -> "Doc | None":
+        """A text tagged and parsed, None for one that is not English."""
+        if language_of(asked, least=1) != ENGLISH:
+            return None
+        nlp, _ = tagger()
+        with _READING:
+            return nlp(asked)
+
+    def _find_proper(self, doc: "Doc") -> list[tuple[int, int]]:
+        """Where a text has names of the graph that are not written small."""
+        nlp, _ = tagger()
+        return [(start, end) for _, start, end in self._names.find(doc.text, nlp.Defaults.stop_words)
+                if not is_written_small(doc.text[start:end])]
+
+    def _read(self, asked: str, doc: "Doc | None", subqueries: bool
+              ) -> tuple[QueryPlan, str, tuple[str, ...]]:
         """The plan of a text; the text with its misspelled names put right; its parts, if asked."""
         nlp, _ = tagger()
         common = nlp.Defaults.stop_words
-        language = language_of(asked, least=1)
+        language = ENGLISH
         parts: Sequence[str] = ()
         unsaid: tuple[Notice, ...] = ()
-        if language == ENGLISH:
-            with _READING:
-                doc = nlp(asked)
+        if doc is not None:
             found = self._names.find(asked, common)
             named, themes = list(named_in(doc)), list(_themes(doc))
             spans = _spans(named, found)
@@ -104,6 +129,7 @@ class Planner:
             if subqueries:
                 parts = decompose(doc, spans)
         else:
+            language = language_of(asked, least=1)
             common = common | function_words(language)
             found = self._names.find(asked, common)
             named, themes = _read_other(asked, language)

@@ -184,6 +184,7 @@ _NOTICES = {
         "{missing} of {all} gold nodes are not in this graph and count as missed: {names}.",
     NoticeKind.QUESTION_CUT: "The question has {count:,} characters; only the first {read:,} are read, so "
                              "put what you ask first.",
+    NoticeKind.READ_IN_PART: "Of what you wrote this is read as the question: “{text}”",
     NoticeKind.NO_NAME_KNOWN: "No name in the question is known to this graph, so only words and meaning "
                               "can lead to passages; name something that is in the documents.",
     NoticeKind.NOT_ENGLISH: "The question does not look English, the only language that the bundled model "
