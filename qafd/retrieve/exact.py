@@ -1,7 +1,7 @@
 """What meets every condition of a question, after SG-RAG; else what meets the most of them."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import ClassVar
@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from qafd.graph import Graph
-from qafd.plan.asked import Asked, asked_for, contradicts
 from qafd.reading.text.bm25 import content_words
 from qafd.reading.text.stems import stem, stems
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
@@ -35,7 +34,6 @@ FOUND = {"relation": 1.0, "sentence": 0.2, "passage": 0.1}  # by which candidate
 RARE = 0.1  # how much more a condition counts for each e-fold that its name is rarer
 TOGETHER = 0.5  # how much it counts when names are only named together, which no label says how
 FITS = 0.3  # how much more it counts when its sentence has all words of the question
-UNLIKELY = 0.01  # how much one counts on what seems to be of another kind than what is asked for
 LIKE, SPECIFIC = 0.2, 0.02  # of equals: cosine with the question, and logarithm of the degree
 CLOSE = 1e-6  # of importance, for what decides between equals; no strength differs by so little
 COMPARED = 60  # candidates whose sentences are read
@@ -159,7 +157,7 @@ class _Search:
         self._evidence, self._plan, self._query = evidence, plan, linked.query
         self._rows, self._contradicts = linked.rows, bool(linked.contradictions())
         self._known, self._named, self._choices = linked.known, linked.named, list(linked.choices())
-        self._types, self._labels = corpus.types, corpus.labels
+        self._labels = corpus.labels
         self._together: Mapping[int, frozenset[int]] = {}
         self._weights = {place: node.sure * (1 + RARE * max(min(map(evidence.rarity, node.rows)), 0.0))
                          for place, node in linked.known.items()}
@@ -172,14 +170,12 @@ class _Search:
         if not query.conditions or 0 in self._rows or not self._rows or self._contradicts:
             return []
         found = self._candidates()
-        unlikely = self._other_kind(found)
         levels = {row: self._levels(row, met) for row, met in found.items()}
         sure = min((LEVELS.index(one) for own in levels.values() for one in own.values()), default=0)
         wanted = sum(not condition.negated for condition in query.conditions)
         whole = [row for row, own in levels.items() if list(own.values()).count(LEVELS[sure]) == wanted]
         self._together = self._find_unlabeled({row: found[row] for row in whole or found})
-        answers = [self._compare(row, found[row], levels[row], LEVELS[sure],
-                                 UNLIKELY if row in unlikely else 1.0) for row in whole or found]
+        answers = [self._compare(row, found[row], levels[row], LEVELS[sure]) for row in whole or found]
         answers.sort(key=lambda one: (-one.importance, self._evidence.graph.ids[one.row]))
         return answers
 
@@ -191,16 +187,6 @@ class _Search:
         if any(place not in self._rows for place in range(1, len(self._query.nodes))):
             found = {row: self._consistent(row, met) for row, met in found.items()} | self._exact()
         return found
-
-    def _other_kind(self, found: Iterable[int]) -> set[int]:
-        """The candidates that a tagger took for places where a person is asked for, or for persons."""
-        kind = asked_for(self._plan.words)
-        if kind not in (Asked.PERSON, Asked.PLACE):
-            return set()
-        ids = self._evidence.graph.ids
-        places = {place for row in found for place in self._evidence.naming(row)[:1].tolist()}
-        types = self._types([ids[place] for place in sorted(places)])
-        return {row for row in found if contradicts(kind, types.get(ids[row], frozenset()))}
 
     def _count(self, source: int) -> tuple[dict[int, _Reached], Nodes, Floats]:
         """What meets each condition on a node of the query, by number; the rows that meet any and
@@ -320,11 +306,10 @@ class _Search:
         return {row: frozenset(number for number, pair in own.items() if pair not in labeled)
                 for row, own in pairs.items()}
 
-    def _compare(self, row: int, ends: dict[int, int], levels: dict[int, str], sure: str,
-                 likely: float) -> MatchedEntity:
+    def _compare(self, row: int, ends: dict[int, int], levels: dict[int, str], sure: str) -> MatchedEntity:
         """A candidate with what shows its conditions, and what it scores by that.
 
-        `sure` is the level at which a condition is surely met, `likely` a factor of its strength.
+        `sure` is the level at which a condition is surely met.
         """
         graph = self._evidence.graph
         shown: dict[int, JointSentence] = {}
@@ -339,7 +324,7 @@ class _Search:
             if best is not None:
                 shown[number] = best
                 strength += FITS * weight * best.fit
-        strength = round(likely * strength, 4)
+        strength = round(strength, 4)
         count = sum(level == sure for level in levels.values())
         like = 0.0 if graph.vectors is None else float(graph.vectors[row] @ self._plan.embedding)
         between = LIKE * like - SPECIFIC * float(np.log1p(self._evidence.degree(row)))
