@@ -1,7 +1,7 @@
 """What meets every condition of a question, after SG-RAG; else what meets the most of them."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import ClassVar
@@ -32,7 +32,6 @@ from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
 
 FOUND = {"relation": 1.0, "sentence": 0.2, "passage": 0.1}  # by which candidates are chosen
 RARE = 0.1  # how much more a condition counts for each e-fold that its name is rarer
-TOGETHER = 0.5  # how much it counts when names are only named together, which no label says how
 FITS = 0.3  # how much more it counts when its sentence has all words of the question
 LIKE, SPECIFIC = 0.2, 0.02  # of equals: cosine with the question, and logarithm of the degree
 CLOSE = 1e-6  # of importance, for what decides between equals; no strength differs by so little
@@ -88,7 +87,7 @@ class ExactMatches(Method):
         linked = link_conditions(graph, plan)
         evidence = EvidenceIndex(graph, corpus.layer("sentences"),
                             LEVELS[:LEVELS.index(self.evidence) + 1])
-        answers = _Search(evidence, linked, plan, corpus).answers()
+        answers = _Search(evidence, linked, plan).answers()
         shown = _cut(answers, self.answers)
         told: dict[int, tuple[float, Reason, str]] = {
             node.row: (1.0, node.why, SATURATED) for node in linked.known.values()}
@@ -152,13 +151,10 @@ class _Reached:
 class _Search:
     """One question against the evidence: which entities meet which conditions, and how well."""
 
-    def __init__(self, evidence: EvidenceIndex, linked: LinkedQuery, plan: QueryPlan,
-                 corpus: Corpus) -> None:
+    def __init__(self, evidence: EvidenceIndex, linked: LinkedQuery, plan: QueryPlan) -> None:
         self._evidence, self._plan, self._query = evidence, plan, linked.query
         self._rows, self._contradicts = linked.rows, bool(linked.contradictions())
         self._known, self._named, self._choices = linked.known, linked.named, list(linked.choices())
-        self._labels = corpus.labels
-        self._together: Mapping[int, frozenset[int]] = {}
         self._weights = {place: node.sure * (1 + RARE * max(min(map(evidence.rarity, node.rows)), 0.0))
                          for place, node in linked.known.items()}
         named = stems(" ".join(evidence.graph.names[row] for row in self._rows.values()))
@@ -174,7 +170,6 @@ class _Search:
         sure = min((LEVELS.index(one) for own in levels.values() for one in own.values()), default=0)
         wanted = sum(not condition.negated for condition in query.conditions)
         whole = [row for row, own in levels.items() if list(own.values()).count(LEVELS[sure]) == wanted]
-        self._together = self._find_unlabeled({row: found[row] for row in whole or found})
         answers = [self._compare(row, found[row], levels[row], LEVELS[sure]) for row in whole or found]
         answers.sort(key=lambda one: (-one.importance, self._evidence.graph.ids[one.row]))
         return answers
@@ -287,25 +282,6 @@ class _Search:
         return {number: self._evidence.level(places[self._query.conditions[number].source], end)
                 for number, end in ends.items()}
 
-    def _find_unlabeled(self, found: Mapping[int, dict[int, int]]) -> dict[int, frozenset[int]]:
-        """By row the conditions whose names no label relates: they are only named together."""
-        if self._labels is None:
-            return {}
-        ids, conditions = self._evidence.graph.ids, self._query.conditions
-        pairs: dict[int, dict[int, frozenset[str]]] = {}
-        for row, ends in found.items():
-            places = self._places(row, ends)
-            own: dict[int, frozenset[str]] = {}
-            for number, end in ends.items():
-                own[number] = frozenset((ids[places[conditions[number].source]], ids[end]))
-            pairs[row] = own
-        named: set[str] = set()
-        for own in pairs.values():
-            named.update(*own.values())
-        labeled = self._labels(sorted(named))
-        return {row: frozenset(number for number, pair in own.items() if pair not in labeled)
-                for row, own in pairs.items()}
-
     def _compare(self, row: int, ends: dict[int, int], levels: dict[int, str], sure: str) -> MatchedEntity:
         """A candidate with what shows its conditions, and what it scores by that.
 
@@ -318,7 +294,7 @@ class _Search:
         for number, end in ends.items():
             weight = self._weight(number)
             if levels[number] == sure:
-                strength += weight * (TOGETHER if number in self._together.get(row, ()) else 1.0)
+                strength += weight
             source = places[self._query.conditions[number].source]
             best = self._evidence.show(source, end, self._asked)
             if best is not None:
