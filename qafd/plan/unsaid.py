@@ -35,7 +35,7 @@ def find_unsaid(doc: "Doc", names: Sequence[Name]) -> tuple[Notice, ...]:
     Parameters
     ----------
     doc : Doc
-        The question, tagged and parsed.
+        The question, tagged.
     names : sequence of (start, end)
         Where names stand in it, in order and without overlap.
     """
