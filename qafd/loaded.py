@@ -13,7 +13,7 @@ from qafd.retrieve.base import Corpus, Retrieval, RetrievedEdge, RetrievedPassag
 from qafd.retrieve.deferred import column
 from qafd.retrieve.layers import LAYERS, layers_of
 from qafd.retrieve.seeds import Passages, passages_of
-from qafd.storage import Workspace, open_workspace
+from qafd.storage import Workspace
 
 
 class Graphs:
@@ -60,31 +60,13 @@ class Graphs:
 def corpus_of(graph: Graph, store: Workspace, needs: Sequence[str] = tuple(LAYERS)) -> Corpus:
     """What methods retrieve from: the graph, the words of its passages, and built layers."""
     return Corpus(graph, passages_of(graph, partial(read_passages, graph, store)),
-                  layers_of(graph, store, needs), partial(types_at, store.place.url),
-                  partial(labels_at, store.place.url))
+                  layers_of(graph, store, needs))
 
 
 def read_passages(graph: Graph, store: Workspace, compared: bool = True) -> Passages:
     """The passages of a graph; unless `compared`, their sentences are not."""
     return Passages(graph, passage_columns(graph, store),
                     partial(sentences_at, store.place.url) if compared else None)
-
-
-def types_at(url: str, passages: Sequence[str]) -> dict[str, set[str]]:
-    """The types of the entities that some passages of a workspace name there, by id."""
-    found: dict[str, set[str]] = {}
-    with open_workspace(url) as store:
-        nodes = store.graph.nodes(passages)
-        for names in store.passages.names(node.key for node in nodes.values()).values():
-            for name in names:
-                found.setdefault(name.node, set()).add(name.type)
-    return found
-
-
-def labels_at(url: str, ids: Sequence[str]) -> frozenset[frozenset[str]]:
-    """The pairs of some entities that a relation with a label joins."""
-    with open_workspace(url) as store:
-        return frozenset(store.graph.labels(ids))
 
 
 def with_texts(retrieval: Retrieval, store: Workspace) -> Retrieval:

@@ -137,9 +137,9 @@ class NoticeKind(StrEnum):
     NAME_EXCLUDED = "name_excluded"  # name
     BEYOND_CONDITIONS = "beyond_conditions"  # words: what says how much, when or the most
     OR_AS_AND = "or_as_and"  # words: what it joins
-    AND_WITH_OR = "and_with_or"  # words: a clause that has both
+    AND_WITH_OR = "and_with_or"  # words; in runs that earlier versions kept
     CHOICE = "choice"  # words: the names to choose from
-    DESCRIBED = "described"  # words: what a name is said of that is not the answer
+    DESCRIBED = "described"  # words; in runs that earlier versions kept
     # Of how a question was read
     QUESTION_CUT = "question_cut"  # count, read
     READ_IN_PART = "read_in_part"  # text

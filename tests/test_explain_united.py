@@ -12,10 +12,10 @@ from qafd.flow.solver import solve
 from qafd.knowledge import KnowledgeGraph
 
 BOTH = "Where was the singer of Paper Lanterns born and who founded the prize that Salt Road won?"
-CHOICE = "Which is older, Paper Lanterns or Salt Road?"
+ALIKE = "When was Paper Lanterns released and when was Salt Road released?"
 
 
-@pytest.fixture(scope="module", params=[BOTH, CHOICE], ids=["clauses", "choice"])
+@pytest.fixture(scope="module", params=[BOTH, ALIKE], ids=["two things", "one of two"])
 def told(songs: KnowledgeGraph, request: pytest.FixtureRequest) -> Explanation:
     return songs.explain(request.param, subqueries="on", mass=24.0)
 

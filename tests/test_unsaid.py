@@ -29,13 +29,8 @@ def told(question: str) -> dict[NoticeKind, str]:
     ("Who worked in Chile before 1950?", NoticeKind.BEYOND_CONDITIONS, "before 1950"),
     ("Who worked only in Norway?", NoticeKind.BEYOND_CONDITIONS, "only"),
     ("Who lived in at least two of Chile, Peru and Norway?", NoticeKind.BEYOND_CONDITIONS, "at least two"),
-    ("Who did not live in both Chile and Peru?", NoticeKind.BEYOND_CONDITIONS, "both"),
     ("Which is longer, Chile or Norway?", NoticeKind.CHOICE, "Chile or Norway"),
-    ("Who lived in Chile or not in Peru?", NoticeKind.OR_AS_AND, "Chile or not in Peru"),
-    ("Who lived in Chile and Peru or Norway?", NoticeKind.AND_WITH_OR, "Chile and Peru or Norway"),
-    ("Who married Ada Holt's sister?", NoticeKind.DESCRIBED, "Ada Holt's sister"),
-    ("Who is married to the director of Ben Crane?", NoticeKind.DESCRIBED, "the director of Ben Crane"),
-    ("Whose teacher was born in Chile?", NoticeKind.DESCRIBED, "Whose teacher was born in Chile")])
+    ("Who lived in Chile or not in Peru?", NoticeKind.OR_AS_AND, "Chile or not in Peru")])
 def test_what_no_condition_says_is_told_in_words_of_the_question(
         question: str, kind: NoticeKind, words: str) -> None:
     assert words in told(question)[kind]

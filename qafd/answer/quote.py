@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain
 
 import numpy as np
 
@@ -264,7 +264,6 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
               - RANK * np.array([span.rank for span in spans]) + LONGER * np.log(sizes / USUAL)
               + IMPORTANT * (retrieval.named_share or 0.0) * named.important)
     scores += DEFINED * np.array([begins_with(span.text, defined) for span in spans])
-    _pass_on(spans, scores)
     first = int(scores.argmax())
     further = _share(has, np.where(has[first] > 0, 0.0, weights))
     next_hop = np.zeros(len(spans))
@@ -314,13 +313,6 @@ def _find_context(spans: Sequence[Span], asked: Sequence[str], has: Floats) -> F
 def _share(has: Floats, weights: Floats) -> Floats:
     """The share that each sentence has of the weight of some words, shape (s,)."""
     return np.asarray((has @ weights) / max(weights.sum(), 1e-300))
-
-
-def _pass_on(spans: Sequence[Span], scores: Floats) -> None:
-    """Let a sentence that ends in a colon pass its score on to what it introduces, in place."""
-    for i, (span, after) in enumerate(pairwise(spans)):
-        if span.text.endswith((":", "：")) and span.rank == after.rank:
-            scores[i:i + 2].sort()
 
 
 def _lead_on(spans: Sequence[Span], nodes: Sequence[set[str]], first: int) -> Floats:

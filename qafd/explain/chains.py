@@ -18,7 +18,7 @@ import numpy as np
 
 from qafd.explain.paths import shown
 from qafd.explain.streams import Streams
-from qafd.plan.asked import asked_for, brings, contradicts
+from qafd.plan.asked import asked_for, brings
 from qafd.reading.text.bm25 import content_words, words
 from qafd.reading.text.stems import stem
 from qafd.records import Vectors, node_id
@@ -247,8 +247,6 @@ class _ChainSearch:
         end, graph = rows[-1], self._graph
         name = [self._types[end]]
         if end in self._seeds or set(words(graph.names[end])) <= self._said:
-            return 0.0, 0.0
-        if contradicts(self._kind, {name[0].type}):
             return 0.0, 0.0
         joints = [self._joints[u][v] for u, v in pairwise(rows)]
         had = frozenset[str]().union(*(_stems(joint.text) for joint in joints),

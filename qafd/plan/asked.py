@@ -142,13 +142,6 @@ def brings(kind: Asked, text: str, new: Iterable[SentenceName], said: Set[str]) 
     return 0.5 if types else 0.0
 
 
-def contradicts(kind: Asked, types: Set[str]) -> bool:
-    """Whether what has these types cannot be what is asked for: a place for "who", a person for
-    "where". What is of no type, or of others too, can."""
-    other = {Asked.PERSON: Asked.PLACE, Asked.PLACE: Asked.PERSON}.get(kind)
-    return other is not None and bool(types) and types <= _TYPES[other]
-
-
 def unsaid(names: Iterable[SentenceName], said: Set[str]) -> list[SentenceName]:
     """The names that a question with the words `said` does not have itself."""
     return [name for name in names if not said >= set(words(name.text))]

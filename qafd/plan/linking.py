@@ -138,10 +138,6 @@ class Names:
                 found.append(columns.keys[columns.sharing[at]])
         return tuple(one for one in found if one != key)
 
-    def is_title(self, key: str) -> bool:
-        """Whether an entity's name begins with an article in capitals: "The Graduate"."""
-        return self._is_key(key) and self.show(key).startswith(("The ", "An ", "A "))
-
     def find(self, asked: str, common: set[str]) -> list[FoundName]:
         """Names in a text by longest match; lower-case terms only when there is nothing else.
 

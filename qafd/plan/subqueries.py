@@ -1,8 +1,7 @@
 """A complex question as simpler ones (Section 2.2, Eq. 6-7), by rules on its parse.
 
-Three forms are taken apart: two questions joined by "and", one predicate about several names, and
-a question about something that is itself only described ("the singer of Paper Lanterns"). All
-other questions stay whole. A language model does this better, see `qafd.plan.Planner.refine`.
+Questions that "and" or a mark joins are taken apart; all others stay whole. A language model does
+more, see `qafd.plan.Planner.refine`.
 """
 
 import re
@@ -10,12 +9,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc, Span, Token
+    from spacy.tokens import Doc, Span
 
 MOST = 4  # subqueries of one question
 
 _WH = frozenset(("WDT", "WP", "WP$", "WRB"))
-_JOINT = re.compile(r"\s*(?:,\s*(?:and|or)?|and|or|&)\s+(?:the\s+)?", re.I)
 _PRONOUN = re.compile(r"\b(?:he|she|it|they|him|her|them|his|its|their)\b", re.I)
 _OWNED = frozenset(("his", "its", "their"))
 
@@ -33,9 +31,7 @@ def decompose(doc: "Doc", names: Sequence[Name]) -> tuple[str, ...]:
     names : sequence of (start, end)
         Where names stand in it, in order and without overlap.
     """
-    found = _clauses(doc, names) or _predicates(doc) or _choices(doc.text, names) or _bridge(
-        doc, names)
-    distinct = tuple(dict.fromkeys(found))
+    distinct = tuple(dict.fromkeys(_clauses(doc, names)))
     return distinct[:MOST] if len(distinct) > 1 else ()
 
 
@@ -63,60 +59,6 @@ def _resolved(clause: "Span", name: str, names: Sequence[Name]) -> str:
         return clause.text
     return _PRONOUN.sub(
         lambda found: name + "'s" * (found.group().lower() in _OWNED), clause.text, count=1)
-
-
-def _predicates(doc: "Doc") -> list[str]:
-    """Two predicates of one asked thing: "Who wrote A and directed B?"."""
-    for token in doc:
-        verb = token.head
-        if (token.dep_ == "conj" and token.pos_ == verb.pos_ == "VERB" and doc[0].tag_ in _WH
-                and token.tag_ == verb.tag_ and _opened(doc, verb, token)):
-            asked = " ".join(t.text for t in doc[:verb.i] if t.dep_ not in ("aux", "auxpass"))
-            cut = next((t.i for t in doc[verb.i:token.i] if t.dep_ == "cc"), token.i)
-            return [_question(doc[:cut].text),
-                    _question(f"{asked} {doc[token.i:].text}")]
-    return []
-
-
-def _opened(doc: "Doc", verb: "Token", token: "Token") -> bool:
-    """Whether the asked thing is the subject of both verbs and each says something of its own."""
-    subject = [child for child in verb.children if child.dep_ in ("nsubj", "nsubjpass")]
-    return (bool(subject) and any(t.tag_ in _WH for t in subject[0].subtree)
-            and not any(child.dep_.startswith("nsubj") for child in token.children)
-            and token.i - verb.i > 1 and any(t.is_alpha for t in doc[token.i + 1:]))
-
-
-def _choices(text: str, names: Sequence[Name]) -> list[str]:
-    """The question asked of each of several names that stand side by side."""
-    for i, (start, end) in enumerate(names):
-        row = [(start, end)]
-        for after in names[i + 1:]:
-            if not _JOINT.fullmatch(text[row[-1][1]:after[0]]):
-                break
-            row.append(after)
-        if len(row) > 1 and re.search(r"\b(?:and|or)\b|&", text[end:row[-1][0]], re.I):
-            before = re.sub(r"\bboth ", "", text[:start])
-            return [_question(before + text[a:b] + text[row[-1][1]:]) for a, b in row]
-    return []
-
-
-def _bridge(doc: "Doc", names: Sequence[Name]) -> list[str]:
-    """The innermost description that holds a name, and the whole question."""
-    if not any(token.tag_ in _WH for token in doc):
-        return []
-    for noun in sorted((t for t in doc if t.pos_ == "NOUN"),
-                       key=lambda t: sum(1 for _ in t.subtree)):
-        # "that" of "the prize that Salt Road won" asks nothing
-        end = noun.right_edge.i + 1
-        # spaCy hangs the question's own verb on the noun: "was the singer of X born"
-        part = doc[noun.left_edge.i:end - (doc[end - 1].dep_ == "acl")]
-        asks = any(t.tag_ in _WH and t.head.dep_ != "relcl" for t in part)
-        named = any(part.start_char <= a and b <= part.end_char for a, b in names)
-        rest = [t for t in doc if not part.start <= t.i < part.end]
-        if named and not asks and any(
-                t.is_alpha and not t.is_stop for t in rest):
-            return [part.text, _question(doc.text)]
-    return []
 
 
 def _has_verb(span: "Span") -> bool:

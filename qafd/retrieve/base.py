@@ -1,7 +1,7 @@
 """What every retrieval method returns: one subgraph, its reasons and its evidence."""
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from numbers import Real
@@ -235,26 +235,17 @@ class Retrieval:
         return graph
 
 
-TypesOf = Callable[[Sequence[str]], Mapping[str, Set[str]]]
-"""From the ids of passages, the types of the entities that they name, by id."""
-LabelsOf = Callable[[Sequence[str]], Collection[frozenset[str]]]
-"""From the ids of entities, the pairs of them that a relation with a label joins."""
-
-
 @dataclass(frozen=True, eq=False)
 class Corpus:
     """What a method retrieves from: the graph, its passages, and the layers built for it.
 
     `layers` maps the names of `qafd.retrieve.layers.LAYERS` to what was built; a method names those it
-    cannot do without in `needs`. Where nobody reads `types`, nothing has one; without `labels`
-    every relation counts as one that has a label.
+    cannot do without in `needs`.
     """
 
     graph: Graph
     passages: Passages
     layers: Mapping[str, Any] = field(default_factory=dict)
-    types: TypesOf = field(default=lambda _: {}, repr=False)
-    labels: LabelsOf | None = field(default=None, repr=False)
 
     def layer(self, name: str) -> Any:
         """One layer; raises MissingLayerError, which says how to build it."""

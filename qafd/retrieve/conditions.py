@@ -1,6 +1,5 @@
 """The conditions of a question, with its names linked to entities, each as sure as its link is."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
@@ -12,7 +11,7 @@ from qafd.graph import Graph
 from qafd.plan.linking import Names, names_of
 from qafd.plan.query_graph import EXCLUDING, edit_query_graph, read_query_graph, seeks
 from qafd.plan.unsaid import leave_unsaid
-from qafd.reading.text import canonical, singular
+from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan
@@ -23,7 +22,6 @@ NEAR = 0.88  # cosine from which on a phrase stands for a name
 RIVAL = 0.03  # how much farther another name may be to be told as a rival
 MOST_CHOICES = 100  # ways to take one entity for each name
 SMALL = 0.8  # how much a name in small letters counts, which may be a word like others
-_SHARED = re.compile(r"\b([\w-]+),? and [\w-]+ ([\w-]+)")
 
 
 @dataclass(frozen=True)
@@ -277,22 +275,15 @@ def _written(names: Names, question: str) -> Iterator[tuple[str, str]]:
     """What the question writes for names of entities, in any writing, and their keys."""
     for key, start, end in names.matches(question, plural=True):
         text = question[start:end]
-        # "graduates" are not The Graduate.
-        if text.casefold() in FUNCTION_WORDS or text.islower() and names.is_title(key):
-            continue
-        yield text, key
+        if text.casefold() not in FUNCTION_WORDS:
+            yield text, key
 
 
 def _stand_ins(names: Names, plan: QueryPlan, unread: Sequence[str]) -> Iterator[LinkedNode]:
-    """The names of the plan that the question writes otherwise, and "silver medal" of "silver and
-    bronze medals"."""
-    keys = [key for key in unread if key in plan.names]
-    for match in _SHARED.finditer(plan.words):
-        phrase = canonical(f"{match[1]} {match[2]}")
-        keys += filter(None, [names.get(phrase) or names.get(singular(phrase))])
-    for key in keys:
+    """The names of the plan that the question writes otherwise."""
+    for key in unread:
         row = names.row(key)
-        if row is not None:
+        if key in plan.names and row is not None:
             yield LinkedNode(row, reason(ReasonKind.STANDS_FOR_NAME))
 
 

@@ -1,7 +1,7 @@
 """What meets every condition of a question, after SG-RAG; else what meets the most of them."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import ClassVar
@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from qafd.graph import Graph
-from qafd.plan.asked import Asked, asked_for, contradicts
 from qafd.reading.text.bm25 import content_words
 from qafd.reading.text.stems import stem, stems
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
@@ -33,9 +32,7 @@ from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
 
 FOUND = {"relation": 1.0, "sentence": 0.2, "passage": 0.1}  # by which candidates are chosen
 RARE = 0.1  # how much more a condition counts for each e-fold that its name is rarer
-TOGETHER = 0.5  # how much it counts when names are only named together, which no label says how
 FITS = 0.3  # how much more it counts when its sentence has all words of the question
-UNLIKELY = 0.01  # how much one counts on what seems to be of another kind than what is asked for
 LIKE, SPECIFIC = 0.2, 0.02  # of equals: cosine with the question, and logarithm of the degree
 CLOSE = 1e-6  # of importance, for what decides between equals; no strength differs by so little
 COMPARED = 60  # candidates whose sentences are read
@@ -90,7 +87,7 @@ class ExactMatches(Method):
         linked = link_conditions(graph, plan)
         evidence = EvidenceIndex(graph, corpus.layer("sentences"),
                             LEVELS[:LEVELS.index(self.evidence) + 1])
-        answers = _Search(evidence, linked, plan, corpus).answers()
+        answers = _Search(evidence, linked, plan).answers()
         shown = _cut(answers, self.answers)
         told: dict[int, tuple[float, Reason, str]] = {
             node.row: (1.0, node.why, SATURATED) for node in linked.known.values()}
@@ -154,13 +151,10 @@ class _Reached:
 class _Search:
     """One question against the evidence: which entities meet which conditions, and how well."""
 
-    def __init__(self, evidence: EvidenceIndex, linked: LinkedQuery, plan: QueryPlan,
-                 corpus: Corpus) -> None:
+    def __init__(self, evidence: EvidenceIndex, linked: LinkedQuery, plan: QueryPlan) -> None:
         self._evidence, self._plan, self._query = evidence, plan, linked.query
         self._rows, self._contradicts = linked.rows, bool(linked.contradictions())
         self._known, self._named, self._choices = linked.known, linked.named, list(linked.choices())
-        self._types, self._labels = corpus.types, corpus.labels
-        self._together: Mapping[int, frozenset[int]] = {}
         self._weights = {place: node.sure * (1 + RARE * max(min(map(evidence.rarity, node.rows)), 0.0))
                          for place, node in linked.known.items()}
         named = stems(" ".join(evidence.graph.names[row] for row in self._rows.values()))
@@ -172,14 +166,11 @@ class _Search:
         if not query.conditions or 0 in self._rows or not self._rows or self._contradicts:
             return []
         found = self._candidates()
-        unlikely = self._other_kind(found)
         levels = {row: self._levels(row, met) for row, met in found.items()}
         sure = min((LEVELS.index(one) for own in levels.values() for one in own.values()), default=0)
         wanted = sum(not condition.negated for condition in query.conditions)
         whole = [row for row, own in levels.items() if list(own.values()).count(LEVELS[sure]) == wanted]
-        self._together = self._find_unlabeled({row: found[row] for row in whole or found})
-        answers = [self._compare(row, found[row], levels[row], LEVELS[sure],
-                                 UNLIKELY if row in unlikely else 1.0) for row in whole or found]
+        answers = [self._compare(row, found[row], levels[row], LEVELS[sure]) for row in whole or found]
         answers.sort(key=lambda one: (-one.importance, self._evidence.graph.ids[one.row]))
         return answers
 
@@ -191,16 +182,6 @@ class _Search:
         if any(place not in self._rows for place in range(1, len(self._query.nodes))):
             found = {row: self._consistent(row, met) for row, met in found.items()} | self._exact()
         return found
-
-    def _other_kind(self, found: Iterable[int]) -> set[int]:
-        """The candidates that a tagger took for places where a person is asked for, or for persons."""
-        kind = asked_for(self._plan.words)
-        if kind not in (Asked.PERSON, Asked.PLACE):
-            return set()
-        ids = self._evidence.graph.ids
-        places = {place for row in found for place in self._evidence.naming(row)[:1].tolist()}
-        types = self._types([ids[place] for place in sorted(places)])
-        return {row for row in found if contradicts(kind, types.get(ids[row], frozenset()))}
 
     def _count(self, source: int) -> tuple[dict[int, _Reached], Nodes, Floats]:
         """What meets each condition on a node of the query, by number; the rows that meet any and
@@ -301,30 +282,10 @@ class _Search:
         return {number: self._evidence.level(places[self._query.conditions[number].source], end)
                 for number, end in ends.items()}
 
-    def _find_unlabeled(self, found: Mapping[int, dict[int, int]]) -> dict[int, frozenset[int]]:
-        """By row the conditions whose names no label relates: they are only named together."""
-        if self._labels is None:
-            return {}
-        ids, conditions = self._evidence.graph.ids, self._query.conditions
-        pairs: dict[int, dict[int, frozenset[str]]] = {}
-        for row, ends in found.items():
-            places = self._places(row, ends)
-            own: dict[int, frozenset[str]] = {}
-            for number, end in ends.items():
-                own[number] = frozenset((ids[places[conditions[number].source]], ids[end]))
-            pairs[row] = own
-        named: set[str] = set()
-        for own in pairs.values():
-            named.update(*own.values())
-        labeled = self._labels(sorted(named))
-        return {row: frozenset(number for number, pair in own.items() if pair not in labeled)
-                for row, own in pairs.items()}
-
-    def _compare(self, row: int, ends: dict[int, int], levels: dict[int, str], sure: str,
-                 likely: float) -> MatchedEntity:
+    def _compare(self, row: int, ends: dict[int, int], levels: dict[int, str], sure: str) -> MatchedEntity:
         """A candidate with what shows its conditions, and what it scores by that.
 
-        `sure` is the level at which a condition is surely met, `likely` a factor of its strength.
+        `sure` is the level at which a condition is surely met.
         """
         graph = self._evidence.graph
         shown: dict[int, JointSentence] = {}
@@ -333,13 +294,13 @@ class _Search:
         for number, end in ends.items():
             weight = self._weight(number)
             if levels[number] == sure:
-                strength += weight * (TOGETHER if number in self._together.get(row, ()) else 1.0)
+                strength += weight
             source = places[self._query.conditions[number].source]
             best = self._evidence.show(source, end, self._asked)
             if best is not None:
                 shown[number] = best
                 strength += FITS * weight * best.fit
-        strength = round(likely * strength, 4)
+        strength = round(strength, 4)
         count = sum(level == sure for level in levels.values())
         like = 0.0 if graph.vectors is None else float(graph.vectors[row] @ self._plan.embedding)
         between = LIKE * like - SPECIFIC * float(np.log1p(self._evidence.degree(row)))
