@@ -115,7 +115,15 @@ class SqlDocuments(Part):
         self, source: str, parsed: Sequence[tuple[Document, tuple[Chunk, ...]]],
         notices: Sequence[str] = (),
     ) -> bool:
-        """Make these the documents of a file; passages that did not change keep their log."""
+        """Make these the documents of a file; passages that did not change keep their log.
+
+        Returns False, and writes nothing, when the file was replaced or removed since `begin`.
+
+        Raises
+        ------
+        DocumentNameError
+            Two documents have one name, within the file or across files.
+        """
         names = {document.name for document, _ in parsed}
         if len(names) < len(parsed):
             raise DocumentNameError("{source} has {count} records but only {different} different "
@@ -158,7 +166,10 @@ class SqlDocuments(Part):
         return True
 
     def delete(self, *names: str) -> None:
-        """Take files or documents out of the graph, all or none; `undo` brings each back."""
+        """Take files or documents out of the graph, all or none; `undo` brings each back.
+
+        They are deleted at the same moment. The graph follows at its next assembly.
+        """
         moment = now()
         with self._file.transaction() as connection:
             for name in names:
@@ -196,7 +207,15 @@ class SqlDocuments(Part):
             bump(connection, "log_revision")
 
     def purge(self, *names: str) -> None:
-        """Remove files or documents for good, with all that quotes them; see `qafd.ingest.erase`."""
+        """Remove files or documents for good, with all that quotes them; see `qafd.ingest.erase`.
+
+        Vectors and graph follow at the next assembly.
+
+        Raises
+        ------
+        StoreError
+            There is none of a name, or its file waits to be read. Nothing was changed.
+        """
         with self._file.transaction() as connection:
             documents = set[str]().union(*map(self.names_of, names))
             quoting = [(key,) for key in self.quoting(documents)]
@@ -220,7 +239,13 @@ class SqlDocuments(Part):
             bump(connection, "log_revision")
 
     def names_of(self, name: str) -> set[str]:
-        """The documents that go when a file or a document of this name is removed."""
+        """The documents that go when a file or a document of this name is removed.
+
+        Raises
+        ------
+        StoreError
+            See `purge`.
+        """
         with self._file.snapshot() as connection:
             names = {row[0] for row in connection.execute(
                 "SELECT name FROM documents WHERE name = ? OR source = ?", (name, name))}
@@ -236,7 +261,9 @@ class SqlDocuments(Part):
         return names
 
     def quoting(self, documents: Collection[str]) -> tuple[str, ...]:
-        """The stored retrievals that show what only these documents have: a passage, a name, or a"""
+        """The stored retrievals that show what only these documents have: a passage, a name, or a
+        relation by its label.
+        """
         with self._file.snapshot() as connection:
             wanted = json.dumps(list(documents))
             own_only = ("HAVING max(CASE WHEN document IN (SELECT value FROM json_each(?)) "

@@ -17,6 +17,8 @@ class SqlFiles(Part):
     def add(self, name: str, data: bytes, job: int | None = None) -> bool:
         """Take in a file; True when there is work to do for it.
 
+        The same bytes under the same name change nothing (a deleted file comes back);
+        other bytes replace the file: its documents stay until the new ones are parsed.
         One that is too large to be read has failed at once, and its bytes are not stored.
         """
         name = clean_name(name)
@@ -61,7 +63,10 @@ class SqlFiles(Part):
         return None if row is None else bytes(row[0])
 
     def finish(self, name: str) -> None:
-        """A file is done; its text is stored, so its bytes are dropped, but for a PDF's pages."""
+        """A file is done; its text is stored, so its bytes are dropped, but for a PDF's pages.
+
+        Unless it was replaced in the meantime: then it waits for its turn.
+        """
         with self._file.transaction() as connection:
             connection.execute(
                 "UPDATE files SET status = 'done', data = CASE "
@@ -91,7 +96,11 @@ class SqlFiles(Part):
                 [(name,) for name in names])
 
     def retry(self, names: Iterable[str], job: int | None = None) -> int:
-        """Let files that failed or were cancelled wait again; returns how many."""
+        """Let files that failed or were cancelled wait again; returns how many.
+
+        So do finished files with passages that the model did not read as it should: only these
+        are read again, and what is known of them stays until then.
+        """
         names = list(names)
         with self._file.transaction() as connection:
             changed = connection.executemany(

@@ -12,7 +12,6 @@ from qafd.assemble import Assembly
 from qafd.assemble.gathered import Gathered
 from qafd.graph import Graph
 from qafd.records import Chunk, Edge, Node, Vectors, node_id
-from qafd.storage.assembled import key_of
 from qafd.storage.diagnosis import Fault, FaultKind, fault
 from qafd.storage.relational.loading import load_graph
 from qafd.storage.relational.part import NUMBERS, Connection, Part, bump, meta, set_meta, upsert
@@ -27,6 +26,7 @@ from qafd.storage.rows import (
     PlacedNode,
     embedding_key,
     hash_number,
+    key_of,
     pack_evidence,
     texts,
     unpack_places,
@@ -42,7 +42,10 @@ class SqlGraph(Part):
     """The tables of nodes, edges and the passages that they are made of."""
 
     def write(self, log: Log, made: Assembly) -> bool:
-        """Replace the graph by the one made from `log`; True when that changed it."""
+        """Replace the graph by the one made from `log`; True when that changed it.
+
+        Nothing is written when a graph of the same or a later state of the log is there.
+        """
         with self._file.transaction() as connection:
             if int(meta(connection, "assembled", "-1")) >= log.revision:
                 return False
@@ -165,7 +168,7 @@ class SqlGraph(Part):
                 connection.execute("DELETE FROM plans")  # they name nodes of the old graph
 
     def sums(self) -> str:
-        """Of each table of the graph the rows and the sum of their hashes."""
+        """Of each table of the graph the rows and the sum of their hashes; "" where none is kept."""
         with self._file.snapshot() as connection:
             return json.dumps(_kept_sums(connection))
 
@@ -182,7 +185,10 @@ class SqlGraph(Part):
             bump(connection, "log_revision")
 
     def altered(self) -> tuple[Fault, ...]:
-        """What is not as the last assembly left it, for each table of the graph."""
+        """What is not as the last assembly left it, for each table of the graph.
+
+        Nothing is known of a graph from before assemblies kept counts and checksums.
+        """
         with self._file.reading() as connection:
             kept = json.loads(meta(connection, "row_sums", "{}"))
             found = _sums(connection) if kept else {}
@@ -264,7 +270,11 @@ class SqlGraph(Part):
             return {frozenset((id_of[source], id_of[target])): label for source, target, label in rows}
 
     def digest(self) -> str:
-        """SHA-256 of the graph, its passages and the mentions they rest on."""
+        """SHA-256 of the graph, its passages and the mentions they rest on.
+
+        Two workspaces with the same live documents have the same digest, whatever happened
+        to them; neither times nor row numbers enter it.
+        """
         total = hashlib.sha256()
         with self._file.snapshot() as connection:
             for query in (

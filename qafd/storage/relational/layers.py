@@ -24,7 +24,13 @@ class SqlLayers(Part):
                 "SELECT name, version, builder, built_at, length(body) FROM layers ORDER BY name")}
 
     def body(self, name: str) -> bytes:
-        """The bytes of a kept layer."""
+        """The bytes of a kept layer.
+
+        Raises
+        ------
+        StoreError
+            There is none of that name, or its bytes have changed.
+        """
         with self._file.snapshot() as connection:
             row = connection.execute(
                 "SELECT sha256, body FROM layers WHERE name = ?", (name,)).fetchone()

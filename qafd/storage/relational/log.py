@@ -33,7 +33,10 @@ class SqlLog(Part):
             return int(connection.execute("SELECT count(*) FROM passages").fetchone()[0])
 
     def pending(self, source: str, extractor: str) -> tuple[Chunk, ...]:
-        """The passages of a file that this extractor has still to read, in order."""
+        """The passages of a file that this extractor has still to read, in order.
+
+        Those whose extraction is given are not among them; see `adopt`.
+        """
         with self._file.snapshot() as connection:
             rows = connection.execute(
                 f"SELECT {CHUNK} FROM chunks JOIN (SELECT name, position AS place FROM documents "
@@ -80,7 +83,18 @@ class SqlLog(Part):
         self, chunk: Chunk, extraction: Extraction, vectors: Mapping[str, Vectors] | None = None,
         doubt: str = "",
     ) -> bool:
-        """Append one passage's extraction, with the vectors that belong to it, to the log."""
+        """Append one passage's extraction, with the vectors that belong to it, to the log.
+
+        Returns False, and writes nothing, when the passage was removed or changed in the
+        meantime or has an entry already.
+
+        Parameters
+        ----------
+        vectors : mapping of str to ndarray, shape (d,) or (r, d)
+            By `embedding_key` or `passage_key`.
+        doubt : str
+            Why the model's reading is not what it should be; `retry` asks for a new one.
+        """
         with self._file.transaction() as connection:
             self._file.check_lease()
             connection.execute(

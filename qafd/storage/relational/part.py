@@ -5,7 +5,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from qafd.errors import BusyError, QafdError, StoreError
 
@@ -49,6 +49,16 @@ class Tables(ABC):
 
     token = ""
     """Of the lease that is held through it; "" for none."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close it, with the last block that uses it; also done at the end of a `with` block."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     @abstractmethod

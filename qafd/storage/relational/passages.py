@@ -58,7 +58,11 @@ class SqlPassages(Part):
     def sentences(
         self, ids: Iterable[str]
     ) -> dict[str, tuple[tuple[int, int, Vectors], ...]]:
-        """(start, end, vector) of the sentences of these chunks, offsets within the chunk."""
+        """(start, end, vector) of the sentences of these chunks, offsets within the chunk.
+
+        Vectors, shape (d,), are pooled in the context of the passage; a sentence whose vector is
+        not stored is left out.
+        """
         with self._file.snapshot() as connection:
             model = meta(connection, "embedder")
             live = connection.execute("SELECT id, title, text FROM live WHERE id IN "
@@ -163,7 +167,13 @@ class SqlPassages(Part):
         return tuple(found)
 
     def said_of(self, *keys: str) -> tuple[Said, ...]:
-        """What models said of an entity and its relations, passage by passage."""
+        """What models said of an entity and its relations, passage by passage.
+
+        Parameters
+        ----------
+        keys : str
+            As in `Node.key`, and those that edits made one with it.
+        """
         with self._file.reading() as connection:
             # Few are said of one entity: they are found first, whatever the planner thinks.
             rows = connection.execute(
@@ -183,7 +193,12 @@ class SqlPassages(Part):
                          for row in rows)
 
     def search(self, text: str, k: int = SEARCHED, document: str | None = None) -> Found:
-        """The k best passages for the words of a text by BM25, of all documents or of one."""
+        """The k best passages for the words of a text by BM25, of all documents or of one.
+
+        Words in quotation marks are looked for as a phrase; forms of an English word count as it,
+        accents and capitals do not matter. Passages of equal scores are ordered by id. In scripts
+        without spaces each string and each phrase is looked for as it is.
+        """
         text = storable(text)
         start = clean(text.strip()[:1000])
         if is_unspaced(start):

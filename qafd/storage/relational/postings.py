@@ -229,7 +229,10 @@ class SqlPostings(Part):
                 for other, cosine in some.items()])
 
     def signs(self) -> tuple[list[str], Codes]:
-        """The names whose signs are kept, in no order, and these, shape (k, b)."""
+        """The names whose signs are kept, in no order, and these, shape (k, b).
+
+        See `qafd.assemble.synonyms.signs_of`.
+        """
         with self._file.reading() as connection:
             keys, kept = [], []
             for names, codes in connection.execute("SELECT names, codes FROM signs"):

@@ -22,7 +22,14 @@ class SqlRuns(Part):
 
     def save(self, retrieval: Mapping[str, Any], plan: Mapping[str, Any],
                        layout: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> str:
-        """Store a retrieval for good and return its id."""
+        """Store a retrieval for good and return its id.
+
+        Parameters
+        ----------
+        retrieval, plan, layout, run : mapping of plain JSON values
+            `Retrieval.to_dict()`, the query plan, the positions of the drawn nodes, and what else
+            `qafd.runs` keeps.
+        """
         body = json.dumps({"retrieval": retrieval, "plan": plan, "layout": layout,
                            "run": run or {}}).encode()
         key = secrets.token_hex(6)
@@ -35,7 +42,13 @@ class SqlRuns(Part):
         return key
 
     def load(self, key: str) -> SavedRetrieval:
-        """A stored retrieval, as it was."""
+        """A stored retrieval, as it was.
+
+        Raises
+        ------
+        StoreError
+            There is none with this id, or its bytes have changed.
+        """
         with self._file.snapshot() as connection:
             row = connection.execute(
                 "SELECT id, created_at, revision, sha256, body FROM retrievals WHERE id = ?",

@@ -28,7 +28,13 @@ class SqlVectors(Part):
     """The table of vectors, bound to one embedding model at its first use."""
 
     def stamp(self, name: str, dimension: int) -> None:
-        """Bind the workspace to one embedding model, at its first use."""
+        """Bind the workspace to one embedding model, at its first use.
+
+        Raises
+        ------
+        EmbedderMismatchError
+            It is bound to another one.
+        """
         with self._file.transaction() as connection:
             if not meta(connection, "embedder"):
                 set_meta(connection, "embedder", name)
@@ -73,7 +79,11 @@ class SqlVectors(Part):
             connection.execute("DELETE FROM meta WHERE key IN ('earlier_embedder', 'earlier_dimension')")
 
     def forget(self) -> None:
-        """Drop the stamp, so that the next assembly embeds anew."""
+        """Drop the stamp, so that the next assembly embeds anew.
+
+        The vectors are kept, to be compared with those of another model; those of a model before
+        them are dropped.
+        """
         with self._file.transaction() as connection:
             name = meta(connection, "embedder")
             if name:
@@ -117,7 +127,13 @@ class SqlVectors(Part):
         return {key for number, key in asked.items() if number not in there}
 
     def put(self, vectors: Mapping[str, Vectors]) -> None:
-        """Keep unit vectors, each of shape (d,) or (r, d), by their keys; see `pack_vectors`."""
+        """Keep unit vectors, each of shape (d,) or (r, d), by their keys, as `pack_vectors` rounds them.
+
+        Raises
+        ------
+        ParameterError
+            One has another length than the workspace's model, or holds NaN or infinity.
+        """
         if not vectors:
             return
         with self._file.transaction() as connection:
