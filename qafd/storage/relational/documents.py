@@ -51,10 +51,9 @@ class SqlDocuments(Part):
 
     def titles(self, source: str, most: int) -> dict[str, str]:
         """The titles of the first documents of a file by their names, in order."""
-        with self._file.snapshot() as connection:
-            return dict(connection.execute(
-                "SELECT name, title FROM documents WHERE source = ? ORDER BY position LIMIT ?",
-                (source, most)))
+        return dict(self._rows(
+            "SELECT name, title FROM documents WHERE source = ? ORDER BY position LIMIT ?",
+            source, most))
 
     def get(self, name: str) -> Document:
         """A document with its text and marks."""
@@ -70,13 +69,12 @@ class SqlDocuments(Part):
 
     def head(self, name: str) -> Head:
         """What is known of a document, without its text."""
-        with self._file.snapshot() as connection:
-            row = connection.execute(
-                "SELECT documents.name, source, title, kind, length(text), "
-                "  (SELECT count(*) FROM chunks WHERE document = documents.name), "
-                f"  {PAGES}, documents.deleted_at, data IS NOT NULL "
-                "FROM documents JOIN files ON files.name = source WHERE documents.name = ?",
-                (name,)).fetchone()
+        row = self._row(
+            "SELECT documents.name, source, title, kind, length(text), "
+            "  (SELECT count(*) FROM chunks WHERE document = documents.name), "
+            f"  {PAGES}, documents.deleted_at, data IS NOT NULL "
+            "FROM documents JOIN files ON files.name = source WHERE documents.name = ?",
+            name)
         if row is None:
             raise StoreError("There is no document called {name!r} in this workspace.",
                              name=name[:200])
@@ -84,32 +82,27 @@ class SqlDocuments(Part):
 
     def part(self, name: str, start: int, end: int) -> tuple[str, tuple[Mark, ...]]:
         """The text of a document between two offsets, and all its marks."""
-        with self._file.snapshot() as connection:
-            text, marks = connection.execute(
-                "SELECT substr(text, ? + 1, ?), marks FROM documents WHERE name = ?",
-                (start, end - start, name)).fetchone()
+        text, marks = self._row(
+            "SELECT substr(text, ? + 1, ?), marks FROM documents WHERE name = ?",
+            start, end - start, name)
         return text, tuple(Mark(*mark) for mark in json.loads(marks))
 
     def passages(self, name: str, first: int, most: int) -> tuple[Chunk, ...]:
         """The passages of a document from a number on, which counts from 1."""
-        with self._file.snapshot() as connection:
-            return tuple(Chunk(*row) for row in connection.execute(
-                f"SELECT {CHUNK} FROM chunks WHERE document = ? AND position >= ? - 1 "
-                "ORDER BY position LIMIT ?", (name, first, most)))
+        return tuple(Chunk(*row) for row in self._rows(
+            f"SELECT {CHUNK} FROM chunks WHERE document = ? AND position >= ? - 1 "
+            "ORDER BY position LIMIT ?", name, first, most))
 
     def number_of(self, name: str, chunk: str) -> int | None:
         """Which passage of its document a passage is, from 1 on; None when it is not in there."""
-        with self._file.snapshot() as connection:
-            row = connection.execute("SELECT position FROM chunks WHERE document = ? AND id = ?",
-                                     (name, chunk)).fetchone()
+        row = self._row("SELECT position FROM chunks WHERE document = ? AND id = ?", name, chunk)
         return None if row is None else int(row[0]) + 1
 
     def outline(self, name: str) -> tuple[PassageLine, ...]:
         """All passages of a document, in order."""
-        with self._file.snapshot() as connection:
-            return tuple(PassageLine(*row) for row in connection.execute(
-                "SELECT position + 1, id, page, heading, substr(text, 1, ?) FROM chunks "
-                "WHERE document = ? ORDER BY position", (OPENING, name)))
+        return tuple(PassageLine(*row) for row in self._rows(
+            "SELECT position + 1, id, page, heading, substr(text, 1, ?) FROM chunks "
+            "WHERE document = ? ORDER BY position", OPENING, name))
 
     def put(
         self, source: str, parsed: Sequence[tuple[Document, tuple[Chunk, ...]]],

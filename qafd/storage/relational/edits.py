@@ -41,10 +41,9 @@ class SqlEdits(Part):
 
     def all(self) -> tuple[Edit, ...]:
         """All edits, also those undone, in the order in which they were made."""
-        with self._file.snapshot() as connection:
-            return tuple(Edit(*row) for row in connection.execute(
-                "SELECT id, action, key, name, made_at, undone_at, label, note FROM edits "
-                "ORDER BY id"))
+        return tuple(Edit(*row) for row in self._rows(
+            "SELECT id, action, key, name, made_at, undone_at, label, note FROM edits "
+            "ORDER BY id"))
 
     def merged(self) -> dict[str, str]:
         """Keys of names that count as another entity's, to the key of that entity."""

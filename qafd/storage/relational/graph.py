@@ -82,9 +82,8 @@ class SqlGraph(Part):
 
     def has(self, ids: Iterable[str]) -> set[str]:
         """Those of these ids that are nodes."""
-        with self._file.snapshot() as connection:
-            return {row[0] for row in connection.execute(
-                f"SELECT id FROM nodes WHERE number IN {NUMBERS}", (_numbers(ids),))}
+        return {row[0] for row in self._rows(
+            f"SELECT id FROM nodes WHERE number IN {NUMBERS}", _numbers(ids))}
 
     def hubs(self, keys: Iterable[str]) -> dict[str, Gathered]:
         """The sums that are kept of some of these keys."""

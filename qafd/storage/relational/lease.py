@@ -29,8 +29,7 @@ class Lease(Part, ABC):
 
     def give_back(self) -> None:
         """End the claim before the end of the `hold()` block."""
-        with self._file.transaction() as connection:
-            connection.execute("DELETE FROM lease WHERE token = ?", (self._file.token,))
+        self._write("DELETE FROM lease WHERE token = ?", self._file.token)
 
     def check(self) -> None:
         """Inside `hold()`: refuse to go on when the claim was lost."""

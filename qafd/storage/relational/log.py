@@ -22,8 +22,7 @@ class SqlLog(Part):
 
     def count(self) -> int:
         """How many passages the live log has; it looks at each."""
-        with self._file.snapshot() as connection:
-            return int(connection.execute("SELECT count(*) FROM live").fetchone()[0])
+        return int(self._row("SELECT count(*) FROM live")[0])
 
     def count_assembled(self) -> int:
         """How many passages the graph has."""
@@ -37,13 +36,12 @@ class SqlLog(Part):
 
         Those whose extraction is given are not among them; see `adopt`.
         """
-        with self._file.snapshot() as connection:
-            rows = connection.execute(
-                f"SELECT {CHUNK} FROM chunks JOIN (SELECT name, position AS place FROM documents "
-                "  WHERE source = ? AND deleted_at IS NULL) AS own ON name = document WHERE NOT EXISTS ("
-                "  SELECT 1 FROM extractions LEFT JOIN doubts ON extraction = extractions.id "
-                "  WHERE chunk = chunks.id AND extractor IN (?, ?) AND coalesce(again, 0) <> 1) "
-                "ORDER BY place, position", (source, extractor, GIVEN)).fetchall()
+        rows = self._rows(
+            f"SELECT {CHUNK} FROM chunks JOIN (SELECT name, position AS place FROM documents "
+            "  WHERE source = ? AND deleted_at IS NULL) AS own ON name = document WHERE NOT EXISTS ("
+            "  SELECT 1 FROM extractions LEFT JOIN doubts ON extraction = extractions.id "
+            "  WHERE chunk = chunks.id AND extractor IN (?, ?) AND coalesce(again, 0) <> 1) "
+            "ORDER BY place, position", source, extractor, GIVEN)
         return tuple(Chunk(*row) for row in rows)
 
     def give(self, chunk: Chunk, extraction: Extraction) -> None:
@@ -58,14 +56,13 @@ class SqlLog(Part):
 
     def given(self, source: str, extractor: str) -> dict[int, Chunk]:
         """The passages of a file whose extraction is given and not adopted yet, by its row."""
-        with self._file.snapshot() as connection:
-            rows = connection.execute(
-                f"SELECT extractions.id, {columns_of('chunks')} FROM extractions "
-                "JOIN chunks ON chunks.id = chunk JOIN documents ON documents.name = document "
-                "WHERE source = ? AND deleted_at IS NULL AND extractor = ? AND NOT EXISTS ("
-                "  SELECT 1 FROM extractions AS own "
-                "  WHERE own.chunk = chunks.id AND own.extractor = ?)",
-                (source, GIVEN, extractor)).fetchall()
+        rows = self._rows(
+            f"SELECT extractions.id, {columns_of('chunks')} FROM extractions "
+            "JOIN chunks ON chunks.id = chunk JOIN documents ON documents.name = document "
+            "WHERE source = ? AND deleted_at IS NULL AND extractor = ? AND NOT EXISTS ("
+            "  SELECT 1 FROM extractions AS own "
+            "  WHERE own.chunk = chunks.id AND own.extractor = ?)",
+            source, GIVEN, extractor)
         return {row[0]: Chunk(*row[1:]) for row in rows}
 
     def adopt(self, source: str, extractor: str) -> None:
@@ -190,12 +187,11 @@ class SqlLog(Part):
     def doubts(self) -> dict[str, tuple[str, ...]]:
         """File names to why passages of theirs were not read by the model as they should be."""
         found: dict[str, tuple[str, ...]] = {}
-        with self._file.snapshot() as connection:
-            for source, reason in connection.execute(
-                    "SELECT source, reason FROM doubts JOIN live USING (extraction) "
-                    "JOIN documents ON documents.name = live.document "
-                    "ORDER BY documents.position, live.position"):
-                found[source] = (*found.get(source, ()), reason)
+        for source, reason in self._rows(
+                "SELECT source, reason FROM doubts JOIN live USING (extraction) "
+                "JOIN documents ON documents.name = live.document "
+                "ORDER BY documents.position, live.position"):
+            found[source] = (*found.get(source, ()), reason)
         return found
 
 

@@ -140,6 +140,26 @@ class Part:
     def __init__(self, file: Tables) -> None:
         self._file = file
 
+    def _rows(self, sql: str, *values: Any) -> list[Any]:
+        """What a statement finds, in a snapshot."""
+        with self._file.snapshot() as connection:
+            return connection.execute(sql, values).fetchall()
+
+    def _row(self, sql: str, *values: Any) -> Any:
+        """The first of what a statement finds, None for nothing."""
+        with self._file.snapshot() as connection:
+            return connection.execute(sql, values).fetchone()
+
+    def _write(self, sql: str, *values: Any) -> None:
+        """Change something by one statement, in a transaction."""
+        with self._file.transaction() as connection:
+            connection.execute(sql, values)
+
+    def _write_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Change something by one statement for each row, in a transaction."""
+        with self._file.transaction() as connection:
+            connection.executemany(sql, rows)
+
 
 def upsert(table: str, key: Sequence[str], rest: Sequence[str]) -> str:
     """The statement that puts a row under its key, in the place of an older one."""

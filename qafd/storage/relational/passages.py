@@ -49,11 +49,10 @@ class SqlPassages(Part):
 
     def parts(self) -> tuple[Chunk, ...]:
         """The passages, without text, of the documents in the graph that have several; in order."""
-        with self._file.snapshot() as connection:
-            return tuple(Chunk(*row) for row in connection.execute(
-                "SELECT id, document, title, '', start, \"end\", page, heading FROM passages "
-                "WHERE document IN (SELECT document FROM passages GROUP BY document "
-                "HAVING count(*) > 1) ORDER BY document, start"))
+        return tuple(Chunk(*row) for row in self._rows(
+            "SELECT id, document, title, '', start, \"end\", page, heading FROM passages "
+            "WHERE document IN (SELECT document FROM passages GROUP BY document "
+            "HAVING count(*) > 1) ORDER BY document, start"))
 
     def sentences(
         self, ids: Iterable[str]
@@ -82,14 +81,13 @@ class SqlPassages(Part):
         self, places: Iterable[tuple[str, int]]
     ) -> dict[tuple[str, int], str]:
         """What these sentences say, by chunk and number; those that are gone are left out."""
-        with self._file.snapshot() as connection:
-            return {(chunk, at): text for chunk, at, text in connection.execute(
-                "SELECT live.id, sentences.position, "
-                '  substr(live.text, sentences.start + 1, sentences."end" - sentences.start) '
-                "FROM json_each(?) AS wanted JOIN live ON live.id = json_extract(wanted.value, '$[0]') "
-                "JOIN sentences ON sentences.extraction = live.extraction "
-                "  AND sentences.position = CAST(json_extract(wanted.value, '$[1]') AS INTEGER)",
-                (json.dumps(list(places)),))}
+        return {(chunk, at): text for chunk, at, text in self._rows(
+            "SELECT live.id, sentences.position, "
+            '  substr(live.text, sentences.start + 1, sentences."end" - sentences.start) '
+            "FROM json_each(?) AS wanted JOIN live ON live.id = json_extract(wanted.value, '$[0]') "
+            "JOIN sentences ON sentences.extraction = live.extraction "
+            "  AND sentences.position = CAST(json_extract(wanted.value, '$[1]') AS INTEGER)",
+            json.dumps(list(places)))}
 
     def names(self, ids: Iterable[str]) -> dict[tuple[str, int], list[SentenceName]]:
         """The names in the sentences of some chunks, by chunk and where the sentence ends in it.

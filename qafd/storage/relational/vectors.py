@@ -121,9 +121,8 @@ class SqlVectors(Part):
     def missing(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys under which no vector is stored."""
         asked = {hash_number(key): key for key in keys}
-        with self._file.snapshot() as connection:
-            there = {row[0] for row in connection.execute(
-                f"SELECT key FROM embeddings WHERE key IN {NUMBERS}", (json.dumps(list(asked)),))}
+        there = {row[0] for row in self._rows(
+            f"SELECT key FROM embeddings WHERE key IN {NUMBERS}", json.dumps(list(asked)))}
         return {key for number, key in asked.items() if number not in there}
 
     def put(self, vectors: Mapping[str, Vectors]) -> None:

@@ -87,8 +87,7 @@ class SqliteLease(Lease):
     @property
     def writer(self) -> int | None:
         """The process that holds the lease and is alive, or None."""
-        with self._file.snapshot() as connection:
-            held = connection.execute("SELECT pid, host, heartbeat FROM lease").fetchone()
+        held = self._row("SELECT pid, host, heartbeat FROM lease")
         return int(held[0]) if held and _alive(*held) else None
 
 
