@@ -8,7 +8,7 @@ from qafd.errors import StoreError
 from qafd.records import Chunk, Document, Mark, node_id
 from qafd.storage.relational.ledger import SqlLedger
 from qafd.storage.relational.log import CHUNK
-from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta
+from qafd.storage.relational.part import Connection, Part, bump, listed, meta, set_meta
 from qafd.storage.rows import (
     DocumentNameError,
     DocumentRow,
@@ -258,7 +258,7 @@ class SqlDocuments(Part):
         relation by its label.
         """
         with self._file.snapshot() as connection:
-            wanted = json.dumps(list(documents))
+            wanted = listed(documents)
             own_only = ("HAVING max(CASE WHEN document IN (SELECT value FROM json_each(?)) "
                         "THEN 0 ELSE 1 END) = 0")
             own = {node_id("passage", row[0]) for row in connection.execute(

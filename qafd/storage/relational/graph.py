@@ -14,7 +14,16 @@ from qafd.graph import Graph
 from qafd.records import Chunk, Edge, Node, Vectors, node_id
 from qafd.storage.diagnosis import Fault, FaultKind, fault
 from qafd.storage.relational.loading import load_graph
-from qafd.storage.relational.part import NUMBERS, Connection, Part, bump, meta, set_meta, upsert
+from qafd.storage.relational.part import (
+    NUMBERS,
+    Connection,
+    Part,
+    bump,
+    listed,
+    meta,
+    set_meta,
+    upsert,
+)
 from qafd.storage.relational.postings import clear_facts
 from qafd.storage.relational.vectors import sweep_vectors
 from qafd.storage.rows import (
@@ -90,7 +99,7 @@ class SqlGraph(Part):
         with self._file.reading() as connection:
             return {key: _hub_of(counts, sums) for key, counts, sums in connection.execute(
                 "SELECT key, counts, sums FROM hubs WHERE key IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(keys)),))}
+                (listed(keys),))}
 
     def entity_names(self, keys: Iterable[str] | None = None) -> tuple[list[str], Vectors]:
         """The keys of all entities or of some, in order, and the vectors of their names, (k, d)."""
@@ -117,7 +126,7 @@ class SqlGraph(Part):
         rows: _Rows = dict.fromkeys((key,) for key in hubs)
         rows |= {(key,): _hub_row(key, hub) for key, hub in hubs.items() if hub}
         self._revise("hubs", rows, "key IN (SELECT value FROM json_each(?))",
-                     json.dumps(list(hubs)))
+                     listed(hubs))
 
     def put_mentions(self, sources: Iterable[str], edges: Iterable[Edge]) -> None:
         """Let these be all edges that lead from some entities to passages, without the factors of
@@ -251,7 +260,7 @@ class SqlGraph(Part):
                         for passage, _ in unpack_places(row[6])}
             chunks = dict(connection.execute(
                 f"SELECT number, key FROM nodes WHERE number IN {NUMBERS}",
-                (json.dumps(list(passages)),)))
+                (listed(passages),)))
             return tuple(edge_of(row, chunks) for row in rows)
 
     def labels(self, ids: Iterable[str]) -> dict[frozenset[str], str]:
@@ -265,7 +274,7 @@ class SqlGraph(Part):
                 "AND label <> '' AND source IN (SELECT number FROM wanted) "
                 "AND +target IN (SELECT number FROM wanted) "
                 f"ORDER BY kind = {BY_HAND}, source, target, label",
-                (json.dumps(list(id_of)),))
+                (listed(id_of),))
             return {frozenset((id_of[source], id_of[target])): label for source, target, label in rows}
 
     def digest(self) -> str:
@@ -381,7 +390,7 @@ def _node_rows(connection: Connection, nodes: Sequence[PlacedNode]) -> Iterator[
     keys = {key for one in nodes for key in (one.vectors, one.said) if key}
     at = dict(connection.execute(f"SELECT key, id FROM embeddings WHERE key IN {NUMBERS}",
                                  (_numbers(keys),)))
-    quoted_from = json.dumps(list({one.passage for one in nodes}))
+    quoted_from = listed({one.passage for one in nodes})
     passages = {key: (number, text) for key, number, text in connection.execute(
         "SELECT id, rowid, text FROM passages WHERE id IN (SELECT value FROM json_each(?))",
         (quoted_from,))}

@@ -1,10 +1,9 @@
 """The calls to language models: what was paid for, and the replies, never paid for twice."""
 
-import json
 from collections.abc import Collection, Iterable
 
 from qafd.reading.text.plaintext import storable
-from qafd.storage.relational.part import Part
+from qafd.storage.relational.part import Part, listed
 from qafd.storage.rows import BY, Call, Total, now
 
 ABOUT = """json_each('["' || replace(chunk, ' ', '","') || '"]')"""
@@ -51,7 +50,7 @@ class SqlLedger(Part):
         for chunk, reply in self._rows(
                 f"SELECT value, reply FROM llm_calls, {ABOUT} WHERE status != 'ok' "
                 "AND purpose = 'extract' AND value IN (SELECT value FROM json_each(?)) "
-                "ORDER BY llm_calls.id DESC", json.dumps(list(chunks))):
+                "ORDER BY llm_calls.id DESC", listed(chunks)):
             found[chunk] = (*found.get(chunk, ()), reply)[:most]
         return found
 
@@ -64,7 +63,7 @@ class SqlLedger(Part):
 
     def replies(self, documents: Collection[str]) -> int:
         """How many replies go with these documents: on them, or on a question, but for its plan."""
-        names = json.dumps(list(documents))
+        names = listed(documents)
         return int(self._row(
             "SELECT count(*) FROM llm_calls WHERE reply != '' AND (document IN "
             "  (SELECT value FROM json_each(?)) OR question != '' AND purpose != 'plan' "
@@ -72,7 +71,7 @@ class SqlLedger(Part):
 
     def forget_replies(self, documents: Iterable[str]) -> None:
         """Drop what models said of these documents; what it cost stays in the ledger."""
-        names = json.dumps(list(documents))
+        names = listed(documents)
         self._write(
             "UPDATE llm_calls SET reply = '', key = '', document = '', chunk = '', "
             "status = 'rejected' WHERE document IN (SELECT value FROM json_each(?)) "

@@ -9,7 +9,7 @@ from qafd.errors import StoreError
 from qafd.records import GIVEN, Assertion, Chunk, Description, Extraction, Mention, Vectors
 from qafd.storage.relational.edits import SqlEdits
 from qafd.storage.relational.ledger import ABOUT
-from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta
+from qafd.storage.relational.part import Connection, Part, bump, listed, meta, set_meta
 from qafd.storage.relational.vectors import SqlVectors
 from qafd.storage.rows import Log, UnreadRow, checksum
 
@@ -148,7 +148,7 @@ class SqlLog(Part):
         """The live log, of all or some documents: what the graph is a function of."""
         some = "" if documents is None else (
             "WHERE document IN (SELECT value FROM json_each(?)) ")
-        wanted = () if documents is None else (json.dumps(list(documents)),)
+        wanted = () if documents is None else (listed(documents),)
         with self._file.reading() as connection:
             revision = int(meta(connection, "log_revision", "0"))
             rows = connection.execute(
@@ -167,7 +167,7 @@ class SqlLog(Part):
                     'SELECT chunk, start, "end" FROM json_each(?) AS wanted '
                     "CROSS JOIN extractions ON chunk = wanted.value AND extractor = ? "
                     "JOIN sentences ON extraction = extractions.id ORDER BY chunk, position",
-                    (json.dumps(list(ids)), meta(connection, "extractor"))):
+                    (listed(ids), meta(connection, "extractor"))):
                 found.setdefault(chunk, []).append((start, end))
         return found
 
@@ -202,7 +202,7 @@ class SqlLog(Part):
                 'SELECT chunk, key, start, "end" FROM extractions JOIN mentions '
                 "  ON extraction = extractions.id WHERE chunk IN (SELECT value FROM json_each(?)) "
                 'AND extractor = ? AND "end" > start',
-                (json.dumps(list(chunks)), meta(connection, "extractor"))))
+                (listed(chunks), meta(connection, "extractor"))))
 
     def unread(self, source: str) -> tuple[UnreadRow, ...]:
         """The passages of a file that the model did not read, or not in whole, in order."""

@@ -1,5 +1,6 @@
 """What a part of a workspace works on: a database, its connection, and numbers in the table meta."""
 
+import json
 import struct
 import zlib
 from abc import ABC, abstractmethod
@@ -159,6 +160,11 @@ class Part:
         """Change something by one statement for each row, in a transaction."""
         with self._file.transaction() as connection:
             connection.executemany(sql, rows)
+
+
+def listed(values: Iterable[Any]) -> str:
+    """Values as one parameter, the list that `json_each` takes."""
+    return json.dumps(list(values))
 
 
 def upsert(table: str, key: Sequence[str], rest: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from qafd.records import GIVEN, GUESS, Chunk, Node, Vectors, node_id
 from qafd.storage.relational.edits import SqlEdits
 from qafd.storage.relational.graph import SqlGraph
 from qafd.storage.relational.log import CHUNK, SqlLog, described
-from qafd.storage.relational.part import Part, meta
+from qafd.storage.relational.part import Part, listed, meta
 from qafd.storage.relational.vectors import SqlVectors
 from qafd.storage.rows import (
     MOST_WORDS,
@@ -42,7 +42,7 @@ class SqlPassages(Part):
         with self._file.reading() as connection:
             rows = connection.execute(
                 f"SELECT {CHUNK} FROM passages WHERE id IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(ids)),))
+                (listed(ids),))
             found = [Chunk(*row) for row in rows]
             texts(text for c in found for text in (c.document, c.title, c.text, c.heading))
             return {chunk.id: chunk for chunk in found}
@@ -65,7 +65,7 @@ class SqlPassages(Part):
         with self._file.snapshot() as connection:
             model = meta(connection, "embedder")
             live = connection.execute("SELECT id, title, text FROM live WHERE id IN "
-                                      "(SELECT value FROM json_each(?))", (json.dumps(list(ids)),)).fetchall()
+                                      "(SELECT value FROM json_each(?))", (listed(ids),)).fetchall()
             spans = SqlLog(self._file).spans([row[0] for row in live])
             keys = {chunk: passage_key(model, title, text, spans[chunk])
                     for chunk, title, text in live if chunk in spans}
@@ -87,7 +87,7 @@ class SqlPassages(Part):
             "FROM json_each(?) AS wanted JOIN live ON live.id = json_extract(wanted.value, '$[0]') "
             "JOIN sentences ON sentences.extraction = live.extraction "
             "  AND sentences.position = CAST(json_extract(wanted.value, '$[1]') AS INTEGER)",
-            json.dumps(list(places)))}
+            listed(places))}
 
     def names(self, ids: Iterable[str]) -> dict[tuple[str, int], list[SentenceName]]:
         """The names in the sentences of some chunks, by chunk and where the sentence ends in it.
@@ -157,7 +157,7 @@ class SqlPassages(Part):
                 "LEFT JOIN mentions ON mentions.extraction = live.extraction "
                 '  AND mentions.sentence = pairs.at AND mentions."end" > mentions.start '
                 "ORDER BY live.document, live.start, sentences.start, nodes.id, "
-                "  mentions.position", (json.dumps(list(pairs)),)).fetchall()
+                "  mentions.position", (listed(pairs),)).fetchall()
         found: list[Evidence] = []
         for place, some in groupby(rows, lambda row: row[:10]):
             spans = [tuple(row[11:]) for row in some if merged.get(row[10], row[10]) == place[9]]
@@ -231,7 +231,7 @@ class SqlPassages(Part):
             return Found((), 0)
         chosen = ("FROM passages WHERE NOT EXISTS (SELECT 1 FROM json_each(?1) "
                   "WHERE instr(text, value) = 0) AND (CAST(?2 AS TEXT) IS NULL OR document = ?2)")
-        asked = json.dumps(list(sought))
+        asked = listed(sought)
         with self._file.snapshot() as connection:
             total = connection.execute(f"SELECT count(*) {chosen}", (asked, document)
                                        ).fetchone()[0]

@@ -13,7 +13,7 @@ import numpy as np
 
 from qafd.records import Chunk, Codes
 from qafd.storage.relational.log import CHUNK
-from qafd.storage.relational.part import Connection, Part, meta, set_meta, upsert
+from qafd.storage.relational.part import Connection, Part, listed, meta, set_meta, upsert
 from qafd.storage.rows import KINDS, PassageFacts
 
 BLOCKS = 256  # of names whose signs are written together
@@ -50,13 +50,13 @@ class SqlPostings(Part):
         """The passages of the graph in some documents: chunk id to number."""
         return dict(self._rows(
             "SELECT id, rowid FROM passages WHERE document IN "
-            "(SELECT value FROM json_each(?))", json.dumps(list(documents))))
+            "(SELECT value FROM json_each(?))", listed(documents)))
 
     def passages(self, numbers: Iterable[int]) -> dict[int, Chunk]:
         """The passages of the graph with these numbers."""
         return {row[0]: Chunk(*row[1:]) for row in self._rows(
             f"SELECT rowid, {CHUNK} FROM passages WHERE rowid IN "
-            "(SELECT CAST(value AS INTEGER) FROM json_each(?))", json.dumps(list(numbers)))}
+            "(SELECT CAST(value AS INTEGER) FROM json_each(?))", listed(numbers))}
 
     def of(self, passage: int, kinds: Sequence[str]) -> dict[tuple[str, str], str]:
         """The facts of these kinds of a passage."""
@@ -107,7 +107,7 @@ class SqlPostings(Part):
         found = set[tuple[str, str]]()
         for packed, in self._rows(
                 "SELECT terms FROM passage_facts WHERE passage IN "
-                "(SELECT CAST(value AS INTEGER) FROM json_each(?))", json.dumps(list(passages))):
+                "(SELECT CAST(value AS INTEGER) FROM json_each(?))", listed(passages)):
             for kind, terms in _unpack(packed, kinds).items():
                 found.update((kind, term) for term in terms)
         return found
@@ -117,14 +117,14 @@ class SqlPostings(Part):
         found: dict[str, dict[int, str]] = {term: {} for term in terms}
         for term, passage, body in self._rows(
                 "SELECT term, passage, body FROM json_each(?) AS wanted CROSS JOIN facts "
-                "ON kind = ? AND term = wanted.value", json.dumps(list(found)), KINDS.index(kind)):
+                "ON kind = ? AND term = wanted.value", listed(found), KINDS.index(kind)):
             found[term][passage] = body
         return found
 
     def present(self, kind: str, terms: Iterable[str], body: str | None = None) -> set[str]:
         """Those of these terms that any passage has, with this body if one is given."""
         so = "" if body is None else "AND body = ?"
-        asked = (json.dumps(list(terms)), KINDS.index(kind), *(() if body is None else (body,)))
+        asked = (listed(terms), KINDS.index(kind), *(() if body is None else (body,)))
         return {term for term, in self._rows(
             "SELECT value FROM json_each(?) AS wanted WHERE EXISTS "
             f"(SELECT 1 FROM facts WHERE kind = ? AND term = wanted.value {so})", *asked)}
@@ -158,7 +158,7 @@ class SqlPostings(Part):
         """Those of these keys that are names."""
         return {key for key, in self._rows(
             "SELECT key FROM names WHERE key IN (SELECT value FROM json_each(?))",
-            json.dumps(list(keys)))}
+            listed(keys))}
 
     def plant(self, names: Iterable[tuple[str, str, str]]) -> None:
         """Note names: the key and its first two words."""
@@ -178,13 +178,13 @@ class SqlPostings(Part):
                 "SELECT names.key FROM json_each(?1) AS word "
                 "CROSS JOIN names INDEXED BY names_first "
                 "ON first = word.value AND second = ''",
-                (json.dumps(list(words)),)).fetchall()
+                (listed(words),)).fetchall()
             rows += connection.execute(
                 "SELECT names.key FROM json_each(?1) AS pair "
                 "CROSS JOIN names INDEXED BY names_first "
                 "ON first = json_extract(pair.value, '$[0]') "
                 "AND second = json_extract(pair.value, '$[1]')",
-                (json.dumps(list(pairs)),)).fetchall()
+                (listed(pairs),)).fetchall()
             for word in branches:
                 rows += connection.execute(
                     "SELECT key FROM names INDEXED BY names_first "
@@ -196,7 +196,7 @@ class SqlPostings(Part):
         found: dict[str, dict[str, float]] = {}
         for key, other, cosine in self._rows(
                 "SELECT key, other, cosine FROM near WHERE key IN "
-                "(SELECT value FROM json_each(?))", json.dumps(list(keys))):
+                "(SELECT value FROM json_each(?))", listed(keys)):
             found.setdefault(key, {})[other] = cosine
         return found
 
@@ -204,7 +204,7 @@ class SqlPostings(Part):
         """The names among whose nearest one of these is."""
         return {row[0] for row in self._rows(
             "SELECT key FROM near WHERE other IN (SELECT value FROM json_each(?))",
-            json.dumps(list(keys)))}
+            listed(keys))}
 
     def set_near(self, near: Mapping[str, Mapping[str, float]]) -> None:
         """Let these be the nearest names of each."""

@@ -36,8 +36,8 @@ class SqlRuns(Part):
         self._write(
             "INSERT INTO retrievals VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             key, storable(retrieval["query"]), retrieval["method"],
-             json.dumps(retrieval["params"]), retrieval["revision"], now(),
-             hashlib.sha256(body).hexdigest(), zlib.compress(body))
+            json.dumps(retrieval["params"]), retrieval["revision"], now(),
+            hashlib.sha256(body).hexdigest(), zlib.compress(body))
         return key
 
     def load(self, key: str) -> SavedRetrieval:

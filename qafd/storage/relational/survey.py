@@ -1,13 +1,12 @@
 """All of a workspace, row by row: what exports and lists of everything read."""
 
-import json
 from collections.abc import Collection, Iterator
 
 from qafd.edits import MENTION_KINDS
 from qafd.records import Description, Edge, Node
 from qafd.storage.relational.graph import EDGE, TEXT, edge_of
 from qafd.storage.relational.log import described
-from qafd.storage.relational.part import Part
+from qafd.storage.relational.part import Part, listed
 from qafd.storage.rows import (
     MENTION,
     RELATION,
@@ -71,7 +70,7 @@ class SqlSurvey(Part):
             "SELECT key, name, mentions.kind, count(*) FROM live "
             "JOIN mentions USING (extraction) WHERE CAST(?1 AS TEXT) IS NULL OR "
             "key IN (SELECT value FROM json_each(?1)) GROUP BY 1, 2, 3",
-            None if keys is None else json.dumps(list(keys))))
+            None if keys is None else listed(keys)))
 
     def kinds(self) -> tuple[str, ...]:
         """The kinds of names in the live log, the most frequent first."""

@@ -1,6 +1,5 @@
 """The vectors of a workspace, and the one embedding model that they come from."""
 
-import json
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ import numpy as np
 
 from qafd.errors import EmbedderMismatchError, ParameterError
 from qafd.records import Vectors
-from qafd.storage.relational.part import NUMBERS, Connection, Part, bump, meta, set_meta
+from qafd.storage.relational.part import NUMBERS, Connection, Part, bump, listed, meta, set_meta
 from qafd.storage.rows import (
     check_finite,
     embedding_key,
@@ -108,7 +107,7 @@ class SqlVectors(Part):
             models = _Models.read(connection)
             for number, model, vectors in connection.execute(
                     f"SELECT key, model, vectors FROM embeddings WHERE key IN {NUMBERS}",
-                    (json.dumps(list(asked)),)):
+                    (listed(asked),)):
                 by_model.setdefault(model == models.number, []).append((asked[number], vectors))
             kept: dict[str, Vectors] = {}
             for present, some in by_model.items():
@@ -122,7 +121,7 @@ class SqlVectors(Part):
         """Those of these keys under which no vector is stored."""
         asked = {hash_number(key): key for key in keys}
         there = {row[0] for row in self._rows(
-            f"SELECT key FROM embeddings WHERE key IN {NUMBERS}", json.dumps(list(asked)))}
+            f"SELECT key FROM embeddings WHERE key IN {NUMBERS}", listed(asked))}
         return {key for number, key in asked.items() if number not in there}
 
     def put(self, vectors: Mapping[str, Vectors]) -> None:
