@@ -108,7 +108,7 @@ def _steps(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan, evidence: s
         return
     st.caption(say("What each stage of the paper's filter leaves of {number} entities. The matching "
                    "above needs none of it and misses nothing.",
-                   number=f"{int((graph.kinds == 'entity').sum()):,}"))
+                   number=f"{graph.count('entity'):,}"))
     columns: dict[str, list[str] | list[int]] = {"Sought": [nodes[left.node].text for left in walk.survivors]}
     for stage, title in STAGES.items():
         columns[title] = [left.counts[stage] for left in walk.survivors]

@@ -321,7 +321,7 @@ def evaluate(
     progress(Progress("evaluating", len(first) * len(methods), total))
     if not first:
         raise ParameterError("the evaluation was stopped before its first question; run it again")
-    passages = int((graph.kinds == "passage").sum())
+    passages = graph.count("passage")
     asked = frozenset(chain.from_iterable(question.nodes for question in questions))
     return Evaluation(
         tuple(questions[:len(first)]),

@@ -34,7 +34,7 @@ def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
     if not drawn.nodes:
         st.caption(say("No name was found in these documents."))
         return
-    entities = int((graph.kinds == "entity").sum())
+    entities = graph.count("entity")
     key = f"map-{knowledge.name}"
     shown = say("{shown} of {names}", shown=f"{len(drawn.nodes):,}", names=count(entities, "name"))
     edges = count(len(drawn.edges), "edge")
