@@ -1,7 +1,7 @@
 """Kept runs: everything needed to draw a retrieval again, with a note; nothing is recomputed."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,9 +16,9 @@ from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, params_of
 from qafd.runs.stored import plain_of, record_of
 from qafd.storage import Workspace
 from qafd.storage.rows import RunRow, now
+from qafd.view.layout import Positions
 from qafd.wording.answers import say_absence
 
-Positions = Mapping[str, tuple[float, float]]
 NOTE = 300  # characters
 NAMING = 3  # sentences with a name
 

@@ -18,7 +18,7 @@ from scipy.spatial.distance import cdist
 from qafd.errors import ParameterError
 from qafd.records import Floats, Nodes
 
-Positions = dict[str, tuple[float, float]]
+Positions = Mapping[str, tuple[float, float]]
 Edges = Iterable[tuple[str, str] | tuple[str, str, float]]
 
 FRAME = 540.0
