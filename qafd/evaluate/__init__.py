@@ -297,10 +297,8 @@ def evaluate(
         raise ParameterError("a question has no gold passages, or there is no question; give each "
                              "the names of the documents that answer it")
     documents, notices = gold_documents(knowledge, questions)
-    needs = set(chain.from_iterable(method.needs for method in methods.values()))
-    knowledge.build_layers(sorted(needs), lambda name, done, total: progress(
+    subqueries = prepare(knowledge, methods, lambda name, done, total: progress(
         Progress(f"building {name}", done, total)))
-    subqueries = any(params_of(method).get("subqueries") == "on" for method in methods.values())
     graph = knowledge.graph
     entities, unknown = gold_nodes(knowledge, graph, questions)
     trials: dict[str, list[Trial]] = {name: [] for name in methods}
@@ -328,6 +326,14 @@ def evaluate(
         tuple(score(name, methods[name], found, first) for name, found in trials.items()),
         passages, (*notices, *unknown, *_cautions(len(first), len(questions), passages)),
         asked - entities.keys())
+
+
+def prepare(knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
+            report: Callable[[str, int, int], None] = silent) -> bool:
+    """Build the layers that methods need; whether any of them wants questions taken apart."""
+    needs = set(chain.from_iterable(method.needs for method in methods.values()))
+    knowledge.build_layers(sorted(needs), report)
+    return any(params_of(method).get("subqueries") == "on" for method in methods.values())
 
 
 def _trial(knowledge: KnowledgeGraph, graph: Graph, method: Retriever, plan: QueryPlan,
