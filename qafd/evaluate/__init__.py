@@ -33,7 +33,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.pace import silent
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import QueryPlan
-from qafd.retrieve.base import SATURATED, Retrieval, Retriever, params_of
+from qafd.retrieve.base import Retrieval, Retriever, params_of
 from qafd.retrieve.methods import label_of
 
 CUTS = (2, 5, 10)
@@ -373,10 +373,9 @@ def trial_of(retrieval: Retrieval, graph: Graph, gold: Sequence[frozenset[str]],
     nodes : sequence of str
         The ids of the gold nodes, "" for one that the graph has not.
     """
-    full = [node.id for node in retrieval.nodes if node.state == SATURATED]
+    full = [node.id for node in retrieval.retrieved]
     tokens = sum(int(graph.tokens[graph.row[key]]) for key in full if key in graph.row)
-    entities = [node.id for node in retrieval.nodes
-                if node.state == SATURATED and node.kind == "entity"]
+    entities = [node.id for node in retrieval.retrieved if node.kind == "entity"]
     places = {key: place for place, key in enumerate(entities, 1)}
     return Trial(ranks(retrieval, gold), len(full), tokens, retrieval.work.total_milliseconds,
                  node_ranks=tuple(map(places.get, nodes)), entities=len(entities))

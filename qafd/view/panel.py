@@ -447,7 +447,7 @@ def _found_once(shown: Sequence[Shown]) -> set[str]:
     """The nodes that one panel alone retrieves."""
     found: Counter[str] = Counter()
     for one in shown:
-        found.update(node.id for node in one.retrieval.nodes if node.state == SATURATED)
+        found.update(node.id for node in one.retrieval.retrieved)
     return {node for node, times in found.items() if times == 1}
 
 

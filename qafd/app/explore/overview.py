@@ -59,7 +59,7 @@ def _overview(graph: Graph) -> tuple[Retrieval, Positions]:
 
 def _card(knowledge: KnowledgeGraph, drawn: Retrieval, chosen: str | None,
           asking: bool) -> None:
-    node = next((n for n in drawn.nodes if n.id == chosen), None)
+    node = drawn.node(chosen)
     if node is None:
         st.caption(say("Click a name, or press Tab, arrow keys and Enter, to read what is said of "
                        "it."))
