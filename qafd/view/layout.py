@@ -117,13 +117,6 @@ def majorize(distance: Floats, start: Floats, rounds: int = 300, rtol: float = 1
     return np.asarray(points)
 
 
-def stress(distance: Floats, points: Floats) -> float:
-    """Mean of ((d - |p_u - p_v|) / d)^2 over pairs, at the scale of `points` that is best."""
-    upper = np.triu_indices(len(points), 1)
-    ratio = _distances(points)[upper] / distance[upper]
-    return float(np.mean((1 - ratio * ratio.sum() / (ratio @ ratio)) ** 2))
-
-
 def magnify(points: Floats, weights: Floats) -> Floats:
     """Points (n, 2) with each axis stretched where those of large weights (n,) are.
 
