@@ -39,6 +39,6 @@ def _search_anew(_: Workspace, connection: Connection) -> Iterator[Fault]:
         yield fault(FaultKind.OTHER_INDEX)
 
 
-LOOKS: tuple[tuple[Aspect, examine.Look], ...] = (*examine.LOOKS, (Aspect.SEARCH, _search))
-DEEP: tuple[tuple[Aspect, examine.Look], ...] = (
+LOOKS: examine.Looks = (*examine.LOOKS, (Aspect.SEARCH, _search))
+DEEP: examine.Looks = (
     *examine.DEEP, (Aspect.SEARCH_ANEW, _search_anew))

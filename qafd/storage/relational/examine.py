@@ -15,6 +15,7 @@ from qafd.storage.relational.workspace import Workspace
 from qafd.storage.rows import MENTION, checksum, embedding_key, key_of, unpack_places
 
 Look = Callable[[Workspace, Connection], Iterator[Fault]]
+Looks = tuple[tuple[Aspect, Look], ...]
 
 
 def look_at(aspect: Aspect, look: Look, store: Workspace, damage: type[Exception]) -> Diagnosis:
@@ -171,8 +172,8 @@ def _graph_anew(store: Workspace, connection: Connection) -> Iterator[Fault]:
             yield fault(FaultKind.DIFFERENT_ROWS, many=many, table=table)
 
 
-LOOKS: tuple[tuple[Aspect, Look], ...] = (
+LOOKS: Looks = (
     (Aspect.TEXTS, _texts), (Aspect.LOG, _log), (Aspect.PASSAGES, _passages),
     (Aspect.GRAPH, _graph), (Aspect.VECTORS, _vectors), (Aspect.JOBS, _jobs),
     (Aspect.RETRIEVALS, _retrievals), (Aspect.PLANS, _plans))
-DEEP: tuple[tuple[Aspect, Look], ...] = ((Aspect.GRAPH_ANEW, _graph_anew),)
+DEEP: Looks = ((Aspect.GRAPH_ANEW, _graph_anew),)

@@ -62,12 +62,7 @@ class SqlGraph(Part):
             for table, rows in _graph_rows(connection, log, made):
                 gone, written = _replace(connection, table, rows)
                 changed |= gone + written > 0
-            set_meta(connection, "assembled", str(log.revision))
-            sweep_vectors(connection)
-            self._file.index_words(connection)
-            if changed:
-                bump(connection, "graph_revision")
-                connection.execute("DELETE FROM plans")  # they name nodes of the old graph
+            self.settle(log.revision, changed)
             if changed or not meta(connection, "row_sums"):
                 set_meta(connection, "row_sums", json.dumps(_sums(connection)))
         return changed

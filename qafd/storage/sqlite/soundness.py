@@ -114,8 +114,8 @@ def _matches(connection: Connection, word: str) -> list[tuple[int, float]]:
         "ORDER BY rowid", (f'"{word}"',)).fetchall()
 
 
-LOOKS: tuple[tuple[Aspect, examine.Look], ...] = (
+LOOKS: examine.Looks = (
     (Aspect.PAGES, _pages), (Aspect.TABLES, _tables), (Aspect.LOG_MODE, _log_mode),
     *examine.LOOKS, (Aspect.SEARCH, _search))
-DEEP: tuple[tuple[Aspect, examine.Look], ...] = (
+DEEP: examine.Looks = (
     *examine.DEEP, (Aspect.SEARCH_ANEW, _search_anew))
