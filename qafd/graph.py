@@ -268,6 +268,10 @@ class Graph:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def count(self, kind: str) -> int:
+        """Number of nodes of a kind."""
+        return int((self.kinds == kind).sum())
+
     @property
     def edge_count(self) -> int:
         """Number of undirected edges."""

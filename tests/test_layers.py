@@ -112,12 +112,3 @@ def test_sql_for_our_own_data_stays_in_the_folder_of_its_backend() -> None:
              if path.is_relative_to(ROOT / "qafd")
              and re.search(r"\.execute(many|script)?\(", path.read_text("utf-8"))}
     assert {name for name in speak if not name.startswith(("storage/", "sql/"))} == SPEAKS_SQL
-
-
-def test_a_protocol_of_storage_asks_for_little() -> None:
-    tree = ast.parse((ROOT / "qafd" / "storage" / "protocols.py").read_text("utf-8"))
-    for kind in tree.body:
-        if isinstance(kind, ast.ClassDef):
-            asked = [node.name for node in kind.body
-                     if isinstance(node, ast.FunctionDef) and not node.decorator_list]
-            assert len(asked) <= 15, f"{kind.name} asks for {len(asked)} methods"

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
 from qafd.errors import ParameterError
-from qafd.view.layout import layout, majorize, separate, stress
+from qafd.view.layout import layout, majorize, separate
 from qafd.view.placement import spread
 
 
@@ -72,6 +73,13 @@ def test_majorization_reproduces_distances_that_fit_the_plane() -> None:
     exact = np.linalg.norm(points[:, None] - points[None], axis=2)
     drawn = majorize(exact, points + np.random.default_rng(3).normal(size=(25, 2)), 500, 1e-9)
     assert np.linalg.norm(drawn[:, None] - drawn[None], axis=2) == pytest.approx(exact, abs=0.02)
+
+
+def stress(distance: np.ndarray, points: np.ndarray) -> float:
+    """Mean of ((d - |p_u - p_v|) / d)^2 over pairs, at the scale of the points that is best."""
+    upper = np.triu_indices(len(points), 1)
+    ratio = cdist(points, points)[upper] / distance[upper]
+    return float(np.mean((1 - ratio * ratio.sum() / (ratio @ ratio)) ** 2))
 
 
 @pytest.mark.parametrize(("size", "mean"), [(20, 2), (60, 2), (150, 3)], ids=str)

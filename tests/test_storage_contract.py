@@ -1,4 +1,4 @@
-"""What every backend keeps: the protocols of qafd/storage/protocols.py, over each of them.
+"""What every backend keeps: a workspace with all its parts, over each of them.
 
 A backend is one line of `BACKENDS`: the URL of a workspace that does not exist yet, in a folder.
 """

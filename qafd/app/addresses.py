@@ -2,17 +2,14 @@
 
 import json
 import re
-from collections.abc import Awaitable, Callable
-from typing import Any
 
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qafd.app.pages import PAGES
 from qafd.package import assets
 
-Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
 FIRST = "explore"
 """The page that stands at the root."""
 
@@ -25,7 +22,7 @@ class Addresses:
     first page has no address of its own: a link to it leads to the root.
     """
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
         names = "|".join(map(re.escape, PAGES))
         place = f"location.pathname.replace(/\\/(?:{names})\\/?$/, {json.dumps('/')})"
@@ -44,16 +41,17 @@ class Addresses:
             await RedirectResponse(f"{up}?{query}" if query else up, 307)(scope, receive, send)
         else:
             # A page that is compressed, or known to the browser, could not be written into.
-            headers = [(key, value) for key, value in scope["headers"] if key not in (
-                b"accept-encoding", b"if-none-match", b"if-modified-since")]
-            await self._app({**scope, "headers": headers}, receive, self._saying(send))
+            headers = MutableHeaders(raw=list(scope["headers"]))
+            for name in ("accept-encoding", "if-none-match", "if-modified-since"):
+                del headers[name]
+            await self._app({**scope, "headers": headers.raw}, receive, self._saying(send))
 
     def _saying(self, send: Send) -> Send:
         """What sends a page with the script in its head, and everything else as it is."""
-        start: dict[str, Any] = {}
+        start: Message = {}
         body = bytearray()
 
-        async def sent(message: dict[str, Any]) -> None:
+        async def sent(message: Message) -> None:
             if message["type"] == "http.response.start" and _is_page(message):
                 start.update(message)
                 return
@@ -64,15 +62,15 @@ class Addresses:
             if message.get("more_body"):
                 return
             page = bytes(body).replace(b"<head>", b"<head>" + self._script, 1)
-            kept = [(key, value) for key, value in start["headers"]
-                    if key.lower() not in (b"content-length", b"etag")]
-            length = (b"content-length", str(len(page)).encode())
-            await send({**start, "headers": [*kept, length]})
+            headers = MutableHeaders(scope=start)
+            del headers["etag"]
+            headers["content-length"] = str(len(page))
+            await send(start)
             await send({"type": "http.response.body", "body": page})
 
         return sent
 
 
-def _is_page(message: dict[str, Any]) -> bool:
-    kinds = [value for key, value in message.get("headers", ()) if key.lower() == b"content-type"]
-    return message["status"] == 200 and any(kind.startswith(b"text/html") for kind in kinds)
+def _is_page(message: Message) -> bool:
+    kind = Headers(raw=message.get("headers", [])).get("content-type", "")
+    return message["status"] == 200 and kind.startswith("text/html")

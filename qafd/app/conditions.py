@@ -7,7 +7,7 @@ import streamlit as st
 
 from qafd.app.escaping import plain, said
 from qafd.app.provider import language_model
-from qafd.app.session import choose_option, keep
+from qafd.app.session import bound, choose_option, keep
 from qafd.app.tables import columns_of, table
 from qafd.errors import ParameterError
 from qafd.explain.matching_steps import walk_through
@@ -108,7 +108,7 @@ def _steps(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan, evidence: s
         return
     st.caption(say("What each stage of the paper's filter leaves of {number} entities. The matching "
                    "above needs none of it and misses nothing.",
-                   number=f"{int((graph.kinds == 'entity').sum()):,}"))
+                   number=f"{graph.count('entity'):,}"))
     columns: dict[str, list[str] | list[int]] = {"Sought": [nodes[left.node].text for left in walk.survivors]}
     for stage, title in STAGES.items():
         columns[title] = [left.counts[stage] for left in walk.survivors]
@@ -123,8 +123,7 @@ def _read(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> QueryPlan
     name = plain(clean(model.name, 40))
     messages = query_messages(plan.words, instructions_of(model).prompt("query"))
     wanted = st.toggle(
-        say("Let {model} read the conditions", model=name), key=keep("model_reads_conditions"),
-        bind="query-params",
+        say("Let {model} read the conditions", model=name), **bound("model_reads_conditions"),
         help=say("One call of about {tokens} tokens for each new question; without it, rules read "
                  "the names of the question.", tokens=f"{tokens_of(messages):,}"))
     if not wanted:

@@ -154,7 +154,7 @@ def mass_range(method: FlowDiffusion, graph: Graph, span: tuple[float, float],
 def most_seeds(method: FlowDiffusion, graph: Graph) -> int:
     """How many seeds can be asked for: passages beside the names, or nodes of the layer."""
     if method.seeding == "question":
-        return min(NEAREST, max(1, int((graph.kinds == "passage").sum())))
+        return min(NEAREST, max(1, graph.count("passage")))
     most = int(FlowDiffusion.__dataclass_fields__["seeds"].metadata["high"])
     return min(most, max(1, method.among(graph)))
 

@@ -1,11 +1,8 @@
 """HTTP headers that bound what a page of the app may load, and who may frame it."""
 
 import re
-from collections.abc import Callable
-from typing import Any
 
-Scope = dict[str, Any]
-Send = Callable[[dict[str, Any]], Any]
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 # Streamlit's page has an inline script, its styles are inline, and its components are blobs. No
 # chart of the app compiles functions, as those of Vega and WebGL would.
@@ -26,12 +23,12 @@ class Headers:
         The origin of another site that may show the app in a frame, "" for none.
     """
 
-    def __init__(self, app: Any, frames: str = "") -> None:
+    def __init__(self, app: ASGIApp, frames: str = "") -> None:
         self._app, self._frames = app, frames
 
-    async def __call__(self, scope: Scope, receive: Callable[[], Any], send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and its answer back with the headers."""
-        async def sent(message: dict[str, Any]) -> None:
+        async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
                 there = list(message.get("headers", ()))
                 names = {bytes(name).lower() for name, _ in there}

@@ -1,17 +1,14 @@
 """The names under which the app answers: a stranger's name may be pointed at it (DNS rebinding)."""
 
 import socket
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Collection
 from ipaddress import ip_address
-from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
 PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 WRONG_NAME = ("Nothing answers under this name here. Start the server with --name and the "
               "name that visitors use.\n")
@@ -33,7 +30,7 @@ class OwnNames:
         a password may do so: the browser has no session of it under a stranger's name.
     """
 
-    def __init__(self, app: Any, names: Collection[str] = (), any_name: bool = False) -> None:
+    def __init__(self, app: ASGIApp, names: Collection[str] = (), any_name: bool = False) -> None:
         self._app, self._any = app, any_name
         self._given = {name.lower() for name in names}
         self._names = {"localhost", socket.gethostname().lower(), *self._given}

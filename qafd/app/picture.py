@@ -10,7 +10,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from qafd.app.component import expanded, panels, selected
 from qafd.app.result import View, span_of
 from qafd.app.session import bound, choose_option, exchange, shared, value_of
-from qafd.retrieve.base import SATURATED, RetrievedNode
+from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.view.contraction import drawn_contracted
 from qafd.view.groups import Groups, group, passages_of
@@ -62,7 +62,7 @@ def _freeze(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset
     usual = replace(preset, diffusions="joint").fitted(graph).started(corpus, view.plan)
     most = replace(usual, mass=min(usual.highest(graph), max(TOP * usual.mass, DRAWN)))
     shown = [method.retrieve(corpus, view.plan) for method in (usual, most)]
-    first = {n.id for n in shown[0].nodes if n.state == SATURATED}
+    first = {n.id for n in shown[0].retrieved}
     return (*freeze(shown, first), frozenset(first))
 
 

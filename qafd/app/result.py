@@ -14,7 +14,7 @@ from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import LLM
 from qafd.records import QueryPlan
-from qafd.retrieve.base import SATURATED, Retrieval, Retriever
+from qafd.retrieve.base import Retrieval, Retriever
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.wording import say, say_count
 from qafd.wording.flaws import say_doubt
@@ -149,7 +149,7 @@ def retrieved(workspace: str, version: str, question: str, method: Retriever,
 
 def status_line(view: View, following: str = "") -> None:
     """The result in one line, with what follows when there is more mass."""
-    full = [n for n in view.retrieval.nodes if n.state == SATURATED]
+    full = view.retrieval.retrieved
     used = sum(int(view.graph.tokens[view.graph.row[n.id]]) for n in full)
     by_tokens = counts_tokens(view.method)
     certificate = view.certificate

@@ -10,18 +10,18 @@ import html
 import os
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from ipaddress import ip_address, ip_network
 from math import ceil
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, quote
 
 from itsdangerous import BadSignature, URLSafeSerializer
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qafd.errors import ParameterError
 from qafd.package import assets
@@ -47,10 +47,6 @@ HEADERS = {
     "referrer-policy": "same-origin", "content-security-policy":
     "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'"}
 active = False  # whether this process asks for the password
-
-Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
 
 
 def password() -> str | None:
@@ -110,7 +106,7 @@ class PasswordGate:
     X-Forwarded-For names: the proxy has to write it, not to pass it on.
     """
 
-    def __init__(self, app: Any, password: str,
+    def __init__(self, app: ASGIApp, password: str,
                  clock: Callable[[], float] = time.monotonic) -> None:
         self._app, self._clock = app, clock
         self._expected = _digest(password)
@@ -145,9 +141,9 @@ class PasswordGate:
         else:
             await _ask(401)(scope, receive, send)
 
-    async def _received(self, session: str, receive: Receive) -> dict[str, Any]:
+    async def _received(self, session: str, receive: Receive) -> Message:
         """What a session sends next; a websocket of one that was signed out is over."""
-        message: dict[str, Any] = await receive()
+        message = await receive()
         if session in self._open or not message["type"].startswith("websocket."):
             return message
         return {"type": "websocket.disconnect", "code": 1008}

@@ -11,6 +11,7 @@ from qafd.answer.conversation import keep_turn
 from qafd.cli.command import Outcome, command, note, wants_json
 from qafd.cli.inquiry import Inquiry, asks
 from qafd.cli.models import ModelRequest, may_call_model
+from qafd.cli.options import writing_options
 from qafd.errors import ModelError, ParameterError, StoreError
 from qafd.explain import Chain
 from qafd.explain.conditions import has_answers
@@ -43,10 +44,7 @@ def chain_lines(chains: Sequence[Chain]) -> Iterator[str]:
 @command()
 @asks(method=True)
 @may_call_model
-@click.option("--length", type=click.Choice(["short", "paragraphs", "list"]), default="short",
-              help="Of a model's answer.")
-@click.option("--tokens", type=click.IntRange(min=1), default=3000,
-              help="How much a model is shown.")
+@writing_options
 @click.option("--prompt", is_flag=True, help="Print what a model would be sent.")
 @click.option("--plan", type=click.Choice(["rules", "model"]), default="rules",
               help="Who names the keywords and parts of the question.")

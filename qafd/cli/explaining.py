@@ -12,6 +12,7 @@ from qafd.cli import NOTHING_FOUND
 from qafd.cli.answering import CHAINS, chain_lines
 from qafd.cli.command import Outcome, command, note
 from qafd.cli.inquiry import Inquiry, asks
+from qafd.cli.options import SOME
 from qafd.errors import ParameterError
 from qafd.explain import Change, Explanation
 from qafd.reading.text.plaintext import one_line
@@ -103,7 +104,7 @@ def _quote(evidence: Evidence) -> str:
 @command()
 @asks()
 @click.option("--to", help="Only those that end at this node.")
-@click.option("--most", type=click.IntRange(min=1), default=20, help="How many.")
+@click.option("--most", type=SOME, default=20, help="How many.")
 def paths(inquiry: Inquiry, to: str | None, most: int) -> Outcome:
     explanation = inquiry.explain()
     found = explanation.paths(most, to=to)

@@ -187,8 +187,8 @@ def _counts(knowledge: KnowledgeGraph) -> dict[str, int | str]:
         return {
             "files": len(files), "failed": sum(file.status == "failed" for file in files),
             "documents": sum(file.documents for file in files),
-            "passages": int((graph.kinds == "passage").sum()),
-            "entities": int((graph.kinds == "entity").sum()), "edges": graph.edge_count,
+            "passages": graph.count("passage"),
+            "entities": graph.count("entity"), "edges": graph.edge_count,
             "revision": graph.revision, "digest": store.graph.digest()}
 
 

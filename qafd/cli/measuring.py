@@ -13,7 +13,7 @@ import click
 from qafd.cli import DONE
 from qafd.cli.command import Outcome, command, is_there, note, open_graph
 from qafd.cli.models import ModelRequest, endpoint_named, may_call_model, price_at
-from qafd.cli.options import FILE, location
+from qafd.cli.options import FILE, limit_option, location, writing_options
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import check_output, write_out
 from qafd.errors import ModelError, ParameterError
@@ -41,7 +41,6 @@ from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered
 from qafd.models.instructions import Instructed, instructions_of
-from qafd.models.prompts_answer import LENGTHS
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.methods import configured
 from qafd.storage import Location
@@ -64,7 +63,7 @@ def evaluation() -> None:
               "the first.")
 @click.option("--db", type=location, help="Keep the indexed passages here, and use them again while "
               "they are the same.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
+@limit_option
 @click.option("--json", "out", metavar="OUT", help="Write the result here; '-' is stdout.")
 def retrieval(questions: Path, passages: Path | None, methods: str, db: Location | None,
               limit: int | None, out: str | None) -> int:
@@ -105,7 +104,7 @@ def retrieval(questions: Path, passages: Path | None, methods: str, db: Location
 @click.option("--db", type=location, required=True, help="The workspace that the questions are about.")
 @click.option("--methods", default="exact,qafd,pagerank,ego,vector", help="As for 'retrieval'; "
               "'community' needs its layer, see 'qafd layers'.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
+@limit_option
 @click.option("--deleted", is_flag=True, help="Also delete 1, 2 and 3 of the relations that the "
               "first method's answers rest on.")
 def conditions(questions: Path, db: Location, methods: str, limit: int | None, deleted: bool) -> Outcome:
@@ -140,12 +139,9 @@ def conditions(questions: Path, db: Location, methods: str, limit: int | None, d
 @click.option("--passages", type=FILE, metavar="P.jsonl", help="The collection, as for 'retrieval'.")
 @click.option("--methods", default="qafd,vector", help="As for 'retrieval'.")
 @click.option("--db", type=location, help="The workspace; calls are kept in it and never paid twice.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
+@limit_option
 @may_call_model
-@click.option("--length", type=click.Choice(list(LENGTHS)), default="short",
-              help="Of a model's answer.")
-@click.option("--tokens", type=click.IntRange(min=1), default=3000,
-              help="How much a model is shown.")
+@writing_options
 @click.option("--judge", type=click.Choice(["correct", "grades", "both"]),
               help="Let the model compare answers with the known ones, grade them by the paper's five "
               "criteria, or both.")

@@ -53,6 +53,12 @@ engine_option = click.option(
 db_option = click.option("--db", "--workspace", "db", type=location, envvar="QAFD_DB", show_envvar=True,
                          help="The workspace: a file, or postgresql://host/database/name.")
 out_option = click.option("--out", type=FILE, help="The file to write instead of stdout.")
+SOME = click.IntRange(min=1)
+limit_option = click.option("--limit", type=SOME, metavar="N", help="Only the first N questions.")
+writing_options = with_options(
+    click.option("--length", type=click.Choice(["short", "paragraphs", "list"]), default="short",
+                 help="Of a model's answer."),
+    click.option("--tokens", type=SOME, default=3000, help="How much a model is shown."))
 question_argument = click.argument("question")  # '-' reads it from stdin
 model_options = with_options(
     click.option("--model", envvar="QAFD_MODEL", show_envvar=True, help="A language model."),

@@ -33,7 +33,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.pace import silent
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import QueryPlan
-from qafd.retrieve.base import SATURATED, Retrieval, Retriever, params_of
+from qafd.retrieve.base import Retrieval, Retriever, params_of
 from qafd.retrieve.methods import label_of
 
 CUTS = (2, 5, 10)
@@ -297,10 +297,8 @@ def evaluate(
         raise ParameterError("a question has no gold passages, or there is no question; give each "
                              "the names of the documents that answer it")
     documents, notices = gold_documents(knowledge, questions)
-    needs = set(chain.from_iterable(method.needs for method in methods.values()))
-    knowledge.build_layers(sorted(needs), lambda name, done, total: progress(
+    subqueries = prepare(knowledge, methods, lambda name, done, total: progress(
         Progress(f"building {name}", done, total)))
-    subqueries = any(params_of(method).get("subqueries") == "on" for method in methods.values())
     graph = knowledge.graph
     entities, unknown = gold_nodes(knowledge, graph, questions)
     trials: dict[str, list[Trial]] = {name: [] for name in methods}
@@ -321,13 +319,21 @@ def evaluate(
     progress(Progress("evaluating", len(first) * len(methods), total))
     if not first:
         raise ParameterError("the evaluation was stopped before its first question; run it again")
-    passages = int((graph.kinds == "passage").sum())
+    passages = graph.count("passage")
     asked = frozenset(chain.from_iterable(question.nodes for question in questions))
     return Evaluation(
         tuple(questions[:len(first)]),
         tuple(score(name, methods[name], found, first) for name, found in trials.items()),
         passages, (*notices, *unknown, *_cautions(len(first), len(questions), passages)),
         asked - entities.keys())
+
+
+def prepare(knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
+            report: Callable[[str, int, int], None] = silent) -> bool:
+    """Build the layers that methods need; whether any of them wants questions taken apart."""
+    needs = set(chain.from_iterable(method.needs for method in methods.values()))
+    knowledge.build_layers(sorted(needs), report)
+    return any(params_of(method).get("subqueries") == "on" for method in methods.values())
 
 
 def _trial(knowledge: KnowledgeGraph, graph: Graph, method: Retriever, plan: QueryPlan,
@@ -367,10 +373,9 @@ def trial_of(retrieval: Retrieval, graph: Graph, gold: Sequence[frozenset[str]],
     nodes : sequence of str
         The ids of the gold nodes, "" for one that the graph has not.
     """
-    full = [node.id for node in retrieval.nodes if node.state == SATURATED]
+    full = [node.id for node in retrieval.retrieved]
     tokens = sum(int(graph.tokens[graph.row[key]]) for key in full if key in graph.row)
-    entities = [node.id for node in retrieval.nodes
-                if node.state == SATURATED and node.kind == "entity"]
+    entities = [node.id for node in retrieval.retrieved if node.kind == "entity"]
     places = {key: place for place, key in enumerate(entities, 1)}
     return Trial(ranks(retrieval, gold), len(full), tokens, retrieval.work.total_milliseconds,
                  node_ranks=tuple(map(places.get, nodes)), entities=len(entities))

@@ -7,7 +7,6 @@ see which method gave it.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from qafd.errors import (
     QafdError,
     SpendingCapError,
 )
-from qafd.evaluate import SEED, quote
+from qafd.evaluate import SEED, prepare, quote
 from qafd.evaluate.gold import Question
 from qafd.evaluate.measures import Interval, intervals
 from qafd.evaluate.opinions import Answers
@@ -41,7 +40,7 @@ from qafd.pace import silent
 from qafd.reading.text.markdown import CITED
 from qafd.reading.text.plaintext import one_line
 from qafd.records import QueryPlan
-from qafd.retrieve.base import Retrieval, Retriever, params_of
+from qafd.retrieve.base import Retrieval, Retriever
 from qafd.retrieve.methods import label_of
 
 CORRECT = "correct"  # the measure that a model gives
@@ -304,9 +303,7 @@ def _retrieved(knowledge: KnowledgeGraph, questions: Sequence[Question],
     """Each question with what every method retrieves for it, or why it does not."""
     if not questions or not methods:
         raise ParameterError("there is no question or no method; give at least one of each")
-    needs = set(chain.from_iterable(method.needs for method in methods.values()))
-    knowledge.build_layers(sorted(needs))
-    apart = any(params_of(method).get("subqueries") == "on" for method in methods.values())
+    apart = prepare(knowledge, methods)
     graph = knowledge.graph
     for question in questions:
         plan = knowledge.plan(question.text, graph, subqueries=apart)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qafd.retrieve.base import SATURATED, Retrieval
+from qafd.retrieve.base import Retrieval
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,6 @@ def core(retrievals: Sequence[Retrieval]) -> tuple[tuple[str, int], ...]:
 
 
 def _relative(retrieval: Retrieval) -> dict[str, float]:
-    full = {n.id: n.importance for n in retrieval.nodes if n.state == SATURATED}
+    full = {n.id: n.importance for n in retrieval.retrieved}
     top = max(full.values(), default=0.0)
     return {node: (x / top) ** 0.5 if top > 0 else 0.0 for node, x in full.items()}

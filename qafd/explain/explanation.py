@@ -18,7 +18,7 @@ from qafd.explain.whynot import WhyNot
 from qafd.graph import Graph
 from qafd.records import QueryPlan
 from qafd.retrieve import METHODS
-from qafd.retrieve.base import SATURATED, Corpus, Retrieval, RetrievedNode
+from qafd.retrieve.base import Corpus, Retrieval, RetrievedNode
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.storage import Workspace
 from qafd.storage.rows import Evidence
@@ -67,7 +67,7 @@ class Explanation:
     @property
     def full(self) -> int:
         """How many nodes are retrieved."""
-        return sum(node.state == SATURATED for node in self.retrieval.nodes)
+        return len(self.retrieval.retrieved)
 
     @property
     def documents(self) -> tuple[str, ...]:
@@ -239,8 +239,8 @@ class Explanation:
             retrieval = self.ask(method)
         except QafdError as error:
             return OtherReason(method, error=error)
-        has = next((n for n in retrieval.nodes if n.id == node), None)
-        return OtherReason(method, has, sum(n.state == SATURATED for n in retrieval.nodes))
+        has = retrieval.node(node)
+        return OtherReason(method, has, len(retrieval.retrieved))
 
     def known(self, node: str) -> bool:
         """Whether a node goes by this id or name."""

@@ -15,7 +15,7 @@ from qafd.explain.gate import edge_place, gate_of
 from qafd.graph import EDGE_KINDS, Graph, kind_bit
 from qafd.reasons import ReasonKind, reason
 from qafd.records import Nodes
-from qafd.retrieve.base import SATURATED, RankedPassage, Retrieval, RetrievedNode
+from qafd.retrieve.base import RankedPassage, Retrieval, RetrievedNode
 from qafd.retrieve.qafd import Problem
 from qafd.retrieve.seeds import Seeds
 
@@ -68,8 +68,8 @@ class Effect:
 
 
 def _nodes_beyond(one: Retrieval, other: Retrieval) -> tuple[RetrievedNode, ...]:
-    there = {node.id for node in other.nodes if node.state == SATURATED}
-    return tuple(n for n in one.nodes if n.state == SATURATED and n.id not in there)
+    there = {node.id for node in other.retrieved}
+    return tuple(n for n in one.retrieved if n.id not in there)
 
 
 def _passages_beyond(one: Retrieval, other: Retrieval, most: int) -> tuple[RankedPassage, ...]:

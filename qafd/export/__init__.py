@@ -21,7 +21,7 @@ from xml.etree.ElementTree import SubElement
 from qafd.package import assets
 from qafd.reading.text.plaintext import FORMULA
 from qafd.retrieve.base import Retrieval
-from qafd.view.layout import layout
+from qafd.view.layout import Positions, layout
 from qafd.view.panel import Drawing, Look, panel_data
 from qafd.view.placement import prominent
 from qafd.wording.reasons import word_reason
@@ -135,7 +135,7 @@ def _values(record: object, columns: Sequence[str]) -> list[Any]:
     return [getattr(record, column) for column in columns]
 
 
-def html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | None = None, *,
+def html(retrieval: Retrieval, positions: Positions | None = None, *,
          drawing: Drawing = Drawing(limit=150), look: Look = Look()) -> str:  # noqa: B008
     """A page that draws the subgraph without any network, with the picture of the app itself.
 
@@ -164,7 +164,7 @@ def html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | No
     ])  # fmt: skip
 
 
-def pyvis_html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | None = None, *,
+def pyvis_html(retrieval: Retrieval, positions: Positions | None = None, *,
                limit: int = 150) -> str:
     """The page of `html` as pyvis draws it: vis-network, in which nodes can be dragged."""
     data = _drawn(retrieval, positions, Drawing(limit=limit), Look())
@@ -172,7 +172,7 @@ def pyvis_html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]
                 _record(retrieval), imprint(retrieval))
 
 
-def _drawn(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | None,
+def _drawn(retrieval: Retrieval, positions: Positions | None,
            drawing: Drawing, look: Look) -> dict[str, Any]:
     if positions is None:
         labels = {node.id: node.name[:40] for node in prominent(retrieval, drawing.limit)}

@@ -55,8 +55,8 @@ from qafd.reading.text import NameIndex, canonical, variants, words_in_tree, wor
 from qafd.reading.text.scripts import is_other
 from qafd.records import Chunk, Edge, Extraction, Node, Vectors, node_id
 from qafd.storage import Workspace
-from qafd.storage.assembled import key_of, stored_readings
-from qafd.storage.rows import KINDS, Log, PlacedNode, embedding_key
+from qafd.storage.assembled import stored_readings
+from qafd.storage.rows import KINDS, Log, PlacedNode, embedding_key, key_of
 
 RULES = 6  # of facts and of the assembly; those made by others are made anew as a whole
 SHARE = 4  # a change of more than one passage of so many is assembled as a whole

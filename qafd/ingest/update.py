@@ -22,8 +22,8 @@ from qafd.ingest.progress import Progress, never
 from qafd.pace import silent
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.storage import Workspace
-from qafd.storage.assembled import key_of, stored_readings
-from qafd.storage.rows import embedding_key
+from qafd.storage.assembled import stored_readings
+from qafd.storage.rows import embedding_key, key_of
 
 VECTORS = 64  # passages or names whose vectors are computed and stored at a time
 Item = TypeVar("Item")

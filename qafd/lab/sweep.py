@@ -12,7 +12,7 @@ import numpy as np
 from qafd.errors import ParameterError
 from qafd.graph import Graph, kind_bit
 from qafd.records import Floats, Nodes, QueryPlan
-from qafd.retrieve.base import SATURATED, Corpus, Retriever
+from qafd.retrieve.base import Corpus, Retriever
 from qafd.retrieve.qafd import FlowDiffusion, Problem, importance_of
 from qafd.retrieve.rank import Ranking, rank
 
@@ -146,7 +146,7 @@ def vary(corpus: Corpus, plan: QueryPlan, method: Retriever, values: Mapping[str
         began = time.perf_counter()
         retrieval = changed.retrieve(corpus, plan)
         spent = 1000 * (time.perf_counter() - began)
-        full = [graph.row[n.id] for n in retrieval.nodes if n.state == SATURATED and n.id in graph.row]
+        full = [graph.row[n.id] for n in retrieval.retrieved if n.id in graph.row]
         recall = None
         if len(answers):
             first = [graph.row[passage.id] for passage in retrieval.ranking[:RECALL_AT]]

@@ -176,6 +176,15 @@ class Retrieval:
     structures: tuple[Structure, ...] = ()
 
     @property
+    def retrieved(self) -> tuple[RetrievedNode, ...]:
+        """The nodes that are full."""
+        return tuple(node for node in self.nodes if node.state == SATURATED)
+
+    def node(self, id: str | None) -> RetrievedNode | None:
+        """The node with an id; None where it was not touched."""
+        return next((node for node in self.nodes if node.id == id), None)
+
+    @property
     def record(self) -> dict[str, Any]:
         """What to know to make it again, as every export has it: imprint, question and method."""
         return {**asdict(self.made_by), "revision": self.revision, "query": self.query,

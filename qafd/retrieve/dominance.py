@@ -58,11 +58,6 @@ class StarEmbedding:
         return total
 
 
-def violation(part: Floats, whole: Floats) -> float:
-    """How far a part fails to be dominated by the whole: Eq. (3) with its sign put right."""
-    return float(np.square(np.maximum(0.0, part - whole)).sum())
-
-
 def sift(conditions: Sequence[QueryCondition], known: Mapping[int, int], completion: Completion,
          around: Around, embedding: StarEmbedding | None, matches: Sequence[tuple[int, ...]]
          ) -> tuple[Survivors, ...]:

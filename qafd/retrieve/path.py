@@ -71,7 +71,7 @@ class RelationalPaths(Method):
 
     def fitted(self, graph: Graph) -> Self:
         """The method with fewer seeds in a small graph, at most a tenth of its entities."""
-        return self.fewer("seeds", SHARE * int((graph.kinds == "entity").sum()))
+        return self.fewer("seeds", SHARE * graph.count("entity"))
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The kept paths as one subgraph with its resource, and the passages that support them."""

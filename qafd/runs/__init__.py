@@ -1,7 +1,7 @@
 """Kept runs: everything needed to draw a retrieval again, with a note; nothing is recomputed."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,13 +12,13 @@ from qafd.graph import Graph
 from qafd.reading.text.plaintext import one_line
 from qafd.records import QueryPlan
 from qafd.retrieve import METHODS
-from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, params_of
+from qafd.retrieve.base import Retrieval, RetrievedNode, params_of
 from qafd.runs.stored import plain_of, record_of
 from qafd.storage import Workspace
 from qafd.storage.rows import RunRow, now
+from qafd.view.layout import Positions
 from qafd.wording.answers import say_absence
 
-Positions = Mapping[str, tuple[float, float]]
 NOTE = 300  # characters
 NAMING = 3  # sentences with a name
 
@@ -67,7 +67,7 @@ class Run:
     @property
     def retrieved(self) -> tuple[RetrievedNode, ...]:
         """The retrieved nodes, most important first."""
-        return tuple(n for n in self.retrieval.nodes if n.state == SATURATED)
+        return self.retrieval.retrieved
 
     @property
     def exact(self) -> bool | None:
@@ -113,8 +113,7 @@ def run_of(store: Workspace, graph: Graph, retrieval: Retrieval, plan: QueryPlan
     same = store.graph.version == retrieval.made_by.workspace
     if retrieval.certificate is not None:
         retrieval = replace(retrieval, certificate=sealed(retrieval.to_dict())["certificate"])
-    tokens = sum(int(graph.tokens[graph.row[n.id]]) for n in retrieval.nodes
-                 if n.state == SATURATED and n.id in graph.row)
+    tokens = sum(int(graph.tokens[graph.row[n.id]]) for n in retrieval.retrieved if n.id in graph.row)
     return Run(retrieval, plan, layout or {}, quotes, say_absence(answer),
                store.graph.digest() if same else "", tokens, now(), one_line(note, NOTE))
 

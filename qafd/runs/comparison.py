@@ -11,7 +11,7 @@ from qafd.answer import Answer
 from qafd.export import PANELS, head, imprint, panel_script, panel_styles, table_csv, table_row
 from qafd.reading.text.plaintext import one_line
 from qafd.reasons import UNSTATED, Reason
-from qafd.retrieve.base import SATURATED, Retrieval
+from qafd.retrieve.base import Retrieval
 from qafd.retrieve.compare import ComparedMethod, Comparison
 from qafd.runs.report import said
 from qafd.view.panel import Caption, Drawing, Look, largest_of, panel_data, share_of
@@ -185,7 +185,7 @@ def panels(comparison: Comparison) -> dict[str, Any]:
             captions.append(Caption(column.label, "", f"{found} · {ranked} ranked"))
     first = set()
     if retrievals:
-        first = {node.id for node in retrievals[0].nodes if node.state == SATURATED}
+        first = {node.id for node in retrievals[0].retrieved}
     positions, others = freeze(retrievals, first, DRAWN, ASPECT)
     return panel_data(retrievals, Drawing(limit=DRAWN, aspect=ASPECT), positions=positions,
                       look=Look(captions, others))

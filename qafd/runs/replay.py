@@ -8,8 +8,9 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.records import QueryPlan
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retrieval, Retriever
-from qafd.runs import Positions, Run, run_of
+from qafd.runs import Run, run_of
 from qafd.runs.difference import RunDifference, difference
+from qafd.view.layout import Positions
 
 RTOL = 1e-9  # of the largest importance
 READ = 1000  # keywords, names and subqueries of a question at most

@@ -16,7 +16,7 @@ from qafd.reading.text.bm25 import FUNCTION_WORDS
 from qafd.reading.text.plaintext import storable
 from qafd.reasons import NoticeKind, ReasonKind, notice
 from qafd.records import Edge, Node, QueryPlan
-from qafd.retrieve.base import SATURATED, Corpus, Retrieval
+from qafd.retrieve.base import Corpus, Retrieval
 from qafd.sql import box
 from qafd.sql.box import QueryRows, Value
 from qafd.sql.dialect import check_select
@@ -94,7 +94,7 @@ class Database:
         corpus = schema_corpus(self.graph, self.schema, values, chosen)
         retrieval = with_labels(method.retrieve(corpus, plan), self.schema)
         sure = (ReasonKind.NAMED, ReasonKind.HOLDS_VALUE, ReasonKind.MODEL_CHOSE)
-        named = any(n.reason.kind in sure for n in retrieval.nodes if n.state == SATURATED)
+        named = any(n.reason.kind in sure for n in retrieval.retrieved)
         lost = () if named else (notice(NoticeKind.NOTHING_NAMED),)
         return DatabaseQuestion(self, plan, values, method, corpus,
                      replace(retrieval, notices=(
@@ -141,7 +141,7 @@ class DatabaseQuestion:
     @cached_property
     def importance(self) -> dict[str, float]:
         """Of each retrieved table by name and column by label; tables come with their columns."""
-        found = {n.name: n.importance for n in self.retrieval.nodes if n.state == SATURATED}
+        found = {n.name: n.importance for n in self.retrieval.retrieved}
         for column in self.database.schema.columns:
             if column.label in found:
                 found.setdefault(column.table, 0.0)

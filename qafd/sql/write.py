@@ -15,7 +15,6 @@ from qafd.models.instructions import instructions_of
 from qafd.models.prompts_answer import fence, fill
 from qafd.models.prompts_sql import REPAIR, SQL
 from qafd.reading.text.plaintext import one_line
-from qafd.retrieve.base import SATURATED
 from qafd.sql.box import Value
 from qafd.sql.database import DatabaseQuestion
 from qafd.sql.dialect import dialect_name
@@ -87,7 +86,7 @@ def _describe_value(value: Value, column: str) -> str:
 
 def _describe_paths(asked: DatabaseQuestion) -> Iterator[str]:
     """Each part of the question with the paths of its largest mass."""
-    full = {node.id for node in asked.retrieval.nodes if node.state == SATURATED}
+    full = {node.id for node in asked.retrieval.retrieved}
     ways = [way for way in asked.explanation.paths(50).paths
             if len(way.nodes) > 1 and full.issuperset(way.nodes)]
     for number, part in enumerate(asked.retrieval.parts or (asked.retrieval,), 1):

@@ -1,13 +1,13 @@
-"""Workspaces behind protocols: which backend keeps one is known from its URL, and only here."""
+"""Workspaces: which backend keeps one is known from its URL, and only here."""
 
 import os
 from collections.abc import Iterator
 from importlib import import_module
-from typing import cast
+from typing import Protocol, cast
 
 from qafd.errors import ParameterError, StoreError
 from qafd.storage.diagnosis import Diagnosis
-from qafd.storage.protocols import Backend, Workspace
+from qafd.storage.relational.workspace import Workspace
 from qafd.storage.rows import WorkspacePlace
 
 __all__ = ["BACKENDS", "Location", "Workspace", "WorkspacePlace", "beside", "copy_workspace",
@@ -20,6 +20,37 @@ FILES = "sqlite"  # what a bare path means
 
 Location = str | os.PathLike[str]
 """A URL such as ``sqlite:///notes.qafd``, or the path of a SQLite file."""
+
+
+class Backend(Protocol):
+    """The package of a backend, as `qafd.storage.BACKENDS` names it."""
+
+    def url_of(self, path: str) -> str:
+        """The URL of what lies at a path."""
+
+    def place_of(self, url: str) -> WorkspacePlace:
+        """See `qafd.storage.place_of`."""
+
+    def beside(self, url: str, name: str) -> str:
+        """See `qafd.storage.beside`."""
+
+    def names_beside(self, url: str) -> tuple[str, ...]:
+        """See `qafd.storage.names_beside`."""
+
+    def size_of(self, url: str) -> int | None:
+        """See `qafd.storage.size_of`."""
+
+    def examine(self, url: str | None, deep: bool) -> Iterator[Diagnosis]:
+        """See `qafd.storage.examine`."""
+
+    def open_workspace(self, url: str, read_only: bool, make: bool, shared: bool) -> Workspace:
+        """Open it, see `qafd.storage.open_workspace`."""
+
+    def remove_workspace(self, url: str) -> None:
+        """Delete it, see `qafd.storage.remove_workspace`."""
+
+    def is_writable(self, url: str) -> bool:
+        """Whether it can be changed."""
 
 
 def place_of(location: Location) -> WorkspacePlace:

@@ -9,13 +9,8 @@ from qafd.assemble.readings import Reading
 from qafd.edits import apply_edits, connect_by_hand
 from qafd.errors import StoreError
 from qafd.records import Chunk, Extraction, Vectors
-from qafd.storage.protocols import Workspace
-from qafd.storage.rows import Log, embedding_key, passage_key
-
-
-def key_of(model: str, chunk: Chunk, extraction: Extraction) -> str:
-    """Where the vectors of a passage and its sentences are kept."""
-    return passage_key(model, chunk.title, chunk.text, extraction.sentences)
+from qafd.storage.relational.workspace import Workspace
+from qafd.storage.rows import Log, embedding_key, key_of
 
 
 def stored_readings(store: Workspace, model: str, pairs: Sequence[tuple[Chunk, Extraction]]

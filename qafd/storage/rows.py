@@ -459,6 +459,11 @@ def passage_key(model: str, title: str, text: str, sentences: Iterable[tuple[int
     return embedding_key(model, f"passage {spans}\n{title}\n{text}")
 
 
+def key_of(model: str, chunk: Chunk, extraction: Extraction) -> str:
+    """Where the vectors of a passage and its sentences are kept."""
+    return passage_key(model, chunk.title, chunk.text, extraction.sentences)
+
+
 def clean_name(name: str) -> str:
     """A file's name as it can be stored: a label, never a path.
 

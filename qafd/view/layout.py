@@ -18,7 +18,7 @@ from scipy.spatial.distance import cdist
 from qafd.errors import ParameterError
 from qafd.records import Floats, Nodes
 
-Positions = dict[str, tuple[float, float]]
+Positions = Mapping[str, tuple[float, float]]
 Edges = Iterable[tuple[str, str] | tuple[str, str, float]]
 
 FRAME = 540.0
@@ -115,13 +115,6 @@ def majorize(distance: Floats, start: Floats, rounds: int = 300, rtol: float = 1
         right = (np.diag(pull.sum(axis=1)) - pull) @ points
         points = np.vstack([np.zeros((1, 2)), solve @ right[1:]])
     return np.asarray(points)
-
-
-def stress(distance: Floats, points: Floats) -> float:
-    """Mean of ((d - |p_u - p_v|) / d)^2 over pairs, at the scale of `points` that is best."""
-    upper = np.triu_indices(len(points), 1)
-    ratio = _distances(points)[upper] / distance[upper]
-    return float(np.mean((1 - ratio * ratio.sum() / (ratio @ ratio)) ** 2))
 
 
 def magnify(points: Floats, weights: Floats) -> Floats:

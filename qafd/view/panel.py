@@ -19,6 +19,7 @@ from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedEdge, Retriev
 from qafd.view.contraction import drawn_contracted
 from qafd.view.groups import Groups
 from qafd.view.idioms import Idiom
+from qafd.view.layout import Positions
 from qafd.wording import say
 from qafd.wording.panels import (
     say_footer,
@@ -221,7 +222,7 @@ class Look:
 
 
 def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
-               positions: Mapping[str, tuple[float, float]], look: Look = Look()) -> dict[str, Any]:
+               positions: Positions, look: Look = Look()) -> dict[str, Any]:
     """The panels of a page as JSON values for `qafd.app.component.panels`.
 
     Each panel shows seeds and the selected node, then saturated nodes by importance, wet ones by
@@ -404,7 +405,7 @@ class Shown:
         return any(node.kind == "passage" for node in self.nodes)
 
 
-def _choose(retrieval: Retrieval, drawing: Drawing, positions: Mapping[str, tuple[float, float]],
+def _choose(retrieval: Retrieval, drawing: Drawing, positions: Positions,
             selected: str | None) -> Shown:
     """What is drawn of a retrieval."""
     hidden = drawing.contract and any(node.kind == "passage" for node in retrieval.nodes)
@@ -425,7 +426,7 @@ def _choose(retrieval: Retrieval, drawing: Drawing, positions: Mapping[str, tupl
 
 
 def _drawn_nodes(shown: Sequence[Shown], drawing: Drawing,
-                 positions: Mapping[str, tuple[float, float]],
+                 positions: Positions,
                  others: Iterable[RetrievedNode]) -> dict[str, RetrievedNode]:
     """What some panel shows, and the most important ghosts."""
     drawn: dict[str, RetrievedNode] = {}
@@ -446,7 +447,7 @@ def _found_once(shown: Sequence[Shown]) -> set[str]:
     """The nodes that one panel alone retrieves."""
     found: Counter[str] = Counter()
     for one in shown:
-        found.update(node.id for node in one.retrieval.nodes if node.state == SATURATED)
+        found.update(node.id for node in one.retrieval.retrieved)
     return {node for node, times in found.items() if times == 1}
 
 

@@ -1,7 +1,7 @@
 """Frozen positions: one layout for all that several retrievals may show of one question."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import cos, pi, sin, sqrt
 from zlib import crc32
 
@@ -40,12 +40,12 @@ def freeze(retrievals: Sequence[Retrieval], first: Collection[str], most: int = 
     return layout(nodes, edges, aspect=aspect, labels=names, foremost=first), tuple(nodes.values())
 
 
-def with_new(frozen: Mapping[str, tuple[float, float]], retrieval: Retrieval) -> Positions:
+def with_new(frozen: Positions, retrieval: Retrieval) -> Positions:
     """Frozen positions, and the prominent nodes of a retrieval that have none beside them."""
     return beside(frozen, prominent(retrieval), ((e.source, e.target) for e in retrieval.edges))
 
 
-def spread(positions: Mapping[str, tuple[float, float]], aspect: float) -> Positions:
+def spread(positions: Positions, aspect: float) -> Positions:
     """Positions stretched to a frame of another aspect, which they fill but for its margin."""
     if not positions:
         return {}
@@ -57,7 +57,7 @@ def spread(positions: Mapping[str, tuple[float, float]], aspect: float) -> Posit
             for id, (x, y) in positions.items()}
 
 
-def beside(frozen: Mapping[str, tuple[float, float]], nodes: Iterable[RetrievedNode],
+def beside(frozen: Positions, nodes: Iterable[RetrievedNode],
            edges: Iterable[tuple[str, str]], aspect: float = ASPECT) -> Positions:
     """Frozen positions, and nodes that have none put beside their neighbors.
 

@@ -10,7 +10,7 @@ import streamlit as st
 from qafd.app.controls import ControlPlaces, Span, controls, start_anew
 from qafd.app.escaping import said
 from qafd.app.result import span_of
-from qafd.app.session import forget_all_but, keep, put, session
+from qafd.app.session import bound, choose_option, forget_all_but, keep, put, session
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
@@ -41,26 +41,21 @@ def compare_controls(knowledge: KnowledgeGraph, question: str) -> Choice:
     with st.sidebar:
         names = _methods([*METHODS, PAPER])
         budget = st.slider(say("Tokens of passages for each"), 200, 8000, BUDGET, 100,
-                           key=keep("budget"), bind="query-params")
-        labels = {template: name for name, template in SEEDING.items()}
-        seeding = st.segmented_control(
-            say("Seeds"), list(SEEDING), default="own", required=True,
-            format_func=lambda name: say(SEEDING[name]), key=keep("seeding", labels),
-            bind="query-params",
+                           **bound("budget"))
+        seeding = choose_option(
+            say("Seeds"), SEEDING, "seeding",
             help=say("Where methods begin: as each prefers, or for all that can at what the "
                      "question names and the nearest passages, or at what is nearest to its "
-                     "keywords.")) or "own"
-        lone = st.toggle(say("Found only by one"), key=keep("lone"), bind="query-params",
+                     "keywords."))
+        lone = st.toggle(say("Found only by one"), **bound("lone"),
                          help=say("Color what one method alone retrieves."))
-        blind = st.toggle(say("Blind"), key=keep("blind"), bind="query-params",
+        blind = st.toggle(say("Blind"), **bound("blind"),
                           help=say("Columns in random order, without names, reasons and flows."))
         order = 0
         if blind:
-            order = st.number_input(say("Order"), 1, 999, 1, key=keep("order"),
-                                    bind="query-params",
+            order = st.number_input(say("Order"), 1, 999, 1, **bound("order"),
                                     help=say("The seed of the random order."))
-            blind = not st.toggle(say("Reveal the names"), key=keep("reveal"),
-                                  bind="query-params")
+            blind = not st.toggle(say("Reveal the names"), **bound("reveal"))
         if session().anew:
             _start_anew(knowledge.graph, span)
         methods = {name: _method_controls(name, seeding, knowledge.graph, span) for name in names}

@@ -55,7 +55,7 @@ def node_reasons(sides: Sides, selected: str | None) -> None:
 def _say_why(column: ComparedMethod, node_id: str, blind: bool) -> str:
     if column.retrieval is None:
         return "–"
-    node = next((n for n in column.retrieval.nodes if n.id == node_id), None)
+    node = column.retrieval.node(node_id)
     if node is None:
         return say("not retrieved")
     state = say("retrieved")

@@ -16,7 +16,7 @@ from qafd.app.result import explored, retrieved
 from qafd.graph import Graph
 from qafd.reasons import UNSTATED
 from qafd.retrieve import METHODS
-from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedNode
+from qafd.retrieve.base import WET, Retrieval, RetrievedNode
 from qafd.retrieve.compare import BUDGET, DEFAULT, ComparedMethod, make_column
 from qafd.retrieve.methods import method_of
 from qafd.retrieve.qafd import FlowDiffusion
@@ -86,7 +86,7 @@ def _contracted(retrieval: Retrieval, idioms: Sequence[Idiom]) -> Retrieval:
 
 def _anonymous(retrieval: Retrieval) -> Retrieval:
     """A retrieval without what tells the method: reasons, masses, flows and what was touched."""
-    kept = {n.id for n in retrieval.nodes if n.state == SATURATED}
+    kept = {n.id for n in retrieval.retrieved}
     return replace(
         retrieval, nodes=tuple(replace(n, reason=UNSTATED, mass=0.0, capacity=0.0, source=0.0)
                                for n in retrieval.nodes if n.id in kept),

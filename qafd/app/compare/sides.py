@@ -57,7 +57,7 @@ def prepare_layers(knowledge: KnowledgeGraph, choice: Choice) -> None:
                if layer.name in needs and layer.state != "built"]
     if not missing:
         return
-    if (knowledge.graph.kinds == "passage").sum() <= AT_ONCE:
+    if knowledge.graph.count("passage") <= AT_ONCE:
         try:
             with st.spinner(say("Building {layers}", layers=say_some(missing, len(missing)))):
                 knowledge.build_layers(missing)

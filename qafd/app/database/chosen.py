@@ -29,7 +29,7 @@ from qafd.app.workspaces import offer_instead
 from qafd.errors import QafdError
 from qafd.knowledge import local_embedder
 from qafd.package import assets
-from qafd.retrieve.base import SATURATED, RetrievedNode
+from qafd.retrieve.base import RetrievedNode
 from qafd.sql import box
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.link import METHOD, SchemaDiffusion
@@ -163,7 +163,7 @@ def changed_at(database: Database) -> int:
 def status_line(asked: DatabaseQuestion) -> None:
     """The result in one line."""
     retrieval = asked.retrieval
-    full = [n for n in retrieval.nodes if n.state == SATURATED]
+    full = retrieval.retrieved
     tables = sum(n.kind == "table" for n in full)
     optimal = retrieval.certificate is not None and retrieval.certificate["optimal"]
     st.caption(" · ".join([
@@ -198,13 +198,13 @@ def _freeze(asked: DatabaseQuestion) -> tuple[Positions, tuple[RetrievedNode, ..
     """One layout for all masses, so that the control moves no node."""
     widest, usual = (replace(asked.method, mass=mass).retrieve(asked.corpus, asked.plan)
                      for mass in (MASS, METHOD.mass))
-    return freeze([widest], {n.id for n in usual.nodes if n.state == SATURATED})
+    return freeze([widest], {n.id for n in usual.retrieved})
 
 
 def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
     """The card beside the picture: why a table or column is here, and what it holds."""
     retrieval, graph = asked.retrieval, asked.database.graph
-    node = next((n for n in retrieval.nodes if n.id == chosen), None)
+    node = retrieval.node(chosen)
     with st.container(key="card"):
         if node is None and chosen is not None and chosen in graph.row:
             name = graph.names[graph.row[chosen]]
@@ -214,7 +214,7 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
         if node is None:
             st.caption(say("Click a table or column, or press Tab, arrow keys and Enter, to see why "
                            "it is there."))
-            full = [n for n in retrieval.nodes if n.state == SATURATED]
+            full = retrieval.retrieved
             if full:
                 st.code(asked.draft.sql, language="sql", wrap_lines=True)
             st.html(importances(retrieval, full[:FOREMOST]))

@@ -75,8 +75,8 @@ def _held(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
     with knowledge.store() as store:
         made_by = store.log.extractor
     held = [count(sum(not line.gone for line in lines), "file"),
-            count(int((graph.kinds == "passage").sum()), "passage"),
-            count(int((graph.kinds == "entity").sum()), "entity"), count(graph.edge_count, "edge")]
+            count(graph.count("passage"), "passage"),
+            count(graph.count("entity"), "entity"), count(graph.edge_count, "edge")]
     if made_by:
         held.append(say("read by {made_by}", made_by=brief(say_reader(made_by))))
     st.caption(" · ".join(held))

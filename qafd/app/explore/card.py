@@ -22,7 +22,7 @@ from qafd.curate.neighbors import find_added
 from qafd.explain import Along, Balance, Strand, mass_balance
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.table_rows import is_row
-from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
+from qafd.retrieve.base import Retrieval, RetrievedNode
 from qafd.storage.rows import Evidence
 from qafd.view.panel import clean, largest_of, share_of, shown_name
 from qafd.wording import say, say_count
@@ -50,7 +50,7 @@ def card() -> DeltaGenerator:
 
 def node_detail(view: View, selected: str | None) -> None:
     """The selected node, or the answer and the most important names."""
-    node = next((n for n in view.retrieval.nodes if n.id == selected), None)
+    node = view.retrieval.node(selected)
     if node is not None:
         _card(view, node)
     elif selected and selected in view.graph.row:
@@ -190,7 +190,7 @@ def answer_first(view: View) -> None:
 
 
 def _foremost(view: View) -> None:
-    full = [n for n in view.retrieval.nodes if n.state == SATURATED and n.kind != "passage"][:NAMES]
+    full = [n for n in view.retrieval.retrieved if n.kind != "passage"][:NAMES]
     if not full:
         st.caption(say("No name is full. Click a node, or press Tab, arrow keys and Enter, to "
                        "see why."))

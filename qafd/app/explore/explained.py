@@ -14,7 +14,6 @@ from qafd.explain import Explanation, RunExplanation, shown
 from qafd.explain.entry import entries
 from qafd.flow.homotopy import Path as Entries
 from qafd.graph import Graph
-from qafd.retrieve.base import SATURATED
 from qafd.wording import say
 from qafd.wording.explanations import say_why, say_why_not
 from qafd.wording.panels import say_number
@@ -77,7 +76,7 @@ def next_in(view: View) -> str:
     run, end = explanation.runs[0], session().highest_mass
     widest = replace(view.method, mass=end)
     path = shared("entered", (view.about, widest), lambda: _entered(run, end)) or run.entered
-    retrieved = {n.id for n in view.retrieval.nodes if n.state == SATURATED}
+    retrieved = {n.id for n in view.retrieval.retrieved}
     following = _following(view, path, retrieved)
     places = [(alpha / end, alpha <= view.method.mass) for alpha in path.alphas.tolist()
               if alpha <= end]

@@ -34,7 +34,7 @@ def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
     if not drawn.nodes:
         st.caption(say("No name was found in these documents."))
         return
-    entities = int((graph.kinds == "entity").sum())
+    entities = graph.count("entity")
     key = f"map-{knowledge.name}"
     shown = say("{shown} of {names}", shown=f"{len(drawn.nodes):,}", names=count(entities, "name"))
     edges = count(len(drawn.edges), "edge")
@@ -59,7 +59,7 @@ def _overview(graph: Graph) -> tuple[Retrieval, Positions]:
 
 def _card(knowledge: KnowledgeGraph, drawn: Retrieval, chosen: str | None,
           asking: bool) -> None:
-    node = next((n for n in drawn.nodes if n.id == chosen), None)
+    node = drawn.node(chosen)
     if node is None:
         st.caption(say("Click a name, or press Tab, arrow keys and Enter, to read what is said of "
                        "it."))

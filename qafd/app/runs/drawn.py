@@ -95,7 +95,7 @@ def _frozen(key: str, shown: Sequence[Run]) -> tuple[Positions, tuple[RetrievedN
 
 def _reasons(run: Run, picked: str | None) -> None:
     """The selected node's reasons as they were then, or the most important names."""
-    node = next((n for n in run.retrieval.nodes if n.id == picked), None)
+    node = run.retrieval.node(picked)
     if node is not None:
         reason = markup.paragraph(safe(word_reason(node.reason)))
         st.html(heading(node) + _said(run, node) + reason)

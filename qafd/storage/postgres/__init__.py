@@ -17,22 +17,18 @@ from qafd.storage.postgres.schema import Address, WorkspaceSchema, without_passw
 from qafd.storage.postgres.search import PostgresPassages
 from qafd.storage.postgres.soundness import examine_schema
 from qafd.storage.relational.part import TABLES
-from qafd.storage.relational.workspace import SqlWorkspace
+from qafd.storage.relational.workspace import Workspace
 from qafd.storage.rows import WorkspacePlace
 
 
-class PostgresWorkspace(SqlWorkspace):
-    """An open workspace of a database, see `qafd.storage.protocols.Workspace`."""
+class PostgresWorkspace(Workspace):
+    """An open workspace of a database."""
 
     def __init__(self, schema: WorkspaceSchema) -> None:
         super().__init__(schema, place_of(schema.address.url))
         self._schema = schema
         self.passages = PostgresPassages(schema)
         self.lease = PostgresLease(schema)
-
-    def close(self) -> None:
-        """Give the connection back; also done at the end of a `with` block."""
-        self._schema.close()
 
     def scrub(self) -> None:
         """Leave no byte of what was deleted in the tables; what the server archives is its own."""

@@ -8,24 +8,24 @@ from contextlib import contextmanager
 
 from qafd.errors import BusyError
 from qafd.storage.postgres.schema import WorkspaceSchema
+from qafd.storage.relational.lease import Lease, runs
 from qafd.storage.relational.part import Connection
 
 
-class PostgresLease:
+class PostgresLease(Lease):
     """The row of the lease, and the lock of its holder's session.
 
     The server frees the lock when the holder ends, however it does; nothing has to be renewed.
     """
 
-    def __init__(self, schema: WorkspaceSchema) -> None:
-        self._schema = schema
+    _file: WorkspaceSchema
 
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Be the one process that extends the log."""
         token = secrets.token_hex(8)
-        connection = self._schema.connection
-        with self._schema.transaction():
+        connection = self._file.connection
+        with self._file.transaction():
             held = _read(connection)
             if held is not None and self._lives(*held):
                 raise BusyError("Process {process} on {machine} is indexing this workspace; files that "
@@ -35,7 +35,7 @@ class PostgresLease:
             connection.execute("INSERT INTO lease VALUES (1, ?, ?, ?)",
                                (token, os.getpid(), socket.gethostname()))
             connection.execute("SELECT pg_advisory_lock(?)", (_lock(token),))
-        self._schema.token = token
+        self._file.token = token
         try:
             yield
         finally:
@@ -44,27 +44,18 @@ class PostgresLease:
                     self.give_back()
                     connection.execute("SELECT pg_advisory_unlock(?)", (_lock(token),))
             finally:
-                self._schema.token = ""
+                self._file.token = ""
 
     @property
     def writer(self) -> int | None:
         """The process that holds the lease and is alive, or None."""
-        with self._schema.snapshot() as connection:
+        with self._file.snapshot() as connection:
             held = _read(connection)
             return held[1] if held is not None and self._lives(*held) else None
 
-    def give_back(self) -> None:
-        """End the claim before the end of the `hold()` block."""
-        with self._schema.transaction() as connection:
-            connection.execute("DELETE FROM lease WHERE token = ?", (self._schema.token,))
-
-    def check(self) -> None:
-        """Inside `hold()`: refuse to go on when the claim was lost."""
-        self._schema.check_lease()
-
     def _lives(self, token: str, pid: int, host: str) -> bool:
         """Whether the holder of a token is there: its session is, and so is its process."""
-        locked = self._schema.connection.execute(
+        locked = self._file.connection.execute(
             "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 "
             "AND (CAST(classid AS bigint) << 32) | CAST(objid AS bigint) = CAST(? AS bigint) "
             "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
@@ -81,14 +72,3 @@ def _read(connection: Connection) -> tuple[str, int, str] | None:
 def _lock(token: str) -> int:
     """The number of the lock of a token, positive and of 63 bits."""
     return int(token, 16) >> 1
-
-
-def runs(pid: int) -> bool:
-    """Whether a process of this host has this number."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True

@@ -220,12 +220,6 @@ class WorkspaceSchema(Tables):
         if not self._users:
             pool_of(self.address.conninfo).give(self.connection.raw)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     @contextmanager
     def transaction(self) -> Iterator[PostgresConnection]:
         """One write transaction, which waits for the one that runs on this workspace."""

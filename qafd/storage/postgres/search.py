@@ -14,7 +14,7 @@ import numpy as np
 from qafd.records import Chunk, Floats
 from qafd.storage.postgres.connecting import PostgresConnection
 from qafd.storage.relational.log import CHUNK
-from qafd.storage.relational.part import Connection
+from qafd.storage.relational.part import Connection, listed
 from qafd.storage.relational.passages import SqlPassages
 from qafd.storage.relational.words import (
     OFF,
@@ -53,7 +53,7 @@ def index_passages(connection: PostgresConnection, anew: bool) -> None:
                 sizes[passage] += 1
         connection.execute("DELETE FROM words WHERE passage IN ("
                            "  SELECT CAST(value AS INTEGER) FROM json_each(?))",
-                           (json.dumps(list(sizes)),))
+                           (listed(sizes),))
         with connection.raw.cursor().copy("COPY words FROM STDIN (FORMAT binary)") as copy:
             copy.set_types(["text", "int4", "int4[]"])
             for (term, passage), at in places.items():
@@ -90,7 +90,7 @@ class PostgresPassages(SqlPassages):
                 "SELECT rowid, id, words FROM passages WHERE rowid IN ("
                 "  SELECT CAST(value AS INTEGER) FROM json_each(?1)) "
                 "AND (CAST(?2 AS TEXT) IS NULL OR document = ?2) ORDER BY id",
-                (json.dumps(list(passages)), document)).fetchall()
+                (listed(passages), document)).fetchall()
             if not rows:
                 return Found((), 0)
             many, size = connection.execute(
@@ -128,7 +128,7 @@ def _find(connection: Connection, phrases: Sequence[Sequence[str]]) -> list[Plac
         wanted.update((word, {}) for word in phrase)
     for word, passage, places in connection.execute(
             "SELECT term, passage, places FROM words WHERE term IN "
-            "(SELECT value FROM json_each(?))", (json.dumps(list(wanted)),)):
+            "(SELECT value FROM json_each(?))", (listed(wanted),)):
         wanted[word][passage] = places
     return [_follow([wanted[word] for word in phrase]) for phrase in phrases]
 

@@ -9,9 +9,9 @@ from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
 from qafd.storage.postgres.schema import Address, WorkspaceSchema
 from qafd.storage.postgres.search import make_words, read_words
 from qafd.storage.postgres.tables import STEPS
-from qafd.storage.protocols import Workspace
 from qafd.storage.relational import examine
 from qafd.storage.relational.part import Connection
+from qafd.storage.relational.workspace import Workspace
 
 
 def examine_schema(address: Address, open_part: Callable[[WorkspaceSchema], Workspace], deep: bool
@@ -39,6 +39,6 @@ def _search_anew(_: Workspace, connection: Connection) -> Iterator[Fault]:
         yield fault(FaultKind.OTHER_INDEX)
 
 
-LOOKS: tuple[tuple[Aspect, examine.Look], ...] = (*examine.LOOKS, (Aspect.SEARCH, _search))
-DEEP: tuple[tuple[Aspect, examine.Look], ...] = (
+LOOKS: examine.Looks = (*examine.LOOKS, (Aspect.SEARCH, _search))
+DEEP: examine.Looks = (
     *examine.DEEP, (Aspect.SEARCH_ANEW, _search_anew))

@@ -8,7 +8,7 @@ from qafd.errors import StoreError
 from qafd.records import Chunk, Document, Mark, node_id
 from qafd.storage.relational.ledger import SqlLedger
 from qafd.storage.relational.log import CHUNK
-from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta
+from qafd.storage.relational.part import Connection, Part, bump, listed, meta, set_meta
 from qafd.storage.rows import (
     DocumentNameError,
     DocumentRow,
@@ -51,10 +51,9 @@ class SqlDocuments(Part):
 
     def titles(self, source: str, most: int) -> dict[str, str]:
         """The titles of the first documents of a file by their names, in order."""
-        with self._file.snapshot() as connection:
-            return dict(connection.execute(
-                "SELECT name, title FROM documents WHERE source = ? ORDER BY position LIMIT ?",
-                (source, most)))
+        return dict(self._rows(
+            "SELECT name, title FROM documents WHERE source = ? ORDER BY position LIMIT ?",
+            source, most))
 
     def get(self, name: str) -> Document:
         """A document with its text and marks."""
@@ -70,13 +69,12 @@ class SqlDocuments(Part):
 
     def head(self, name: str) -> Head:
         """What is known of a document, without its text."""
-        with self._file.snapshot() as connection:
-            row = connection.execute(
-                "SELECT documents.name, source, title, kind, length(text), "
-                "  (SELECT count(*) FROM chunks WHERE document = documents.name), "
-                f"  {PAGES}, documents.deleted_at, data IS NOT NULL "
-                "FROM documents JOIN files ON files.name = source WHERE documents.name = ?",
-                (name,)).fetchone()
+        row = self._row(
+            "SELECT documents.name, source, title, kind, length(text), "
+            "  (SELECT count(*) FROM chunks WHERE document = documents.name), "
+            f"  {PAGES}, documents.deleted_at, data IS NOT NULL "
+            "FROM documents JOIN files ON files.name = source WHERE documents.name = ?",
+            name)
         if row is None:
             raise StoreError("There is no document called {name!r} in this workspace.",
                              name=name[:200])
@@ -84,38 +82,41 @@ class SqlDocuments(Part):
 
     def part(self, name: str, start: int, end: int) -> tuple[str, tuple[Mark, ...]]:
         """The text of a document between two offsets, and all its marks."""
-        with self._file.snapshot() as connection:
-            text, marks = connection.execute(
-                "SELECT substr(text, ? + 1, ?), marks FROM documents WHERE name = ?",
-                (start, end - start, name)).fetchone()
+        text, marks = self._row(
+            "SELECT substr(text, ? + 1, ?), marks FROM documents WHERE name = ?",
+            start, end - start, name)
         return text, tuple(Mark(*mark) for mark in json.loads(marks))
 
     def passages(self, name: str, first: int, most: int) -> tuple[Chunk, ...]:
         """The passages of a document from a number on, which counts from 1."""
-        with self._file.snapshot() as connection:
-            return tuple(Chunk(*row) for row in connection.execute(
-                f"SELECT {CHUNK} FROM chunks WHERE document = ? AND position >= ? - 1 "
-                "ORDER BY position LIMIT ?", (name, first, most)))
+        return tuple(Chunk(*row) for row in self._rows(
+            f"SELECT {CHUNK} FROM chunks WHERE document = ? AND position >= ? - 1 "
+            "ORDER BY position LIMIT ?", name, first, most))
 
     def number_of(self, name: str, chunk: str) -> int | None:
         """Which passage of its document a passage is, from 1 on; None when it is not in there."""
-        with self._file.snapshot() as connection:
-            row = connection.execute("SELECT position FROM chunks WHERE document = ? AND id = ?",
-                                     (name, chunk)).fetchone()
+        row = self._row("SELECT position FROM chunks WHERE document = ? AND id = ?", name, chunk)
         return None if row is None else int(row[0]) + 1
 
     def outline(self, name: str) -> tuple[PassageLine, ...]:
         """All passages of a document, in order."""
-        with self._file.snapshot() as connection:
-            return tuple(PassageLine(*row) for row in connection.execute(
-                "SELECT position + 1, id, page, heading, substr(text, 1, ?) FROM chunks "
-                "WHERE document = ? ORDER BY position", (OPENING, name)))
+        return tuple(PassageLine(*row) for row in self._rows(
+            "SELECT position + 1, id, page, heading, substr(text, 1, ?) FROM chunks "
+            "WHERE document = ? ORDER BY position", OPENING, name))
 
     def put(
         self, source: str, parsed: Sequence[tuple[Document, tuple[Chunk, ...]]],
         notices: Sequence[str] = (),
     ) -> bool:
-        """Make these the documents of a file; passages that did not change keep their log."""
+        """Make these the documents of a file; passages that did not change keep their log.
+
+        Returns False, and writes nothing, when the file was replaced or removed since `begin`.
+
+        Raises
+        ------
+        DocumentNameError
+            Two documents have one name, within the file or across files.
+        """
         names = {document.name for document, _ in parsed}
         if len(names) < len(parsed):
             raise DocumentNameError("{source} has {count} records but only {different} different "
@@ -158,7 +159,10 @@ class SqlDocuments(Part):
         return True
 
     def delete(self, *names: str) -> None:
-        """Take files or documents out of the graph, all or none; `undo` brings each back."""
+        """Take files or documents out of the graph, all or none; `undo` brings each back.
+
+        They are deleted at the same moment. The graph follows at its next assembly.
+        """
         moment = now()
         with self._file.transaction() as connection:
             for name in names:
@@ -196,7 +200,15 @@ class SqlDocuments(Part):
             bump(connection, "log_revision")
 
     def purge(self, *names: str) -> None:
-        """Remove files or documents for good, with all that quotes them; see `qafd.ingest.erase`."""
+        """Remove files or documents for good, with all that quotes them; see `qafd.ingest.erase`.
+
+        Vectors and graph follow at the next assembly.
+
+        Raises
+        ------
+        StoreError
+            There is none of a name, or its file waits to be read. Nothing was changed.
+        """
         with self._file.transaction() as connection:
             documents = set[str]().union(*map(self.names_of, names))
             quoting = [(key,) for key in self.quoting(documents)]
@@ -220,7 +232,13 @@ class SqlDocuments(Part):
             bump(connection, "log_revision")
 
     def names_of(self, name: str) -> set[str]:
-        """The documents that go when a file or a document of this name is removed."""
+        """The documents that go when a file or a document of this name is removed.
+
+        Raises
+        ------
+        StoreError
+            See `purge`.
+        """
         with self._file.snapshot() as connection:
             names = {row[0] for row in connection.execute(
                 "SELECT name FROM documents WHERE name = ? OR source = ?", (name, name))}
@@ -236,9 +254,11 @@ class SqlDocuments(Part):
         return names
 
     def quoting(self, documents: Collection[str]) -> tuple[str, ...]:
-        """The stored retrievals that show what only these documents have: a passage, a name, or a"""
+        """The stored retrievals that show what only these documents have: a passage, a name, or a
+        relation by its label.
+        """
         with self._file.snapshot() as connection:
-            wanted = json.dumps(list(documents))
+            wanted = listed(documents)
             own_only = ("HAVING max(CASE WHEN document IN (SELECT value FROM json_each(?)) "
                         "THEN 0 ELSE 1 END) = 0")
             own = {node_id("passage", row[0]) for row in connection.execute(

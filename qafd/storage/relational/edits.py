@@ -11,7 +11,10 @@ class SqlEdits(Part):
     """The table of edits."""
 
     def add(self, action: str, key: str, name: str = "", label: str = "", note: str = "") -> int:
-        """Put an edit in force and return its number; see `qafd.edits.Edit`."""
+        """Put an edit in force and return its number; see `qafd.edits.Edit`.
+
+        The graph follows at its next assembly.
+        """
         with self._file.transaction() as connection:
             number = connection.execute(
                 "INSERT INTO edits (action, key, name, made_at, label, note) "
@@ -21,7 +24,13 @@ class SqlEdits(Part):
         return int(number)
 
     def undo(self, number: int) -> None:
-        """Take an edit back; its row stays, with the time."""
+        """Take an edit back; its row stays, with the time.
+
+        Raises
+        ------
+        StoreError
+            No edit in force has that number.
+        """
         with self._file.transaction() as connection:
             if not connection.execute(
                     "UPDATE edits SET undone_at = ? WHERE id = ? AND undone_at IS NULL",
@@ -32,10 +41,9 @@ class SqlEdits(Part):
 
     def all(self) -> tuple[Edit, ...]:
         """All edits, also those undone, in the order in which they were made."""
-        with self._file.snapshot() as connection:
-            return tuple(Edit(*row) for row in connection.execute(
-                "SELECT id, action, key, name, made_at, undone_at, label, note FROM edits "
-                "ORDER BY id"))
+        return tuple(Edit(*row) for row in self._rows(
+            "SELECT id, action, key, name, made_at, undone_at, label, note FROM edits "
+            "ORDER BY id"))
 
     def merged(self) -> dict[str, str]:
         """Keys of names that count as another entity's, to the key of that entity."""

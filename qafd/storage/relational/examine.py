@@ -6,15 +6,16 @@ import zlib
 from collections.abc import Callable, Iterator
 
 from qafd.errors import StoreError
-from qafd.storage.assembled import assemble_stored, key_of
+from qafd.storage.assembled import assemble_stored
 from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
-from qafd.storage.protocols import Workspace
 from qafd.storage.relational.log import CHUNK
 from qafd.storage.relational.part import Connection
 from qafd.storage.relational.runs import plan_holds
-from qafd.storage.rows import MENTION, checksum, embedding_key, unpack_places
+from qafd.storage.relational.workspace import Workspace
+from qafd.storage.rows import MENTION, checksum, embedding_key, key_of, unpack_places
 
 Look = Callable[[Workspace, Connection], Iterator[Fault]]
+Looks = tuple[tuple[Aspect, Look], ...]
 
 
 def look_at(aspect: Aspect, look: Look, store: Workspace, damage: type[Exception]) -> Diagnosis:
@@ -171,8 +172,8 @@ def _graph_anew(store: Workspace, connection: Connection) -> Iterator[Fault]:
             yield fault(FaultKind.DIFFERENT_ROWS, many=many, table=table)
 
 
-LOOKS: tuple[tuple[Aspect, Look], ...] = (
+LOOKS: Looks = (
     (Aspect.TEXTS, _texts), (Aspect.LOG, _log), (Aspect.PASSAGES, _passages),
     (Aspect.GRAPH, _graph), (Aspect.VECTORS, _vectors), (Aspect.JOBS, _jobs),
     (Aspect.RETRIEVALS, _retrievals), (Aspect.PLANS, _plans))
-DEEP: tuple[tuple[Aspect, Look], ...] = ((Aspect.GRAPH_ANEW, _graph_anew),)
+DEEP: Looks = ((Aspect.GRAPH_ANEW, _graph_anew),)

@@ -17,6 +17,8 @@ class SqlFiles(Part):
     def add(self, name: str, data: bytes, job: int | None = None) -> bool:
         """Take in a file; True when there is work to do for it.
 
+        The same bytes under the same name change nothing (a deleted file comes back);
+        other bytes replace the file: its documents stay until the new ones are parsed.
         One that is too large to be read has failed at once, and its bytes are not stored.
         """
         name = clean_name(name)
@@ -41,11 +43,10 @@ class SqlFiles(Part):
 
     def unread(self) -> tuple[tuple[str, bytes], ...]:
         """Name and bytes of the files that are not parsed yet, those that were stopped too."""
-        with self._file.snapshot() as connection:
-            return tuple(connection.execute(
-                "SELECT name, data FROM files WHERE deleted_at IS NULL AND data IS NOT NULL "
-                "AND status IN ('queued', 'parsing', 'cancelled', 'failed') AND NOT EXISTS ("
-                "  SELECT 1 FROM documents WHERE source = files.name) ORDER BY rowid"))
+        return tuple(self._rows(
+            "SELECT name, data FROM files WHERE deleted_at IS NULL AND data IS NOT NULL "
+            "AND status IN ('queued', 'parsing', 'cancelled', 'failed') AND NOT EXISTS ("
+            "  SELECT 1 FROM documents WHERE source = files.name) ORDER BY rowid"))
 
     def hold(self, files: Iterable[tuple[str, bytes]]) -> None:
         """Take in files that nothing reads before `retry` lets them wait."""
@@ -61,37 +62,40 @@ class SqlFiles(Part):
         return None if row is None else bytes(row[0])
 
     def finish(self, name: str) -> None:
-        """A file is done; its text is stored, so its bytes are dropped, but for a PDF's pages."""
-        with self._file.transaction() as connection:
-            connection.execute(
-                "UPDATE files SET status = 'done', data = CASE "
-                "WHEN instr(substr(data, 1, 1024), ?) > 0 THEN data END "
-                "WHERE name = ? AND status = 'extracting'", (b"%PDF-", name))
+        """A file is done; its text is stored, so its bytes are dropped, but for a PDF's pages.
+
+        Unless it was replaced in the meantime: then it waits for its turn.
+        """
+        self._write(
+            "UPDATE files SET status = 'done', data = CASE "
+            "WHEN instr(substr(data, 1, 1024), ?) > 0 THEN data END "
+            "WHERE name = ? AND status = 'extracting'", b"%PDF-", name)
 
     def reopen(self, names: Iterable[str]) -> None:
         """Let finished files be read again, by another extractor."""
-        with self._file.transaction() as connection:
-            connection.executemany(
-                "UPDATE files SET status = 'extracting' WHERE name = ? AND status = 'done'",
-                [(name,) for name in names])
+        self._write_many(
+            "UPDATE files SET status = 'extracting' WHERE name = ? AND status = 'done'",
+            [(name,) for name in names])
 
     def fail(self, name: str, error: str) -> None:
         """A file cannot be read, for a reason in one sentence."""
-        with self._file.transaction() as connection:
-            connection.execute(
-                "UPDATE files SET status = 'failed', error = ? "
-                "WHERE name = ? AND status IN ('parsing', 'extracting')", (error, name))
+        self._write(
+            "UPDATE files SET status = 'failed', error = ? "
+            "WHERE name = ? AND status IN ('parsing', 'extracting')", error, name)
 
     def cancel(self, names: Iterable[str]) -> None:
         """Stop these files where they are; what was logged stays in the graph."""
-        with self._file.transaction() as connection:
-            connection.executemany(
-                "UPDATE files SET status = 'cancelled' "
-                "WHERE name = ? AND status IN ('queued', 'parsing', 'extracting')",
-                [(name,) for name in names])
+        self._write_many(
+            "UPDATE files SET status = 'cancelled' "
+            "WHERE name = ? AND status IN ('queued', 'parsing', 'extracting')",
+            [(name,) for name in names])
 
     def retry(self, names: Iterable[str], job: int | None = None) -> int:
-        """Let files that failed or were cancelled wait again; returns how many."""
+        """Let files that failed or were cancelled wait again; returns how many.
+
+        So do finished files with passages that the model did not read as it should: only these
+        are read again, and what is known of them stays until then.
+        """
         names = list(names)
         with self._file.transaction() as connection:
             changed = connection.executemany(
@@ -159,6 +163,5 @@ class SqlFiles(Part):
 
     def original(self, name: str) -> bytes | None:
         """The bytes of a file as it was given; None once it is read and is no PDF."""
-        with self._file.snapshot() as connection:
-            row = connection.execute("SELECT data FROM files WHERE name = ?", (name,)).fetchone()
+        row = self._row("SELECT data FROM files WHERE name = ?", name)
         return None if row is None else row[0]

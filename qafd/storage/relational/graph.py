@@ -12,10 +12,18 @@ from qafd.assemble import Assembly
 from qafd.assemble.gathered import Gathered
 from qafd.graph import Graph
 from qafd.records import Chunk, Edge, Node, Vectors, node_id
-from qafd.storage.assembled import key_of
 from qafd.storage.diagnosis import Fault, FaultKind, fault
 from qafd.storage.relational.loading import load_graph
-from qafd.storage.relational.part import NUMBERS, Connection, Part, bump, meta, set_meta, upsert
+from qafd.storage.relational.part import (
+    NUMBERS,
+    Connection,
+    Part,
+    bump,
+    listed,
+    meta,
+    set_meta,
+    upsert,
+)
 from qafd.storage.relational.postings import clear_facts
 from qafd.storage.relational.vectors import sweep_vectors
 from qafd.storage.rows import (
@@ -27,6 +35,7 @@ from qafd.storage.rows import (
     PlacedNode,
     embedding_key,
     hash_number,
+    key_of,
     pack_evidence,
     texts,
     unpack_places,
@@ -42,7 +51,10 @@ class SqlGraph(Part):
     """The tables of nodes, edges and the passages that they are made of."""
 
     def write(self, log: Log, made: Assembly) -> bool:
-        """Replace the graph by the one made from `log`; True when that changed it."""
+        """Replace the graph by the one made from `log`; True when that changed it.
+
+        Nothing is written when a graph of the same or a later state of the log is there.
+        """
         with self._file.transaction() as connection:
             if int(meta(connection, "assembled", "-1")) >= log.revision:
                 return False
@@ -50,12 +62,7 @@ class SqlGraph(Part):
             for table, rows in _graph_rows(connection, log, made):
                 gone, written = _replace(connection, table, rows)
                 changed |= gone + written > 0
-            set_meta(connection, "assembled", str(log.revision))
-            sweep_vectors(connection)
-            self._file.index_words(connection)
-            if changed:
-                bump(connection, "graph_revision")
-                connection.execute("DELETE FROM plans")  # they name nodes of the old graph
+            self.settle(log.revision, changed)
             if changed or not meta(connection, "row_sums"):
                 set_meta(connection, "row_sums", json.dumps(_sums(connection)))
         return changed
@@ -79,16 +86,15 @@ class SqlGraph(Part):
 
     def has(self, ids: Iterable[str]) -> set[str]:
         """Those of these ids that are nodes."""
-        with self._file.snapshot() as connection:
-            return {row[0] for row in connection.execute(
-                f"SELECT id FROM nodes WHERE number IN {NUMBERS}", (_numbers(ids),))}
+        return {row[0] for row in self._rows(
+            f"SELECT id FROM nodes WHERE number IN {NUMBERS}", _numbers(ids))}
 
     def hubs(self, keys: Iterable[str]) -> dict[str, Gathered]:
         """The sums that are kept of some of these keys."""
         with self._file.reading() as connection:
             return {key: _hub_of(counts, sums) for key, counts, sums in connection.execute(
                 "SELECT key, counts, sums FROM hubs WHERE key IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(keys)),))}
+                (listed(keys),))}
 
     def entity_names(self, keys: Iterable[str] | None = None) -> tuple[list[str], Vectors]:
         """The keys of all entities or of some, in order, and the vectors of their names, (k, d)."""
@@ -115,7 +121,7 @@ class SqlGraph(Part):
         rows: _Rows = dict.fromkeys((key,) for key in hubs)
         rows |= {(key,): _hub_row(key, hub) for key, hub in hubs.items() if hub}
         self._revise("hubs", rows, "key IN (SELECT value FROM json_each(?))",
-                     json.dumps(list(hubs)))
+                     listed(hubs))
 
     def put_mentions(self, sources: Iterable[str], edges: Iterable[Edge]) -> None:
         """Let these be all edges that lead from some entities to passages, without the factors of
@@ -165,7 +171,7 @@ class SqlGraph(Part):
                 connection.execute("DELETE FROM plans")  # they name nodes of the old graph
 
     def sums(self) -> str:
-        """Of each table of the graph the rows and the sum of their hashes."""
+        """Of each table of the graph the rows and the sum of their hashes; "" where none is kept."""
         with self._file.snapshot() as connection:
             return json.dumps(_kept_sums(connection))
 
@@ -182,7 +188,10 @@ class SqlGraph(Part):
             bump(connection, "log_revision")
 
     def altered(self) -> tuple[Fault, ...]:
-        """What is not as the last assembly left it, for each table of the graph."""
+        """What is not as the last assembly left it, for each table of the graph.
+
+        Nothing is known of a graph from before assemblies kept counts and checksums.
+        """
         with self._file.reading() as connection:
             kept = json.loads(meta(connection, "row_sums", "{}"))
             found = _sums(connection) if kept else {}
@@ -246,7 +255,7 @@ class SqlGraph(Part):
                         for passage, _ in unpack_places(row[6])}
             chunks = dict(connection.execute(
                 f"SELECT number, key FROM nodes WHERE number IN {NUMBERS}",
-                (json.dumps(list(passages)),)))
+                (listed(passages),)))
             return tuple(edge_of(row, chunks) for row in rows)
 
     def labels(self, ids: Iterable[str]) -> dict[frozenset[str], str]:
@@ -260,11 +269,15 @@ class SqlGraph(Part):
                 "AND label <> '' AND source IN (SELECT number FROM wanted) "
                 "AND +target IN (SELECT number FROM wanted) "
                 f"ORDER BY kind = {BY_HAND}, source, target, label",
-                (json.dumps(list(id_of)),))
+                (listed(id_of),))
             return {frozenset((id_of[source], id_of[target])): label for source, target, label in rows}
 
     def digest(self) -> str:
-        """SHA-256 of the graph, its passages and the mentions they rest on."""
+        """SHA-256 of the graph, its passages and the mentions they rest on.
+
+        Two workspaces with the same live documents have the same digest, whatever happened
+        to them; neither times nor row numbers enter it.
+        """
         total = hashlib.sha256()
         with self._file.snapshot() as connection:
             for query in (
@@ -372,7 +385,7 @@ def _node_rows(connection: Connection, nodes: Sequence[PlacedNode]) -> Iterator[
     keys = {key for one in nodes for key in (one.vectors, one.said) if key}
     at = dict(connection.execute(f"SELECT key, id FROM embeddings WHERE key IN {NUMBERS}",
                                  (_numbers(keys),)))
-    quoted_from = json.dumps(list({one.passage for one in nodes}))
+    quoted_from = listed({one.passage for one in nodes})
     passages = {key: (number, text) for key, number, text in connection.execute(
         "SELECT id, rowid, text FROM passages WHERE id IN (SELECT value FROM json_each(?))",
         (quoted_from,))}

@@ -12,22 +12,24 @@ class SqlLayers(Part):
 
     def put(self, name: str, version: str, builder: int, body: bytes) -> None:
         """Keep a layer in the place of an older one of that name; see `qafd.retrieve.layers`."""
-        with self._file.transaction() as connection:
-            connection.execute(
-                upsert("layers", ["name"], ["version", "builder", "built_at", "sha256", "body"]),
-                (name, version, builder, now(), hashlib.sha256(body).hexdigest(), body))
+        self._write(
+            upsert("layers", ["name"], ["version", "builder", "built_at", "sha256", "body"]),
+            name, version, builder, now(), hashlib.sha256(body).hexdigest(), body)
 
     def rows(self) -> dict[str, LayerRow]:
         """What layers are kept, by name, whether they fit the graph or not."""
-        with self._file.snapshot() as connection:
-            return {row[0]: LayerRow(*row) for row in connection.execute(
-                "SELECT name, version, builder, built_at, length(body) FROM layers ORDER BY name")}
+        return {row[0]: LayerRow(*row) for row in self._rows(
+            "SELECT name, version, builder, built_at, length(body) FROM layers ORDER BY name")}
 
     def body(self, name: str) -> bytes:
-        """The bytes of a kept layer."""
-        with self._file.snapshot() as connection:
-            row = connection.execute(
-                "SELECT sha256, body FROM layers WHERE name = ?", (name,)).fetchone()
+        """The bytes of a kept layer.
+
+        Raises
+        ------
+        StoreError
+            There is none of that name, or its bytes have changed.
+        """
+        row = self._row("SELECT sha256, body FROM layers WHERE name = ?", name)
         if row is None or hashlib.sha256(row[1]).hexdigest() != row[0]:
             raise StoreError("The layer {name!r} of {file} is missing or damaged; build it again "
                              "with 'qafd layers --build {name}'.", name=name,

@@ -9,7 +9,7 @@ from qafd.errors import StoreError
 from qafd.records import GIVEN, Assertion, Chunk, Description, Extraction, Mention, Vectors
 from qafd.storage.relational.edits import SqlEdits
 from qafd.storage.relational.ledger import ABOUT
-from qafd.storage.relational.part import Connection, Part, bump, meta, set_meta
+from qafd.storage.relational.part import Connection, Part, bump, listed, meta, set_meta
 from qafd.storage.relational.vectors import SqlVectors
 from qafd.storage.rows import Log, UnreadRow, checksum
 
@@ -22,8 +22,7 @@ class SqlLog(Part):
 
     def count(self) -> int:
         """How many passages the live log has; it looks at each."""
-        with self._file.snapshot() as connection:
-            return int(connection.execute("SELECT count(*) FROM live").fetchone()[0])
+        return int(self._row("SELECT count(*) FROM live")[0])
 
     def count_assembled(self) -> int:
         """How many passages the graph has."""
@@ -33,14 +32,16 @@ class SqlLog(Part):
             return int(connection.execute("SELECT count(*) FROM passages").fetchone()[0])
 
     def pending(self, source: str, extractor: str) -> tuple[Chunk, ...]:
-        """The passages of a file that this extractor has still to read, in order."""
-        with self._file.snapshot() as connection:
-            rows = connection.execute(
-                f"SELECT {CHUNK} FROM chunks JOIN (SELECT name, position AS place FROM documents "
-                "  WHERE source = ? AND deleted_at IS NULL) AS own ON name = document WHERE NOT EXISTS ("
-                "  SELECT 1 FROM extractions LEFT JOIN doubts ON extraction = extractions.id "
-                "  WHERE chunk = chunks.id AND extractor IN (?, ?) AND coalesce(again, 0) <> 1) "
-                "ORDER BY place, position", (source, extractor, GIVEN)).fetchall()
+        """The passages of a file that this extractor has still to read, in order.
+
+        Those whose extraction is given are not among them; see `adopt`.
+        """
+        rows = self._rows(
+            f"SELECT {CHUNK} FROM chunks JOIN (SELECT name, position AS place FROM documents "
+            "  WHERE source = ? AND deleted_at IS NULL) AS own ON name = document WHERE NOT EXISTS ("
+            "  SELECT 1 FROM extractions LEFT JOIN doubts ON extraction = extractions.id "
+            "  WHERE chunk = chunks.id AND extractor IN (?, ?) AND coalesce(again, 0) <> 1) "
+            "ORDER BY place, position", source, extractor, GIVEN)
         return tuple(Chunk(*row) for row in rows)
 
     def give(self, chunk: Chunk, extraction: Extraction) -> None:
@@ -55,14 +56,13 @@ class SqlLog(Part):
 
     def given(self, source: str, extractor: str) -> dict[int, Chunk]:
         """The passages of a file whose extraction is given and not adopted yet, by its row."""
-        with self._file.snapshot() as connection:
-            rows = connection.execute(
-                f"SELECT extractions.id, {columns_of('chunks')} FROM extractions "
-                "JOIN chunks ON chunks.id = chunk JOIN documents ON documents.name = document "
-                "WHERE source = ? AND deleted_at IS NULL AND extractor = ? AND NOT EXISTS ("
-                "  SELECT 1 FROM extractions AS own "
-                "  WHERE own.chunk = chunks.id AND own.extractor = ?)",
-                (source, GIVEN, extractor)).fetchall()
+        rows = self._rows(
+            f"SELECT extractions.id, {columns_of('chunks')} FROM extractions "
+            "JOIN chunks ON chunks.id = chunk JOIN documents ON documents.name = document "
+            "WHERE source = ? AND deleted_at IS NULL AND extractor = ? AND NOT EXISTS ("
+            "  SELECT 1 FROM extractions AS own "
+            "  WHERE own.chunk = chunks.id AND own.extractor = ?)",
+            source, GIVEN, extractor)
         return {row[0]: Chunk(*row[1:]) for row in rows}
 
     def adopt(self, source: str, extractor: str) -> None:
@@ -80,7 +80,18 @@ class SqlLog(Part):
         self, chunk: Chunk, extraction: Extraction, vectors: Mapping[str, Vectors] | None = None,
         doubt: str = "",
     ) -> bool:
-        """Append one passage's extraction, with the vectors that belong to it, to the log."""
+        """Append one passage's extraction, with the vectors that belong to it, to the log.
+
+        Returns False, and writes nothing, when the passage was removed or changed in the
+        meantime or has an entry already.
+
+        Parameters
+        ----------
+        vectors : mapping of str to ndarray, shape (d,) or (r, d)
+            By `embedding_key` or `passage_key`.
+        doubt : str
+            Why the model's reading is not what it should be; `retry` asks for a new one.
+        """
         with self._file.transaction() as connection:
             self._file.check_lease()
             connection.execute(
@@ -137,7 +148,7 @@ class SqlLog(Part):
         """The live log, of all or some documents: what the graph is a function of."""
         some = "" if documents is None else (
             "WHERE document IN (SELECT value FROM json_each(?)) ")
-        wanted = () if documents is None else (json.dumps(list(documents)),)
+        wanted = () if documents is None else (listed(documents),)
         with self._file.reading() as connection:
             revision = int(meta(connection, "log_revision", "0"))
             rows = connection.execute(
@@ -156,7 +167,7 @@ class SqlLog(Part):
                     'SELECT chunk, start, "end" FROM json_each(?) AS wanted '
                     "CROSS JOIN extractions ON chunk = wanted.value AND extractor = ? "
                     "JOIN sentences ON extraction = extractions.id ORDER BY chunk, position",
-                    (json.dumps(list(ids)), meta(connection, "extractor"))):
+                    (listed(ids), meta(connection, "extractor"))):
                 found.setdefault(chunk, []).append((start, end))
         return found
 
@@ -176,12 +187,11 @@ class SqlLog(Part):
     def doubts(self) -> dict[str, tuple[str, ...]]:
         """File names to why passages of theirs were not read by the model as they should be."""
         found: dict[str, tuple[str, ...]] = {}
-        with self._file.snapshot() as connection:
-            for source, reason in connection.execute(
-                    "SELECT source, reason FROM doubts JOIN live USING (extraction) "
-                    "JOIN documents ON documents.name = live.document "
-                    "ORDER BY documents.position, live.position"):
-                found[source] = (*found.get(source, ()), reason)
+        for source, reason in self._rows(
+                "SELECT source, reason FROM doubts JOIN live USING (extraction) "
+                "JOIN documents ON documents.name = live.document "
+                "ORDER BY documents.position, live.position"):
+            found[source] = (*found.get(source, ()), reason)
         return found
 
 
@@ -192,7 +202,7 @@ class SqlLog(Part):
                 'SELECT chunk, key, start, "end" FROM extractions JOIN mentions '
                 "  ON extraction = extractions.id WHERE chunk IN (SELECT value FROM json_each(?)) "
                 'AND extractor = ? AND "end" > start',
-                (json.dumps(list(chunks)), meta(connection, "extractor"))))
+                (listed(chunks), meta(connection, "extractor"))))
 
     def unread(self, source: str) -> tuple[UnreadRow, ...]:
         """The passages of a file that the model did not read, or not in whole, in order."""

@@ -1,11 +1,12 @@
 """What a part of a workspace works on: a database, its connection, and numbers in the table meta."""
 
+import json
 import struct
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from qafd.errors import BusyError, QafdError, StoreError
 
@@ -49,6 +50,16 @@ class Tables(ABC):
 
     token = ""
     """Of the lease that is held through it; "" for none."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close it, with the last block that uses it; also done at the end of a `with` block."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     @abstractmethod
@@ -129,6 +140,31 @@ class Part:
 
     def __init__(self, file: Tables) -> None:
         self._file = file
+
+    def _rows(self, sql: str, *values: Any) -> list[Any]:
+        """What a statement finds, in a snapshot."""
+        with self._file.snapshot() as connection:
+            return connection.execute(sql, values).fetchall()
+
+    def _row(self, sql: str, *values: Any) -> Any:
+        """The first of what a statement finds, None for nothing."""
+        with self._file.snapshot() as connection:
+            return connection.execute(sql, values).fetchone()
+
+    def _write(self, sql: str, *values: Any) -> None:
+        """Change something by one statement, in a transaction."""
+        with self._file.transaction() as connection:
+            connection.execute(sql, values)
+
+    def _write_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Change something by one statement for each row, in a transaction."""
+        with self._file.transaction() as connection:
+            connection.executemany(sql, rows)
+
+
+def listed(values: Iterable[Any]) -> str:
+    """Values as one parameter, the list that `json_each` takes."""
+    return json.dumps(list(values))
 
 
 def upsert(table: str, key: Sequence[str], rest: Sequence[str]) -> str:

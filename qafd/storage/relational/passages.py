@@ -13,7 +13,7 @@ from qafd.records import GIVEN, GUESS, Chunk, Node, Vectors, node_id
 from qafd.storage.relational.edits import SqlEdits
 from qafd.storage.relational.graph import SqlGraph
 from qafd.storage.relational.log import CHUNK, SqlLog, described
-from qafd.storage.relational.part import Part, meta
+from qafd.storage.relational.part import Part, listed, meta
 from qafd.storage.relational.vectors import SqlVectors
 from qafd.storage.rows import (
     MOST_WORDS,
@@ -42,27 +42,30 @@ class SqlPassages(Part):
         with self._file.reading() as connection:
             rows = connection.execute(
                 f"SELECT {CHUNK} FROM passages WHERE id IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(ids)),))
+                (listed(ids),))
             found = [Chunk(*row) for row in rows]
             texts(text for c in found for text in (c.document, c.title, c.text, c.heading))
             return {chunk.id: chunk for chunk in found}
 
     def parts(self) -> tuple[Chunk, ...]:
         """The passages, without text, of the documents in the graph that have several; in order."""
-        with self._file.snapshot() as connection:
-            return tuple(Chunk(*row) for row in connection.execute(
-                "SELECT id, document, title, '', start, \"end\", page, heading FROM passages "
-                "WHERE document IN (SELECT document FROM passages GROUP BY document "
-                "HAVING count(*) > 1) ORDER BY document, start"))
+        return tuple(Chunk(*row) for row in self._rows(
+            "SELECT id, document, title, '', start, \"end\", page, heading FROM passages "
+            "WHERE document IN (SELECT document FROM passages GROUP BY document "
+            "HAVING count(*) > 1) ORDER BY document, start"))
 
     def sentences(
         self, ids: Iterable[str]
     ) -> dict[str, tuple[tuple[int, int, Vectors], ...]]:
-        """(start, end, vector) of the sentences of these chunks, offsets within the chunk."""
+        """(start, end, vector) of the sentences of these chunks, offsets within the chunk.
+
+        Vectors, shape (d,), are pooled in the context of the passage; a sentence whose vector is
+        not stored is left out.
+        """
         with self._file.snapshot() as connection:
             model = meta(connection, "embedder")
             live = connection.execute("SELECT id, title, text FROM live WHERE id IN "
-                                      "(SELECT value FROM json_each(?))", (json.dumps(list(ids)),)).fetchall()
+                                      "(SELECT value FROM json_each(?))", (listed(ids),)).fetchall()
             spans = SqlLog(self._file).spans([row[0] for row in live])
             keys = {chunk: passage_key(model, title, text, spans[chunk])
                     for chunk, title, text in live if chunk in spans}
@@ -78,14 +81,13 @@ class SqlPassages(Part):
         self, places: Iterable[tuple[str, int]]
     ) -> dict[tuple[str, int], str]:
         """What these sentences say, by chunk and number; those that are gone are left out."""
-        with self._file.snapshot() as connection:
-            return {(chunk, at): text for chunk, at, text in connection.execute(
-                "SELECT live.id, sentences.position, "
-                '  substr(live.text, sentences.start + 1, sentences."end" - sentences.start) '
-                "FROM json_each(?) AS wanted JOIN live ON live.id = json_extract(wanted.value, '$[0]') "
-                "JOIN sentences ON sentences.extraction = live.extraction "
-                "  AND sentences.position = CAST(json_extract(wanted.value, '$[1]') AS INTEGER)",
-                (json.dumps(list(places)),))}
+        return {(chunk, at): text for chunk, at, text in self._rows(
+            "SELECT live.id, sentences.position, "
+            '  substr(live.text, sentences.start + 1, sentences."end" - sentences.start) '
+            "FROM json_each(?) AS wanted JOIN live ON live.id = json_extract(wanted.value, '$[0]') "
+            "JOIN sentences ON sentences.extraction = live.extraction "
+            "  AND sentences.position = CAST(json_extract(wanted.value, '$[1]') AS INTEGER)",
+            listed(places))}
 
     def names(self, ids: Iterable[str]) -> dict[tuple[str, int], list[SentenceName]]:
         """The names in the sentences of some chunks, by chunk and where the sentence ends in it.
@@ -155,7 +157,7 @@ class SqlPassages(Part):
                 "LEFT JOIN mentions ON mentions.extraction = live.extraction "
                 '  AND mentions.sentence = pairs.at AND mentions."end" > mentions.start '
                 "ORDER BY live.document, live.start, sentences.start, nodes.id, "
-                "  mentions.position", (json.dumps(list(pairs)),)).fetchall()
+                "  mentions.position", (listed(pairs),)).fetchall()
         found: list[Evidence] = []
         for place, some in groupby(rows, lambda row: row[:10]):
             spans = [tuple(row[11:]) for row in some if merged.get(row[10], row[10]) == place[9]]
@@ -163,7 +165,13 @@ class SqlPassages(Part):
         return tuple(found)
 
     def said_of(self, *keys: str) -> tuple[Said, ...]:
-        """What models said of an entity and its relations, passage by passage."""
+        """What models said of an entity and its relations, passage by passage.
+
+        Parameters
+        ----------
+        keys : str
+            As in `Node.key`, and those that edits made one with it.
+        """
         with self._file.reading() as connection:
             # Few are said of one entity: they are found first, whatever the planner thinks.
             rows = connection.execute(
@@ -183,7 +191,12 @@ class SqlPassages(Part):
                          for row in rows)
 
     def search(self, text: str, k: int = SEARCHED, document: str | None = None) -> Found:
-        """The k best passages for the words of a text by BM25, of all documents or of one."""
+        """The k best passages for the words of a text by BM25, of all documents or of one.
+
+        Words in quotation marks are looked for as a phrase; forms of an English word count as it,
+        accents and capitals do not matter. Passages of equal scores are ordered by id. In scripts
+        without spaces each string and each phrase is looked for as it is.
+        """
         text = storable(text)
         start = clean(text.strip()[:1000])
         if is_unspaced(start):
@@ -218,7 +231,7 @@ class SqlPassages(Part):
             return Found((), 0)
         chosen = ("FROM passages WHERE NOT EXISTS (SELECT 1 FROM json_each(?1) "
                   "WHERE instr(text, value) = 0) AND (CAST(?2 AS TEXT) IS NULL OR document = ?2)")
-        asked = json.dumps(list(sought))
+        asked = listed(sought)
         with self._file.snapshot() as connection:
             total = connection.execute(f"SELECT count(*) {chosen}", (asked, document)
                                        ).fetchone()[0]

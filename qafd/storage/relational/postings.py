@@ -13,7 +13,7 @@ import numpy as np
 
 from qafd.records import Chunk, Codes
 from qafd.storage.relational.log import CHUNK
-from qafd.storage.relational.part import Connection, Part, meta, set_meta, upsert
+from qafd.storage.relational.part import Connection, Part, listed, meta, set_meta, upsert
 from qafd.storage.rows import KINDS, PassageFacts
 
 BLOCKS = 256  # of names whose signs are written together
@@ -27,8 +27,7 @@ class SqlPostings(Part):
 
     def touched(self) -> set[str]:
         """The documents in which something has changed since the graph was assembled."""
-        with self._file.snapshot() as connection:
-            return {row[0] for row in connection.execute("SELECT document FROM touched")}
+        return {row[0] for row in self._rows("SELECT document FROM touched")}
 
     def state(self) -> dict[str, object] | None:
         """What the facts were made with, None where there are none that hold."""
@@ -49,17 +48,15 @@ class SqlPostings(Part):
 
     def rows(self, documents: Iterable[str]) -> dict[str, int]:
         """The passages of the graph in some documents: chunk id to number."""
-        with self._file.snapshot() as connection:
-            return dict(connection.execute(
-                "SELECT id, rowid FROM passages WHERE document IN "
-                "(SELECT value FROM json_each(?))", (json.dumps(list(documents)),)))
+        return dict(self._rows(
+            "SELECT id, rowid FROM passages WHERE document IN "
+            "(SELECT value FROM json_each(?))", listed(documents)))
 
     def passages(self, numbers: Iterable[int]) -> dict[int, Chunk]:
         """The passages of the graph with these numbers."""
-        with self._file.snapshot() as connection:
-            return {row[0]: Chunk(*row[1:]) for row in connection.execute(
-                f"SELECT rowid, {CHUNK} FROM passages WHERE rowid IN "
-                "(SELECT CAST(value AS INTEGER) FROM json_each(?))", (json.dumps(list(numbers)),))}
+        return {row[0]: Chunk(*row[1:]) for row in self._rows(
+            f"SELECT rowid, {CHUNK} FROM passages WHERE rowid IN "
+            "(SELECT CAST(value AS INTEGER) FROM json_each(?))", listed(numbers))}
 
     def of(self, passage: int, kinds: Sequence[str]) -> dict[tuple[str, str], str]:
         """The facts of these kinds of a passage."""
@@ -108,32 +105,29 @@ class SqlPostings(Part):
     def terms(self, passages: Iterable[int], kinds: Sequence[str]) -> set[tuple[str, str]]:
         """Kind and term of the facts of these kinds that any of some passages has."""
         found = set[tuple[str, str]]()
-        with self._file.snapshot() as connection:
-            for packed, in connection.execute(
-                    "SELECT terms FROM passage_facts WHERE passage IN "
-                    "(SELECT CAST(value AS INTEGER) FROM json_each(?))", (json.dumps(list(passages)),)):
-                for kind, terms in _unpack(packed, kinds).items():
-                    found.update((kind, term) for term in terms)
+        for packed, in self._rows(
+                "SELECT terms FROM passage_facts WHERE passage IN "
+                "(SELECT CAST(value AS INTEGER) FROM json_each(?))", listed(passages)):
+            for kind, terms in _unpack(packed, kinds).items():
+                found.update((kind, term) for term in terms)
         return found
 
     def bodies(self, kind: str, terms: Iterable[str]) -> dict[str, dict[int, str]]:
         """The bodies of some terms, each by passage."""
         found: dict[str, dict[int, str]] = {term: {} for term in terms}
-        with self._file.snapshot() as connection:
-            for term, passage, body in connection.execute(
-                    "SELECT term, passage, body FROM json_each(?) AS wanted CROSS JOIN facts "
-                    "ON kind = ? AND term = wanted.value", (json.dumps(list(found)), KINDS.index(kind))):
-                found[term][passage] = body
+        for term, passage, body in self._rows(
+                "SELECT term, passage, body FROM json_each(?) AS wanted CROSS JOIN facts "
+                "ON kind = ? AND term = wanted.value", listed(found), KINDS.index(kind)):
+            found[term][passage] = body
         return found
 
     def present(self, kind: str, terms: Iterable[str], body: str | None = None) -> set[str]:
         """Those of these terms that any passage has, with this body if one is given."""
         so = "" if body is None else "AND body = ?"
-        asked = (json.dumps(list(terms)), KINDS.index(kind), *(() if body is None else (body,)))
-        with self._file.snapshot() as connection:
-            return {term for term, in connection.execute(
-                "SELECT value FROM json_each(?) AS wanted WHERE EXISTS "
-                f"(SELECT 1 FROM facts WHERE kind = ? AND term = wanted.value {so})", asked)}
+        asked = (listed(terms), KINDS.index(kind), *(() if body is None else (body,)))
+        return {term for term, in self._rows(
+            "SELECT value FROM json_each(?) AS wanted WHERE EXISTS "
+            f"(SELECT 1 FROM facts WHERE kind = ? AND term = wanted.value {so})", *asked)}
 
     def first(self, kind: str, term: str, without: str) -> int:
         """The passage that stands first in the log of those whose body of a term does not begin so."""
@@ -146,10 +140,9 @@ class SqlPostings(Part):
 
     def total(self, kind: str, term: str) -> int:
         """The sum of the bodies of a term, which are counts."""
-        with self._file.snapshot() as connection:
-            return int(connection.execute(
-                "SELECT coalesce(sum(CAST(body AS INTEGER)), 0) FROM facts "
-                "WHERE kind = ? AND term = ?", (KINDS.index(kind), term)).fetchone()[0])
+        return int(self._row(
+            "SELECT coalesce(sum(CAST(body AS INTEGER)), 0) FROM facts "
+            "WHERE kind = ? AND term = ?", KINDS.index(kind), term)[0])
 
     def having(self, kind: str, terms: Sequence[str]) -> set[int]:
         """The passages that have all these terms, one at least."""
@@ -157,28 +150,23 @@ class SqlPostings(Part):
         more = "".join(" AND EXISTS (SELECT 1 FROM facts AS more WHERE more.kind = ?1 "
                        f"AND more.term = ?{at} AND more.passage = facts.passage)"
                        for at in range(3, 3 + len(others)))
-        with self._file.snapshot() as connection:
-            return {row[0] for row in connection.execute(
-                f"SELECT passage FROM facts WHERE kind = ?1 AND term = ?2{more}",
-                (KINDS.index(kind), rare, *others))}
+        return {row[0] for row in self._rows(
+            f"SELECT passage FROM facts WHERE kind = ?1 AND term = ?2{more}",
+            KINDS.index(kind), rare, *others)}
 
     def known(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys that are names."""
-        with self._file.snapshot() as connection:
-            return {key for key, in connection.execute(
-                "SELECT key FROM names WHERE key IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(keys)),))}
+        return {key for key, in self._rows(
+            "SELECT key FROM names WHERE key IN (SELECT value FROM json_each(?))",
+            listed(keys))}
 
     def plant(self, names: Iterable[tuple[str, str, str]]) -> None:
         """Note names: the key and its first two words."""
-        with self._file.transaction() as connection:
-            connection.executemany(
-                upsert("names", ["key"], ["first", "second"]), names)
+        self._write_many(upsert("names", ["key"], ["first", "second"]), names)
 
     def uproot(self, keys: Iterable[str]) -> None:
         """Forget names."""
-        with self._file.transaction() as connection:
-            connection.executemany("DELETE FROM names WHERE key = ?", [(key,) for key in keys])
+        self._write_many("DELETE FROM names WHERE key = ?", [(key,) for key in keys])
 
     def beginning(self, words: Iterable[str], pairs: Iterable[tuple[str, str]],
                   branches: Iterable[str]) -> set[str]:
@@ -190,13 +178,13 @@ class SqlPostings(Part):
                 "SELECT names.key FROM json_each(?1) AS word "
                 "CROSS JOIN names INDEXED BY names_first "
                 "ON first = word.value AND second = ''",
-                (json.dumps(list(words)),)).fetchall()
+                (listed(words),)).fetchall()
             rows += connection.execute(
                 "SELECT names.key FROM json_each(?1) AS pair "
                 "CROSS JOIN names INDEXED BY names_first "
                 "ON first = json_extract(pair.value, '$[0]') "
                 "AND second = json_extract(pair.value, '$[1]')",
-                (json.dumps(list(pairs)),)).fetchall()
+                (listed(pairs),)).fetchall()
             for word in branches:
                 rows += connection.execute(
                     "SELECT key FROM names INDEXED BY names_first "
@@ -206,19 +194,17 @@ class SqlPostings(Part):
     def near(self, keys: Iterable[str]) -> dict[str, dict[str, float]]:
         """The nearest names of each of these."""
         found: dict[str, dict[str, float]] = {}
-        with self._file.snapshot() as connection:
-            for key, other, cosine in connection.execute(
-                    "SELECT key, other, cosine FROM near WHERE key IN "
-                    "(SELECT value FROM json_each(?))", (json.dumps(list(keys)),)):
-                found.setdefault(key, {})[other] = cosine
+        for key, other, cosine in self._rows(
+                "SELECT key, other, cosine FROM near WHERE key IN "
+                "(SELECT value FROM json_each(?))", listed(keys)):
+            found.setdefault(key, {})[other] = cosine
         return found
 
     def near_to(self, keys: Iterable[str]) -> set[str]:
         """The names among whose nearest one of these is."""
-        with self._file.snapshot() as connection:
-            return {row[0] for row in connection.execute(
-                "SELECT key FROM near WHERE other IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(keys)),))}
+        return {row[0] for row in self._rows(
+            "SELECT key FROM near WHERE other IN (SELECT value FROM json_each(?))",
+            listed(keys))}
 
     def set_near(self, near: Mapping[str, Mapping[str, float]]) -> None:
         """Let these be the nearest names of each."""
@@ -229,7 +215,10 @@ class SqlPostings(Part):
                 for other, cosine in some.items()])
 
     def signs(self) -> tuple[list[str], Codes]:
-        """The names whose signs are kept, in no order, and these, shape (k, b)."""
+        """The names whose signs are kept, in no order, and these, shape (k, b).
+
+        See `qafd.assemble.synonyms.signs_of`.
+        """
         with self._file.reading() as connection:
             keys, kept = [], []
             for names, codes in connection.execute("SELECT names, codes FROM signs"):
@@ -239,8 +228,7 @@ class SqlPostings(Part):
 
     def has_signs(self) -> bool:
         """Whether the signs of any name are kept."""
-        with self._file.snapshot() as connection:
-            return connection.execute("SELECT 1 FROM signs LIMIT 1").fetchone() is not None
+        return self._row("SELECT 1 FROM signs LIMIT 1") is not None
 
     def put_signs(self, gone: Iterable[str], keys: Sequence[str], codes: Codes) -> None:
         """Forget the signs of some names, and keep those of others, shape (k, b)."""

@@ -36,11 +36,10 @@ class SqlQueue(Part):
 
     def report(self, job: int, stage: str, done: int, total: int, current: str) -> None:
         """Note how far a job has come; once it reads or embeds, its starts count anew."""
-        with self._file.transaction() as connection:
-            connection.execute(
-                "UPDATE jobs SET stage = ?1, done = ?2, total = ?3, current = ?4, "
-                "starts = CASE WHEN ?1 IN ('extracting', 'embedding') THEN 0 ELSE starts END "
-                "WHERE id = ?5", (stage, done, total, current, job))
+        self._write(
+            "UPDATE jobs SET stage = ?1, done = ?2, total = ?3, current = ?4, "
+            "starts = CASE WHEN ?1 IN ('extracting', 'embedding') THEN 0 ELSE starts END "
+            "WHERE id = ?5", stage, done, total, current, job)
 
     def cancel(self, job: int) -> bool:
         """Ask for the end of a job; True for one that had not begun and is over at once."""
@@ -53,22 +52,19 @@ class SqlQueue(Part):
 
     def is_cancelled(self, job: int) -> bool:
         """Whether the end of a job was asked for, or the job is gone."""
-        with self._file.snapshot() as connection:
-            row = connection.execute("SELECT cancel FROM jobs WHERE id = ?", (job,)).fetchone()
+        row = self._row("SELECT cancel FROM jobs WHERE id = ?", job)
         return row is None or bool(row[0])
 
     def close(self, job: int, state: str, error: str = "") -> None:
         """Let a job be over."""
-        with self._file.transaction() as connection:
-            connection.execute(
-                "UPDATE jobs SET state = ?, error = ?, cancel = 0, finished_at = ? WHERE id = ?",
-                (state, error, now(), job))
+        self._write(
+            "UPDATE jobs SET state = ?, error = ?, cancel = 0, finished_at = ? WHERE id = ?",
+            state, error, now(), job)
 
     def pause(self, error: str) -> None:
         """Let all jobs that are not over wait for `begin`."""
-        with self._file.transaction() as connection:
-            connection.execute("UPDATE jobs SET state = 'paused', error = ? "
-                               "WHERE state IN ('queued', 'running')", (error,))
+        self._write("UPDATE jobs SET state = 'paused', error = ? "
+                    "WHERE state IN ('queued', 'running')", error)
 
     def latest(self, limit: int = 20) -> tuple[Job, ...]:
         """The latest jobs, newest first."""
@@ -80,41 +76,34 @@ class SqlQueue(Part):
 
     def files(self, job: int) -> tuple[str, ...]:
         """The unfinished files of a job, and those that no other open job will finish."""
-        with self._file.snapshot() as connection:
-            return tuple(row[0] for row in connection.execute(
-                f"SELECT name FROM files WHERE {_UNREAD} AND (job = ? OR NOT EXISTS "
-                f"  (SELECT 1 FROM jobs WHERE id = files.job AND state IN {_OPEN})) "
-                "ORDER BY rowid", (job,)))
+        return tuple(row[0] for row in self._rows(
+            f"SELECT name FROM files WHERE {_UNREAD} AND (job = ? OR NOT EXISTS "
+            f"  (SELECT 1 FROM jobs WHERE id = files.job AND state IN {_OPEN})) "
+            "ORDER BY rowid", job))
 
     def layers(self, job: int) -> set[str]:
         """The layers that a job was made for."""
-        with self._file.snapshot() as connection:
-            row = connection.execute("SELECT layers FROM jobs WHERE id = ?", (job,)).fetchone()
+        row = self._row("SELECT layers FROM jobs WHERE id = ?", job)
         return set(filter(None, row[0].split(",")))
 
     def failed_files(self, job: int) -> int:
         """How many files of a job could not be read."""
-        with self._file.snapshot() as connection:
-            return int(connection.execute(
-                "SELECT count(*) FROM files WHERE job = ? AND status = 'failed'",
-                (job,)).fetchone()[0])
+        return int(self._row(
+            "SELECT count(*) FROM files WHERE job = ? AND status = 'failed'",
+            job)[0])
 
     def orphans(self) -> int:
         """How many files wait to be read for no job."""
-        with self._file.snapshot() as connection:
-            return int(connection.execute(
-                f"SELECT count(*) FROM files WHERE job IS NULL AND {_UNREAD}").fetchone()[0])
+        return int(self._row(f"SELECT count(*) FROM files WHERE job IS NULL AND {_UNREAD}")[0])
 
     def unparsed(self, job: int | None = None) -> tuple[int, int, int]:
         """Bytes that wait to be parsed, for a job or all; bytes that were, and their passages."""
-        with self._file.snapshot() as connection:
-            return tuple(connection.execute(
-                "SELECT coalesce(sum(size) FILTER (WHERE status IN ('queued', 'parsing') "
-                "    AND deleted_at IS NULL AND (CAST(?1 AS INTEGER) IS NULL OR job = ?1)), 0), "
-                "  coalesce(sum(size) FILTER (WHERE status IN ('extracting', 'done')), 0), "
-                "  (SELECT count(*) FROM chunks) FROM files", (job,)).fetchone())
+        return tuple(self._row(
+            "SELECT coalesce(sum(size) FILTER (WHERE status IN ('queued', 'parsing') "
+            "    AND deleted_at IS NULL AND (CAST(?1 AS INTEGER) IS NULL OR job = ?1)), 0), "
+            "  coalesce(sum(size) FILTER (WHERE status IN ('extracting', 'done')), 0), "
+            "  (SELECT count(*) FROM chunks) FROM files", job))
 
     def _jobs(self, which: str, *values: int) -> tuple[Job, ...]:
-        with self._file.snapshot() as connection:
-            return tuple(Job(*row) for row in connection.execute(
-                f"SELECT {_COLUMNS} FROM jobs {which}", values))
+        return tuple(Job(*row) for row in self._rows(
+            f"SELECT {_COLUMNS} FROM jobs {which}", *values))

@@ -22,24 +22,35 @@ class SqlRuns(Part):
 
     def save(self, retrieval: Mapping[str, Any], plan: Mapping[str, Any],
                        layout: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> str:
-        """Store a retrieval for good and return its id."""
+        """Store a retrieval for good and return its id.
+
+        Parameters
+        ----------
+        retrieval, plan, layout, run : mapping of plain JSON values
+            `Retrieval.to_dict()`, the query plan, the positions of the drawn nodes, and what else
+            `qafd.runs` keeps.
+        """
         body = json.dumps({"retrieval": retrieval, "plan": plan, "layout": layout,
                            "run": run or {}}).encode()
         key = secrets.token_hex(6)
-        with self._file.transaction() as connection:
-            connection.execute(
-                "INSERT INTO retrievals VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (key, storable(retrieval["query"]), retrieval["method"],
-                 json.dumps(retrieval["params"]), retrieval["revision"], now(),
-                 hashlib.sha256(body).hexdigest(), zlib.compress(body)))
+        self._write(
+            "INSERT INTO retrievals VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            key, storable(retrieval["query"]), retrieval["method"],
+            json.dumps(retrieval["params"]), retrieval["revision"], now(),
+            hashlib.sha256(body).hexdigest(), zlib.compress(body))
         return key
 
     def load(self, key: str) -> SavedRetrieval:
-        """A stored retrieval, as it was."""
-        with self._file.snapshot() as connection:
-            row = connection.execute(
-                "SELECT id, created_at, revision, sha256, body FROM retrievals WHERE id = ?",
-                (key,)).fetchone()
+        """A stored retrieval, as it was.
+
+        Raises
+        ------
+        StoreError
+            There is none with this id, or its bytes have changed.
+        """
+        row = self._row(
+            "SELECT id, created_at, revision, sha256, body FROM retrievals WHERE id = ?",
+            key)
         if row is None:
             raise StoreError("There is no stored retrieval {key!r} in this workspace.", key=key)
         damaged = f"The stored retrieval {key} is damaged; run the question again."
@@ -53,17 +64,15 @@ class SqlRuns(Part):
 
     def keep(self, key: str, note: str, nodes: int, tokens: int, exact: bool | None) -> None:
         """Put a stored retrieval into the history."""
-        with self._file.transaction() as connection:
-            connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL)",
-                               (key, note, nodes, tokens, None if exact is None else int(exact)))
+        self._write("INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL)",
+                    key, note, nodes, tokens, None if exact is None else int(exact))
 
     def history(self) -> tuple[RunRow, ...]:
         """The kept runs, newest first."""
-        with self._file.snapshot() as connection:
-            rows = connection.execute(
-                "SELECT id, created_at, query, method, params, revision, nodes, tokens, exact, note "
-                "FROM runs JOIN retrievals USING (id) WHERE deleted_at IS NULL "
-                "ORDER BY created_at DESC, id").fetchall()
+        rows = self._rows(
+            "SELECT id, created_at, query, method, params, revision, nodes, tokens, exact, note "
+            "FROM runs JOIN retrievals USING (id) WHERE deleted_at IS NULL "
+            "ORDER BY created_at DESC, id")
         return tuple(
             RunRow(key, made_at, question, method, json.loads(params), revision, nodes, tokens,
                    None if exact is None else bool(exact), note)
@@ -71,15 +80,13 @@ class SqlRuns(Part):
 
     def notes(self, beginning: str) -> dict[str, str]:
         """The notes of the kept runs whose ids begin so, by id; of two at most."""
-        with self._file.snapshot() as connection:
-            return dict(connection.execute(
-                "SELECT id, note FROM runs WHERE deleted_at IS NULL "
-                "AND substr(id, 1, ?) = ? LIMIT 2", (len(beginning), beginning)))
+        return dict(self._rows(
+            "SELECT id, note FROM runs WHERE deleted_at IS NULL "
+            "AND substr(id, 1, ?) = ? LIMIT 2", len(beginning), beginning))
 
     def annotate(self, key: str, note: str) -> None:
         """Give a kept run another note."""
-        with self._file.transaction() as connection:
-            connection.execute("UPDATE runs SET note = ? WHERE id = ?", (note, key))
+        self._write("UPDATE runs SET note = ? WHERE id = ?", note, key)
 
     def delete(self, keys: Sequence[str]) -> None:
         """Take runs out of the history, those for good that were deleted before."""
@@ -97,9 +104,7 @@ class SqlRuns(Part):
 
     def deleted(self) -> int:
         """How many runs `undo` would bring back."""
-        with self._file.snapshot() as connection:
-            return int(connection.execute(
-                "SELECT count(*) FROM runs WHERE deleted_at IS NOT NULL").fetchone()[0])
+        return int(self._row("SELECT count(*) FROM runs WHERE deleted_at IS NOT NULL")[0])
 
     def save_plan(self, plan: QueryPlan) -> None:
         """Keep a plan, so that its question can be asked again without a model."""
@@ -110,16 +115,14 @@ class SqlRuns(Part):
                    plan.keyword_embeddings.astype("<f4").tobytes())
         question = storable(plan.question)
         body["sha256"] = _plan_sum(question, body, *vectors)
-        with self._file.transaction() as connection:
-            connection.execute(upsert("plans", ["question"], ["body", "embedding", "keyword_embeddings"]),
-                               (question, json.dumps(body), *vectors))
+        self._write(upsert("plans", ["question"], ["body", "embedding", "keyword_embeddings"]),
+                    question, json.dumps(body), *vectors)
 
     def plan(self, question: str) -> QueryPlan | None:
         """The plan kept for a question; None when the graph has changed since, or the plan has."""
-        with self._file.snapshot() as connection:
-            row = connection.execute(
-                "SELECT body, embedding, keyword_embeddings FROM plans WHERE question = ?",
-                (storable(question),)).fetchone()
+        row = self._row(
+            "SELECT body, embedding, keyword_embeddings FROM plans WHERE question = ?",
+            storable(question))
         if row is None or not plan_holds(storable(question), *row):
             return None
         body = json.loads(row[0])

@@ -1,13 +1,12 @@
 """All of a workspace, row by row: what exports and lists of everything read."""
 
-import json
 from collections.abc import Collection, Iterator
 
 from qafd.edits import MENTION_KINDS
 from qafd.records import Description, Edge, Node
 from qafd.storage.relational.graph import EDGE, TEXT, edge_of
 from qafd.storage.relational.log import described
-from qafd.storage.relational.part import Part
+from qafd.storage.relational.part import Part, listed
 from qafd.storage.rows import (
     MENTION,
     RELATION,
@@ -24,9 +23,7 @@ class SqlSurvey(Part):
 
     def size(self) -> tuple[int, int]:
         """How many nodes and edges the graph has."""
-        with self._file.snapshot() as connection:
-            return tuple(connection.execute(
-                "SELECT (SELECT count(*) FROM nodes), (SELECT count(*) FROM edges)").fetchone())
+        return tuple(self._row("SELECT (SELECT count(*) FROM nodes), (SELECT count(*) FROM edges)"))
 
     def nodes(self) -> Iterator[WholeRow]:
         """All nodes, by id."""
@@ -50,40 +47,36 @@ class SqlSurvey(Part):
 
     def entities(self, only: str = "") -> tuple[EntityRow, ...]:
         """All entities, or the one with this node id."""
-        with self._file.snapshot() as connection:
-            return tuple(EntityRow(Node(*node), passages, relations)
-                         for *node, passages, relations in connection.execute(
-                f"SELECT nodes.id, kind, key, name, {TEXT}, tokens, (SELECT count(*) FROM edges "
-                f"    WHERE edges.kind = {MENTION} AND source = number), "
-                f"  (SELECT count(*) FROM edges WHERE edges.kind = {RELATION} "
-                "    AND (source = number OR target = number)) "
-                "FROM nodes LEFT JOIN passages ON passages.rowid = nodes.passage "
-                "WHERE kind = 'entity'" + (" AND number = ?" if only else ""),
-                (hash_number(only),) if only else ()))
+        return tuple(EntityRow(Node(*node), passages, relations)
+                     for *node, passages, relations in self._rows(
+            f"SELECT nodes.id, kind, key, name, {TEXT}, tokens, (SELECT count(*) FROM edges "
+            f"    WHERE edges.kind = {MENTION} AND source = number), "
+            f"  (SELECT count(*) FROM edges WHERE edges.kind = {RELATION} "
+            "    AND (source = number OR target = number)) "
+            "FROM nodes LEFT JOIN passages ON passages.rowid = nodes.passage "
+            "WHERE kind = 'entity'" + (" AND number = ?" if only else ""),
+            *(hash_number(only),) if only else ()))
 
     def synonyms(self) -> tuple[tuple[str, str], ...]:
         """The keys of the entities whose names are nearly alike in meaning, pair by pair."""
-        with self._file.snapshot() as connection:
-            return tuple(connection.execute(
-                "SELECT head.key, tail.key FROM edges JOIN nodes AS head ON head.number = source "
-                "JOIN nodes AS tail ON tail.number = target "
-                f"WHERE edges.kind = {SYNONYM} ORDER BY source, target"))
+        return tuple(self._rows(
+            "SELECT head.key, tail.key FROM edges JOIN nodes AS head ON head.number = source "
+            "JOIN nodes AS tail ON tail.number = target "
+            f"WHERE edges.kind = {SYNONYM} ORDER BY source, target"))
 
     def names(self, keys: Collection[str] | None = None) -> tuple[NameCount, ...]:
         """How often the live log has each name, of all keys or of these."""
-        with self._file.snapshot() as connection:
-            return tuple(NameCount(*row) for row in connection.execute(
-                "SELECT key, name, mentions.kind, count(*) FROM live "
-                "JOIN mentions USING (extraction) WHERE CAST(?1 AS TEXT) IS NULL OR "
-                "key IN (SELECT value FROM json_each(?1)) GROUP BY 1, 2, 3",
-                (None if keys is None else json.dumps(list(keys)),)))
+        return tuple(NameCount(*row) for row in self._rows(
+            "SELECT key, name, mentions.kind, count(*) FROM live "
+            "JOIN mentions USING (extraction) WHERE CAST(?1 AS TEXT) IS NULL OR "
+            "key IN (SELECT value FROM json_each(?1)) GROUP BY 1, 2, 3",
+            None if keys is None else listed(keys)))
 
     def kinds(self) -> tuple[str, ...]:
         """The kinds of names in the live log, the most frequent first."""
-        with self._file.snapshot() as connection:
-            return tuple(row[0] for row in connection.execute(
-                "SELECT mentions.kind FROM live JOIN mentions USING (extraction) "
-                "GROUP BY 1 ORDER BY count(*) DESC, 1"))
+        return tuple(row[0] for row in self._rows(
+            "SELECT mentions.kind FROM live JOIN mentions USING (extraction) "
+            "GROUP BY 1 ORDER BY count(*) DESC, 1"))
 
     def descriptions(self) -> Iterator[Description]:
         """What the live log says of entities and relations, in the order of documents."""

@@ -1,6 +1,5 @@
 """The vectors of a workspace, and the one embedding model that they come from."""
 
-import json
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ import numpy as np
 
 from qafd.errors import EmbedderMismatchError, ParameterError
 from qafd.records import Vectors
-from qafd.storage.relational.part import NUMBERS, Connection, Part, bump, meta, set_meta
+from qafd.storage.relational.part import NUMBERS, Connection, Part, bump, listed, meta, set_meta
 from qafd.storage.rows import (
     check_finite,
     embedding_key,
@@ -28,7 +27,13 @@ class SqlVectors(Part):
     """The table of vectors, bound to one embedding model at its first use."""
 
     def stamp(self, name: str, dimension: int) -> None:
-        """Bind the workspace to one embedding model, at its first use."""
+        """Bind the workspace to one embedding model, at its first use.
+
+        Raises
+        ------
+        EmbedderMismatchError
+            It is bound to another one.
+        """
         with self._file.transaction() as connection:
             if not meta(connection, "embedder"):
                 set_meta(connection, "embedder", name)
@@ -73,7 +78,11 @@ class SqlVectors(Part):
             connection.execute("DELETE FROM meta WHERE key IN ('earlier_embedder', 'earlier_dimension')")
 
     def forget(self) -> None:
-        """Drop the stamp, so that the next assembly embeds anew."""
+        """Drop the stamp, so that the next assembly embeds anew.
+
+        The vectors are kept, to be compared with those of another model; those of a model before
+        them are dropped.
+        """
         with self._file.transaction() as connection:
             name = meta(connection, "embedder")
             if name:
@@ -98,7 +107,7 @@ class SqlVectors(Part):
             models = _Models.read(connection)
             for number, model, vectors in connection.execute(
                     f"SELECT key, model, vectors FROM embeddings WHERE key IN {NUMBERS}",
-                    (json.dumps(list(asked)),)):
+                    (listed(asked),)):
                 by_model.setdefault(model == models.number, []).append((asked[number], vectors))
             kept: dict[str, Vectors] = {}
             for present, some in by_model.items():
@@ -111,13 +120,18 @@ class SqlVectors(Part):
     def missing(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys under which no vector is stored."""
         asked = {hash_number(key): key for key in keys}
-        with self._file.snapshot() as connection:
-            there = {row[0] for row in connection.execute(
-                f"SELECT key FROM embeddings WHERE key IN {NUMBERS}", (json.dumps(list(asked)),))}
+        there = {row[0] for row in self._rows(
+            f"SELECT key FROM embeddings WHERE key IN {NUMBERS}", listed(asked))}
         return {key for number, key in asked.items() if number not in there}
 
     def put(self, vectors: Mapping[str, Vectors]) -> None:
-        """Keep unit vectors, each of shape (d,) or (r, d), by their keys; see `pack_vectors`."""
+        """Keep unit vectors, each of shape (d,) or (r, d), by their keys, as `pack_vectors` rounds them.
+
+        Raises
+        ------
+        ParameterError
+            One has another length than the workspace's model, or holds NaN or infinity.
+        """
         if not vectors:
             return
         with self._file.transaction() as connection:

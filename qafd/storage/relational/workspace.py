@@ -5,17 +5,18 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from typing import Self
 
-from qafd.storage.protocols import Lease, PassageStore
 from qafd.storage.relational.copying import copy_tables
 from qafd.storage.relational.documents import SqlDocuments
 from qafd.storage.relational.edits import SqlEdits
 from qafd.storage.relational.files import SqlFiles
 from qafd.storage.relational.graph import SqlGraph
 from qafd.storage.relational.layers import SqlLayers
+from qafd.storage.relational.lease import Lease
 from qafd.storage.relational.ledger import SqlLedger
 from qafd.storage.relational.log import SqlLog
 from qafd.storage.relational.notes import SqlNotes
 from qafd.storage.relational.part import TABLES, Connection, Tables, set_meta
+from qafd.storage.relational.passages import SqlPassages
 from qafd.storage.relational.postings import SqlPostings
 from qafd.storage.relational.queue import SqlQueue
 from qafd.storage.relational.runs import SqlRuns
@@ -24,10 +25,14 @@ from qafd.storage.relational.vectors import SqlVectors
 from qafd.storage.rows import WorkspacePlace
 
 
-class SqlWorkspace(ABC):
-    """An open workspace, see `qafd.storage.protocols.Workspace`."""
+class Workspace(ABC):
+    """An open workspace and its parts; belongs to the thread that opened it.
 
-    passages: PassageStore
+    Every method of a part that reads sees one version of the workspace, every method that writes
+    is one transaction; inside `transaction` they join it.
+    """
+
+    passages: SqlPassages
     lease: Lease
 
     def __init__(self, tables: Tables, place: WorkspacePlace) -> None:
@@ -47,13 +52,38 @@ class SqlWorkspace(ABC):
         self.survey = SqlSurvey(tables)
         self.notes = SqlNotes(tables)
 
-    @abstractmethod
     def close(self) -> None:
         """Close it; also done at the end of a `with` block."""
+        self._tables.close()
 
     @abstractmethod
     def scrub(self) -> None:
-        """Leave no byte of what was deleted."""
+        """Leave no byte of what was deleted.
+
+        Raises
+        ------
+        BusyError
+            Somebody reads an earlier state, which therefore stays until this is called again.
+        """
+
+    @abstractmethod
+    def count_anew(self) -> None:
+        """Let the database learn how much its tables hold, after much was written: it chooses by that
+        how it looks something up."""
+
+    @abstractmethod
+    def compact(self) -> None:
+        """Make it as small as it can be, to ship it or to archive it."""
+
+    @abstractmethod
+    def backup(self, destination: str) -> None:
+        """Copy it into a new file, while others may write, and verify the copy.
+
+        Raises
+        ------
+        StoreError
+            The destination exists, or the copy is not sound.
+        """
 
     def __enter__(self) -> Self:
         return self
@@ -62,7 +92,13 @@ class SqlWorkspace(ABC):
         self.close()
 
     def transaction(self) -> AbstractContextManager[Connection]:
-        """One write transaction, see `Tables.transaction`."""
+        """One write transaction: all that is written inside the block, or nothing.
+
+        Raises
+        ------
+        DiskFullError, BusyError, StoreError
+            Nothing was written.
+        """
         return self._tables.transaction()
 
     def snapshot(self) -> AbstractContextManager[Connection]:
@@ -70,7 +106,7 @@ class SqlWorkspace(ABC):
         return self._tables.snapshot()
 
     def wipe(self) -> None:
-        """Empty the workspace: documents, uploads, vectors, graph, jobs and retrievals."""
+        """Empty it: documents, uploads, vectors, graph, jobs and retrievals."""
         with self._tables.transaction() as connection:
             for table in reversed(TABLES):
                 connection.execute(f"DELETE FROM {table}")
@@ -78,7 +114,7 @@ class SqlWorkspace(ABC):
         self.renew()
         self.scrub()
 
-    def take(self, other: "SqlWorkspace") -> None:
+    def take(self, other: "Workspace") -> None:
         """Hold what another workspace holds, in the place of what is here."""
         copy_tables(other._tables, self._tables)
 

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from qafd.errors import BusyError, ForeignFileError, StoreError
 from qafd.storage.diagnosis import Diagnosis
-from qafd.storage.relational.workspace import SqlWorkspace
+from qafd.storage.relational.workspace import Workspace
 from qafd.storage.rows import WorkspacePlace
 from qafd.storage.sqlite import opening, schema
 from qafd.storage.sqlite.file import WorkspaceFile
@@ -20,18 +20,14 @@ from qafd.storage.sqlite.soundness import examine_file, look_at_engine
 SCHEME = "sqlite:///"
 
 
-class SqliteWorkspace(SqlWorkspace):
-    """An open workspace file, see `qafd.storage.protocols.Workspace`."""
+class SqliteWorkspace(Workspace):
+    """An open workspace file."""
 
     def __init__(self, file: WorkspaceFile) -> None:
         super().__init__(file, place_of(url_of(file.path)))
         self._file = file
         self.passages = SqlitePassages(file)
         self.lease = SqliteLease(file)
-
-    def close(self) -> None:
-        """Close the file; also done at the end of a `with` block."""
-        self._file.close()
 
     def scrub(self) -> None:
         """Leave no byte of what was deleted in the file, its write-ahead log, its columns, the

@@ -96,12 +96,6 @@ class WorkspaceFile(Tables):
         if self._users <= 0:
             self.connection.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """One write transaction; every write in qafd goes through it.

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from qafd.errors import BusyError, DiskFullError, StoreError
+from qafd.storage.relational.lease import Lease, runs
 from qafd.storage.sqlite.file import WorkspaceFile
 
 HEARTBEAT_SECONDS = 3.0
@@ -17,11 +18,10 @@ STALE_SECONDS = 20.0
 RESERVE = 128 * 1024  # bytes kept beside the file, enough to write down that the disk is full
 
 
-class SqliteLease:
-    """The table of the lease."""
+class SqliteLease(Lease):
+    """A lease that is alive as long as its heartbeat."""
 
-    def __init__(self, file: WorkspaceFile) -> None:
-        self._file = file
+    _file: WorkspaceFile
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -56,11 +56,11 @@ class SqliteLease:
         """
         with self._file.transaction() as connection:
             held = connection.execute("SELECT pid, host, heartbeat FROM lease").fetchone()
-            if held and (_alive(*held) or silent and held != silent and _runs(held[0])):
+            if held and (_alive(*held) or silent and held != silent and runs(held[0])):
                 raise BusyError("Process {process} on {machine} is indexing this workspace; files that "
                                 "were added wait until it takes them in.", process=held[0],
                                 machine=held[1])
-            if held and held != silent and held[1] == socket.gethostname() and _runs(held[0]):
+            if held and held != silent and held[1] == socket.gethostname() and runs(held[0]):
                 return tuple(held)
             connection.execute(
                 "INSERT OR REPLACE INTO lease VALUES (1, ?, ?, ?, ?)",
@@ -87,35 +87,14 @@ class SqliteLease:
     @property
     def writer(self) -> int | None:
         """The process that holds the lease and is alive, or None."""
-        with self._file.snapshot() as connection:
-            held = connection.execute("SELECT pid, host, heartbeat FROM lease").fetchone()
+        held = self._row("SELECT pid, host, heartbeat FROM lease")
         return int(held[0]) if held and _alive(*held) else None
-
-    def give_back(self) -> None:
-        """End the claim before the end of the `hold()` block."""
-        with self._file.transaction() as connection:
-            connection.execute("DELETE FROM lease WHERE token = ?", (self._file.token,))
-
-    def check(self) -> None:
-        """Inside `hold()`: refuse to go on when the claim was lost."""
-        self._file.check_lease()
 
 
 def _alive(pid: int, host: str, heartbeat: float) -> bool:
     if abs(time.time() - heartbeat) > STALE_SECONDS:  # clocks are set back, too
         return False
-    return host != socket.gethostname() or _runs(pid)
-
-
-def _runs(pid: int) -> bool:
-    """Whether a process of this host has this number."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
+    return host != socket.gethostname() or runs(pid)
 
 
 def _keep_lease(path: Path, token: str, over: threading.Event) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from qafd.errors import StoreError
 from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
-from qafd.storage.protocols import Workspace
 from qafd.storage.relational import examine
 from qafd.storage.relational.part import Connection
 from qafd.storage.relational.words import index_in_memory, list_words
+from qafd.storage.relational.workspace import Workspace
 from qafd.storage.sqlite import opening, schema, tables
 
 SQLITE = (3, 37, 0)
@@ -114,8 +114,8 @@ def _matches(connection: Connection, word: str) -> list[tuple[int, float]]:
         "ORDER BY rowid", (f'"{word}"',)).fetchall()
 
 
-LOOKS: tuple[tuple[Aspect, examine.Look], ...] = (
+LOOKS: examine.Looks = (
     (Aspect.PAGES, _pages), (Aspect.TABLES, _tables), (Aspect.LOG_MODE, _log_mode),
     *examine.LOOKS, (Aspect.SEARCH, _search))
-DEEP: tuple[tuple[Aspect, examine.Look], ...] = (
+DEEP: examine.Looks = (
     *examine.DEEP, (Aspect.SEARCH_ANEW, _search_anew))

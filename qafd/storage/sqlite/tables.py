@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qafd.storage.relational.part import Connection
 from qafd.storage.relational.renewal import (
     JOINED,
     NUMBERED,
@@ -226,17 +227,24 @@ def _execute(db: "Database", statements: str) -> None:
         db.execute(statement)
 
 
+Step = Callable[["Database"], None]
+
+
+def _step(name: str, *parts: str | Callable[[Connection], None]) -> Step:
+    """The step of a name, of statements and of what is done to rows between them."""
+    def take(db: "Database") -> None:
+        for part in parts:
+            if isinstance(part, str):
+                _execute(db, part)
+            else:
+                part(db.conn)
+    take.__name__ = name
+    return take
+
+
 def _first_tables(db: "Database") -> None:
     db.executescript(_TABLES)
     db.table("passages").enable_fts(["title", "text"], create_triggers=True, tokenize=TOKENIZER)
-
-
-def _layers(db: "Database") -> None:
-    db.execute(
-        "CREATE TABLE layers (name TEXT PRIMARY KEY, version TEXT NOT NULL, "
-        "builder INTEGER NOT NULL, built_at TEXT NOT NULL, sha256 TEXT NOT NULL, "
-        "body BLOB NOT NULL)")
-    db.execute("ALTER TABLE jobs ADD COLUMN layers TEXT NOT NULL DEFAULT ''")
 
 
 _MODEL_TABLES = """
@@ -280,49 +288,6 @@ CREATE TABLE doubts (
     again INTEGER NOT NULL DEFAULT 0
 );
 """
-
-
-def _models(db: "Database") -> None:
-    _execute(db, _MODEL_TABLES)
-
-
-def _edits(db: "Database") -> None:
-    db.execute(
-        "CREATE TABLE edits (id INTEGER PRIMARY KEY AUTOINCREMENT, "
-        "action TEXT NOT NULL CHECK (action IN ('same', 'apart', 'hide')), "
-        "key TEXT NOT NULL, name TEXT NOT NULL, made_at TEXT NOT NULL, undone_at TEXT)")
-
-
-def _runs(db: "Database") -> None:
-    db.execute(
-        "CREATE TABLE runs (id TEXT PRIMARY KEY REFERENCES retrievals (id) ON DELETE CASCADE, "
-        "note TEXT NOT NULL, nodes INTEGER NOT NULL, tokens INTEGER NOT NULL, exact INTEGER, "
-        "deleted_at TEXT) WITHOUT ROWID")
-
-
-def _edges_by_hand(db: "Database") -> None:
-    # SQLite cannot change a CHECK
-    db.execute(
-        "CREATE TABLE edits_anew (id INTEGER PRIMARY KEY AUTOINCREMENT, "
-        "action TEXT NOT NULL CHECK (action IN ('same', 'apart', 'hide', 'join', 'cut')), "
-        "key TEXT NOT NULL, name TEXT NOT NULL, made_at TEXT NOT NULL, undone_at TEXT, "
-        "label TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '')")
-    db.execute("INSERT INTO edits_anew (id, action, key, name, made_at, undone_at) "
-               "SELECT id, action, key, name, made_at, undone_at FROM edits")
-    db.execute("DROP TABLE edits")
-    db.execute("ALTER TABLE edits_anew RENAME TO edits")
-
-
-def _types_by_hand(db: "Database") -> None:
-    db.execute(
-        "CREATE TABLE edits_anew (id INTEGER PRIMARY KEY AUTOINCREMENT, "
-        "action TEXT NOT NULL CHECK (action IN ('same', 'apart', 'hide', 'join', 'cut', 'type')), "
-        "key TEXT NOT NULL, name TEXT NOT NULL, made_at TEXT NOT NULL, undone_at TEXT, "
-        "label TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '')")
-    db.execute("INSERT INTO edits_anew SELECT id, action, key, name, made_at, undone_at, label, "
-               "note FROM edits")
-    db.execute("DROP TABLE edits")
-    db.execute("ALTER TABLE edits_anew RENAME TO edits")
 
 
 _FACT_TABLES = """
@@ -431,21 +396,10 @@ DELETE FROM meta WHERE key IN ('facts', 'row_sums')
 """
 
 
-def _hubs(db: "Database") -> None:
-    """The factor of a node beside its edges, sums of frequent names; the graph is to be made anew."""
-    _execute(db, _HUBS)
-
-
 _SIGNS = """
 CREATE INDEX passages_document ON passages (document);
 CREATE TABLE signs (block INTEGER PRIMARY KEY, names TEXT NOT NULL, codes BLOB NOT NULL)
 """
-
-
-def _signs(db: "Database") -> None:
-    """Passages by their document, and what a vector of a name is compared by first; the next change
-    fills it."""
-    _execute(db, _SIGNS)
 
 
 _SMALLER = """
@@ -467,11 +421,6 @@ UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'log_revision'
     AND EXISTS (SELECT 1 FROM nodes);
 DELETE FROM meta WHERE key IN ('facts', 'row_sums')
 """
-
-
-def _smaller(db: "Database") -> None:
-    """Kinds of facts as numbers, keys of 12 bytes, texts of passages once; the graph is to be made anew."""
-    _execute(db, _SMALLER)
 
 
 _NUMBERS = """
@@ -500,13 +449,6 @@ CREATE TABLE edges_anew (
 """
 
 
-def _numbers(db: "Database") -> None:
-    """Nodes by numbers, which edges and what they rest on refer to them by."""
-    _execute(db, _NUMBERS)
-    number_graph(db.conn)
-    _execute(db, NUMBERED)
-
-
 _VECTORS = """
 CREATE TABLE embeddings_anew (
     id INTEGER PRIMARY KEY,
@@ -530,13 +472,6 @@ CREATE TABLE nodes_anew (
 """
 
 
-def _vectors(db: "Database") -> None:
-    """Each vector once, those of a passage and its sentences together."""
-    _execute(db, _VECTORS)
-    join_vectors(db.conn)
-    _execute(db, JOINED)
-
-
 _TEXTS = """
 CREATE TABLE nodes_anew (
     number INTEGER PRIMARY KEY,
@@ -556,13 +491,6 @@ CREATE TABLE nodes_anew (
 """
 
 
-def _texts(db: "Database") -> None:
-    """What a passage has of the text of a node is kept there alone."""
-    _execute(db, _TEXTS)
-    quote_passages(db.conn)
-    _execute(db, QUOTED)
-
-
 _KEYS = """
 CREATE TABLE embeddings_anew (
     id INTEGER PRIMARY KEY,
@@ -574,17 +502,51 @@ CREATE TABLE embeddings_anew (
 """
 
 
-def _shorter(db: "Database") -> None:
-    """Keys of vectors as numbers, checksums of 12 bytes, claims of names as letters."""
-    _execute(db, _KEYS)
-    number_vectors(db.conn)
-    _execute(db, SHORTER)
-
-
-Step = Callable[["Database"], None]
-STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs,
-                           _edges_by_hand, _types_by_hand, _counts, _facts, _byte_vectors,
-                           _hubs, _signs, _smaller, _numbers, _vectors, _texts, _shorter)
+STEPS: tuple[Step, ...] = (
+    _first_tables,
+    _step("_layers", "CREATE TABLE layers (name TEXT PRIMARY KEY, version TEXT NOT NULL, "
+          "builder INTEGER NOT NULL, built_at TEXT NOT NULL, sha256 TEXT NOT NULL, "
+          "body BLOB NOT NULL)",
+          "ALTER TABLE jobs ADD COLUMN layers TEXT NOT NULL DEFAULT ''"),
+    _step("_models", _MODEL_TABLES),
+    _step("_edits", "CREATE TABLE edits (id INTEGER PRIMARY KEY AUTOINCREMENT, "
+          "action TEXT NOT NULL CHECK (action IN ('same', 'apart', 'hide')), "
+          "key TEXT NOT NULL, name TEXT NOT NULL, made_at TEXT NOT NULL, undone_at TEXT)"),
+    _step("_runs", "CREATE TABLE runs (id TEXT PRIMARY KEY REFERENCES retrievals (id) ON DELETE CASCADE, "
+          "note TEXT NOT NULL, nodes INTEGER NOT NULL, tokens INTEGER NOT NULL, exact INTEGER, "
+          "deleted_at TEXT) WITHOUT ROWID"),
+    # SQLite cannot change a CHECK
+    _step("_edges_by_hand", "CREATE TABLE edits_anew (id INTEGER PRIMARY KEY AUTOINCREMENT, "
+          "action TEXT NOT NULL CHECK (action IN ('same', 'apart', 'hide', 'join', 'cut')), "
+          "key TEXT NOT NULL, name TEXT NOT NULL, made_at TEXT NOT NULL, undone_at TEXT, "
+          "label TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '')",
+          "INSERT INTO edits_anew (id, action, key, name, made_at, undone_at) "
+          "SELECT id, action, key, name, made_at, undone_at FROM edits",
+          "DROP TABLE edits",
+          "ALTER TABLE edits_anew RENAME TO edits"),
+    _step("_types_by_hand", "CREATE TABLE edits_anew (id INTEGER PRIMARY KEY AUTOINCREMENT, "
+          "action TEXT NOT NULL CHECK (action IN ('same', 'apart', 'hide', 'join', 'cut', 'type')), "
+          "key TEXT NOT NULL, name TEXT NOT NULL, made_at TEXT NOT NULL, undone_at TEXT, "
+          "label TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '')",
+          "INSERT INTO edits_anew SELECT id, action, key, name, made_at, undone_at, label, "
+          "note FROM edits",
+          "DROP TABLE edits",
+          "ALTER TABLE edits_anew RENAME TO edits"),
+    _counts, _facts, _byte_vectors,
+    # the factor of a node beside its edges, sums of frequent names; the graph is to be made anew
+    _step("_hubs", _HUBS),
+    # passages by their document, and what a vector of a name is compared by first
+    _step("_signs", _SIGNS),
+    # kinds of facts as numbers, keys of 12 bytes, texts of passages once; the graph is to be made anew
+    _step("_smaller", _SMALLER),
+    # nodes by numbers, which edges and what they rest on refer to them by
+    _step("_numbers", _NUMBERS, number_graph, NUMBERED),
+    # each vector once, those of a passage and its sentences together
+    _step("_vectors", _VECTORS, join_vectors, JOINED),
+    # what a passage has of the text of a node is kept there alone
+    _step("_texts", _TEXTS, quote_passages, QUOTED),
+    # keys of vectors as numbers, checksums of 12 bytes, claims of names as letters
+    _step("_shorter", _KEYS, number_vectors, SHORTER))
 """The n-th step leads from schema n to schema n + 1; a released step is never edited nor renamed, since
 a workspace has the names of those that it went through."""
 
