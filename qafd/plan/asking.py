@@ -118,7 +118,7 @@ def _points_back(sentence: Iterable["Token"]) -> bool:
     for token in sentence:
         if token.pos_ in ("NOUN", "PROPN"):
             return False
-        if token.pos_ == "PRON" and ("3" in token.morph.get("Person")
-                                     or "Dem" in token.morph.get("PronType")):
+        if token.pos_ == "PRON" and ("3" in token.morph.get("Person", [])
+                                     or "Dem" in token.morph.get("PronType", [])):
             return True
     return False
