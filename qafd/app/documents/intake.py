@@ -38,7 +38,7 @@ def intake(knowledge: KnowledgeGraph) -> None:
     with files, st.form("files", clear_on_submit=True, border=False):
         uploads = st.file_uploader(
             say("Text, Markdown, reStructuredText, HTML, PDF, Word, Excel, PowerPoint, CSV, JSON, "
-                "JSON lines, EPUB, GraphML, GEXF; 50 MB each"),
+                "JSON lines, EPUB, mails and mailboxes, GraphML, GEXF; 50 MB each"),
             ENDINGS, accept_multiple_files=True)
         if st.form_submit_button(say("Add to the graph"), type="primary"):
             _add(knowledge, [(PurePosixPath(u.name).name, u.getvalue()) for u in uploads])
