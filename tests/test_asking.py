@@ -39,6 +39,7 @@ def test_the_clause_that_is_asked_is_read(before: str, clause: str) -> None:
     *QUESTIONS,
     "The ferry has a leak. How is it mended in the dock?",  # "it" is the ferry
     "The mill and the forge were built in one year. Which of both buildings burned down first?",
+    "We have rowed here for twelve years. Which fee does the club take from families?",
     "I lost my key. Who helps?",  # too little by itself
     "Do I pay when I leave the marina?",  # not asked is when
     "Who knows where the treasure is buried?",

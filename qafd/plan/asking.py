@@ -21,9 +21,9 @@ def find_asking(doc: "Doc", names: Sequence[Name]) -> str:
 
     Of several sentences those with a question mark ask, or else those that say what their writer wants
     to know. Of "Could you tell me who wrote it?" the clause is kept. Sentences that tell of the writer or
-    the reader alone, or of nobody, as greetings, thanks and requests, are left out, unless they have one of
-    `names` or stand before a question that leans on them: a pronoun for something else comes before
-    its nouns, or it has no name and fewer than three words of content.
+    the reader alone, without a number, or of nobody, as greetings, thanks and requests, are left out, unless
+    they have one of `names` or stand before a question that leans on them: a pronoun for something else
+    comes before its nouns, or it has no name and fewer than three words of content.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def find_asking(doc: "Doc", names: Sequence[Name]) -> str:
             parts.append(_without_opening(sentence))
             continue
         before_question = number + 1 < len(sentences) and asking[number + 1]
-        if _has_name(sentence, names) or _tells_of_matter(sentence) or (
+        if _has_name(sentence, names) or _tells_of_matter(list(sentence)) or (
                 before_question and _leans(sentences[number + 1], names)):
             parts.append(sentence.text)
     return " ".join(part.strip() for part in parts)
@@ -79,7 +79,7 @@ def _asked_clause(sentence: "Span") -> "Token | None":
     reader are spoken of."""
     for token in sentence:
         if token.dep_ == "ccomp" and _opens_question(token.left_edge):
-            before = sentence.doc[sentence.start:token.left_edge.i]
+            before = list(sentence.doc[sentence.start:token.left_edge.i])
             if not any(_opens_question(one) or _is_content(one) for one in before) and not (
                     _tells_of_matter(before)):
                 return token
@@ -96,9 +96,13 @@ def _is_content(token: "Token") -> bool:
     return token.pos_ in ("NOUN", "PROPN", "NUM") and not _in_interjection(token)
 
 
-def _tells_of_matter(sentence: Iterable["Token"]) -> bool:
-    """Whether something else than writer and reader does or is something."""
-    return any(token.dep_ in _SUBJECTS and token.lower_ not in _TALKERS for token in sentence)
+def _tells_of_matter(sentence: Sequence["Token"]) -> bool:
+    """Whether something else than writer and reader does or is something, or numbers are said of them,
+    which texts are compared with."""
+    subjects = [token.lower_ for token in sentence if token.dep_ in _SUBJECTS]
+    if any(subject not in _TALKERS for subject in subjects):
+        return True
+    return bool(subjects) and any(token.pos_ == "NUM" for token in sentence)
 
 
 def _has_name(sentence: "Span", names: Sequence[Name]) -> bool:
