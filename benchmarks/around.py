@@ -2,22 +2,13 @@
 
     python benchmarks/around.py NAME WORKSPACE QUESTIONS [NAME WORKSPACE QUESTIONS ...]
 
-Sets are as for benchmarks/answers.py, answerable questions alone. "first" is the share of questions
-whose sentence in bold is right, "quoted" that of all that is quoted; what is withheld is wrong.
-Writes results/around.json.
+Sets and measures are those of benchmarks/typed.py. Writes results/around.json.
 """
 
-import argparse
-import json
-from pathlib import Path
 from unittest.mock import patch
 
-import numpy as np
-from answers import accepted, judged, ours, scorer
-from results import write
+from typed import measure_sets
 
-from qafd.flow import kernel
-from qafd.knowledge import KnowledgeGraph
 from qafd.plan.asking import find_asking
 
 AROUND = {
@@ -33,38 +24,14 @@ AROUND = {
 READERS = {"what asks": find_asking, "all": lambda doc, _: doc.text}
 
 
-def measure(name, workspace, path):
+def measure(typed):
     """A line for each thing that stands around, by what is read."""
-    score = scorer(path)
-    asked = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    asked = [one for one in asked if accepted(one) and one.get("type") not in ("unanswerable", "Null")]
-    knowledge = KnowledgeGraph.open(workspace)
     for around, template in AROUND.items():
+        texts = [template.format(question) for question in typed.questions]
         for read, reader in READERS.items():
-            right, withheld = [], 0
             with patch("qafd.plan.find_asking", reader):
-                for question in asked:
-                    plan = knowledge.plan(template.format(question["question"]))
-                    quoted, abstained = ours(knowledge, plan)
-                    right.append(judged(score, question, [] if abstained else quoted))
-                    withheld += abstained
-            first, all_quoted = np.mean(right, axis=0).tolist()
-            yield {"set": name, "around": around, "read": read, "questions": len(asked), "first": first,
-                   "quoted": all_quoted, "withheld": withheld}
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("sets", nargs="+", metavar="NAME WORKSPACE QUESTIONS")
-    parts = iter(parser.parse_args().sets)
-    kernel.load()
-    rows = []
-    for name, workspace, questions in zip(parts, parts, parts, strict=True):
-        for row in measure(name, workspace, Path(questions)):
-            print(row, flush=True)
-            rows.append(row)
-    write("around", rows, seed=0)
+                yield {"around": around, "read": read, **typed.rate(texts)}
 
 
 if __name__ == "__main__":
-    main()
+    measure_sets("around", __doc__, measure)

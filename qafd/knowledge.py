@@ -488,7 +488,7 @@ class KnowledgeGraph:
         columns = chosen(methods, graph)
         named = {canonical(method) for method in methods if isinstance(method, str)}
         needs = sorted(set(chain.from_iterable(method.needs for _, method in columns.values())))
-        if needs and (graph.kinds == "passage").sum() <= AT_ONCE:
+        if needs and graph.count("passage") <= AT_ONCE:
             with suppress(StoreError):  # each column says what it lacks
                 self.build_layers(needs)
         plan = question if isinstance(question, QueryPlan) else self.plan(

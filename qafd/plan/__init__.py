@@ -59,7 +59,7 @@ class Planner:
         self._vocabulary = vocabulary
         self._names = names_of(graph, merged)
         # What is asked of a database's tables is all to be read, as "List their names."
-        self._reads_passages = bool((graph.kinds == "passage").any())
+        self._reads_passages = graph.count("passage") > 0
 
     def plan(self, question: str, *, subqueries: bool = False) -> QueryPlan:
         """The question, read; with `subqueries`, also each of the parts it consists of.
@@ -159,13 +159,14 @@ class Planner:
         stay; the embedding stays that of the question.
         """
         levels = {keyword.text: keyword for keyword in reversed(keywords)}
-        kept = tuple(levels[text] for text in _distinct(keyword.text for keyword in keywords))
+        texts = _distinct(keyword.text for keyword in keywords)
+        kept = tuple(levels[text] for text in texts)
         vectors = self._embedder.embed([keyword.text for keyword in kept])
-        named = [(canonical(keyword.text), vector) for keyword, vector in zip(
-            kept, vectors, strict=True) if keyword.level == "low"]
-        names = dict.fromkeys([
-            *plan.names, *(self._names.get(key) or self._names.stand_in(key, vector)[0]
-                           for key, vector in named)])
+        names = dict.fromkeys(plan.names)
+        for keyword, vector in zip(kept, vectors, strict=True):
+            if keyword.level == "low":
+                key = canonical(keyword.text)
+                names[self._names.get(key) or self._names.stand_in(key, vector)[0]] = None
         names.pop("", None)
         return replace(
             plan, keywords=kept, keyword_embeddings=vectors, names=tuple(names), planner=planner,

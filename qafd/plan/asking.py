@@ -3,14 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from qafd.plan.subqueries import WH, Name
+
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, Token
 
-Name = tuple[int, int]
-"""First and last + 1 character of a name in the text."""
-
 FEW = 3  # words of content below which a question without a name leans on what is before it
-_ASKS = frozenset(("WDT", "WP", "WP$", "WRB"))
 _TALKERS = frozenset(("i", "we", "you"))
 _SUBJECTS = frozenset(("nsubj", "nsubjpass"))
 _CONTENT = frozenset(("NOUN", "PROPN", "VERB", "ADJ", "NUM"))
@@ -89,7 +87,7 @@ def _asked_clause(sentence: "Span") -> "Token | None":
 def _opens_question(token: "Token") -> bool:
     if token.pos_ == "ADP" and token.i + 1 < len(token.doc):  # "in which year"
         token = token.nbor()
-    return token.tag_ in _ASKS or token.lower_ == "whether"
+    return token.tag_ in WH or token.lower_ == "whether"
 
 
 def _is_content(token: "Token") -> bool:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 MOST = 4  # subqueries of one question
 
-_WH = frozenset(("WDT", "WP", "WP$", "WRB"))
+WH = frozenset(("WDT", "WP", "WP$", "WRB"))
+"""Tags of words that ask."""
 _PRONOUN = re.compile(r"\b(?:he|she|it|they|him|her|them|his|its|their)\b", re.I)
 _OWNED = frozenset(("his", "its", "their"))
 
@@ -39,9 +40,9 @@ def _clauses(doc: "Doc", names: Sequence[Name]) -> list[str]:
     """Questions joined by "and"; a pronoun in a later one becomes the first name before it."""
     starts = [0]
     for token in doc[1:-1]:
-        asks = doc[token.i + 1].tag_ in _WH or (
+        asks = doc[token.i + 1].tag_ in WH or (
             doc[token.i + 1].pos_ == "ADP" and token.i + 2 < len(doc)
-            and doc[token.i + 2].tag_ in _WH)
+            and doc[token.i + 2].tag_ in WH)
         opens = token.lower_ == "and" or token.text in ("?", ";")
         if opens and asks and _has_verb(doc[starts[-1]:token.i]) and _has_verb(doc[token.i + 1:]):
             starts.append(token.i + 1)

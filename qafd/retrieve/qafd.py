@@ -135,7 +135,7 @@ class FlowDiffusion(Method):
 
     def among(self, graph: Graph) -> int:
         """How many nodes keyword seeds are chosen from."""
-        return int((graph.kinds == "entity").sum()) if self.layer == "entities" else len(graph)
+        return graph.count("entity") if self.layer == "entities" else len(graph)
 
     def started(self, corpus: Corpus, plan: QueryPlan) -> Self:
         """A fitted method as app, command line and Python start with it for a question."""

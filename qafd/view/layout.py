@@ -20,6 +20,8 @@ from qafd.records import Floats, Nodes
 
 Positions = Mapping[str, tuple[float, float]]
 Edges = Iterable[tuple[str, str] | tuple[str, str, float]]
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
 
 FRAME = 540.0
 EDGE_PIXELS = 110.0
@@ -243,22 +245,26 @@ def _pack(drawn: Sequence[Floats], aspect: float) -> list[Floats]:
     margin = 1.0
     boxes = [np.ptp(xy, axis=0) + margin for xy in drawn]
     order = sorted(range(len(drawn)), key=lambda c: (-float(boxes[c].prod()), c))
-    taken: list[tuple[float, float, float, float]] = []
+    taken: list[Box] = []
     packed: list[Floats] = list(drawn)
     right = bottom = 0.0
     for c in order:
         width, height = (float(s) for s in boxes[c])
         corners = [(0.0, 0.0), *((x1, y0) for _, y0, x1, _ in taken),
                    *((x0, y1) for x0, _, _, y1 in taken), (0.0, bottom), (right, 0.0)]
-        free = [(x, y) for x, y in corners if not any(
-            x < x1 - 1e-9 and x0 < x + width - 1e-9 and y < y1 - 1e-9 and y0 < y + height - 1e-9
-            for x0, y0, x1, y1 in taken)]
+        free = [(x, y) for x, y in corners if not _overlaps((x, y, x + width, y + height), taken)]
         x, y = min(free, key=lambda at: (max(right, at[0] + width, aspect * bottom,
                                              aspect * (at[1] + height)), at[1], at[0]))
         taken.append((x, y, x + width, y + height))
         right, bottom = max(right, x + width), max(bottom, y + height)
         packed[c] = drawn[c] - drawn[c].min(axis=0) + [x + margin / 2, y + margin / 2]
     return packed
+
+
+def _overlaps(box: Box, others: Iterable[Box]) -> bool:
+    left, top, right, bottom = box
+    return any(left < x1 - 1e-9 and x0 < right - 1e-9 and top < y1 - 1e-9 and y0 < bottom - 1e-9
+               for x0, y0, x1, y1 in others)
 
 
 def _sizes(ids: Sequence[str], labels: Mapping[str, str], frame: Floats) -> Floats:
