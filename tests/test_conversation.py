@@ -14,6 +14,7 @@ from qafd.answer.conversation import (
     KEPT,
     Exchange,
     FollowUp,
+    by_rules,
     follow_up,
     forget_turns,
     keep_turn,
@@ -51,6 +52,18 @@ def test_a_models_question_is_taken_and_its_essay_is_not() -> None:
     made = follow_up("When did she die?", [BEFORE], Model("Well.\nShe died in 1902."))
     assert (made.made_by, made.failure is not None) == ("rules", True)
     assert made.question == "When did she die? (Ada Brenner, Karl Voss, Lindau Mill)"
+
+
+@pytest.mark.parametrize(("asked", "names", "typed", "again"), [
+    ("Who won the Mill Cup in 2018?", ("Mill Cup",), "And in 2019?", "Who won the Mill Cup in 2019?"),
+    ("Who won the Mill Cup in 2018?", ("Mill Cup",), "What about the Dam Cup?",
+     "Who won the Dam Cup in 2018?"),
+    ("What does E2 on the pump mean?", ("pump", "E2"), "and E3", "What does E3 on the pump mean?"),
+    ("How far is Ulm from Bonn?", ("Ulm", "Bonn"), "And Kiel?", "And Kiel? (Ulm, Bonn)"),
+])
+def test_another_name_or_number_takes_the_place_of_its_like(
+        asked: str, names: tuple[str, ...], typed: str, again: str) -> None:
+    assert by_rules(typed, Exchange(asked, "", names, ())).question == again
 
 
 def test_a_workspace_keeps_its_last_questions_each_once(tmp_path: Path) -> None:

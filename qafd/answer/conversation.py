@@ -15,7 +15,7 @@ from qafd.models.cost import Metered
 from qafd.models.instructions import instructions_of
 from qafd.models.prompts_follow import follow_messages, read_follow
 from qafd.reading.text.lexicons import words as lexicon
-from qafd.reading.text.plaintext import one_line, storable
+from qafd.reading.text.plaintext import has_digit, one_line, storable
 from qafd.retrieve.base import Retrieval
 from qafd.storage import Workspace
 from qafd.storage.rows import now
@@ -170,14 +170,34 @@ def by_rules(typed: str, before: Exchange) -> FollowUp:
     other = _AND_THIS.fullmatch(typed)
     used = {word.casefold() for word in _WORD.findall(typed)}
     refers = used & lexicon("english", "referring")
-    if other and len(before.names) == 1 and not refers and not _asks(other["name"]):
-        again = _whole(before.names[0]).sub(lambda _: other["name"], before.question)
-        return FollowUp(typed, again, "rules")
+    if other and not refers and not _asks(other["name"]):
+        again = _put_in_place(other["name"], before)
+        if again:
+            return FollowUp(typed, again, "rules")
     names = [name for name in (*before.answered[:ANSWERED], *before.names)
              if not _stands_in(name, typed)]
     if not (other or refers) or not names:
         return FollowUp(typed, typed, "")
     return FollowUp(typed, f"{typed} ({', '.join(dict.fromkeys(names))})", "rules")
+
+
+def _put_in_place(name: str, before: Exchange) -> str:
+    """The last question about another name, year or code in the place of its own, "" where it is not
+    clear of which.
+
+    A name takes the place of a name, and what has a digit of what has one; "in 2019" that of
+    "in 2018".
+    """
+    numbers = [word for word in _WORD.findall(before.question)
+               if has_digit(word) and not any(_stands_in(word, named) for named in before.names)]
+    alike = [one for one in dict.fromkeys([*before.names, *numbers])
+             if has_digit(one) == has_digit(name)]
+    if len(alike) != 1:
+        return ""
+    opening = _WORD.search(name)
+    same = rf"(?:{re.escape(opening[0])}\s+)?" if opening and opening[0] != name else ""
+    place = re.compile(rf"(?<!\w){same}{re.escape(alike[0])}(?!\w)", re.IGNORECASE)
+    return place.sub(lambda _: name, before.question)
 
 
 def _asks(words: str) -> bool:
