@@ -7,6 +7,7 @@ A mapped array costs no time to open, and of memory only the pages that are read
 import json
 import mmap
 import os
+import re
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -92,6 +93,16 @@ class TextBlock(Sequence[str]):
         first = bisect_left(self, start, inside.start, inside.stop)
         return range(first, bisect_right(self, start, first, inside.stop,
                                          key=lambda text: text[:len(start)]))
+
+    def having(self, word: str) -> list[int]:
+        """The places of the texts that have a word between their ends and spaces, ascending."""
+        data, bounds = self.data.tobytes(), self.bounds
+        found = []
+        for match in re.finditer(re.escape(word.encode("utf-8", "surrogatepass")), data):
+            place = int(np.searchsorted(bounds, match.start(), "right")) - 1
+            if word in self[place].split(" "):
+                found.append(place)
+        return sorted(set(found))
 
 
 def pick(texts: Sequence[str], places: Nodes) -> list[str]:

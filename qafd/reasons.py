@@ -149,6 +149,8 @@ class NoticeKind(StrEnum):
     CONDITIONS_BY_RULES = "conditions_by_rules"  # model, text
     NAME_UNKNOWN = "name_unknown"  # name
     NAME_IN_PART = "name_in_part"  # name, part
+    NAME_SHORT = "name_short"  # name, other
+    NAME_SHARED = "name_shared"  # name, names
     NAME_ALIKE = "name_alike"  # name, other
     WORD_ALIKE = "word_alike"  # name, other
     NAME_NEAR = "name_near"  # name, other, similarity

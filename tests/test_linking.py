@@ -16,7 +16,7 @@ from qafd.plan.linking import (
 from qafd.reading.names import tagger
 from qafd.reading.text import canonical
 from qafd.reading.text.slips import slips_between
-from qafd.reasons import NoticeKind
+from qafd.reasons import NoticeKind, notice
 
 
 def names_in(*names: str, vectors: np.ndarray | None = None) -> Names:
@@ -42,6 +42,17 @@ def test_by_its_vector_a_name_stands_for_another_from_the_threshold_on(
     (told,) = links.notices
     assert told.kind == (NoticeKind.NAME_NEAR if stands else NoticeKind.NAME_UNKNOWN)
     assert told.values["name"] == "Countess Lovelace"
+
+
+def test_one_word_of_a_name_means_its_only_bearer() -> None:
+    names = names_in("Pavel Novak", "Jana Novak", "Pavelka Hall")
+    links = linked(names, "What did Pavel repair?")
+    assert (links.keys, links.read) == (("pavel novak",), "What did Pavel repair?")
+    assert links.notices == (notice(NoticeKind.NAME_SHORT, name="Pavel", other="Pavel Novak"),)
+    links = linked(names, "What did Novak repair?")
+    assert links.keys == ()
+    assert links.notices == (notice(NoticeKind.NAME_SHARED, name="Novak",
+                                    names="Jana Novak, Pavel Novak"),)
 
 
 @pytest.mark.parametrize("question", ["Which film is primarily in English?",

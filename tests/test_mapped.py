@@ -53,6 +53,13 @@ def test_texts_are_those_that_went_in_and_are_found(some: list[str]) -> None:
             text for text in sorted(some) if text.startswith(start)]
 
 
+@given(st.lists(st.text(st.sampled_from("ab \u00e9"), max_size=6), max_size=12))
+def test_texts_are_found_by_a_word(some: list[str]) -> None:
+    own = TextBlock.of(some)
+    for word in {"a", "ab", "\u00e9", *(word for text in some for word in text.split(" ") if word)}:
+        assert own.having(word) == [at for at, text in enumerate(some) if word in text.split(" ")]
+
+
 COLUMNS: dict[str, Array] = {"a": np.arange(5), "b": np.zeros((0, 3), np.float32),
                              "c": np.array(["entity", "passage"])}
 

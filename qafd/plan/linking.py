@@ -30,6 +30,8 @@ LONG = 6  # letters that a single word must have
 SLIPS = 9  # letters from which a word may have two slips, else one
 NEAREST = 0.8  # cosine from which a name stands for one that the graph does not know
 SOUGHT = TYPES - {"NORP", "LANGUAGE"}  # single words of these types ought to be names
+CALLED = frozenset(("PERSON", "ORG", ""))  # what goes by one word of its name, "" for untold proper nouns
+SHORTEST = 3  # letters of such a word
 TOLD = 4  # unknown names of a question that are told one by one
 
 _DETERMINER = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
@@ -171,6 +173,15 @@ class Names:
             return "", None
         return canonical(self._names[rows[best]]), float(cosines[best])
 
+    def bearers(self, word: str) -> list[str]:
+        """The keys of the entities whose names of several words have a canonical one: of "Pavel" all
+        who are called so."""
+        typed = as_typed(word)
+        if " " in typed or len(typed) < SHORTEST:
+            return []
+        keys = (self._mean(self._columns.typed[at]) for at in self._columns.typed.having(typed))
+        return list(dict.fromkeys(filter(None, keys)))
+
     def alike(self, key: str) -> str:
         """The key of the entity whose name is spelled most like a canonical one, "" for none.
 
@@ -248,11 +259,25 @@ class Names:
         if language:
             links.stand(span.text, language)
             return
+        if self._link_short(links, span, key):
+            return
         other, near = self.stand_in(key, vectors[key])
         if other:
             links.stand_in(span.start, span.text, other, near)
         elif _is_worth_saying(key, span.kind):
             links.told.append(notice(NoticeKind.NAME_UNKNOWN, name=_bare(span.text)))
+
+    def _link_short(self, links: "_Links", span: Named, key: str) -> bool:
+        """Link one word of a name to its only bearer, or tell who it may be; whether it is one."""
+        bearers = self.bearers(key) if span.kind in CALLED and span.text[0].isupper() else []
+        typed = _bare(span.text)
+        if len(bearers) == 1:
+            links.stand(typed, bearers[0])
+            links.told.append(notice(NoticeKind.NAME_SHORT, name=typed, other=self.show(bearers[0])))
+        elif bearers:
+            links.told.append(notice(NoticeKind.NAME_SHARED, name=typed,
+                                     names=", ".join(map(self.show, bearers[:TOLD]))))
+        return bool(bearers)
 
     def _link_in_part(self, links: "_Links", span: Named, parts: Sequence[FoundName]) -> None:
         """Link what a tagger takes for a name and some known names are part of, unless one has all

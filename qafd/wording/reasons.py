@@ -194,6 +194,8 @@ _NOTICES = {
     NoticeKind.NAME_UNKNOWN: "“{name}” is no name in these documents.",
     NoticeKind.NAME_IN_PART: "“{name}” is no name in these documents, only {part} is.",
     NoticeKind.NAME_ALIKE: "“{name}” is no name in these documents; {other} stands for it (spelled alike).",
+    NoticeKind.NAME_SHORT: "“{name}” is read as {other}, the only name here that has it.",
+    NoticeKind.NAME_SHARED: "“{name}” may be {names}; ask with the whole name.",
     NoticeKind.WORD_ALIKE: "No passage has the word “{name}”; it is read as “{other}”.",
     NoticeKind.NAME_NEAR: "“{name}” is no name in these documents; {other} stands for it (similarity "
                           "{similarity:.2f}).",
