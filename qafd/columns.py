@@ -98,7 +98,8 @@ class TextBlock(Sequence[str]):
         """The places of the texts that have a word between their ends and spaces, ascending."""
         data, bounds = self.data.tobytes(), self.bounds
         found = []
-        for match in re.finditer(re.escape(word.encode("utf-8", "surrogatepass")), data):
+        sought = b"(?=%b)" % re.escape(word.encode("utf-8", "surrogatepass"))  # also over two texts
+        for match in re.finditer(sought, data):
             place = int(np.searchsorted(bounds, match.start(), "right")) - 1
             if word in self[place].split(" "):
                 found.append(place)
