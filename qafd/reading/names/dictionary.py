@@ -5,8 +5,6 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qafd.reading.names import tagger
-
 if TYPE_CHECKING:
     from spacy.lookups import Lookups
 
@@ -19,10 +17,22 @@ def is_in_dictionary(word: str) -> bool:
                for ending, base in _endings())
 
 
+def is_verb(word: str) -> bool:
+    """Whether WordNet has a word in small letters as a verb."""
+    return word in _verbs()
+
+
+@cache
+def _verbs() -> frozenset[str]:
+    return frozenset(_lookups().get_table("lemma_index")["verb"])
+
+
 @cache
 def _lookups() -> "Lookups":
     """What the package's lemmatizer knows, which reading names does without."""
     from spacy.lookups import Lookups
+
+    from qafd.reading.names import tagger
 
     nlp, _ = tagger()
     return Lookups().from_disk(Path(nlp.path) / "lemmatizer" / "lookups")
