@@ -90,12 +90,16 @@ class DocumentDraft:
 
 
 def row_text(names: Sequence[str], row: Sequence[str]) -> str:
-    """A row of a table as "column: value" lines, or the value alone in a column without a name."""
-    lines = []
-    for name, cell in zip(names, row, strict=False):
-        if cell:
-            lines.append(f"{name}: {cell}" if name else cell)
-    return "\n".join(lines)
+    """A row of a table as "column: value" lines, or the value alone in a column without a name.
+
+    With one value beside such a one it is a single line, "Weight (HX40): 29 kg", as two would read as
+    a heading and a label.
+    """
+    cells = [(name, cell) for name, cell in zip(names, row, strict=False) if cell]
+    if len(cells) == 2 and not cells[0][0] and cells[1][0]:
+        (_, label), (name, value) = cells
+        return f"{label} ({name}): {value}"
+    return "\n".join(f"{name}: {cell}" if name else cell for name, cell in cells)
 
 
 def names_periods(name: str, column: Sequence[str]) -> bool:
