@@ -647,7 +647,7 @@ class KnowledgeGraph:
             # What is solved anew, as for "what if", has no texts yet.
             asked = asked if asked.passages else with_texts(asked, store)
             answer = extract_answer(asked, plan, store)
-            if llm is None or answer.abstained and not has_answers(asked):
+            if llm is None or answer.absent and not has_answers(asked):
                 return answer
             draft = self.draft(asked, plan, budget=self._calls.fit(budget), length=length)
             reply = llm.complete(draft.messages, max_tokens=self._calls.answer_tokens)

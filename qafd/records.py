@@ -249,7 +249,8 @@ class QueryPlan:
     `read` is the question with misspelled names put right, as it is compared with texts, "" where
     that is the question itself. `written` has what the text writes for names that stand in for its
     own, each with the key of the entity. `conditions` are those that somebody edited or a model read; None
-    leaves them to `qafd.plan.query_graph`. `unsaid` tells what of the question no condition of these rules
+    leaves them to `qafd.plan.query_graph`. `about` has what a sentence that answers speaks of, of each group
+    one (`qafd.plan.about`). `unsaid` tells what of the question no condition of these rules
     says.
     """
 
@@ -264,6 +265,7 @@ class QueryPlan:
     read: str = ""
     written: tuple[tuple[str, str], ...] = ()
     conditions: QueryGraph | None = None
+    about: tuple[tuple[str, ...], ...] = ()
     unsaid: tuple[Notice, ...] = ()
 
     @property

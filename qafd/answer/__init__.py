@@ -142,8 +142,9 @@ class Answer:
     """Quoted sentences, the best one first, and a model's words if one was asked.
 
     `evidence` is the weighted sum of `signs`; an answer needs `needed` of it. `missing` are the words
-    of the question's names and things that no considered passage has, in any form, and `exclusion`
-    the word by which it takes something out, which nothing here reads.
+    of the question's names and things that no considered passage has, in any form; `lacking` is what
+    the question is about (`qafd.plan.about`) and the best sentence and what stands around it do not
+    speak of; `exclusion` is the word by which it takes something out, which nothing here reads.
     """
 
     sentences: tuple[Sentence, ...]
@@ -152,13 +153,15 @@ class Answer:
     needed: float = NEEDED
     written: Written | None = None
     missing: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
     exclusion: str = ""
     signs: AnswerSigns | None = None
 
     @property
     def confidence(self) -> Confidence:
-        """Whether the evidence is enough, nearly enough or too weak to be an answer."""
-        if self.evidence >= self.needed:
+        """Whether the evidence is enough, nearly enough or too weak to be an answer; at most nearly enough
+        where something is `lacking`."""
+        if self.evidence >= self.needed and not self.lacking:
             return Confidence.ANSWERED
         return Confidence.PERHAPS if self.evidence >= self.needed - CLOSE else Confidence.ABSENT
 
@@ -166,6 +169,11 @@ class Answer:
     def abstained(self) -> bool:
         """Whether no sentence is given as the answer."""
         return self.confidence != Confidence.ANSWERED
+
+    @property
+    def absent(self) -> bool:
+        """Whether no sentence is even perhaps the answer, so that no model need be asked for one."""
+        return self.confidence == Confidence.ABSENT
 
 
 def draft(retrieval: Retrieval, store: Workspace, ways: Sequence[ReasoningPath | Chain] = (), *,

@@ -2,11 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 
 from qafd.answer import NEEDED, Answer, AnswerSigns, Citation, Sentence, cite
 from qafd.plan.asked import (
@@ -45,11 +46,14 @@ DEFINED = 0.2  # how much it counts to begin with the name that a question asks 
 IMPORTANT = 0.2  # how much the importance of what it names, on a scale of 3 decades, counts at most
 NEXT = 0.5  # how much more words and what is asked for count one hop further on
 LONGER, USUAL = 0.05, 15  # how much it counts to be e times longer than usual, in words
+ABOUT = 0.2  # how much it costs to speak of nothing that a question of one clause is about
 SAID = 0.7  # evidence needed where the model cannot read, and words that are shared count twice
 SHORT = 4  # words below which a sentence is a heading or a remnant
 MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the best cosine, and at all
 _WORDS = re.compile(r"(?<!\w['’])\w+")  # without the ending of "Jobs's"
 _PRONOUN = re.compile(r"\W*(?:he|she|it|they|his|her|its|their)\b", re.IGNORECASE)
+_POINTS = re.compile(r"\b(?:i|me|my|we|us|our|you|your|he|him|his|she|hers?|its?|they|them|their|"
+                     r"this|these|that|those)\b", re.IGNORECASE)
 _ASKED = re.compile(r"[?？][\s\d.]*$")  # also with the number of the next heading behind it
 
 
@@ -83,13 +87,15 @@ class Marks:
     """What speaks for each of s sentences: `scores`, and `similarity`, how near it is to the question.
 
     `covered` is the share of all the question's words that it has, rare ones first, and `fits`
-    whether it brings what is asked for, all in [0, 1].
+    whether it brings what is asked for, all in [0, 1]; `lacks` of which of the g groups of `QueryPlan.about`
+    nothing is said there, shape (s, g).
     """
 
     scores: Floats
     similarity: Floats
     covered: Floats
     fits: Floats
+    lacks: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,9 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     missing = find_missing(plan, passages)
     needed = NEEDED if is_latin(plan.words) else SAID
     signs = find_signs(plan, marks, missing, store)
-    answer = Answer((), (), signs.evidence, needed, missing=missing,
+    lacking = chain.from_iterable(group for group, lacks in zip(
+        plan.about, marks.lacks[chosen[0]], strict=True) if lacks)
+    answer = Answer((), (), signs.evidence, needed, missing=missing, lacking=tuple(lacking),
                     exclusion=find_exclusion(plan.words), signs=signs)
     return _quote(answer, [spans[i] for i in chosen], marks.similarity[chosen], store)
 
@@ -264,13 +272,48 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
               - RANK * np.array([span.rank for span in spans]) + LONGER * np.log(sizes / USUAL)
               + IMPORTANT * (retrieval.named_share or 0.0) * named.important)
     scores += DEFINED * np.array([begins_with(span.text, defined) for span in spans])
+    lacks = _find_lacks(spans, plan.about)
+    if plan.about:
+        scores -= ABOUT * lacks.mean(axis=1)
     first = int(scores.argmax())
     further = _share(has, np.where(has[first] > 0, 0.0, weights))
     next_hop = np.zeros(len(spans))
     if named.fits[first] < 1 or not has[first] @ weights:
         next_hop = _lead_on(spans, named.nodes, first) * (further > 0)
     scores += next_hop * NEXT * (further + named.fits)
-    return Marks(scores, similarity, _share(has, rarity), named.fits)
+    return Marks(scores, similarity, _share(has, rarity), named.fits, lacks)
+
+
+def _find_lacks(spans: Sequence[Span], about: Sequence[Sequence[str]]) -> npt.NDArray[np.bool_]:
+    """Of which groups of names, numbers and roles nothing is said in and around each sentence, (s, g).
+
+    Around it are its heading, the title and name of its document and the sentence before it, and all of its
+    passage before it where it has a word that points back, as "she" and "I" do.
+    """
+    lacks = np.zeros((len(spans), len(about)), np.bool_)
+    for row, span in enumerate(spans if about else ()):
+        around = [span.passage.title, span.passage.document, span.heading]
+        if _POINTS.search(span.text):
+            around.append(span.passage.text[:span.start])
+        elif row and spans[row - 1].rank == span.rank:
+            around.append(spans[row - 1].text)
+        text = "\n".join((*around, span.text))
+        said, letters = stems(text), _letters(text)
+        for column, group in enumerate(about):
+            lacks[row, column] = not any(_is_said(one, said, letters) for one in group)
+    return lacks
+
+
+def _is_said(name: str, said: Set[str], letters: str) -> bool:
+    """Whether a text has a word of a name, or all of it written as one; a number as it is."""
+    if any(word in said for word in map(stem, content_words(name)) if len(word) > 2 or word.isdigit()):
+        return True
+    return not has_digit(name) and _letters(name) in letters
+
+
+def _letters(text: str) -> str:
+    """A text in small letters without what stands between them."""
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _find_words(spans: Sequence[Span], asked: Sequence[str], unspaced: bool) -> Floats:

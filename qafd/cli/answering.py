@@ -82,7 +82,7 @@ def answered(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metered | 
              length: str) -> Outcome:
     """The quoted answer, or that of a model where it can write one."""
     given, failure = knowledge.answer(retrieval), None
-    if client is not None and (not given.abstained or has_answers(retrieval)):
+    if client is not None and (not given.absent or has_answers(retrieval)):
         try:
             given = write_answer(knowledge, retrieval, client, given, tokens, length)
         except ModelError as error:
@@ -167,6 +167,7 @@ def answer_data(answer: Answer, failure: ModelError | None) -> dict[str, Any]:
     data: dict[str, Any] = {
         "abstained": answer.abstained, "confidence": answer.confidence,
         "evidence": answer.evidence, "needed": answer.needed, "missing": answer.missing,
+        "lacking": answer.lacking,
         "sentences": answer.sentences,
         "citations": [_citation_data(citation) for citation in answer.citations],
         "written": None, "error": str(failure or "")}

@@ -12,6 +12,7 @@ from qafd.models.embedder import Embedder, LocalEmbedder
 from qafd.models.instructions import instructions_of
 from qafd.models.prompts_answer import PLAN_SCHEMA, plan_messages, read_plan
 from qafd.models.prompts_conditions import QUERY_SCHEMA, query_messages, read_query
+from qafd.plan.about import find_about
 from qafd.plan.asking import find_asking
 from qafd.plan.linking import FoundName, Named, named_in, names_of
 from qafd.plan.query_graph import find_name, names_linked
@@ -121,11 +122,12 @@ class Planner:
         language = ENGLISH
         parts: Sequence[str] = ()
         unsaid: tuple[Notice, ...] = ()
+        about: tuple[tuple[str, ...], ...] = ()
         if doc is not None:
             found = self._names.find(asked, common)
             named, themes = list(named_in(doc)), list(_themes(doc))
             spans = _spans(named, found)
-            unsaid = find_unsaid(doc, spans)
+            unsaid, about = find_unsaid(doc, spans), find_about(doc, named)
             if subqueries:
                 parts = decompose(doc, spans)
         else:
@@ -148,8 +150,10 @@ class Planner:
         english = language == ENGLISH and _looks_english(asked, common)
         if self._embedder.name == LocalEmbedder.name and not english:
             notices.append(notice(NoticeKind.NOT_ENGLISH))
+        about = tuple((*group, *(key for typed, key in links.written if typed in group))
+                      for group in about)
         return (QueryPlan(asked, keywords, vectors[0], vectors[1:], links.keys, tuple(notices),
-                          written=links.written, unsaid=unsaid), links.read, tuple(parts))
+                          written=links.written, about=about, unsaid=unsaid), links.read, tuple(parts))
 
     def refine(self, plan: QueryPlan, keywords: Sequence[Keyword], subqueries: Sequence[str],
                planner: str) -> QueryPlan:

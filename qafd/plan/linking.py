@@ -16,6 +16,7 @@ from qafd.graph import Graph
 from qafd.plan.name_columns import NameColumns, columns_of, letters_of, without_mark
 from qafd.plan.spelling import Vocabulary, common_words, right_word
 from qafd.reading.names import TYPES, proper_runs
+from qafd.reading.names.dictionary import is_in_dictionary
 from qafd.reading.text import NameIndex, as_typed, canonical, singular, variants, words_of
 from qafd.reading.text.scripts import bears_no_capital, is_other, is_written_small
 from qafd.reading.text.slips import slips_between
@@ -30,7 +31,7 @@ LONG = 6  # letters that a single word must have
 SLIPS = 9  # letters from which a word may have two slips, else one
 NEAREST = 0.8  # cosine from which a name stands for one that the graph does not know
 SOUGHT = TYPES - {"NORP", "LANGUAGE"}  # single words of these types ought to be names
-CALLED = frozenset(("PERSON", "ORG", ""))  # what goes by one word of its name, "" for untold proper nouns
+CALLED = frozenset(("ORG", ""))  # what, beside persons, may go by one word of its name: untold proper nouns
 SHORTEST = 3  # letters of such a word
 TOLD = 4  # unknown names of a question that are told one by one
 
@@ -269,7 +270,8 @@ class Names:
 
     def _link_short(self, links: "_Links", span: Named, key: str) -> bool:
         """Link one word of a name to its only bearer, or tell who it may be; whether it is one."""
-        bearers = self.bearers(key) if span.kind in CALLED and span.text[0].isupper() else []
+        called = span.kind == "PERSON" or span.kind in CALLED and not is_in_dictionary(key)
+        bearers = self.bearers(key) if called and span.text[0].isupper() else []
         typed = _bare(span.text)
         if len(bearers) == 1:
             links.stand(typed, bearers[0])

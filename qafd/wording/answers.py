@@ -20,7 +20,15 @@ def say_absence(answer: "Answer") -> str:
                   evidence=min(answer.evidence, answer.needed - 0.01),  # 0.479 is not 0.48
                   needed=answer.needed)
     lead = say("Perhaps not in these documents.") if answer.confidence == "perhaps" else say(ABSENT)
+    if answer.lacking and answer.evidence >= answer.needed:
+        return f"{lead} {say_lack(answer)}"
     return f"{lead} {numbers}"
+
+
+def say_lack(answer: "Answer") -> str:
+    """What of the question the best sentence does not speak of."""
+    return say("The nearest sentence does not speak of {words}.",
+               words=", ".join(f"“{words}”" for words in answer.lacking))
 
 
 def say_doubts(written: "Written") -> list[str]:

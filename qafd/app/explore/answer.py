@@ -125,7 +125,7 @@ def _written(view: View, answer: Answer, model: Metered, certain: bool = False) 
     calls = preferences().calls
     draft = view.knowledge.draft(view.retrieval, view.plan, length=choice, budget=calls.fit(BUDGET))
     known = model.stored(model.key(draft.messages, None, calls.answer_tokens))
-    if answer.abstained and not certain:
+    if answer.absent and not certain:
         asked.write(say("Your documents do not seem to answer this (see below), so ask the model "
                         "only if you know better."))
     reads = say("{model} reads about {tokens} tokens: {passages}.", model=plain(model.name),

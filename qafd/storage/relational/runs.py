@@ -110,7 +110,7 @@ class SqlRuns(Part):
         """Keep a plan, so that its question can be asked again without a model."""
         body = {"keywords": [[k.text, k.level] for k in plan.keywords], "names": plan.names,
                 "notices": [[one.kind, one.values] for one in plan.notices], "read": plan.read,
-                "written": plan.written}
+                "written": plan.written, "about": plan.about}
         vectors = (plan.embedding.astype("<f4").tobytes(),
                    plan.keyword_embeddings.astype("<f4").tobytes())
         question = storable(plan.question)
@@ -131,7 +131,8 @@ class SqlRuns(Part):
             question, tuple(Keyword(*keyword) for keyword in body["keywords"]), embedding,
             np.frombuffer(row[2], "<f4").reshape(-1, len(embedding)), tuple(body["names"]),
             tuple(_notice_of(one) for one in body["notices"]), read=body.get("read", ""),
-            written=tuple((text, key) for text, key in body.get("written", ())))
+            written=tuple((text, key) for text, key in body.get("written", ())),
+            about=tuple(map(tuple, body.get("about", ()))))
 
 
 def _notice_of(kept: Any) -> Notice:

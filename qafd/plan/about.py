@@ -1,0 +1,80 @@
+"""What a question of one clause is about: the names, numbers and the role that its answer speaks of."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from qafd.plan.linking import Named
+from qafd.reading.text.plaintext import has_digit
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Token
+
+_CLAUSES = frozenset(("relcl", "acl", "advcl", "ccomp", "csubj", "csubjpass", "parataxis", "pcomp"))
+_SUBJECTS = frozenset(("nsubj", "attr"))
+_BE = frozenset(("is", "are", "was", "were", "'s", "\u2019s"))
+_PEOPLES = frozenset(("NORP", "LANGUAGE"))  # "the Danish ferry" may be told without the word
+
+
+def find_about(doc: "Doc", named: Sequence[Named]) -> tuple[tuple[str, ...], ...]:
+    """What a sentence that answers a question has to speak of: of each group at least one.
+
+    A group is all names that its verb, or the noun that it asks about with "is" or "was", has next to it;
+    one is each number there, and one who is asked for in "Who is the secretary?". Names farther
+    away, as in "Who directed the film that Ada Brenner starred in?", may be told elsewhere, and so
+    may those of a choice, so that questions of several clauses or with "or" have no group.
+
+    Parameters
+    ----------
+    doc : Doc
+        An English question, tagged and parsed.
+    named : sequence of Named
+        What the tagger takes for names in it.
+
+    Examples
+    --------
+    >>> from qafd.plan.linking import named_in
+    >>> from qafd.reading.names import tagger
+    >>> doc = tagger()[0]("Who was the treasurer of Lindau Mill in 1952?")
+    >>> find_about(doc, list(named_in(doc)))
+    (('Lindau Mill',), ('treasurer',), ('1952',))
+    """
+    if len(list(doc.sents)) > 1 or any(map(_makes_several, doc)):
+        return ()
+    spans = [span for one in named if one.kind not in _PEOPLES and not one.text.islower()
+             and (span := doc.char_span(one.start, one.end, alignment_mode="expand")) is not None]
+    inside = {token.i for span in spans for token in span}
+    numbers = [token for token in doc if has_digit(token.text) and token.i not in inside]
+    inside.update(token.i for token in numbers)
+    names = tuple(span.text for span in spans if _is_next_to(span.root, inside))
+    groups = [names, tuple(_find_role(doc, inside))]
+    groups += [(token.text,) for token in numbers if _is_next_to(token, inside)]
+    return tuple(group for group in groups if group)
+
+
+def _makes_several(token: "Token") -> bool:
+    """Whether a word makes several clauses or a choice of a question."""
+    joined = token.dep_ == "conj" and token.pos_ in ("VERB", "AUX")
+    return joined or token.dep_ in _CLAUSES or token.lower_ == "or"
+
+
+def _is_next_to(token: "Token", names: Iterable[int]) -> bool:
+    """Whether nothing but prepositions and names is between a word and the verb of its question, or
+    the noun that is asked about."""
+    between = list(token.ancestors)[:-1]
+    beyond = [one for one in between if one.i not in names and one.pos_ != "ADP"]
+    return not beyond or _is_what_is(beyond[0])
+
+
+def _is_what_is(token: "Token") -> bool:
+    """Whether a noun is what something is, in a question whose verb is "is" or "was"."""
+    verb = token.head
+    return token.dep_ in _SUBJECTS and verb.head.i == verb.i and verb.lower_ in _BE
+
+
+def _find_role(doc: "Doc", names: Iterable[int]) -> Iterator[str]:
+    """The noun for whom "Who is the secretary?" asks."""
+    words = [token.lower_ for token in doc if token.is_alpha or token.lower_ in _BE][:2]
+    if len(words) == 2 and words[0] == "who" and words[1] in _BE:
+        for token in doc:
+            if token.pos_ == "NOUN" and token.i not in names and _is_what_is(token):
+                yield token.text
