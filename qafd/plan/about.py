@@ -1,6 +1,6 @@
 """What a question of one clause is about: the names, numbers and the role that its answer speaks of."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 from qafd.plan.linking import Named
@@ -21,7 +21,8 @@ def find_about(doc: "Doc", named: Sequence[Named]) -> tuple[tuple[str, ...], ...
     A group is all names that its verb, or the noun that it asks about with "is" or "was", has next to it;
     one is each number there, and one who is asked for in "Who is the secretary?". Names farther
     away, as in "Who directed the film that Ada Brenner starred in?", may be told elsewhere, and so
-    may those of a choice, so that questions of several clauses or with "or" have no group.
+    may those of a choice: questions of several clauses, with "or" or with a thing that is described by
+    another ("the music for the film") have no group.
 
     Parameters
     ----------
@@ -43,6 +44,8 @@ def find_about(doc: "Doc", named: Sequence[Named]) -> tuple[tuple[str, ...], ...
     spans = [span for one in named if one.kind not in _PEOPLES and not one.text.islower()
              and (span := doc.char_span(one.start, one.end, alignment_mode="expand")) is not None]
     inside = {token.i for span in spans for token in span}
+    if any(_describes(token, inside) for token in doc):
+        return ()
     numbers = [token for token in doc if has_digit(token.text) and token.i not in inside]
     inside.update(token.i for token in numbers)
     names = tuple(span.text for span in spans if _is_next_to(span.root, inside))
@@ -57,7 +60,14 @@ def _makes_several(token: "Token") -> bool:
     return joined or token.dep_ in _CLAUSES or token.lower_ == "or"
 
 
-def _is_next_to(token: "Token", names: Iterable[int]) -> bool:
+def _describes(token: "Token", names: Set[int]) -> bool:
+    """Whether a noun describes another one that is not asked about: "the music for the film"."""
+    noun = token.head.head
+    return (token.pos_ == "NOUN" and token.head.pos_ == "ADP" and noun.pos_ == "NOUN"
+            and not {token.i, noun.i} & names and not _is_what_is(noun))
+
+
+def _is_next_to(token: "Token", names: Set[int]) -> bool:
     """Whether nothing but prepositions and names is between a word and the verb of its question, or
     the noun that is asked about."""
     between = list(token.ancestors)[:-1]
@@ -71,7 +81,7 @@ def _is_what_is(token: "Token") -> bool:
     return token.dep_ in _SUBJECTS and verb.head.i == verb.i and verb.lower_ in _BE
 
 
-def _find_role(doc: "Doc", names: Iterable[int]) -> Iterator[str]:
+def _find_role(doc: "Doc", names: Set[int]) -> Iterator[str]:
     """The noun for whom "Who is the secretary?" asks."""
     words = [token.lower_ for token in doc if token.is_alpha or token.lower_ in _BE][:2]
     if len(words) == 2 and words[0] == "who" and words[1] in _BE:
