@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
 from qafd.answer import NEEDED, Answer, AnswerSigns, Citation, Sentence, cite
 from qafd.plan.asked import (
@@ -46,7 +45,6 @@ DEFINED = 0.2  # how much it counts to begin with the name that a question asks 
 IMPORTANT = 0.2  # how much the importance of what it names, on a scale of 3 decades, counts at most
 NEXT = 0.5  # how much more words and what is asked for count one hop further on
 LONGER, USUAL = 0.05, 15  # how much it counts to be e times longer than usual, in words
-ABOUT = 0.2  # how much it costs to speak of nothing that a question of one clause is about
 SAID = 0.7  # evidence needed where the model cannot read, and words that are shared count twice
 SHORT = 4  # words below which a sentence is a heading or a remnant
 MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the best cosine, and at all
@@ -87,15 +85,13 @@ class Marks:
     """What speaks for each of s sentences: `scores`, and `similarity`, how near it is to the question.
 
     `covered` is the share of all the question's words that it has, rare ones first, and `fits`
-    whether it brings what is asked for, all in [0, 1]; `lacks` of which of the g groups of `QueryPlan.about`
-    nothing is said there, shape (s, g).
+    whether it brings what is asked for, all in [0, 1].
     """
 
     scores: Floats
     similarity: Floats
     covered: Floats
     fits: Floats
-    lacks: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -131,9 +127,8 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     missing = find_missing(plan, passages)
     needed = NEEDED if is_latin(plan.words) else SAID
     signs = find_signs(plan, marks, missing, store)
-    lacking = chain.from_iterable(group for group, lacks in zip(
-        plan.about, marks.lacks[chosen[0]], strict=True) if lacks)
-    answer = Answer((), (), signs.evidence, needed, missing=missing, lacking=tuple(lacking),
+    answer = Answer((), (), signs.evidence, needed, missing=missing,
+                    lacking=find_lacking(plan, spans, chosen[0]),
                     exclusion=find_exclusion(plan.words), signs=signs)
     return _quote(answer, [spans[i] for i in chosen], marks.similarity[chosen], store)
 
@@ -272,36 +267,33 @@ def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: W
               - RANK * np.array([span.rank for span in spans]) + LONGER * np.log(sizes / USUAL)
               + IMPORTANT * (retrieval.named_share or 0.0) * named.important)
     scores += DEFINED * np.array([begins_with(span.text, defined) for span in spans])
-    lacks = _find_lacks(spans, plan.about)
-    if plan.about:
-        scores -= ABOUT * lacks.mean(axis=1)
     first = int(scores.argmax())
     further = _share(has, np.where(has[first] > 0, 0.0, weights))
     next_hop = np.zeros(len(spans))
     if named.fits[first] < 1 or not has[first] @ weights:
         next_hop = _lead_on(spans, named.nodes, first) * (further > 0)
     scores += next_hop * NEXT * (further + named.fits)
-    return Marks(scores, similarity, _share(has, rarity), named.fits, lacks)
+    return Marks(scores, similarity, _share(has, rarity), named.fits)
 
 
-def _find_lacks(spans: Sequence[Span], about: Sequence[Sequence[str]]) -> npt.NDArray[np.bool_]:
-    """Of which groups of names, numbers and roles nothing is said in and around each sentence, (s, g).
+def find_lacking(plan: QueryPlan, spans: Sequence[Span], at: int) -> tuple[str, ...]:
+    """What the question is about and neither a sentence nor what stands around it speaks of.
 
     Around it are its heading, the title and name of its document and the sentence before it, and all of its
     passage before it where it has a word that points back, as "she" and "I" do.
     """
-    lacks = np.zeros((len(spans), len(about)), np.bool_)
-    for row, span in enumerate(spans if about else ()):
-        around = [span.passage.title, span.passage.document, span.heading]
-        if _POINTS.search(span.text):
-            around.append(span.passage.text[:span.start])
-        elif row and spans[row - 1].rank == span.rank:
-            around.append(spans[row - 1].text)
-        text = "\n".join((*around, span.text))
-        said, letters = stems(text), _letters(text)
-        for column, group in enumerate(about):
-            lacks[row, column] = not any(_is_said(one, said, letters) for one in group)
-    return lacks
+    if not plan.about:
+        return ()
+    span = spans[at]
+    around = [span.passage.title, span.passage.document, span.heading]
+    if _POINTS.search(span.text):
+        around.append(span.passage.text[:span.start])
+    elif at and spans[at - 1].rank == span.rank:
+        around.append(spans[at - 1].text)
+    text = "\n".join((*around, span.text))
+    said, letters = stems(text), _letters(text)
+    return tuple(chain.from_iterable(
+        group for group in plan.about if not any(_is_said(one, said, letters) for one in group)))
 
 
 def _is_said(name: str, said: Set[str], letters: str) -> bool:

@@ -50,7 +50,7 @@ def find_about(doc: "Doc", named: Sequence[Named]) -> tuple[tuple[str, ...], ...
     inside.update(token.i for token in numbers)
     names = tuple(span.text for span in spans if _is_next_to(span.root, inside))
     groups = [names, tuple(_find_role(doc, inside))]
-    groups += [(token.text,) for token in numbers if _is_next_to(token, inside)]
+    groups += [(token.text,) for token in numbers]
     return tuple(group for group in groups if group)
 
 
