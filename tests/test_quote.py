@@ -3,7 +3,9 @@
 from collections import Counter
 from pathlib import Path
 
-from qafd.answer import Answer
+import pytest
+
+from qafd.answer import Answer, Confidence
 from qafd.knowledge import KnowledgeGraph
 
 MILLS = ("Alder", "Birch", "Cedar", "Elm", "Fir", "Hazel")
@@ -27,3 +29,22 @@ def test_no_passage_has_more_than_two_of_the_sentences(tmp_path: Path) -> None:
         for mill in MILLS}
     found = answer(tmp_path, files, "What did Alder Mill grind for the town?")
     assert max(Counter(sentence.citation for sentence in found.sentences).values()) <= 2
+
+
+CUP = {"cup": "The Mill Cup\n\nThe Mill Cup is a race between mills. Ada Brenner won the Mill Cup in 2018. "
+              "She retired in 2021. Hugo Lind is the treasurer of the race."}
+
+
+@pytest.mark.parametrize(("question", "lacking"), [
+    ("Who won the Mill Cup in 2018?", ()),
+    ("Who won the Mill Cup in 2016?", ("2016",)),
+    ("Who is the treasurer of the race?", ()),
+    ("Who is the umpire of the race?", ("umpire",)),
+    ("When did Ada Brenner retire?", ()),
+])
+def test_a_sentence_that_lacks_what_is_asked_about_is_perhaps_the_answer_at_most(
+        tmp_path: Path, question: str, lacking: tuple[str, ...]) -> None:
+    found = answer(tmp_path, CUP, question)
+    assert found.lacking == lacking
+    assert found.confidence == (Confidence.PERHAPS if lacking else Confidence.ANSWERED)
+    assert any(sentence.best for sentence in found.sentences) != bool(lacking)
