@@ -130,13 +130,13 @@ def faults(store):
                 for a, b in extraction.sentences])
         readings.append(Reading(chunk, extraction, vector, sentences))
     made = connect_by_hand(assemble(readings, Crowded().embed), log.edits)
-    found = store.graph.differences(log, made)
+    found = store.assembly.differences(log, made)
     graph, order = store.graph.read(), sorted(range(len(made.nodes)), key=lambda i: made.nodes[i].id)
     found["vectors"] = 0
     for kept, computed in ((graph.vectors, made.alignment), (graph.name_vectors, made.names)):
         found["vectors"] += int((kept != round_vectors(computed[order])).sum()) if order else len(kept)
     return {table: many for table, many in found.items() if many} | dict.fromkeys(
-        map(str, store.graph.altered()))
+        map(str, store.assembly.altered()))
 
 
 def keys_of(store):
@@ -213,7 +213,7 @@ def test_a_name_of_many_passages_follows_each_change_as_if_all_were_read(tmp_pat
                     rng.choices(FREQUENT, k=rng.randint(1, 20)), rng.randrange(50), rng.randrange(50))
             act(store, step, Reticent)
             assert not faults(store), step
-            frequent.update(store.graph.hubs(map(canonical, WORDS)))
+            frequent.update(store.assembly.hubs(map(canonical, WORDS)))
     assert frequent
 
 

@@ -293,7 +293,7 @@ def test_the_same_passage_is_not_paid_for_twice(path, server):
     indexed(path, server, [("b.txt", b"Cyd met Dan.")])
     assert len(server.bodies) == 2
     with open_workspace(path) as store:
-        store.graph.drop()
+        store.assembly.drop()
         choose(store, ModelChoice())
     tiny_index(path)
     indexed(path, server)

@@ -561,7 +561,7 @@ def test_a_graph_made_from_an_older_log_does_not_replace_a_newer_one(store: Work
     store.documents.delete("cyd.txt")
     GraphUpdate(store, tiny_engine()).run()
     newest = store.graph.digest()
-    assert store.graph.write(old, Assembly((), (), NOTHING, NOTHING)) is False
+    assert store.assembly.write(old, Assembly((), (), NOTHING, NOTHING)) is False
     assert store.graph.digest() == newest
 
 
@@ -593,9 +593,9 @@ def test_a_graph_without_documents_is_empty(store: Workspace, url: str) -> None:
 
 def test_a_dropped_graph_comes_back_the_same(store: Workspace, url: str) -> None:
     before = store.graph.digest()
-    store.graph.drop()
+    store.assembly.drop()
     assert tiny_index(url) == before
-    assert store.graph.altered() == ()
+    assert store.assembly.altered() == ()
 
 
 def test_evidence_points_at_the_sentence_and_the_name_in_the_document(store: Workspace) -> None:

@@ -170,11 +170,11 @@ class Facts:
         touched = Touched()
         read = self._by_document(log)
         claimed = self._take_alone(read, touched)
-        known = self._postings.known(claimed)
+        known = self._store.names.known(claimed)
         fresh = self._names_among(claimed)
         others = self._passages_with(fresh ^ known)
         plant(self._store, fresh - known)
-        self._postings.uproot(known - fresh)
+        self._store.names.uproot(known - fresh)
         read |= self._reread(others, read)
         self._take_parts(read, documents, touched)
         return touched
@@ -246,7 +246,7 @@ class Facts:
             alias = aliases_of(extraction for _, _, extraction in some)
             for chunk, _, extraction in some:
                 own = {alias.get(mention.key, mention.key) for mention in extraction.mentions}
-                parts = parts_of(chunk, extraction, alias, self._postings.known(own),
+                parts = parts_of(chunk, extraction, alias, self._store.names.known(own),
                                  self._index(chunk.text))
                 number, bodies = numbers[chunk.id], {key: pack_part(parts[key]) for key in parts}
                 if document not in documents:
@@ -264,7 +264,7 @@ class Facts:
         for one, two in pairwise(words):
             pairs |= set(product(one, two))
         ones = set().union(*words)
-        return NameIndex(self._postings.beginning(ones, pairs, ones if is_other(text) else ()))
+        return NameIndex(self._store.names.beginning(ones, pairs, ones if is_other(text) else ()))
 
 
 def _facts_alone(chunk: Chunk, raw: Extraction, extraction: Extraction, alias: Mapping[str, str]
@@ -341,8 +341,8 @@ class GraphChange:
         MissingNamesError
             New names have no vector yet.
         """
-        graph = self._store.graph
-        before = graph.has(node_id("entity", key) for key in touched.keys)
+        assembly = self._store.assembly
+        before = self._store.graph.has(node_id("entity", key) for key in touched.keys)
         hubs = change_hubs(self._store, self._model, touched.keys, facts.before, facts.after)
         entities, log = self._entities(touched.keys - hubs.keys())
         keys = sorted(entities)
@@ -375,10 +375,10 @@ class GraphChange:
                                        gathered.heading)
         was = {key for key in touched.keys if node_id("entity", key) in before}
         now = entities.keys() | hubs.keys()
-        graph.put_nodes(nodes)
-        graph.put_hubs(sums)
-        graph.put_mentions([node_id("entity", key) for key in touched.keys - hubs.keys()], edges)
-        graph.put_pairs(between, hub_edges)
+        assembly.put_nodes(nodes)
+        assembly.put_hubs(sums)
+        assembly.put_mentions([node_id("entity", key) for key in touched.keys - hubs.keys()], edges)
+        assembly.put_pairs(between, hub_edges)
         pairs = touched.pairs | self._with_partners(was ^ now)
         pairs |= self._synonyms(was - now, now - was)
         self._write_pairs(pairs)
@@ -436,8 +436,8 @@ class GraphChange:
 
     def _synonyms(self, gone: Collection[str], fresh: Collection[str]) -> set[tuple[str, str]]:
         """Bring the nearest names up to date; the pairs of which one was or is near the other."""
-        losing = self._postings.near_to(gone)
-        old = self._postings.near({*gone, *losing})
+        losing = self._store.names.near_to(gone)
+        old = self._store.names.near({*gone, *losing})
         sought = set(fresh)
         for key in losing.difference(gone):
             if len(old[key]) == SYNONYMS:  # those after it are not known
@@ -449,7 +449,7 @@ class GraphChange:
             for other, cosine in found[key].items():
                 if other not in sought:
                     joined[other][key] = cosine
-        old |= self._postings.near(sought | joined.keys())
+        old |= self._store.names.near(sought | joined.keys())
         changed: Near = {}
         pairs: set[tuple[str, str]] = set()
         for key in {*gone, *losing, *sought, *joined}:
@@ -459,7 +459,7 @@ class GraphChange:
             if near != before:
                 changed[key] = near
                 pairs |= {(min(key, other), max(key, other)) for other in near | before}
-        self._postings.set_near(changed)
+        self._store.names.set_near(changed)
         return pairs
 
     def _nearest(self, sought: Collection[str]) -> Near:
@@ -470,7 +470,7 @@ class GraphChange:
         if len(sought) > FEW:
             keys, names = graph.entity_names()
         else:
-            known, codes = self._postings.signs()
+            known, codes = self._store.names.signs()
             close = may_be_near(codes, graph.entity_names(sought)[1])
             keys, names = graph.entity_names({known[at] for at in close.tolist()}.union(sought))
         row = {key: at for at, key in enumerate(keys)}
@@ -490,13 +490,13 @@ class GraphChange:
         asserted = self._asserted(live)
         edges = list(relation_edges(asserted, row, self._names(there)))
         ids = {frozenset((node_id("entity", low), node_id("entity", high))) for low, high in pairs}
-        for edge in synonym_edges(there, self._postings.near(there)):
+        for edge in synonym_edges(there, self._store.names.near(there)):
             if {edge.source, edge.target} in ids:
                 edges.append(edge)
         nothing = np.zeros((0, 0), np.float32)
         nodes = tuple(Node(node_id("entity", key), "entity", key, key) for key in there)
         made = connect_by_hand(Assembly(nodes, tuple(edges), nothing, nothing), self._edits)
-        self._store.graph.put_pairs(
+        self._store.assembly.put_pairs(
             [(node_id("entity", low), node_id("entity", high)) for low, high in pairs],
             made.edges)
 
@@ -545,19 +545,19 @@ def take_in(store: Workspace, model: str, documents: Collection[str], log: Log) 
     MissingVectorsError
         Likewise; the change cannot be taken in.
     """
-    sums = store.graph.sums()
+    sums = store.assembly.sums()
     numbers = store.postings.rows(documents)
     gone = numbers.keys() - {chunk.id for chunk in log.chunks}
     facts = Facts(store, log.edits)
     facts.remember(store.postings.passages(numbers.values()))
     touched = facts.forget(numbers[chunk] for chunk in gone)
-    store.graph.put_passages(gone, log.chunks)
+    store.assembly.put_passages(gone, log.chunks)
     more = facts.take_in(documents, log)
     touched.keys |= more.keys
     touched.pairs |= more.pairs
     GraphChange(store, model, log.edits).write(touched, facts, log.chunks, gone)
-    changed = store.graph.sums() != sums
-    store.graph.settle(log.revision, changed)
+    changed = store.assembly.sums() != sums
+    store.assembly.settle(log.revision, changed)
     store.postings.hold(_state_of(store, log))
     return changed
 
@@ -577,7 +577,7 @@ def begin_anew(store: Workspace, log: Log, made: Assembly) -> None:
         facts = _facts_alone(chunk, raw, extraction, found.aliases[chunk.document])
         postings.put(numbers[chunk.id], KINDS, facts | parts[chunk.id])
     plant(store, found.known)
-    postings.set_near(made.near)
+    store.names.set_near(made.near)
     keep_signs(store)
     postings.hold(_state_of(store, log))
 
@@ -588,11 +588,10 @@ def plant(store: Workspace, keys: Iterable[str]) -> None:
     for key in keys:
         words = [*words_in_tree(key), "", ""]
         names.append((key, words[0], words[1]))
-    store.postings.plant(names)
+    store.names.plant(names)
 
 
 def keep_signs(store: Workspace, gone: Collection[str] = (), fresh: Collection[str] = ()) -> None:
     """Keep the signs of names that came, forget those of names that went; of all where none are kept."""
-    postings = store.postings
-    keys, names = store.graph.entity_names(fresh if postings.has_signs() else None)
-    postings.put_signs(gone, keys, signs_of(names))
+    keys, names = store.graph.entity_names(fresh if store.names.has_signs() else None)
+    store.names.put_signs(gone, keys, signs_of(names))

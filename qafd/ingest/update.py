@@ -88,7 +88,7 @@ class GraphUpdate:
         pairs = list(zip(log.chunks, apply_edits(log.extractions, log.edits), strict=True))
         made = assemble(self._readings(pairs), self._embed_names, self._compared)
         with store.transaction():
-            changed = store.graph.write(log, connect_by_hand(made, log.edits))
+            changed = store.assembly.write(log, connect_by_hand(made, log.edits))
             if self.final and store.log.revision == log.revision:
                 begin_anew(store, log, made)
             else:  # what is changed meanwhile is not told apart from what this graph has

@@ -82,7 +82,7 @@ def _passages(_: Workspace, connection: Connection) -> Iterator[Fault]:
 
 
 def _graph(store: Workspace, connection: Connection) -> Iterator[Fault]:
-    yield from store.graph.altered()
+    yield from store.assembly.altered()
     for (node,) in connection.execute(
             "SELECT source FROM edges WHERE source NOT IN (SELECT number FROM nodes) "
             "UNION SELECT target FROM edges WHERE target NOT IN (SELECT number FROM nodes)"):
@@ -167,7 +167,7 @@ def _graph_anew(store: Workspace, connection: Connection) -> Iterator[Fault]:
         return
     log = store.log.read()
     made = assemble_stored(store, log, store.vectors.embedder[0])
-    for table, many in store.graph.differences(log, made).items():
+    for table, many in store.assembly.differences(log, made).items():
         if many:
             yield fault(FaultKind.DIFFERENT_ROWS, many=many, table=table)
 
