@@ -304,6 +304,10 @@ class Graph:
             return PlaceOf(self.ids)
         return {node: i for i, node in enumerate(self.ids)}
 
+    def ids_of(self, rows: Iterable[int]) -> tuple[str, ...]:
+        """The ids of some rows."""
+        return tuple(map(self.ids.__getitem__, rows))
+
     @cached_property
     def degree(self) -> Nodes:
         """Number of distinct neighbors of each row, shape (n,)."""

@@ -48,6 +48,7 @@ from qafd.retrieve.base import (
     Retriever,
     StructureKind,
     params_of,
+    wants_subqueries,
 )
 from qafd.retrieve.compare import AT_ONCE, BUDGET, DEFAULT, Comparison, chosen, make_column
 from qafd.retrieve.layers import (
@@ -414,7 +415,7 @@ class KnowledgeGraph:
         massless = isinstance(method, str) and not params.keys() & {"mass", "alpha"}
         chosen = _configured(method, params, graph)
         plan = question if isinstance(question, QueryPlan) else self.plan(
-            question, graph, subqueries=params_of(chosen).get("subqueries") == "on")
+            question, graph, subqueries=wants_subqueries(chosen))
         if not len(graph):  # an unread workspace does not even know the dimension of its vectors
             return Retrieval(plan.question, name_of(chosen), params_of(chosen), (), (), (),
                              notices=plan.notices)
@@ -492,8 +493,7 @@ class KnowledgeGraph:
             with suppress(StoreError):  # each column says what it lacks
                 self.build_layers(needs)
         plan = question if isinstance(question, QueryPlan) else self.plan(
-            question, graph, subqueries=any(params_of(method).get("subqueries") == "on"
-                                            for _, method in columns.values()))
+            question, graph, subqueries=any(wants_subqueries(method) for _, method in columns.values()))
         return Comparison(plan.question, budget, tuple(
             make_column(name, label, partial(self.retrieve, plan, name if name in named else method,
                                              graph=graph), graph, budget)
@@ -575,7 +575,7 @@ class KnowledgeGraph:
             named = params.pop("method", "qafd")
             method = _configured(named, dict(params), graph)
             plan = asked if isinstance(asked, QueryPlan) else self.plan(
-                asked, graph, subqueries=params_of(method).get("subqueries") == "on")
+                asked, graph, subqueries=wants_subqueries(method))
             asked = self.retrieve(plan, named, graph=graph, **params)
         if asked.method != "qafd":
             raise ParameterError("balances and paths are those of flow diffusion; {method!r} gives "
@@ -639,8 +639,7 @@ class KnowledgeGraph:
         """
         llm = None if client is None else self._language_model(client, model)
         if isinstance(asked, str):
-            apart = not isinstance(method, str) and params_of(method).get("subqueries") == "on"
-            plan = self.plan(asked, subqueries=apart)
+            plan = self.plan(asked, subqueries=wants_subqueries(method))
             asked = self.retrieve(plan, method)
         plan = plan or self.plan(asked.query, subqueries=asked.by_subqueries)
         with self.store() as store:  # to the end, or the call would open and close the file

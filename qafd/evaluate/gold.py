@@ -184,10 +184,10 @@ def _gold_of(record: dict[str, Any], place: str, needed: bool
             return found, [passage.id for passage, p in
                            zip(found, record["paragraphs"], strict=True) if p.get("is_supporting")]
         if "context" in record:
-            found = [_passage(title, " ".join(s.strip() for s in sentences))
+            found = [_passage(title, " ".join(map(str.strip, sentences)))
                      for title, sentences in _pairs(record["context"], "title", "sentences")]
-            titles = {title for title, _ in
-                      _pairs(record.get("supporting_facts") or [], "title", "sent_id")}
+            supporting = _pairs(record.get("supporting_facts") or [], "title", "sent_id")
+            titles = {title for title, _ in supporting}
             return found, [passage.id for passage in found if passage.title in titles]
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ParseError("{place} is like HotpotQA, 2WikiMultihopQA or MuSiQue but not in their "

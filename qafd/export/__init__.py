@@ -407,7 +407,8 @@ def table_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(columns)
-    writer.writerows([cell(value) for value in row] for row in rows)
+    for row in rows:
+        writer.writerow(map(cell, row))
     return out.getvalue()
 
 

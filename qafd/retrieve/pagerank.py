@@ -110,7 +110,7 @@ class PageRank(Method):
         entries = entries_among(layer, rows)
         return Retrieval(
             query=plan.question, method="pagerank", params=params_of(self),
-            seeds=tuple(graph.ids[row] for row in shown),
+            seeds=graph.ids_of(shown),
             nodes=nodes(layer, plan, rows, score[rows], reasons, seeds=shown),
             edges=edges(layer, entries, net_flow(layer, weight, score, entries, self.damping),
                         weight[entries]),

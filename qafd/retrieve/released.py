@@ -83,7 +83,7 @@ class ReleasedCode(Method):
         found, scores = _passages(corpus, match(corpus.passages, plan).dense, x)
         return Retrieval(
             query=plan.question, method="released", params=params_of(self),
-            seeds=tuple(graph.ids[row] for row in seeds.rows.tolist()),
+            seeds=graph.ids_of(seeds.rows.tolist()),
             nodes=nodes(layer, plan, rows, x[rows], reasons, seeds=set(why)),
             edges=edges(layer, entries_among(layer, rows)),
             ranking=ranked(graph, found[:self.top], scores[:self.top]),

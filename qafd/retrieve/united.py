@@ -31,7 +31,7 @@ def unite(layer: Graph, parts: Sequence[Retrieval], diffusions: Sequence[Diffusi
     violation of any part and the sums of their masses; `parts` keep their own.
     """
     whole = union(diffusions)
-    ids = [layer.ids[row] for row in whole.rows.tolist()]
+    ids = layer.ids_of(whole.rows.tolist())
     drawn: dict[frozenset[str], RetrievedEdge] = {}
     versions: dict[str, list[tuple[int, RetrievedNode]]] = {key: [] for key in ids}
     for number, part in enumerate(parts):

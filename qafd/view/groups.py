@@ -72,7 +72,7 @@ def passages_of(graph: Graph, node: str) -> list[str]:
     return [graph.ids[row] for row in near(graph, graph.row[node]) if graph.kinds[row] == "passage"]
 
 
-def _communities(graph: Graph, ids: Sequence[str]) -> list[tuple[str, list[str]]]:
+def _communities(graph: Graph, ids: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
     """Communities of the edges between some nodes, named by their hubs."""
     inside = {graph.row[node] for node in ids}
     pairs = [(graph.row[node], other, 1) for node in ids for other in near(graph, graph.row[node])
@@ -88,5 +88,5 @@ def _communities(graph: Graph, ids: Sequence[str]) -> list[tuple[str, list[str]]
     for rows in found.values():
         names = [row for row in rows if graph.kinds[row] != "passage"] or rows
         hub = min(names, key=lambda row: (-degree[row], graph.ids[row]))
-        named.append((graph.names[hub], [graph.ids[row] for row in rows]))
+        named.append((graph.names[hub], graph.ids_of(rows)))
     return named

@@ -43,7 +43,7 @@ def overview(graph: Graph, most: int = DRAWN) -> Retrieval:
              for i in range(len(best)) for j in np.argsort(-fit[i], kind="stable")[:NEAREST]
              if fit[i, j] > 0}
     joined = {i for pair in pairs for i in pair} or set(range(len(best)))
-    ids = [graph.ids[row] for row in entity[best].tolist()]
+    ids = graph.ids_of(entity[best].tolist())
     nodes = tuple(
         RetrievedNode(ids[i], graph.names[entity[best[i]]], "entity", float(count[best[i]]), 0.0,
                       SATURATED, degree=int(graph.degree[entity[best[i]]]))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import streamlit as st
@@ -88,9 +87,10 @@ def _picture(shown: Sequence[Run], positions: Positions, drawing: Drawing,
 
 
 def _frozen(key: str, shown: Sequence[Run]) -> tuple[Positions, tuple[RetrievedNode, ...]]:
-    first = {node.id for node in chain.from_iterable(run.retrieved for run in shown)}
-    return shared("frozen runs", key, lambda: freeze(
-        [run.retrieval for run in shown], first))
+    first = set[str]()
+    for run in shown:
+        first.update(node.id for node in run.retrieved)
+    return shared("frozen runs", key, lambda: freeze([run.retrieval for run in shown], first))
 
 
 def _reasons(run: Run, picked: str | None) -> None:

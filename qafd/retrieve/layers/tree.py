@@ -80,7 +80,7 @@ class Tree:
         """The node id of a summary."""
         rows = self.below[self.below[:, 0] == summary, 1].tolist()
         return node_id("summary", f"{self.level[summary]} "
-                       + " ".join(sorted(graph.ids[row] for row in rows)))
+                       + " ".join(sorted(graph.ids_of(rows))))
 
 
 class _Growth:
