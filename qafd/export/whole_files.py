@@ -20,8 +20,9 @@ from qafd.export import cell, xml
 from qafd.export.whole import EDGE_FIELDS, NODE_FIELDS, Whole, WholeEdge, WholeNode, filled
 from qafd.reasons import given_reason
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedEdge, RetrievedNode
+from qafd.view.drawing import Caption, Drawing, Look
 from qafd.view.layout import layout
-from qafd.view.panel import Caption, Drawing, Look, panel_data
+from qafd.view.panel import panel_data
 from qafd.wording.counts import count
 
 BESIDE = ("by_hand", "extracted")  # edges that stand beside a relation, which is drawn

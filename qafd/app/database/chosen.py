@@ -34,8 +34,9 @@ from qafd.sql import box
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.link import METHOD, SchemaDiffusion
 from qafd.sql.sources import DDL, JSON, schema_from
+from qafd.view.drawing import Caption, Look
 from qafd.view.layout import Positions
-from qafd.view.panel import Caption, Look, clean, panel_data
+from qafd.view.panel import clean, panel_data
 from qafd.view.placement import freeze, with_new
 from qafd.wording import say, say_list
 from qafd.wording.counts import count

@@ -19,8 +19,9 @@ from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.methods import label_of
 from qafd.runs import Quote, Run
 from qafd.runs.difference import RunDifference, difference, settings_of
+from qafd.view.drawing import Caption, Drawing, Look
 from qafd.view.layout import Positions
-from qafd.view.panel import Caption, Drawing, Look, clean, panel_data
+from qafd.view.panel import clean, panel_data
 from qafd.view.placement import freeze, with_new
 from qafd.wording import say
 from qafd.wording.counts import count
