@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qafd.errors import ModelError
 from qafd.ingest.engine import Batch, BatchExtractor, Models, Readings
 from qafd.models.attempts import retrying
 from qafd.models.cost import Bill, Meter, Price, take_turn
@@ -108,17 +107,11 @@ class MeteredEmbedder:
         most = Call("", "embed", self.name, "failed", "", tokens, 0, True,
                     document=self.document, question=self.question, run=self.run)
         bill = Bill(self.meter, self.workspace, self.price, most)
-        failure: ModelError | None = None
-        try:
+        with bill.open():
             with retrying(bill.again):
                 embedded = self.model.ask(texts)
             bill.note(replace(most, status="ok", tokens_in=embedded.tokens,
                               estimated=embedded.estimated))
-        except ModelError as error:
-            failure = error
-            raise
-        finally:
-            bill.fail(failure)
         return embedded.vectors
 
 

@@ -34,6 +34,7 @@ from qafd.retrieve.subgraph import (
     ranked,
 )
 
+TOLERANCE = 1e-9  # change of a round, in probability summed over all nodes, below which it ends
 WIDE = {"relations": frozenset({"mention", "relation", "synonym"}),
         "passages": LAYERS["passages"]}
 
@@ -150,8 +151,8 @@ def entry_weights(graph: Graph, gates: Gates) -> Floats:
     return gates.weights(graph.similarity, s[graph.starts], s[graph.neighbors])
 
 
-def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping: float,
-             tolerance: float = 1e-9) -> tuple[Floats, int]:
+def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping: float
+             ) -> tuple[Floats, int]:
     """Personalized PageRank by power iteration, and the number of rounds.
 
     Parameters
@@ -162,8 +163,6 @@ def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping:
         The sources and their probabilities, which sum to 1 (or none: then all is 0).
     damping : float
         In [0, 1): the probability to follow an edge.
-    tolerance : float
-        Change of a round, in probability summed over all nodes, below which it ends.
 
     Returns
     -------
@@ -180,7 +179,7 @@ def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping:
     np.add.at(restart, rows, shares)
     alone = total == 0
     score, change, rounds = restart, np.inf, 0
-    while change >= tolerance:
+    while change >= TOLERANCE:
         back = 1 - damping + damping * score[alone].sum()
         following = back * restart + damping * (walk @ score)
         change = float(np.abs(following - score).sum())
