@@ -10,7 +10,7 @@ import numpy as np
 
 from qafd.flow.weights import clip
 from qafd.graph import Graph
-from qafd.reasons import Reason, ReasonKind, reason
+from qafd.reasons import ReasonKind, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
     Corpus,
@@ -78,33 +78,30 @@ class CommunityReports(Method):
         found: Communities = corpus.layer("communities")
         near = clip((found.vectors @ plan.embedding).astype(np.float64))  # (k,)
         home = found.cut(self.level, len(graph))
-        seeds, similarity = (_entities(graph, plan, self.entities) if self.selection == "local"
-                             else (np.zeros(0, np.int64), np.zeros(0)))
-        ranks = found.ranks if self.selection == "local" and len(found.ranks) else np.zeros(len(near))
+        seeds, similarity, ranks = np.zeros(0, np.int64), np.zeros(0), np.zeros(len(near))
+        if self.selection == "local":
+            seeds, similarity = _entities(graph, plan, self.entities)
+            ranks = found.ranks if len(found.ranks) else ranks
         chosen, votes = self._choose(home, near, ranks, seeds)
         left_out = reason(ReasonKind.COMMUNITY_LEFT_OUT)
         reasons = {row: reason(ReasonKind.NEAR_ENTITY, left_out, place=place)
                    for place, row in enumerate(seeds.tolist(), 1)}
         importance = dict(zip(seeds.tolist(), similarity.tolist(), strict=True))
+        groups: list[tuple[Nodes, Nodes]] = [(np.array([row]), layer.around(row)) for row in reasons]
         for place, community in enumerate(chosen.tolist(), 1):
-            for row in np.flatnonzero(home == community).tolist():
+            members = np.flatnonzero(home == community)
+            if self.selection != "local":
+                groups.append((members, members))
+            named = [reason(ReasonKind.COMMUNITY_NAMED, count=int(votes[community]))] if len(seeds) else []
+            for row in members.tolist():
                 importance[row] = max(importance.get(row, 0.0), float(near[community]))
-                also: list[Reason] = []
-                if len(seeds):
-                    also = [reason(ReasonKind.COMMUNITY_NAMED, count=int(votes[community]))]
-                if row in reasons:
-                    also.append(replace(reasons[row], also=()))
+                also = [*named, replace(reasons[row], also=())] if row in reasons else named
                 reasons[row] = reason(
                     ReasonKind.IN_COMMUNITY, *also, title=found.titles[community],
                     community=community, place=place, similarity=float(near[community]))
         rows = np.array(list(importance), np.int64)
-        groups: list[tuple[Nodes, Nodes]] = (
-            [(np.array([row]), layer.around(row))
-             for row in seeds.tolist()] if self.selection == "local" else
-            [(members, members) for members in
-             (np.flatnonzero(home == community) for community in chosen.tolist())])
-        order = np.array(list(islice(_passages(
-            corpus, groups, match(corpus.passages, plan).dense), self.top)), np.int64)
+        passages = _passages(corpus, groups, match(corpus.passages, plan).dense)
+        order = np.array(list(islice(passages, self.top)), np.int64)
         kept = nodes(layer, plan, rows, np.array(list(importance.values())),
                      [reasons[row] for row in rows.tolist()], seeds=set(seeds.tolist()))
         among = entries_among(layer, rows)
