@@ -561,7 +561,7 @@ def test_a_graph_made_from_an_older_log_does_not_replace_a_newer_one(store: Work
     GraphUpdate(store, tiny_engine()).run()
     newest = store.graph.digest()
     embed = TinyEmbedder().embed
-    assert store.graph.write(WholeGraph(KeptLog(old.revision, ()), "tiny", list, embed)) is False
+    assert store.graph.write(WholeGraph(KeptLog(old.revision, (), "tiny"), list, embed)) is False
     assert store.graph.digest() == newest
 
 

@@ -568,7 +568,7 @@ def begin_anew(store: Workspace, made: WholeGraph) -> None:
     postings = store.postings
     postings.clear()
     for some, bodies in made.parts():
-        numbers = postings.rows(some.aliases)
+        numbers = postings.rows({chunk.document for chunk in some.chunks})
         facts: dict[int, dict[tuple[str, str], str]] = {}
         for (chunk, extraction, alias), raw, parts in zip(some.passages(), some.raws, bodies, strict=True):
             own = _facts_alone(chunk, raw, extraction, alias)

@@ -1,6 +1,8 @@
 """The graph brought up to date with its log, vectors that are missing computed on the way."""
 
-from collections.abc import Callable, Iterable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -69,7 +71,7 @@ class GraphUpdate:
                 if SHARE * len(log.chunks) > store.log.count_assembled():
                     return None
             # Their vectors are stored by it, and most of the names', which would end the change.
-            missing = self._without_vectors(zip(log.chunks, log.extractions, strict=True))
+            missing = self._without_vectors(KeptLog(log.revision, log.edits, model).add(log))
             self._embed_passages(missing, 0, sum(map(_size_of, missing)))
             self._embed_names(sorted({mention.key for extraction in log.extractions
                                       for mention in extraction.mentions}))
@@ -85,14 +87,14 @@ class GraphUpdate:
     def _assemble_all(self) -> bool:
         store = self.store
         log = self._read_log()
-        made = WholeGraph(log, self.engine.models.embedder, self._vectors_of, self._embed_names,
-                          self._compared, self._go_on)
-        with store.transaction():
-            changed = store.graph.write(made)
-            if self.final and store.log.revision == log.revision:
-                begin_anew(store, made)
-            else:  # what is changed meanwhile is not told apart from what this graph has
-                store.postings.clear()
+        with _without_collecting():
+            made = WholeGraph(log, self._vectors_of, self._embed_names, self._compared, self._go_on)
+            with store.transaction():
+                changed = store.graph.write(made)
+                if self.final and store.log.revision == log.revision:
+                    begin_anew(store, made)
+                else:  # what is changed meanwhile is not told apart from what this graph has
+                    store.postings.clear()
         store.count_anew()
         return changed
 
@@ -101,28 +103,26 @@ class GraphUpdate:
         store = self.store
         sizes: list[int] = []  # of the texts of passages without vectors
         with store.snapshot():
-            log = KeptLog(store.log.revision, store.edits.all())
+            log = KeptLog(store.log.revision, store.edits.all(), self.engine.models.embedder)
             for part in store.log.slices(self.at_once):
                 self._go_on()
-                sizes += map(_size_of, self._without_vectors(log.add(part).pairs()))
+                sizes += map(_size_of, self._without_vectors(log.add(part)))
         done = 0
         for some in log if sizes else ():
-            missing = self._without_vectors(some.pairs())
+            missing = self._without_vectors(some)
             self._embed_passages(missing, sum(sizes[:done]), sum(sizes))
             done += len(missing)
         return log
 
-    def _without_vectors(self, pairs: Iterable[tuple[Chunk, Extraction]]
-                         ) -> list[tuple[Chunk, Extraction]]:
-        """Those of some passages whose vectors are not stored."""
-        keys = {key_of(self.engine.models.embedder, *pair): pair for pair in pairs}
-        missing = self.store.vectors.missing(keys)
-        return [pair for key, pair in keys.items() if key in missing]
+    def _without_vectors(self, some: Slice) -> list[tuple[Chunk, Extraction]]:
+        """The passages whose vectors are not stored."""
+        missing = self.store.vectors.missing(some.keys)
+        pairs = zip(some.keys, some.chunks, some.raws, strict=True)
+        return [(chunk, extraction) for key, chunk, extraction in pairs if key in missing]
 
     def _vectors_of(self, some: Slice) -> list[Vectors]:
-        keys = [key_of(self.engine.models.embedder, *pair) for pair in some.pairs()]
-        stored = self.store.vectors.rows(keys)
-        return [stored[key] for key in keys]
+        stored = self.store.vectors.rows(some.keys)
+        return [stored[key] for key in some.keys]
 
     def _compared(self, done: int, total: int) -> None:
         self._go_on()
@@ -163,6 +163,18 @@ class GraphUpdate:
             self._go_on()
             self.progress(Progress("embedding", done + sum(sizes[:at]), total, what))
             self.store.vectors.put(embed(missing[at:at + VECTORS]))
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """No search for cycles of objects, of which records have none; for them it takes longer than the work."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _size_of(pair: tuple[Chunk, Extraction]) -> int:

@@ -10,7 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, pairwise
 from typing import Any
 
@@ -46,52 +46,63 @@ BLOCK = 8192  # edges that are made at a time
 _NOTHING = np.zeros(0, np.int64)
 
 
-@dataclass(frozen=True)
 class Slice:
-    """Whole documents of a log, their passages in its order; `raws` are the extractions as they were read,
-    `extractions` as edits let them be understood."""
+    """Whole documents of a log, their passages in its order.
 
-    chunks: Sequence[Chunk]
-    raws: Sequence[Extraction]
-    extractions: Sequence[Extraction]
-    aliases: Mapping[str, Alias]
+    Attributes
+    ----------
+    chunks : sequence of Chunk
+    keys : sequence of str
+        Where the vectors of each passage are kept.
+    """
 
-    def pairs(self) -> Iterator[tuple[Chunk, Extraction]]:
-        """Each passage with what was read in it."""
-        return zip(self.chunks, self.raws, strict=True)
+    def __init__(self, chunks: Sequence[Chunk], keys: Sequence[str],
+                 raws: Callable[[], Sequence[Extraction]], edits: Sequence[Edit]) -> None:
+        self.chunks, self.keys, self._raws, self._edits = chunks, keys, raws, edits
+
+    @cached_property
+    def raws(self) -> Sequence[Extraction]:
+        """What was read in each passage."""
+        return self._raws()
 
     def passages(self) -> Iterator[tuple[Chunk, Extraction, Alias]]:
-        """Each passage with what it says and what keys stand for in its document."""
-        for chunk, extraction in zip(self.chunks, self.extractions, strict=True):
-            yield chunk, extraction, self.aliases[chunk.document]
+        """Each passage with what it says as edits let it be understood, and what keys stand for in its
+        document."""
+        extractions = apply_edits(self.raws, self._edits)
+        documents: dict[str, list[Extraction]] = {}
+        for chunk, extraction in zip(self.chunks, extractions, strict=True):
+            documents.setdefault(chunk.document, []).append(extraction)
+        aliases = {document: aliases_of(some) for document, some in documents.items()}
+        for chunk, extraction in zip(self.chunks, extractions, strict=True):
+            yield chunk, extraction, aliases[chunk.document]
 
 
 class KeptLog:
-    """The live log at one moment, packed in slices, which come in its order each time."""
+    """The live log at one moment, packed in slices, which come in its order each time.
 
-    def __init__(self, revision: int, edits: Sequence[Edit]) -> None:
-        self.revision, self.edits = revision, edits
-        self._packed: list[bytes] = []
+    Parameters
+    ----------
+    model : str
+        The embedding model.
+    """
+
+    def __init__(self, revision: int, edits: Sequence[Edit], model: str) -> None:
+        self.revision, self.edits, self.model = revision, edits, model
+        self._packed: list[tuple[bytes, bytes]] = []
 
     def add(self, log: Log) -> Slice:
         """Add the documents that come next."""
         pairs = sorted(zip(log.chunks, log.extractions, strict=True),
                        key=lambda pair: (pair[0].document, pair[0].start, pair[0].id))
-        self._packed.append(_pack(pairs))
-        return self._slice(pairs)
+        chunks, raws = [chunk for chunk, _ in pairs], [extraction for _, extraction in pairs]
+        keys = [key_of(self.model, *pair) for pair in pairs]
+        self._packed.append((_pack((chunks, keys)), _pack(raws)))
+        return Slice(chunks, keys, lambda: raws, self.edits)
 
     def __iter__(self) -> Iterator[Slice]:
-        for packed in self._packed:
-            yield self._slice(_unpack(packed))
-
-    def _slice(self, pairs: Sequence[tuple[Chunk, Extraction]]) -> Slice:
-        chunks, raws = [chunk for chunk, _ in pairs], [extraction for _, extraction in pairs]
-        extractions = apply_edits(raws, self.edits)
-        documents: dict[str, list[Extraction]] = {}
-        for chunk, extraction in zip(chunks, extractions, strict=True):
-            documents.setdefault(chunk.document, []).append(extraction)
-        return Slice(chunks, raws, extractions,
-                     {document: aliases_of(some) for document, some in documents.items()})
+        for heads, raws in self._packed:
+            chunks, keys = _unpack(heads)
+            yield Slice(chunks, keys, partial(_unpack, raws), self.edits)
 
 
 def _pack(content: object) -> bytes:
@@ -197,12 +208,12 @@ class WholeGraph:
         Called at each slice; what it raises ends it.
     """
 
-    def __init__(self, log: KeptLog, model: str,
+    def __init__(self, log: KeptLog,
                  vectors_of: Callable[[Slice], Sequence[Vectors]],
                  embed_names: Callable[[Sequence[str]], Vectors],
                  compared: Callable[[int, int], None] = silent,
                  go_on: Callable[[], None] = silent) -> None:
-        self.log, self._model, self._vectors_of, self._go_on = log, model, vectors_of, go_on
+        self.log, self._vectors_of, self._go_on = log, vectors_of, go_on
         self._numbers: dict[str, int] = {}
         self._told: dict[int, _Told] = {}
         self._mentions, self._pairs = _Mentions(), _Pairs()
@@ -330,16 +341,16 @@ class WholeGraph:
         for at in range(0, len(self.keys), BLOCK):
             yield [self._entity(row) for row in range(at, min(at + BLOCK, len(self.keys)))]
         for part in self.log:
-            yield [PlacedNode(passage_node(chunk), chunk.id, key_of(self._model, chunk, extraction))
-                   for chunk, extraction in part.pairs()]
+            yield [PlacedNode(passage_node(chunk), chunk.id, key)
+                   for chunk, key in zip(part.chunks, part.keys, strict=True)]
 
     def _entity(self, row: int) -> PlacedNode:
         key, told = self.keys[row], self._entities[row]
         text = " ".join(told.said)[:DESCRIPTION_LIMIT] or told.evidence
         said = self._said.get(key, "")
         return PlacedNode(entity_node(key, told.names, text), told.first[2] if told.first else "",
-                          embedding_key(self._model, key),
-                          embedding_key(self._model, said) if said else "", self._scales[row])
+                          embedding_key(self.log.model, key),
+                          embedding_key(self.log.model, said) if said else "", self._scales[row])
 
     def hubs(self) -> Iterator[Mapping[str, Gathered]]:
         """The sums of the names that many passages have."""
