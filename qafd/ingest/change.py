@@ -52,7 +52,7 @@ from qafd.edits import (
 )
 from qafd.ingest.hubs import PassageState, change_hubs
 from qafd.ingest.whole import WholeGraph
-from qafd.reading.text import NameIndex, canonical, variants, words_in_tree, words_of
+from qafd.reading.text import NameIndex, canonical, forms_of, variants, words_in_tree, words_of
 from qafd.reading.text.scripts import is_other
 from qafd.records import Chunk, Edge, Extraction, Node, Vectors, node_id
 from qafd.storage import Workspace
@@ -271,9 +271,8 @@ class Facts:
 def _facts_alone(chunk: Chunk, raw: Extraction, extraction: Extraction, alias: Mapping[str, str]
                  ) -> dict[tuple[str, str], str]:
     facts: dict[tuple[str, str], str] = {}
-    for word in {word for word, _, _ in words_of(chunk.text)}:
-        for form in variants(word, chunk.text):
-            facts["word", form] = ""
+    for word in forms_of(chunk.text):
+        facts["word", word] = ""
     facts |= dict.fromkeys([("word", word) for word in small_words(chunk.text)], SMALL)
     claims = claims_of(chunk, extraction, alias)
     for key, sentences in claims.terms.items():
