@@ -193,6 +193,28 @@ def test_after_every_change_the_graph_is_that_of_the_whole_log(tmp_path_factory,
             assert not faults(store), step
 
 
+@given(st.lists(texts, min_size=1, max_size=6), st.integers(1, 5), steps)
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_a_log_gone_through_in_slices_gives_the_graph_of_the_whole_log(
+        tmp_path_factory, documents, many, changes):
+    edits = [step for step in changes if step[0] in ("same", "hide", "type", "join", "cut")]
+    with open_workspace(tmp_path_factory.mktemp("slices") / "whole.db") as store:
+        store.vectors.stamp("crowded", 5)
+        for name, words in zip(FILES, documents, strict=False):
+            put(store, name, words, name.removesuffix(".txt"))
+        extend(store, FILES[:len(documents)], engine())
+        for step in edits:
+            act(store, step)
+        digest = store.graph.digest()
+        store.assembly.drop()
+        GraphUpdate(store, engine(), at_once=many).run()
+        assert not faults(store)
+        assert store.graph.digest() == digest
+        put(store, FILES[0], ["Ada", "met", "Köln"], "other")
+        extend(store, FILES[:1], engine())  # by facts that the whole log left
+        assert not faults(store)
+
+
 FREQUENT = (*["Ada", "Boris", "Ada Lovelace", "New York", "radium"] * 6, *WORDS)
 MORE_FILES = tuple(f"file_{number}.txt" for number in range(1, 21))
 VERBS = ("put", "put", "put", "delete", "undo", "purge", "same", "hide", "type", "join", "undo edit")

@@ -20,11 +20,11 @@ from hypothesis.extra.numpy import arrays
 from servers import postgres_url
 from tiny import TinyEmbedder, TinyExtractor, started, tiny_engine, tiny_index
 
-from qafd.assemble import Assembly
 from qafd.errors import BusyError, EmbedderMismatchError, ParameterError, StoreError
 from qafd.ingest import extend, index
 from qafd.ingest.engine import Here
 from qafd.ingest.update import GraphUpdate
+from qafd.ingest.whole import KeptLog, WholeGraph
 from qafd.reasons import NoticeKind, notice
 from qafd.records import (
     GIVEN,
@@ -61,7 +61,6 @@ THREE = b"".join(
     json.dumps({"id": i, "title": t, "text": x}).encode() + b"\n" for i, t, x in (
         ("one", "Ada", "Ada met Bob."), ("two", "Bob", "Bob met Cyd."),
         ("three", "Cyd", "Cyd met Ada.")))
-NOTHING = np.zeros((0, 8), np.float32)
 QUESTION = {"query": "q", "method": "m", "params": {}, "revision": 1, "passages": []}
 
 
@@ -561,7 +560,8 @@ def test_a_graph_made_from_an_older_log_does_not_replace_a_newer_one(store: Work
     store.documents.delete("cyd.txt")
     GraphUpdate(store, tiny_engine()).run()
     newest = store.graph.digest()
-    assert store.assembly.write(old, Assembly((), (), NOTHING, NOTHING)) is False
+    embed = TinyEmbedder().embed
+    assert store.assembly.write(WholeGraph(KeptLog(old.revision, (), "tiny"), list, embed)) is False
     assert store.graph.digest() == newest
 
 

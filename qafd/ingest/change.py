@@ -51,12 +51,13 @@ from qafd.edits import (
     hidden_keys,
 )
 from qafd.ingest.hubs import PassageState, change_hubs
-from qafd.reading.text import NameIndex, canonical, variants, words_in_tree, words_of
+from qafd.ingest.whole import WholeGraph
+from qafd.reading.text import NameIndex, canonical, forms_of, variants, words_in_tree, words_of
 from qafd.reading.text.scripts import is_other
 from qafd.records import Chunk, Edge, Extraction, Node, Vectors, node_id
 from qafd.storage import Workspace
 from qafd.storage.assembled import stored_readings
-from qafd.storage.rows import KINDS, Log, PlacedNode, embedding_key, key_of
+from qafd.storage.rows import Log, PlacedNode, embedding_key, key_of
 
 RULES = 6  # of facts and of the assembly; those made by others are made anew as a whole
 SHARE = 4  # a change of more than one passage of so many is assembled as a whole
@@ -127,10 +128,10 @@ def _reread_keys(before: Sequence[Edit], after: Sequence[Edit]) -> set[str]:
     return changed
 
 
-def _state_of(store: Workspace, log: Log) -> dict[str, object]:
+def _state_of(store: Workspace, edits: Iterable[Edit]) -> dict[str, object]:
     """What facts of this log are made with."""
     return {"rules": RULES, "extractor": store.log.extractor, "embedder": store.vectors.embedder[0],
-            "edits": [edit.id for edit in log.edits if edit.undone_at is None]}
+            "edits": [edit.id for edit in edits if edit.undone_at is None]}
 
 
 class Facts:
@@ -270,9 +271,8 @@ class Facts:
 def _facts_alone(chunk: Chunk, raw: Extraction, extraction: Extraction, alias: Mapping[str, str]
                  ) -> dict[tuple[str, str], str]:
     facts: dict[tuple[str, str], str] = {}
-    for word in {word for word, _, _ in words_of(chunk.text)}:
-        for form in variants(word, chunk.text):
-            facts["word", form] = ""
+    for word in forms_of(chunk.text):
+        facts["word", word] = ""
     facts |= dict.fromkeys([("word", word) for word in small_words(chunk.text)], SMALL)
     claims = claims_of(chunk, extraction, alias)
     for key, sentences in claims.terms.items():
@@ -558,28 +558,26 @@ def take_in(store: Workspace, model: str, documents: Collection[str], log: Log) 
     GraphChange(store, model, log.edits).write(touched, facts, log.chunks, gone)
     changed = store.assembly.sums() != sums
     store.assembly.settle(log.revision, changed)
-    store.postings.hold(_state_of(store, log))
+    store.postings.hold(_state_of(store, log.edits))
     return changed
 
 
-def begin_anew(store: Workspace, log: Log, made: Assembly) -> None:
-    """Make the facts of a whole log, of which the graph was just assembled."""
-    found, postings = made.found, store.postings
-    assert found is not None
-    parts: dict[str, dict[tuple[str, str], str]] = defaultdict(dict)
-    for key, bodies in found.parts.items():
-        for number, body in bodies.items():
-            parts[found.passages[number]]["part", key] = body
+def begin_anew(store: Workspace, made: WholeGraph) -> None:
+    """Make the facts of a whole log, of which the graph was just made."""
+    postings = store.postings
     postings.clear()
-    numbers = postings.rows({chunk.document for chunk in log.chunks})
-    edited = apply_edits(log.extractions, log.edits)
-    for chunk, raw, extraction in zip(log.chunks, log.extractions, edited, strict=True):
-        facts = _facts_alone(chunk, raw, extraction, found.aliases[chunk.document])
-        postings.put(numbers[chunk.id], KINDS, facts | parts[chunk.id])
-    plant(store, found.known)
+    for some, bodies in made.parts():
+        numbers = postings.rows({chunk.document for chunk in some.chunks})
+        facts: dict[int, dict[tuple[str, str], str]] = {}
+        for (chunk, extraction, alias), raw, parts in zip(some.passages(), some.raws, bodies, strict=True):
+            own = _facts_alone(chunk, raw, extraction, alias)
+            own |= {("part", key): body for key, body in parts.items()}
+            facts[numbers[chunk.id]] = own
+        postings.fill(facts)
+    plant(store, made.known)
     store.names.set_near(made.near)
     keep_signs(store)
-    postings.hold(_state_of(store, log))
+    postings.hold(_state_of(store, made.log.edits))
 
 
 def plant(store: Workspace, keys: Iterable[str]) -> None:

@@ -301,6 +301,9 @@ BY_HAND, MENTION, RELATION, SYNONYM = map(EDGE_KINDS.index, ("by_hand", "mention
 SENTENCE = np.dtype(">u4")
 _PLACE = struct.Struct(">qI")  # the number of a passage's node, and that of a sentence
 
+EdgeRow = tuple[int, int, int, str, float, int, bytes]
+"""A row of the table of edges: numbers of nodes and kind, label, similarity, count and evidence."""
+
 PassageFacts = Mapping[tuple[str, str], str]
 """Of one passage: kind and term to the body."""
 
@@ -433,6 +436,12 @@ def pack_evidence(edge: Edge) -> bytes:
         return struct.pack(f">{len(sentences)}I", *sentences)
     return b"".join(_PLACE.pack(hash_number(node_id("passage", chunk)), at)
                     for chunk, at in edge.evidence)
+
+
+def edge_row(edge: Edge) -> EdgeRow:
+    """The row of an edge."""
+    return (hash_number(edge.source), hash_number(edge.target), EDGE_KINDS.index(edge.kind), edge.label,
+            edge.similarity, edge.count, pack_evidence(edge))
 
 
 def unpack_places(evidence: bytes) -> list[tuple[int, int]]:

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -26,38 +26,53 @@ from qafd.storage.relational.part import (
 from qafd.storage.relational.postings import clear_facts
 from qafd.storage.relational.vectors import sweep_vectors
 from qafd.storage.rows import (
-    EDGE_KINDS,
     MENTION,
+    EdgeRow,
     Log,
     PlacedNode,
+    edge_row,
     embedding_key,
     hash_number,
     key_of,
-    pack_evidence,
 )
 
 _Rows = dict[tuple[Any, ...], tuple[Any, ...] | None]
 """Rows of a table by their keys; None for one that is to be gone."""
 
 
+class WholeRows(Protocol):
+    """The graph of a whole log in batches, each of which memory holds; see `qafd.ingest.whole`."""
+
+    @property
+    def revision(self) -> int:
+        """Of the log."""
+
+    def passages(self) -> Iterable[Sequence[Chunk]]: ...
+
+    def nodes(self) -> Iterable[Sequence[PlacedNode]]: ...
+
+    def edges(self) -> Iterable[Sequence[EdgeRow]]: ...
+
+    def hubs(self) -> Iterable[Mapping[str, Gathered]]: ...
+
+
 class SqlAssembly(Part):
     """The tables of nodes, edges, sums and the passages that they are made of, written."""
 
-    def write(self, log: Log, made: Assembly) -> bool:
-        """Replace the graph by the one made from `log`; True when that changed it.
+    def write(self, made: WholeRows) -> bool:
+        """Replace the graph by the one of a whole log; True when that changed it.
 
         Nothing is written when a graph of the same or a later state of the log is there.
         """
         with self._file.transaction() as connection:
-            if int(meta(connection, "assembled", "-1")) >= log.revision:
+            if int(meta(connection, "assembled", "-1")) >= made.revision:
                 return False
-            changed = False
-            for table, rows in _graph_rows(connection, log, made):
-                gone, written = _replace(connection, table, rows)
-                changed |= gone + written > 0
-            self.settle(log.revision, changed)
-            if changed or not meta(connection, "row_sums"):
-                set_meta(connection, "row_sums", json.dumps(_sums(connection)))
+            before, sums = _kept_sums(connection), Sums()
+            for table, rows in _whole_rows(connection, made):
+                sums[table] = _replace(connection, table, rows)
+            changed = before != sums
+            set_meta(connection, "row_sums", json.dumps(sums))
+            self.settle(made.revision, changed)
         return changed
 
     def differences(self, log: Log, made: Assembly) -> dict[str, int]:
@@ -200,14 +215,17 @@ def _sums(connection: Connection) -> Sums:
 
     A sum does not depend on their order, and a changed row changes it by what it was and is.
     """
-    sums: Sums = {}
-    for table in _GRAPH_TABLES:
-        total, count = 0, 0
-        for row in connection.execute(f"SELECT {_columns(table)} FROM {table}"):
-            count += 1
-            total += _hashed(row)
-        sums[table] = count, f"{total % _ROUND:x}"
-    return sums
+    return {table: _sum(connection.execute(f"SELECT {_columns(table)} FROM {table}"))
+            for table in _GRAPH_TABLES}
+
+
+def _sum(rows: Iterable[Sequence[Any]], count: int = 0, total: str = "0") -> tuple[int, str]:
+    """How many rows there are, and the sum of their hashes; added to those of others."""
+    whole = int(total, 16)
+    for row in rows:
+        count += 1
+        whole += _hashed(row)
+    return count, f"{whole % _ROUND:x}"
 
 
 def _kept_sums(connection: Connection) -> Sums:
@@ -244,8 +262,17 @@ def _graph_rows(connection: Connection, log: Log, made: Assembly
             placed.append(PlacedNode(node, made.told_in.get(node.key, ""), embedding_key(model, node.key),
                                      embedding_key(model, said) if said else "", scale))
     yield "nodes", list(_node_rows(connection, placed))
-    yield "edges", list(map(_edge_row, made.edges))
+    yield "edges", list(map(edge_row, made.edges))
     yield "hubs", [_hub_row(key, hub) for key, hub in made.hubs.items()]
+
+
+def _whole_rows(connection: Connection, made: WholeRows
+                ) -> Iterator[tuple[str, Iterator[Sequence[tuple[Any, ...]]]]]:
+    """The rows of each table of the graph in batches; nodes refer to passages."""
+    yield "passages", (list(map(_passage_row, some)) for some in made.passages())
+    yield "nodes", (list(_node_rows(connection, some)) for some in made.nodes())
+    yield "edges", iter(made.edges())
+    yield "hubs", ([_hub_row(key, hub) for key, hub in some.items()] for some in made.hubs())
 
 
 def _passage_row(c: Chunk) -> tuple[Any, ...]:
@@ -287,15 +314,10 @@ def _hub_of(counts: str, sums: bytes) -> Gathered:
                     first and tuple(first), evidence)
 
 
-def _edge_row(e: Edge) -> tuple[Any, ...]:
-    return (hash_number(e.source), hash_number(e.target), EDGE_KINDS.index(e.kind), e.label, e.similarity,
-            e.count, pack_evidence(e))
-
-
 def _edge_rows(edges: Iterable[Edge]) -> _Rows:
     rows: _Rows = {}
     for edge in edges:
-        row = _edge_row(edge)
+        row = edge_row(edge)
         rows[row[:4]] = row
     return rows
 
@@ -307,14 +329,23 @@ def _upsert(table: str) -> str:
             f"IS NOT ({', '.join(f'excluded.{column}' for column in rest)})")
 
 
-def _replace(
-    connection: Connection, table: str, fresh: Sequence[tuple[Any, ...]]
-) -> tuple[int, int]:
-    """Make the table hold exactly these rows; how many were removed, and added or changed."""
-    key, _ = _GRAPH_TABLES[table]
-    old = set(connection.execute(f"SELECT {', '.join(key)} FROM {table}"))
-    gone = old - {row[:len(key)] for row in fresh}
+def _replace(connection: Connection, table: str, rows: Iterable[Sequence[tuple[Any, ...]]]
+             ) -> tuple[int, str]:
+    """Make the table hold exactly these rows, which come in batches; their number and sum."""
+    key, rest = _GRAPH_TABLES[table]
+    sums = 0, "0"
+    if table == "passages":  # they keep their numbers, which nodes and facts have
+        gone = set(connection.execute(f"SELECT {', '.join(key)} FROM {table}"))
+        statement = _upsert(table)
+    else:
+        gone = set()
+        connection.execute(f"DELETE FROM {table}")
+        statement = (f"INSERT INTO {table} ({_columns(table)}) "
+                     f"VALUES ({', '.join('?' * (len(key) + len(rest)))})")
+    for some in rows:
+        connection.executemany(statement, some)
+        gone.difference_update(row[:len(key)] for row in some)
+        sums = _sum(some, *sums)
     connection.executemany(
         f"DELETE FROM {table} WHERE {' AND '.join(f'{column} = ?' for column in key)}", gone)
-    written = connection.executemany(_upsert(table), fresh).rowcount if fresh else 0
-    return len(gone), written
+    return sums

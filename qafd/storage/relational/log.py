@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from qafd.errors import StoreError
@@ -158,6 +158,20 @@ class SqlLog(Part):
             entries = _entries(connection, [row[:2] for row in rows], extractor)
             edits = SqlEdits(self._file).all()
         return Log(revision, tuple(Chunk(*row[1:]) for row in rows), entries, edits)
+
+    def slices(self, many: int) -> Iterator[Log]:
+        """The live log, whole documents of about so many passages at a time; in one snapshot."""
+        counts = sorted(self._rows("SELECT document, count(*) FROM live GROUP BY document"))
+        documents: list[str] = []
+        total = 0
+        for document, passages in counts:
+            documents.append(document)
+            total += passages
+            if total >= many:
+                yield self.read(documents)
+                documents, total = [], 0
+        if documents:
+            yield self.read(documents)
 
     def spans(self, ids: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
         """Where the sentences of some passages of the live log are, by the passage's id."""

@@ -82,11 +82,24 @@ class SqlPostings(Part):
                 [(KINDS.index(kind), term, passage, body) for (kind, term), body in fresh.items()])
             terms = _terms(connection, passage)
             for kind in kinds:
-                terms[kind] = sorted(term for of, term in facts if of == kind)
-            kept = json.dumps(terms, ensure_ascii=False, separators=(",", ":"))
-            connection.execute(upsert("passage_facts", ["passage"], ["terms"]),
-                               (passage, zlib.compress(kept.encode())))
+                terms[kind] = [term for of, term in facts if of == kind]
+            connection.execute(upsert("passage_facts", ["passage"], ["terms"]), (passage, _pack(terms)))
             return gone | fresh.keys()
+
+    def fill(self, facts: Mapping[int, PassageFacts]) -> None:
+        """Let these be the facts of passages that have none, in the order of the table."""
+        rows = [(KINDS.index(kind), term, passage, body) for passage, some in facts.items()
+                for (kind, term), body in some.items()]
+        rows.sort()
+        packed = []
+        for passage, some in facts.items():
+            terms: dict[str, list[str]] = {kind: [] for kind in KINDS}
+            for kind, term in some:
+                terms[kind].append(term)
+            packed.append((passage, _pack(terms)))
+        with self._file.transaction() as connection:
+            connection.executemany("INSERT INTO facts VALUES (?, ?, ?, ?)", rows)
+            connection.executemany("INSERT INTO passage_facts VALUES (?, ?)", packed)
 
     def forget(self, passage: int) -> set[tuple[str, str]]:
         """Remove all facts of a passage; which these were."""
@@ -164,6 +177,11 @@ def _terms(connection: Connection, passage: int, kinds: Sequence[str] = KINDS
     row = connection.execute(
         "SELECT terms FROM passage_facts WHERE passage = ?", (passage,)).fetchone()
     return _unpack(row[0], kinds) if row else {}
+
+
+def _pack(terms: Mapping[str, Iterable[str]]) -> bytes:
+    ordered = {kind: sorted(some) for kind, some in terms.items()}
+    return zlib.compress(json.dumps(ordered, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 def _unpack(packed: bytes, kinds: Sequence[str]) -> dict[str, list[str]]:
