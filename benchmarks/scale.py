@@ -38,7 +38,7 @@ from qafd.reading.names import tagger
 from qafd.reading.text import canonical
 from qafd.records import Assertion, Chunk, Document, Extraction, Mention
 from qafd.storage import open_workspace
-from qafd.storage.rows import embedding_key, key_of
+from qafd.storage.packing import embedding_key, key_of
 
 SEED = 5
 DIMENSION = 384

@@ -22,7 +22,7 @@ from qafd.ingest.update import GraphUpdate
 from qafd.reading.text import canonical
 from qafd.records import Assertion, Chunk, Description, Document, Extraction, Mention
 from qafd.storage import open_workspace
-from qafd.storage.rows import round_vectors
+from qafd.storage.packing import round_vectors
 
 WORDS = ("Ada", "Ada Lovelace", "Lovelace", "Boris", "New York", "New York City", "York", "Radium",
          "radium", "Radium Institute", "ice", "ice cream", "Fuji", "fuji", "file 1", "File 2", "Ann 1",

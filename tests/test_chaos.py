@@ -28,7 +28,7 @@ from qafd.records import Document
 from qafd.retrieve.base import Work
 from qafd.storage import Workspace, open_workspace
 from qafd.storage.assembled import key_of
-from qafd.storage.rows import embedding_key
+from qafd.storage.packing import embedding_key
 from qafd.storage.sqlite import opening, schema, tables
 
 NAMES = ("Ada", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal")

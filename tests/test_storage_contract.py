@@ -49,7 +49,8 @@ from qafd.storage import (
     remove_workspace,
     size_of,
 )
-from qafd.storage.rows import Call, DocumentNameError, clean_name, embedding_key
+from qafd.storage.packing import embedding_key
+from qafd.storage.rows import Call, DocumentNameError, clean_name
 
 BACKENDS: dict[str, Callable[[Path, str], str]] = {
     "sqlite": lambda folder, name: place_of(folder / f"{name}.db").url,

@@ -36,7 +36,8 @@ from qafd.reading.text import count_tokens
 from qafd.records import Chunk
 from qafd.retrieve.layers.imported import keep_communities
 from qafd.storage import Location, Workspace, open_workspace, size_of
-from qafd.storage.rows import DocumentNameError, clean_name, embedding_key, key_of, now
+from qafd.storage.packing import embedding_key, key_of
+from qafd.storage.rows import DocumentNameError, clean_name, now
 
 _ENDS = re.compile(r"[.!?](?=\s|$)")
 

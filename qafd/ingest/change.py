@@ -57,7 +57,8 @@ from qafd.reading.text.scripts import is_other
 from qafd.records import Chunk, Edge, Extraction, Node, Vectors, node_id
 from qafd.storage import Workspace
 from qafd.storage.assembled import stored_readings
-from qafd.storage.rows import Log, PlacedNode, embedding_key, key_of
+from qafd.storage.packing import embedding_key, key_of
+from qafd.storage.rows import Log, PlacedNode
 
 RULES = 6  # of facts and of the assembly; those made by others are made anew as a whole
 SHARE = 4  # a change of more than one passage of so many is assembled as a whole

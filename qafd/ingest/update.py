@@ -22,7 +22,7 @@ from qafd.ingest.whole import SLICE, KeptLog, Slice, WholeGraph
 from qafd.pace import silent
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.storage import Workspace
-from qafd.storage.rows import embedding_key, key_of
+from qafd.storage.packing import embedding_key, key_of
 
 VECTORS = 64  # passages or names whose vectors are computed and stored at a time
 Item = TypeVar("Item")

@@ -28,17 +28,16 @@ from qafd.edits import Edit, apply_edits, connect_by_hand, edges_by_hand
 from qafd.pace import silent
 from qafd.reading.text import NameIndex
 from qafd.records import Chunk, Edge, Extraction, Node, Nodes, Vectors, node_id
-from qafd.storage.rows import (
+from qafd.storage.packing import (
     MENTION,
     SENTENCE,
     EdgeRow,
-    Log,
-    PlacedNode,
     edge_row,
     embedding_key,
     hash_number,
     key_of,
 )
+from qafd.storage.rows import Log, PlacedNode
 
 SLICE = 4000  # passages, about, that are in memory at a time
 BLOCK = 8192  # edges that are made at a time

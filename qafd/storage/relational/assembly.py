@@ -12,6 +12,7 @@ from qafd.assemble import Assembly
 from qafd.assemble.gathered import Gathered
 from qafd.records import Chunk, Edge
 from qafd.storage.diagnosis import Fault, FaultKind, fault
+from qafd.storage.packing import MENTION, EdgeRow, edge_row, embedding_key, hash_number, key_of
 from qafd.storage.relational.part import (
     NUMBERS,
     Connection,
@@ -25,16 +26,7 @@ from qafd.storage.relational.part import (
 )
 from qafd.storage.relational.postings import clear_facts
 from qafd.storage.relational.vectors import sweep_vectors
-from qafd.storage.rows import (
-    MENTION,
-    EdgeRow,
-    Log,
-    PlacedNode,
-    edge_row,
-    embedding_key,
-    hash_number,
-    key_of,
-)
+from qafd.storage.rows import Log, PlacedNode
 
 _Rows = dict[tuple[Any, ...], tuple[Any, ...] | None]
 """Rows of a table by their keys; None for one that is to be gone."""

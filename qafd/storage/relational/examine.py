@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from qafd.errors import StoreError
 from qafd.storage.assembled import assemble_stored
 from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
+from qafd.storage.packing import MENTION, checksum, embedding_key, key_of, unpack_places
 from qafd.storage.relational.log import CHUNK
 from qafd.storage.relational.part import Connection
 from qafd.storage.relational.runs import plan_holds
 from qafd.storage.relational.workspace import Workspace
-from qafd.storage.rows import MENTION, checksum, embedding_key, key_of, unpack_places
 
 Look = Callable[[Workspace, Connection], Iterator[Fault]]
 Looks = tuple[tuple[Aspect, Look], ...]

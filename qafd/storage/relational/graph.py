@@ -6,9 +6,7 @@ from typing import Any
 
 from qafd.graph import Graph
 from qafd.records import Edge, Node, Vectors, node_id
-from qafd.storage.relational.loading import load_graph
-from qafd.storage.relational.part import NUMBERS, Part, listed, listed_numbers, meta
-from qafd.storage.rows import (
+from qafd.storage.packing import (
     BY_HAND,
     EDGE_KINDS,
     MENTION,
@@ -19,6 +17,8 @@ from qafd.storage.rows import (
     unpack_sentences,
     unpack_vectors,
 )
+from qafd.storage.relational.loading import load_graph
+from qafd.storage.relational.part import NUMBERS, Part, listed, listed_numbers, meta
 
 
 class SqlGraph(Part):

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from qafd.assemble.gathered import Occurrences, align
 from qafd.graph import Graph, kind_bit
 from qafd.records import Floats, Nodes, Vectors, node_id
-from qafd.storage.relational.part import Connection, meta
-from qafd.storage.rows import (
+from qafd.storage.packing import (
     EDGE_KINDS,
     MENTION,
     SENTENCE,
@@ -24,6 +23,7 @@ from qafd.storage.rows import (
     texts,
     unit_rows,
 )
+from qafd.storage.relational.part import Connection, meta
 
 _BITS = np.array([kind_bit(kind) for kind in EDGE_KINDS], np.uint8)
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from qafd.errors import StoreError
 from qafd.records import GIVEN, Assertion, Chunk, Description, Extraction, Mention, Vectors
+from qafd.storage.packing import checksum
 from qafd.storage.relational.edits import SqlEdits
 from qafd.storage.relational.ledger import ABOUT
 from qafd.storage.relational.part import Connection, Part, bump, listed, meta, set_meta
 from qafd.storage.relational.vectors import SqlVectors
-from qafd.storage.rows import Log, UnreadRow, checksum
+from qafd.storage.rows import Log, UnreadRow
 
 CHUNK = 'id, document, title, text, start, "end", page, heading'
 """The columns of a chunk in tables and views, in the order of the record's fields."""

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, Self
 
 from qafd.errors import BusyError, QafdError, StoreError
-from qafd.storage.rows import hash_number
+from qafd.storage.packing import hash_number
 
 TABLES = ("meta", "jobs", "lease", "files", "documents", "chunks", "extractions", "sentences",
           "mentions", "assertions", "descriptions", "doubts", "embeddings", "passages", "nodes",

@@ -10,24 +10,13 @@ from qafd.edits import MENTION_KINDS, entity_types
 from qafd.reading.text.plaintext import clean, storable
 from qafd.reading.text.scripts import is_unspaced
 from qafd.records import GIVEN, GUESS, Chunk, Node, Vectors, node_id
+from qafd.storage.packing import hash_number, passage_key, texts
 from qafd.storage.relational.edits import SqlEdits
 from qafd.storage.relational.graph import SqlGraph
 from qafd.storage.relational.log import CHUNK, SqlLog, described
 from qafd.storage.relational.part import Part, listed, meta
 from qafd.storage.relational.vectors import SqlVectors
-from qafd.storage.rows import (
-    MOST_WORDS,
-    SEARCHED,
-    Evidence,
-    Found,
-    Hit,
-    Parts,
-    Said,
-    SentenceName,
-    hash_number,
-    passage_key,
-    texts,
-)
+from qafd.storage.rows import MOST_WORDS, SEARCHED, Evidence, Found, Hit, Parts, Said, SentenceName
 
 NEAR = 100  # characters to each side of what is no word
 _TERM = re.compile(r'"([^"]*)"|(\w+)')

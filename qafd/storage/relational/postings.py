@@ -10,9 +10,10 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from qafd.records import Chunk
+from qafd.storage.packing import KINDS
 from qafd.storage.relational.log import CHUNK
 from qafd.storage.relational.part import Connection, Part, listed, meta, set_meta, upsert
-from qafd.storage.rows import KINDS, PassageFacts
+from qafd.storage.rows import PassageFacts
 
 FORMAT = "3"
 """Changes when facts are made or kept differently: the next change then begins anew."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qafd.storage.packing import pack_vectors
 from qafd.storage.relational.part import Connection
 from qafd.storage.relational.renewal import (
     HUBS,
@@ -29,7 +30,6 @@ from qafd.storage.relational.renewal import (
     quote_passages,
 )
 from qafd.storage.relational.words import TOKENIZER
-from qafd.storage.rows import pack_vectors
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
