@@ -61,6 +61,7 @@ from qafd.storage.packing import embedding_key, key_of
 from qafd.storage.rows import Log, PlacedNode
 
 RULES = 6  # of facts and of the assembly; those made by others are made anew as a whole
+TOGETHER = 100  # documents whose names are looked up at once
 SHARE = 4  # a change of more than one passage of so many is assembled as a whole
 ALONE = ("word", "key", "term", "pair", "sentences")
 """Kinds of facts that follow from a document alone."""
@@ -244,29 +245,42 @@ class Facts:
     def _take_parts(self, read: Documents,
                     documents: Collection[str], touched: Touched) -> None:
         numbers = self._postings.rows(read)
-        for document, some in read.items():
-            alias = aliases_of(extraction for _, _, extraction in some)
-            for chunk, _, extraction in some:
-                own = {alias.get(mention.key, mention.key) for mention in extraction.mentions}
-                parts = parts_of(chunk, extraction, alias, self._store.names.known(own),
-                                 self._index(chunk.text))
-                number, bodies = numbers[chunk.id], {key: pack_part(parts[key]) for key in parts}
-                if document not in documents:
-                    self.remember({number: chunk})
-                self.after[number] = PassageState(chunk, extraction.sentences, bodies)
-                facts = {("part", key): body for key, body in bodies.items()}
-                touched.add(self._postings.put(number, ("part",), facts))
-                if document in documents:  # its place or its vectors may be others
-                    touched.add(facts)
+        names = list(read)
+        for at in range(0, len(names), TOGETHER):
+            some = {document: read[document] for document in names[at:at + TOGETHER]}
+            index = self._index([chunk.text for own in some.values() for chunk, _, _ in own])
+            aliases = {document: aliases_of(extraction for _, _, extraction in own)
+                       for document, own in some.items()}
+            claimed = {aliases[document].get(mention.key, mention.key) for document, own in some.items()
+                       for _, _, extraction in own for mention in extraction.mentions}
+            known = self._store.names.known(claimed)
+            for document, own in some.items():
+                changed = document in documents
+                for chunk, _, extraction in own:
+                    parts = parts_of(chunk, extraction, aliases[document], known, index)
+                    number, bodies = numbers[chunk.id], {key: pack_part(parts[key]) for key in parts}
+                    if not changed:
+                        self.remember({number: chunk})
+                    self.after[number] = PassageState(chunk, extraction.sentences, bodies)
+                    facts = {("part", key): body for key, body in bodies.items()}
+                    touched.add(self._postings.put(number, ("part",), facts))
+                    if changed:  # its place or its vectors may be others
+                        touched.add(facts)
 
-    def _index(self, text: str) -> NameIndex:
-        """An index of all names that can be in a text, or decide how it is read."""
-        words = [variants(word, text) for word, _, _ in words_of(text)]
+    def _index(self, texts: Iterable[str]) -> NameIndex:
+        """An index of all names that can be in some texts, or decide how these are read."""
+        words: set[str] = set()
         pairs: set[tuple[str, str]] = set()
-        for one, two in pairwise(words):
-            pairs |= set(product(one, two))
-        ones = set().union(*words)
-        return NameIndex(self._store.names.beginning(ones, pairs, ones if is_other(text) else ()))
+        branches: set[str] = set()
+        for text in texts:
+            forms = [variants(word, text) for word, _, _ in words_of(text)]
+            own = set().union(*forms)
+            words |= own
+            if is_other(text):
+                branches |= own
+            for one, two in pairwise(forms):
+                pairs.update(product(one, two))
+        return NameIndex(self._store.names.beginning(words, pairs, branches))
 
 
 def _facts_alone(chunk: Chunk, raw: Extraction, extraction: Extraction, alias: Mapping[str, str]

@@ -76,7 +76,7 @@ class GraphUpdate:
             self._embed_names(sorted({mention.key for extraction in log.extractions
                                       for mention in extraction.mentions}))
             try:
-                with store.transaction():
+                with _without_collecting(), store.transaction():
                     if store.log.revision == log.revision:
                         return take_in(store, model, documents, log)
             except MissingNamesError as error:
