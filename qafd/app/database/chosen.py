@@ -27,7 +27,7 @@ from qafd.app.session import (
 )
 from qafd.app.workspaces import offer_instead
 from qafd.errors import QafdError
-from qafd.knowledge import local_embedder
+from qafd.models.embedder import local_embedder
 from qafd.package import assets
 from qafd.retrieve.base import RetrievedNode
 from qafd.sql import box
