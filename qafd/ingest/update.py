@@ -12,11 +12,10 @@ from qafd.ingest.change import (
     SHARE,
     MissingNamesError,
     MissingVectorsError,
-    begin_anew,
-    changed_documents,
     take_in,
 )
 from qafd.ingest.engine import Engine
+from qafd.ingest.facts import begin_anew, changed_documents
 from qafd.ingest.progress import Progress, never
 from qafd.ingest.whole import SLICE, KeptLog, Slice, WholeGraph
 from qafd.pace import silent
