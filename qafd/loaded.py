@@ -72,10 +72,8 @@ def read_passages(graph: Graph, store: Workspace, compared: bool = True) -> Pass
 
 def with_texts(retrieval: Retrieval, store: Workspace) -> Retrieval:
     """The retrieval with the texts of its passages and what its relations say."""
-    nodes = store.graph.nodes(p.id for p in retrieval.ranking)
-    chunks = store.passages.get(node.key for node in nodes.values())
-    found = [(ranked, chunks[nodes[ranked.id].key]) for ranked in retrieval.ranking
-             if ranked.id in nodes and nodes[ranked.id].key in chunks]
+    chunks = store.passages.of_nodes(p.id for p in retrieval.ranking)
+    found = [(ranked, chunks[ranked.id]) for ranked in retrieval.ranking if ranked.id in chunks]
     edges = retrieval.edges
     if "relation" in column(edges, "kind"):
         edges = _labelled(edges, store)

@@ -30,7 +30,9 @@ from qafd.retrieve.subgraph import (
     entries_among,
     entries_around,
     foremost,
+    foremost_of,
     nodes,
+    number_places,
     ranked,
 )
 
@@ -104,9 +106,7 @@ class PageRank(Method):
             places = np.lexsort((-found.dense, -scores))[:self.top]
             ranking = ranked(graph, passages.rows[places], scores[places])
         shown = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=False))
-        reached = np.flatnonzero(score > 0)
-        best = reached[foremost(layer, reached, score[reached], self.nodes)]
-        rows = np.union1d(best, np.array(list(shown), np.int64))
+        rows, reached = foremost_of(layer, score, self.nodes, shown)
         reasons = _reasons(layer, weight, score, rows, shown, seeds, self.damping)
         entries = entries_among(layer, rows)
         return Retrieval(
@@ -116,7 +116,7 @@ class PageRank(Method):
             edges=edges(layer, entries, net_flow(layer, weight, score, entries, self.damping),
                         weight[entries]),
             ranking=ranking,
-            work=Work(len(reached), layer.edge_count, rounds, solved,
+            work=Work(reached, layer.edge_count, rounds, solved,
                       1000 * (time.perf_counter() - started)),
             notices=() if len(seeds.rows) or not len(graph) else (notice(NoticeKind.NO_SOURCE),),
             revision=graph.revision)
@@ -207,8 +207,7 @@ def _reasons(layer: Graph, weight: Floats, score: Floats, rows: Nodes, shown: di
              seeds: Seeds, damping: float) -> list[Reason]:
     """For each row where the largest part of its walk came from, and its share of the walk."""
     total = strengths(layer, weight)
-    place = {row: i for i, row in enumerate(
-        rows[foremost(layer, rows, score[rows], len(rows))].tolist(), 1)}
+    place = number_places(layer, rows, score)
     restart = dict(zip(seeds.rows.tolist(), seeds.shares.tolist(), strict=True))
     reasons = []
     for row in rows.tolist():

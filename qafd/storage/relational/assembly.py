@@ -138,9 +138,7 @@ class SqlAssembly(Part):
             count += sum(row[:len(key)] not in old for row in fresh) - len(gone)
             sums[table] = count, f"{(int(total, 16) + change) % _ROUND:x}"
             set_meta(connection, "row_sums", json.dumps(sums))
-            connection.executemany(
-                f"DELETE FROM {table} WHERE {' AND '.join(f'{column} = ?' for column in key)}",
-                gone)
+            connection.executemany(_delete(table), gone)
             connection.executemany(_upsert(table), fresh)
 
     def settle(self, revision: int, changed: bool) -> None:
@@ -314,6 +312,11 @@ def _edge_rows(edges: Iterable[Edge]) -> _Rows:
     return rows
 
 
+def _delete(table: str) -> str:
+    """The statement that removes the row of a key."""
+    return f"DELETE FROM {table} WHERE {' AND '.join(f'{column} = ?' for column in _GRAPH_TABLES[table][0])}"
+
+
 def _upsert(table: str) -> str:
     key, rest = _GRAPH_TABLES[table]
     return (f"{upsert(table, key, rest)} "
@@ -338,6 +341,5 @@ def _replace(connection: Connection, table: str, rows: Iterable[Sequence[tuple[A
         connection.executemany(statement, some)
         gone.difference_update(row[:len(key)] for row in some)
         sums = _sum(some, *sums)
-    connection.executemany(
-        f"DELETE FROM {table} WHERE {' AND '.join(f'{column} = ?' for column in key)}", gone)
+    connection.executemany(_delete(table), gone)
     return sums

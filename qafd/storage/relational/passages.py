@@ -36,6 +36,13 @@ class SqlPassages(Part):
             texts(text for c in found for text in (c.document, c.title, c.text, c.heading))
             return {chunk.id: chunk for chunk in found}
 
+    def of_nodes(self, ids: Iterable[str]) -> dict[str, Chunk]:
+        """The passages that nodes with these ids are, by the node's id."""
+        with self._file.snapshot():
+            nodes = SqlGraph(self._file).nodes(ids)
+            found = self.get(node.key for node in nodes.values())
+        return {name: found[node.key] for name, node in nodes.items() if node.key in found}
+
     def parts(self) -> tuple[Chunk, ...]:
         """The passages, without text, of the documents in the graph that have several; in order."""
         return tuple(Chunk(*row) for row in self._rows(

@@ -75,9 +75,7 @@ class SqlPostings(Part):
             fresh = {fact: body for fact, body in facts.items() if old.get(fact) != body}
             if not gone and not fresh:
                 return set()
-            connection.executemany(
-                "DELETE FROM facts WHERE kind = ? AND term = ? AND passage = ?",
-                [(KINDS.index(kind), term, passage) for kind, term in gone])
+            _forget(connection, passage, gone)
             connection.executemany(
                 upsert("facts", ["kind", "term", "passage"], ["body"]),
                 [(KINDS.index(kind), term, passage, body) for (kind, term), body in fresh.items()])
@@ -106,9 +104,7 @@ class SqlPostings(Part):
         """Remove all facts of a passage; which these were."""
         with self._file.transaction() as connection:
             gone = self.terms([passage], KINDS)
-            connection.executemany(
-                "DELETE FROM facts WHERE kind = ? AND term = ? AND passage = ?",
-                [(KINDS.index(kind), term, passage) for kind, term in gone])
+            _forget(connection, passage, gone)
             connection.execute("DELETE FROM passage_facts WHERE passage = ?", (passage,))
             return gone
 
@@ -163,6 +159,12 @@ class SqlPostings(Part):
         return {row[0] for row in self._rows(
             f"SELECT passage FROM facts WHERE kind = ?1 AND term = ?2{more}",
             KINDS.index(kind), rare, *others)}
+
+
+def _forget(connection: Connection, passage: int, facts: Iterable[tuple[str, str]]) -> None:
+    """Remove facts of a passage."""
+    connection.executemany("DELETE FROM facts WHERE kind = ? AND term = ? AND passage = ?",
+                           [(KINDS.index(kind), term, passage) for kind, term in facts])
 
 
 def clear_facts(connection: Connection) -> None:
