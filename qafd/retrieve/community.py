@@ -25,7 +25,7 @@ from qafd.retrieve.base import (
 )
 from qafd.retrieve.layers.communities import Communities
 from qafd.retrieve.seeds import match, named_rows
-from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
+from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, order_by_mentions, ranked
 
 
 @dataclass(frozen=True)
@@ -146,12 +146,7 @@ def _passages(corpus: Corpus, groups: list[tuple[Nodes, Nodes]],
     mentions, seen = corpus.graph.layer({"mention"}), set[int]()
     for anchors, counted in groups:
         some = np.unique(mentions.expand(anchors).neighbors).astype(np.int64)
-        around = mentions.expand(some)
-        owner = np.repeat(np.arange(len(some)), around.counts)
-        counts = np.bincount(owner[np.isin(around.neighbors, counted)], minlength=len(some))
-        cosine = dense[np.searchsorted(corpus.passages.rows, some)]
-        for i in sorted(range(len(some)), key=lambda i: (
-                -counts[i], -cosine[i], corpus.graph.ids[some[i]])):
-            if (row := int(some[i])) not in seen:
+        for row in order_by_mentions(corpus, some, counted, dense):
+            if row not in seen:
                 seen.add(row)
                 yield row

@@ -12,7 +12,7 @@ from qafd.flow.weights import clip
 from qafd.graph import Graph, kind_names
 from qafd.reasons import Reason
 from qafd.records import Floats, Nodes, QueryPlan
-from qafd.retrieve.base import SATURATED, RankedPassage, RetrievedEdge, RetrievedNode
+from qafd.retrieve.base import SATURATED, Corpus, RankedPassage, RetrievedEdge, RetrievedNode
 from qafd.retrieve.rank import PARTS
 
 
@@ -104,6 +104,23 @@ def number_places(graph: Graph, rows: Nodes, score: Floats) -> dict[int, int]:
     """The place of each of some rows among them, from 1 for the highest score."""
     order = rows[foremost(graph, rows, score[rows], len(rows))]
     return {row: place for place, row in enumerate(order.tolist(), 1)}
+
+
+def order_by_mentions(corpus: Corpus, passages: Nodes, entities: Nodes, dense: Floats) -> list[int]:
+    """Rows of passages by how many of some entities they mention, then by cosine, then by id.
+
+    Parameters
+    ----------
+    dense : ndarray, shape (c,)
+        Cosines of `corpus.passages` with the question.
+    """
+    around = corpus.graph.layer({"mention"}).expand(passages)
+    owner = np.repeat(np.arange(len(passages)), around.counts)
+    counts = np.bincount(owner[np.isin(around.neighbors, entities)], minlength=len(passages))
+    cosine = dense[np.searchsorted(corpus.passages.rows, passages)]
+    order = sorted(range(len(passages)), key=lambda i: (
+        -counts[i], -cosine[i], corpus.graph.ids[passages[i]]))
+    return [int(passages[i]) for i in order]
 
 
 def ranked(graph: Graph, rows: Nodes, scores: Floats, parts: Floats | None = None
