@@ -170,7 +170,7 @@ def workspace(folder: Path, cache: Path, file: Path | None = None) -> KnowledgeG
     knowledge = collection(path, "passages.jsonl", read_passages(data, folder.name))
     if known:
         with knowledge.store() as store:
-            store.graph.drop()
+            store.assembly.drop()
         refresh(path)
     return knowledge
 

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -27,6 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import results
+from qafd.assemble.readings import read
 from qafd.ingest import extend
 from qafd.ingest.engine import Here
 from qafd.ingest.update import GraphUpdate
@@ -36,6 +38,7 @@ from qafd.reading.names import tagger
 from qafd.reading.text import canonical
 from qafd.records import Assertion, Chunk, Document, Extraction, Mention
 from qafd.storage import open_workspace
+from qafd.storage.packing import embedding_key, key_of
 
 SEED = 5
 DIMENSION = 384
@@ -146,8 +149,8 @@ class DrawnEmbedder:
 
 def drawn(text):
     """A vector of length about 1 that depends on the text alone."""
-    rng = np.random.default_rng(list(text.encode()[:64]))
-    return rng.standard_normal(DIMENSION).astype(np.float32) / DIMENSION ** 0.5
+    rng = np.random.default_rng(zlib.crc32(text.encode()))
+    return rng.standard_normal(DIMENSION, np.float32) / np.float32(DIMENSION ** 0.5)
 
 
 word_vector = lru_cache(100_000)(drawn)
@@ -158,8 +161,9 @@ def engine():
     return Here(DrawnTagger(), DrawnEmbedder())
 
 
-def put(store, corpus, passages):
-    """Log documents until there are so many passages; the names of the documents."""
+def put(store, corpus, passages, embedder=None):
+    """Log documents until there are so many passages, with their vectors as reading gives them if
+    there is an embedder; the names of the documents."""
     names, many = [], 0
     while many < passages:
         with store.transaction():
@@ -169,13 +173,24 @@ def put(store, corpus, passages):
                 store.files.begin(document.name)
                 store.documents.put(document.name, [(document, tuple(chunks))])
                 for chunk, extraction in zip(chunks, extractions, strict=True):
-                    store.log.put(chunk, extraction)
+                    store.log.put(chunk, extraction, embedder and vectors_of(
+                        embedder, chunk, extraction))
                 store.files.finish(document.name)
                 names.append(document.name)
                 many += len(chunks)
                 if many >= passages:
                     break
     return names
+
+
+def vectors_of(embedder, chunk, extraction):
+    """The vectors of a passage, its sentences and the names in it, by their keys."""
+    reading = read(chunk, extraction, embedder)
+    names = sorted({mention.key for mention in extraction.mentions})
+    vectors = dict(zip([embedding_key(embedder.name, name) for name in names],
+                       embedder.embed(names), strict=True))
+    rows = np.concatenate([reading.vector[None], reading.sentences])
+    return {**vectors, key_of(embedder.name, chunk, extraction): rows}
 
 
 def timed(act):
@@ -228,7 +243,7 @@ def make(path, corpus, passages):
     with open_workspace(path) as store:
         store.vectors.stamp(DrawnEmbedder.name, DIMENSION)
         store.log.use_extractor(DrawnTagger.name)
-        put(store, corpus, passages)
+        put(store, corpus, passages, DrawnEmbedder())
         return round(timed(GraphUpdate(store, engine()).run)[0], 2)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from results import write
 
 from qafd.flow import kernel
-from qafd.knowledge import local_embedder
+from qafd.models.embedder import local_embedder
 from qafd.plan import Planner
 from qafd.retrieve.base import SATURATED
 from qafd.sql.database import Database

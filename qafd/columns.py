@@ -152,6 +152,11 @@ def to_bytes(rows: Vectors) -> npt.NDArray[np.int8]:
     return np.rint(wide * 127 / np.where(most, most, 1)).astype(np.int8)
 
 
+def expand_slices(starts: Nodes, counts: Nodes) -> Nodes:
+    """The places of some slices, one slice after the other; shape (sum of the counts,)."""
+    return np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+
+
 def lengths_of(numbers: npt.NDArray[np.int8]) -> Vectors:
     """The lengths of rows of integers, (n,), the same bits on every machine; 1 for zeros."""
     floats = numbers.astype(np.float32)

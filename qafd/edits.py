@@ -6,6 +6,7 @@ it be understood, so an edit that is undone leaves no trace in the graph.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from qafd.assemble import Assembly
 from qafd.reading.text import canonical
@@ -14,6 +15,7 @@ from qafd.records import Assertion, Description, Edge, Extraction, Mention, node
 STRENGTH = 0.5  # similarity of an edge by hand
 MENTION_KINDS = ("title", "heading", "term")  # which say nothing of what is named
 Ends = frozenset[str]
+Joined = TypeVar("Joined", Assertion, Description)
 
 
 @dataclass(frozen=True)
@@ -99,11 +101,7 @@ def _edited(extraction: Extraction, names: Mapping[str, str], keys: Mapping[str,
         kind = one.kind if one.kind in MENTION_KINDS else types.get(key, one.kind)
         return replace(one, key=key, name=names.get(one.key, one.name), kind=kind)
 
-    def ends(one: Assertion) -> Assertion:
-        return replace(one, source=keys.get(one.source, one.source),
-                       target=keys.get(one.target, one.target))
-
-    def described(one: Description) -> Description:
+    def ends(one: Joined) -> Joined:
         return replace(one, source=keys.get(one.source, one.source),
                        target=keys.get(one.target, one.target))
 
@@ -112,7 +110,7 @@ def _edited(extraction: Extraction, names: Mapping[str, str], keys: Mapping[str,
         mentions=tuple(m for m in map(mention, extraction.mentions) if m.key not in hidden),
         assertions=tuple(a for a in map(ends, extraction.assertions)
                          if not hidden & {a.source, a.target}),
-        descriptions=tuple(d for d in map(described, extraction.descriptions)
+        descriptions=tuple(d for d in map(ends, extraction.descriptions)
                            if not hidden & {d.source, d.target}))
 
 

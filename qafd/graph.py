@@ -19,7 +19,16 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from qafd.columns import Array, Arrays, PlaceOf, TextBlock, TextColumn, flatten, unflatten
+from qafd.columns import (
+    Array,
+    Arrays,
+    PlaceOf,
+    TextBlock,
+    TextColumn,
+    expand_slices,
+    flatten,
+    unflatten,
+)
 from qafd.errors import ParameterError
 from qafd.records import Floats, Nodes, Vectors
 
@@ -304,6 +313,10 @@ class Graph:
             return PlaceOf(self.ids)
         return {node: i for i, node in enumerate(self.ids)}
 
+    def ids_of(self, rows: Iterable[int]) -> tuple[str, ...]:
+        """The ids of some rows."""
+        return tuple(map(self.ids.__getitem__, rows))
+
     @cached_property
     def degree(self) -> Nodes:
         """Number of distinct neighbors of each row, shape (n,)."""
@@ -381,8 +394,7 @@ class Graph:
         """The edges around `nodes`; the only way a local algorithm reads the graph."""
         start = self.indptr[nodes]
         counts = self.indptr[nodes + 1] - start
-        before = np.cumsum(counts) - counts
-        entries = np.repeat(start - before, counts) + np.arange(counts.sum())
+        entries = expand_slices(start, counts)
         return Frontier(nodes, counts, self.neighbors[entries], self.similarity[entries],
                         self.edge_kinds[entries])
 

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -33,13 +33,13 @@ from qafd.mapped import sentences_of, told_apart
 from qafd.models import LLM, Reply
 from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Meter, Metered
-from qafd.models.embedder import Embedder, LocalEmbedder
+from qafd.models.embedder import Embedder, local_embedder
 from qafd.models.estimate import RunPlan
 from qafd.models.instructions import Instructed, Instructions
 from qafd.pace import silent
 from qafd.plan import Planner, conditions_by, plan_by
 from qafd.plan.spelling import Vocabulary
-from qafd.reading.text.plaintext import one_line, storable
+from qafd.reading.text.plaintext import storable
 from qafd.records import Nodes, QueryPlan, mark_at
 from qafd.retrieve.base import (
     Corpus,
@@ -48,6 +48,7 @@ from qafd.retrieve.base import (
     Retriever,
     StructureKind,
     params_of,
+    wants_subqueries,
 )
 from qafd.retrieve.compare import AT_ONCE, BUDGET, DEFAULT, Comparison, chosen, make_column
 from qafd.retrieve.layers import (
@@ -59,7 +60,7 @@ from qafd.retrieve.layers import (
     states,
     write_layers,
 )
-from qafd.retrieve.methods import canonical, method_of, name_of, tuned
+from qafd.retrieve.methods import canonical, method_by, name_of
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.retrieve.seeds import passages_of
 from qafd.samples import copied
@@ -412,9 +413,9 @@ class KnowledgeGraph:
     def _retrieved(self, question: str | QueryPlan, method: str | Retriever, graph: Graph,
                    store: Workspace, params: dict[str, Any]) -> Retrieval:
         massless = isinstance(method, str) and not params.keys() & {"mass", "alpha"}
-        chosen = _configured(method, params, graph)
+        chosen = method_by(method, params, graph)
         plan = question if isinstance(question, QueryPlan) else self.plan(
-            question, graph, subqueries=params_of(chosen).get("subqueries") == "on")
+            question, graph, subqueries=wants_subqueries(chosen))
         if not len(graph):  # an unread workspace does not even know the dimension of its vectors
             return Retrieval(plan.question, name_of(chosen), params_of(chosen), (), (), (),
                              notices=plan.notices)
@@ -492,8 +493,7 @@ class KnowledgeGraph:
             with suppress(StoreError):  # each column says what it lacks
                 self.build_layers(needs)
         plan = question if isinstance(question, QueryPlan) else self.plan(
-            question, graph, subqueries=any(params_of(method).get("subqueries") == "on"
-                                            for _, method in columns.values()))
+            question, graph, subqueries=any(wants_subqueries(method) for _, method in columns.values()))
         return Comparison(plan.question, budget, tuple(
             make_column(name, label, partial(self.retrieve, plan, name if name in named else method,
                                              graph=graph), graph, budget)
@@ -573,9 +573,9 @@ class KnowledgeGraph:
         graph = graph or self.graph
         if not isinstance(asked, Retrieval):
             named = params.pop("method", "qafd")
-            method = _configured(named, dict(params), graph)
+            method = method_by(named, dict(params), graph)
             plan = asked if isinstance(asked, QueryPlan) else self.plan(
-                asked, graph, subqueries=params_of(method).get("subqueries") == "on")
+                asked, graph, subqueries=wants_subqueries(method))
             asked = self.retrieve(plan, named, graph=graph, **params)
         if asked.method != "qafd":
             raise ParameterError("balances and paths are those of flow diffusion; {method!r} gives "
@@ -639,8 +639,7 @@ class KnowledgeGraph:
         """
         llm = None if client is None else self._language_model(client, model)
         if isinstance(asked, str):
-            apart = not isinstance(method, str) and params_of(method).get("subqueries") == "on"
-            plan = self.plan(asked, subqueries=apart)
+            plan = self.plan(asked, subqueries=wants_subqueries(method))
             asked = self.retrieve(plan, method)
         plan = plan or self.plan(asked.query, subqueries=asked.by_subqueries)
         with self.store() as store:  # to the end, or the call would open and close the file
@@ -780,7 +779,7 @@ class KnowledgeGraph:
         if not model:
             with self.store() as store:
                 reads = chosen(store).model
-            model = _meant(Endpoint("", url, client=client).models(), reads)
+            model = Endpoint("", url, client=client).choose_model(reads)
         return Instructed(Endpoint(model, url, client=client).with_settings(self._calls),
                           self.instructions)
 
@@ -794,40 +793,6 @@ class KnowledgeGraph:
         at = [mark_at(marks[e.document], e.start) for e in found]
         return tuple(replace(e, page=mark.page, heading=mark.heading)
                      for e, mark in zip(found, at, strict=True))
-
-
-def _configured(method: str | Retriever, params: dict[str, Any], graph: Graph) -> Retriever:
-    """The method that a name and its parameters mean on a graph."""
-    if not isinstance(method, str):
-        if not hasattr(method, "retrieve"):
-            raise ParameterError("{method} is no method; give a name or a method of "
-                                 "qafd.retrieve.METHODS", method=str(method)[:40])
-        return method
-    if "alpha" in params:
-        alpha = params.pop("alpha")
-        try:
-            mass = float(alpha)
-        except (TypeError, ValueError, OverflowError):
-            raise ParameterError("alpha is {alpha!r}; give a number", alpha=str(alpha)[:40]) from None
-        params = {"rule": "source-degree", **params, "mass": mass}
-    return tuned(method_of(canonical(method)), params, graph)
-
-
-def _meant(names: Sequence[str], reads: str) -> str:
-    """The model of an endpoint that is meant by none: the one that reads here, or its only one."""
-    if reads in names:
-        return reads
-    if len(names) != 1:
-        raise ParameterError("the client's endpoint has {count} models, so model= has to name one of "
-                             "them: {names}", count=len(names),
-                             names=one_line(", ".join(names), 600) or "-")
-    return names[0]
-
-
-@cache
-def local_embedder() -> LocalEmbedder:
-    """The bundled embedder, loaded once per process."""
-    return LocalEmbedder()
 
 
 _GRAPHS = Graphs()

@@ -15,12 +15,13 @@ from qafd.retrieve.layers import LAYERS, layers_of
 from qafd.retrieve.seeds import Passages, passages_of
 from qafd.storage import Workspace
 
+KEPT = 4  # graphs that are kept
+
 
 class Graphs:
     """The graphs read last, by workspace and version of its graph."""
 
-    def __init__(self, keep: int = 4) -> None:
-        self._keep = keep
+    def __init__(self) -> None:
         self._read: OrderedDict[tuple[str, str], Graph] = OrderedDict()
         self._reading: dict[tuple[str, str], Lock] = {}
         self._lock = Lock()
@@ -38,7 +39,7 @@ class Graphs:
                 with self._lock:
                     self._read[key] = graph
                     self._reading.pop(key, None)
-                    while len(self._read) > self._keep:
+                    while len(self._read) > KEPT:
                         self._read.popitem(last=False)
         if len(graph) > LARGE and isinstance(graph.ids, tuple):
             gc.collect()
@@ -71,10 +72,8 @@ def read_passages(graph: Graph, store: Workspace, compared: bool = True) -> Pass
 
 def with_texts(retrieval: Retrieval, store: Workspace) -> Retrieval:
     """The retrieval with the texts of its passages and what its relations say."""
-    nodes = store.graph.nodes(p.id for p in retrieval.ranking)
-    chunks = store.passages.get(node.key for node in nodes.values())
-    found = [(ranked, chunks[nodes[ranked.id].key]) for ranked in retrieval.ranking
-             if ranked.id in nodes and nodes[ranked.id].key in chunks]
+    chunks = store.passages.of_nodes(p.id for p in retrieval.ranking)
+    found = [(ranked, chunks[ranked.id]) for ranked in retrieval.ranking if ranked.id in chunks]
     edges = retrieval.edges
     if "relation" in column(edges, "kind"):
         edges = _labelled(edges, store)

@@ -11,9 +11,10 @@ from panel_example import apple, hostile, large
 
 from qafd.app.component import panels, selected
 from qafd.retrieve.base import Retrieval
+from qafd.view.drawing import Caption, Drawing, Look, scale_of
 from qafd.view.groups import Groups
 from qafd.view.layout import Positions, layout
-from qafd.view.panel import Caption, Drawing, Look, panel_data, scale_of
+from qafd.view.panel import panel_data
 
 CAPTIONS = {"qafd": Caption("QAFD-RAG", "query-aware flow diffusion"),
             "community": Caption("GraphRAG", "whole communities"),

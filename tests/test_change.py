@@ -22,7 +22,7 @@ from qafd.ingest.update import GraphUpdate
 from qafd.reading.text import canonical
 from qafd.records import Assertion, Chunk, Description, Document, Extraction, Mention
 from qafd.storage import open_workspace
-from qafd.storage.rows import round_vectors
+from qafd.storage.packing import round_vectors
 
 WORDS = ("Ada", "Ada Lovelace", "Lovelace", "Boris", "New York", "New York City", "York", "Radium",
          "radium", "Radium Institute", "ice", "ice cream", "Fuji", "fuji", "file 1", "File 2", "Ann 1",
@@ -130,13 +130,13 @@ def faults(store):
                 for a, b in extraction.sentences])
         readings.append(Reading(chunk, extraction, vector, sentences))
     made = connect_by_hand(assemble(readings, Crowded().embed), log.edits)
-    found = store.graph.differences(log, made)
+    found = store.assembly.differences(log, made)
     graph, order = store.graph.read(), sorted(range(len(made.nodes)), key=lambda i: made.nodes[i].id)
     found["vectors"] = 0
     for kept, computed in ((graph.vectors, made.alignment), (graph.name_vectors, made.names)):
         found["vectors"] += int((kept != round_vectors(computed[order])).sum()) if order else len(kept)
     return {table: many for table, many in found.items() if many} | dict.fromkeys(
-        map(str, store.graph.altered()))
+        map(str, store.assembly.altered()))
 
 
 def keys_of(store):
@@ -193,6 +193,28 @@ def test_after_every_change_the_graph_is_that_of_the_whole_log(tmp_path_factory,
             assert not faults(store), step
 
 
+@given(st.lists(texts, min_size=1, max_size=6), st.integers(1, 5), steps)
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_a_log_gone_through_in_slices_gives_the_graph_of_the_whole_log(
+        tmp_path_factory, documents, many, changes):
+    edits = [step for step in changes if step[0] in ("same", "hide", "type", "join", "cut")]
+    with open_workspace(tmp_path_factory.mktemp("slices") / "whole.db") as store:
+        store.vectors.stamp("crowded", 5)
+        for name, words in zip(FILES, documents, strict=False):
+            put(store, name, words, name.removesuffix(".txt"))
+        extend(store, FILES[:len(documents)], engine())
+        for step in edits:
+            act(store, step)
+        digest = store.graph.digest()
+        store.assembly.drop()
+        GraphUpdate(store, engine(), at_once=many).run()
+        assert not faults(store)
+        assert store.graph.digest() == digest
+        put(store, FILES[0], ["Ada", "met", "Köln"], "other")
+        extend(store, FILES[:1], engine())  # by facts that the whole log left
+        assert not faults(store)
+
+
 FREQUENT = (*["Ada", "Boris", "Ada Lovelace", "New York", "radium"] * 6, *WORDS)
 MORE_FILES = tuple(f"file_{number}.txt" for number in range(1, 21))
 VERBS = ("put", "put", "put", "delete", "undo", "purge", "same", "hide", "type", "join", "undo edit")
@@ -213,7 +235,7 @@ def test_a_name_of_many_passages_follows_each_change_as_if_all_were_read(tmp_pat
                     rng.choices(FREQUENT, k=rng.randint(1, 20)), rng.randrange(50), rng.randrange(50))
             act(store, step, Reticent)
             assert not faults(store), step
-            frequent.update(store.graph.hubs(map(canonical, WORDS)))
+            frequent.update(store.assembly.hubs(map(canonical, WORDS)))
     assert frequent
 
 

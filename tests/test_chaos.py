@@ -28,7 +28,7 @@ from qafd.records import Document
 from qafd.retrieve.base import Work
 from qafd.storage import Workspace, open_workspace
 from qafd.storage.assembled import key_of
-from qafd.storage.rows import embedding_key
+from qafd.storage.packing import embedding_key
 from qafd.storage.sqlite import opening, schema, tables
 
 NAMES = ("Ada", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal")
@@ -241,7 +241,7 @@ def test_every_backup_taken_while_another_process_writes_is_whole(tmp_path):
                     assert revisions[-1] > before
                     if not copy.graph.stale:
                         copied = copy.graph.digest()
-                        copy.graph.drop()
+                        copy.assembly.drop()
                         extend(copy, [], tiny_engine())
                         assert copy.graph.digest() == copied
                 assert sound(tmp_path / f"copy{i}.db")
@@ -402,7 +402,7 @@ def test_an_upgrade_killed_at_any_statement_is_whole_or_has_not_begun(tmp_path):
             assert plain.execute("PRAGMA user_version").fetchone()[0] in (1, len(tables.STEPS))
         with open_workspace(path) as store:
             assert store.graph.digest() == upgraded
-            store.graph.drop()
+            store.assembly.drop()
             extend(store, [], tiny_engine())
             assert store.graph.digest() == digest
         with open_workspace(f"{path}.schema1.backup") as backup:

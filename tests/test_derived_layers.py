@@ -110,7 +110,7 @@ def test_nothing_of_a_removed_text_stays_in_a_layer(path: Path, forget: str) -> 
     with open_workspace(path) as store:
         bring_up_to_date(store, TinyEmbedder())
         {"purge": lambda: store.documents.purge(FIRST[0][0]), "wipe": store.wipe,
-         "forget": store.vectors.forget, "drop": store.graph.drop}[forget]()
+         "forget": store.vectors.forget, "drop": store.assembly.drop}[forget]()
         assert not store.layers.rows()
 
 

@@ -171,7 +171,7 @@ def test_a_rebuilt_graph_is_the_graph_of_the_log_again(path):
             connection.execute("DELETE FROM edges")
             connection.execute("UPDATE nodes SET vectors = 1, name = 'x'")
             connection.execute("DELETE FROM passages WHERE document = 'ada.txt'")
-        store.graph.drop()
+        store.assembly.drop()
     assert tiny_index(path) == before
     assert complaints(path) == set()
 

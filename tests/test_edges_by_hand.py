@@ -99,7 +99,7 @@ def test_a_removed_edge_is_gone_and_stays_away(graph):
     graph.add_text("more.md", "Charles Flint hired Thomas Watson in 1914.")
     assert kinds(graph, "Charles Flint", "Thomas Watson") == ()
     with graph.store() as store:
-        store.graph.drop()
+        store.assembly.drop()
     refresh(graph.url)
     assert kinds(graph, "Charles Flint", "Thomas Watson") == ()
     assert "Charles Flint" not in near(graph, "Thomas Watson")

@@ -44,7 +44,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def forget(path: Path) -> int:
     with open_workspace(path) as store, store.transaction():
         store.vectors.forget()
-        store.graph.drop()
+        store.assembly.drop()
         return enqueue(store)
 
 

@@ -168,7 +168,7 @@ def test_a_reader_of_the_earlier_state_is_told_of(path: Path) -> None:
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM documents").fetchone()
             store.documents.purge("secret.txt")
-            store.graph.drop()
+            store.assembly.drop()
             with pytest.raises(BusyError, match="erase or wipe again"):
                 store.scrub()
         assert b"uimper" in on_disk(path)

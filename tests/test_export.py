@@ -17,7 +17,7 @@ from lxml import html as lxml_html
 from qafd import export
 from qafd.reasons import given_reason
 from qafd.retrieve.base import Imprint, Retrieval, RetrievedEdge, RetrievedNode
-from qafd.view.panel import RAMPS, Drawing
+from qafd.view.drawing import RAMPS, Drawing
 
 
 def node(i, name, x=0.0, **fields):

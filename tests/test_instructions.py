@@ -19,10 +19,11 @@ from qafd.ingest.instructions import keep_prompt, prompts_in
 from qafd.ingest.llm_extract import ModelExtractor
 from qafd.ingest.reader import ModelChoice, choose, chosen
 from qafd.ingest.tuning import keep_tuned, tune, tune_messages
-from qafd.knowledge import KnowledgeGraph, local_embedder
+from qafd.knowledge import KnowledgeGraph
 from qafd.models import LLM, Message, Recorded
 from qafd.models.call_settings import CallSettings
 from qafd.models.cost import FREE, Meter, Metered
+from qafd.models.embedder import local_embedder
 from qafd.models.endpoint import Endpoint
 from qafd.models.instructions import TASKS, Instructed, Instructions, check_prompt
 from qafd.models.prompts import read_records

@@ -26,7 +26,7 @@ from qafd.models.endpoint import Endpoint
 from qafd.models.prompts import Records, extract_messages, read_records
 from qafd.records import Chunk, Description, Extraction
 from qafd.storage import open_workspace
-from qafd.storage.rows import embedding_key
+from qafd.storage.packing import embedding_key
 
 TEXT = "Ada Lovelace met Charles Babbage in London. Babbage built engines."
 CHUNK = Chunk("c1", "a.txt", "Notes", TEXT, 0, len(TEXT))
@@ -293,7 +293,7 @@ def test_the_same_passage_is_not_paid_for_twice(path, server):
     indexed(path, server, [("b.txt", b"Cyd met Dan.")])
     assert len(server.bodies) == 2
     with open_workspace(path) as store:
-        store.graph.drop()
+        store.assembly.drop()
         choose(store, ModelChoice())
     tiny_index(path)
     indexed(path, server)

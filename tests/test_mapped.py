@@ -32,7 +32,7 @@ from qafd.retrieve.base import Corpus, Retrieval, Work
 from qafd.retrieve.pagerank import PageRank
 from qafd.retrieve.qafd import PRESETS
 from qafd.retrieve.seeds import PassageColumns, Passages, passages_of
-from qafd.storage.rows import round_vectors
+from qafd.storage.packing import round_vectors
 
 QUESTIONS = ("Who founded Apple?", "Which company did Steve Jobs lead?",
              "what do rivers and orchards have in common", "Where does the Amazon flow?")

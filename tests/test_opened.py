@@ -23,7 +23,8 @@ from qafd.runs.difference import settings_of
 from qafd.runs.replay import recorded
 from qafd.runs.report import report
 from qafd.storage import open_workspace
-from qafd.view.panel import Drawing, panel_data
+from qafd.view.drawing import Drawing
+from qafd.view.panel import panel_data
 from qafd.view.placement import ASPECT, DRAWN, beside, freeze, prominent
 
 QUESTION = "Introduce Steve Jobs's products in Apple."

@@ -11,13 +11,8 @@ from qafd.errors import ParameterError
 from qafd.reasons import given_reason
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.contraction import Contraction, contract_passages
-from qafd.view.panel import (
-    Drawing,
-    Look,
-    Scale,
-    clean,
-    panel_data,
-)
+from qafd.view.drawing import Drawing, Look, Scale
+from qafd.view.panel import clean, panel_data
 
 
 def node(name: str, importance: float = 1.0, kind: str = "entity", state: str = "saturated",

@@ -14,8 +14,8 @@ import pytest
 from qafd.cli import main
 from qafd.errors import MalformedReplyError
 from qafd.flow.verify import sealed, verify
-from qafd.knowledge import local_embedder
 from qafd.models import Recorded
+from qafd.models.embedder import local_embedder
 from qafd.package import assets
 from qafd.sql.box import Value
 from qafd.sql.database import Database, DatabaseQuestion

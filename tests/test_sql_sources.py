@@ -13,8 +13,8 @@ from servers import postgres_database
 from qafd.cli import main
 from qafd.errors import SqlError
 from qafd.flow.verify import sealed, verify
-from qafd.knowledge import local_embedder
 from qafd.models import Recorded
+from qafd.models.embedder import local_embedder
 from qafd.package import assets
 from qafd.sql import box
 from qafd.sql.database import Database

@@ -20,11 +20,11 @@ from hypothesis.extra.numpy import arrays
 from servers import postgres_url
 from tiny import TinyEmbedder, TinyExtractor, started, tiny_engine, tiny_index
 
-from qafd.assemble import Assembly
 from qafd.errors import BusyError, EmbedderMismatchError, ParameterError, StoreError
 from qafd.ingest import extend, index
 from qafd.ingest.engine import Here
 from qafd.ingest.update import GraphUpdate
+from qafd.ingest.whole import KeptLog, WholeGraph
 from qafd.reasons import NoticeKind, notice
 from qafd.records import (
     GIVEN,
@@ -49,7 +49,8 @@ from qafd.storage import (
     remove_workspace,
     size_of,
 )
-from qafd.storage.rows import Call, DocumentNameError, clean_name, embedding_key
+from qafd.storage.packing import embedding_key
+from qafd.storage.rows import Call, DocumentNameError, clean_name
 
 BACKENDS: dict[str, Callable[[Path, str], str]] = {
     "sqlite": lambda folder, name: place_of(folder / f"{name}.db").url,
@@ -61,7 +62,6 @@ THREE = b"".join(
     json.dumps({"id": i, "title": t, "text": x}).encode() + b"\n" for i, t, x in (
         ("one", "Ada", "Ada met Bob."), ("two", "Bob", "Bob met Cyd."),
         ("three", "Cyd", "Cyd met Ada.")))
-NOTHING = np.zeros((0, 8), np.float32)
 QUESTION = {"query": "q", "method": "m", "params": {}, "revision": 1, "passages": []}
 
 
@@ -561,7 +561,8 @@ def test_a_graph_made_from_an_older_log_does_not_replace_a_newer_one(store: Work
     store.documents.delete("cyd.txt")
     GraphUpdate(store, tiny_engine()).run()
     newest = store.graph.digest()
-    assert store.graph.write(old, Assembly((), (), NOTHING, NOTHING)) is False
+    embed = TinyEmbedder().embed
+    assert store.assembly.write(WholeGraph(KeptLog(old.revision, (), "tiny"), list, embed)) is False
     assert store.graph.digest() == newest
 
 
@@ -593,9 +594,9 @@ def test_a_graph_without_documents_is_empty(store: Workspace, url: str) -> None:
 
 def test_a_dropped_graph_comes_back_the_same(store: Workspace, url: str) -> None:
     before = store.graph.digest()
-    store.graph.drop()
+    store.assembly.drop()
     assert tiny_index(url) == before
-    assert store.graph.altered() == ()
+    assert store.assembly.altered() == ()
 
 
 def test_evidence_points_at_the_sentence_and_the_name_in_the_document(store: Workspace) -> None:

@@ -18,7 +18,7 @@ from qafd.export.formats import name_graph, write_graph
 from qafd.export.whole import whole
 from qafd.ingest.imports import ImportedEdge, ImportedGraph, ImportedNode
 from qafd.knowledge import KnowledgeGraph
-from qafd.storage.rows import MENTION, RELATION, SYNONYM
+from qafd.storage.packing import MENTION, RELATION, SYNONYM
 
 TEXT = ("=Sum Apple Inc. was founded by Steve Jobs. Steve Jobs met Steve Wozniak in Cupertino. "
         "Steve Wozniak designed the Apple I.")
@@ -180,7 +180,7 @@ def test_memory_does_not_grow_with_the_graph(tmp_path: Path) -> None:
 import resource, sys
 from qafd.records import node_id
 from qafd.storage import open_workspace
-from qafd.storage.rows import RELATION, hash_number
+from qafd.storage.packing import RELATION, hash_number
 from qafd.export.formats import write_graph
 from qafd.export.whole import whole
 def most(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

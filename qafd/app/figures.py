@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from qafd.view.panel import RAMPS, clean
+from qafd.view.drawing import RAMPS
+from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.panels import say_number
 

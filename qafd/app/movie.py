@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from qafd.app.component import component
 from qafd.flow.reference import RELEASED
-from qafd.view.panel import NAME_LENGTH, RAMPS, clean
+from qafd.view.drawing import RAMPS
+from qafd.view.panel import NAME_LENGTH, clean
 from qafd.wording import say
 
 if TYPE_CHECKING:

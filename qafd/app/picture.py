@@ -13,10 +13,11 @@ from qafd.app.session import bound, choose_option, exchange, shared, value_of
 from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.view.contraction import drawn_contracted
+from qafd.view.drawing import RAMPS, Caption, Drawing, Look, Scale, scale_of
 from qafd.view.groups import Groups, group, passages_of
 from qafd.view.layout import Positions
 from qafd.view.neighbors import new_neighbors, with_neighbors
-from qafd.view.panel import RAMPS, Caption, Drawing, Look, Scale, panel_data, scale_of
+from qafd.view.panel import panel_data
 from qafd.view.placement import ASPECT, DRAWN, beside, freeze, with_new
 from qafd.wording import say
 

@@ -5,7 +5,8 @@ import os
 import click
 
 from qafd import doctor as workspace_doctor
-from qafd.cli.command import Outcome, command, home
+from qafd.app.home import home
+from qafd.cli.command import Outcome, command
 from qafd.cli.models import endpoint_named, key_for
 from qafd.cli.options import db_option, model_options
 from qafd.installation import Configuration, installation

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from qafd.app.home import home
 from qafd.cli import CAPPED, DONE, FAILED, NOTHING_FOUND
 from qafd.cli.options import Function, db_option
 from qafd.errors import ModelError, ParameterError, SpendingCapError
@@ -204,11 +205,6 @@ def spending() -> Preferences:
     chosen = replace(settings(), **given)
     chosen.share_day(home())
     return chosen
-
-
-def home() -> Path:
-    """The folder of the app's workspaces and settings: $QAFD_HOME, else .qafd in the user's."""
-    return Path(os.environ.get("QAFD_HOME") or Path.home() / ".qafd")
 
 
 def keys_of_environment() -> dict[str, str]:

@@ -13,8 +13,8 @@ from qafd.cli.options import db_option, question_argument
 from qafd.cli.streams import text_of
 from qafd.errors import ModelError, ParameterError
 from qafd.flow.verify import sealed
-from qafd.knowledge import local_embedder
 from qafd.models.cost import Metered
+from qafd.models.embedder import local_embedder
 from qafd.reading.text.plaintext import one_line
 from qafd.sql.box import QueryRows
 from qafd.sql.database import Database, DatabaseQuestion

@@ -82,7 +82,7 @@ def index_files(db: Location | None, files: tuple[str, ...], rebuild: bool, re_e
         if re_embed:
             store.vectors.forget()
         if rebuild or re_embed:
-            store.graph.drop()
+            store.assembly.drop()
     failed = _work(path, sources, engine)
     counts = _counts(open_graph(path))
     return Outcome(counts, _count_lines(counts), failed=failed)

@@ -16,7 +16,7 @@ from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import QueryPlan
 from qafd.retrieve import METHODS, methods
-from qafd.retrieve.base import Retrieval, Retriever, params_of
+from qafd.retrieve.base import Retrieval, Retriever, wants_subqueries
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.storage import Location
 
@@ -45,8 +45,7 @@ class Inquiry:
         """The question, read by rules or a model, and the method, started for it as in the app."""
         graph = self.knowledge.graph
         method = self._method(graph)
-        subqueries = params_of(method).get("subqueries") == "on"
-        plan = self.knowledge.plan(self.text, graph, subqueries=subqueries, client=client)
+        plan = self.knowledge.plan(self.text, graph, subqueries=wants_subqueries(method), client=client)
         if isinstance(method, FlowDiffusion) and len(graph) and "mass" not in self.knobs:
             method = method.started(self.knowledge.corpus(graph, method.needs), plan)
         return plan, method

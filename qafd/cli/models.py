@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qafd.cli.command import DAY, home, settings, spending
+from qafd.app.home import home
+from qafd.cli.command import DAY, settings, spending
 from qafd.cli.options import Function, model_options, with_options
 from qafd.errors import ModelError, ParameterError
 from qafd.ingest.reader import ModelChoice

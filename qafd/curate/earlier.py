@@ -4,7 +4,7 @@ from qafd.errors import StoreError
 from qafd.graph import Graph
 from qafd.storage import Workspace
 from qafd.storage.assembled import assemble_stored
-from qafd.storage.rows import round_vectors
+from qafd.storage.packing import round_vectors
 
 NEVER = -1  # no revision of a workspace: no layer was built for this graph
 

@@ -17,6 +17,7 @@ from qafd.reading.text.slips import slips_between
 from qafd.records import GUESS, node_id
 from qafd.storage import Workspace
 
+SIMILAR = 5  # entities that are offered for a name that none has
 ALIKE = 0.5  # of the pairs of letters of two names
 MOSTLY = 0.9  # of the passages of all names that another begins or ends
 SHORT = 6  # letters from which one letter more or less is a slip of the pen
@@ -129,7 +130,7 @@ def _plain(text: str) -> str:
     return as_typed(text).casefold().replace("-", " ")
 
 
-def similar(entities: Iterable[Entity], typed: str, most: int = 5) -> tuple[Entity, ...]:
+def similar(entities: Iterable[Entity], typed: str) -> tuple[Entity, ...]:
     """The entities with the names most like what was typed, the likest first.
 
     By Dice's coefficient 2 |A and B| / (|A| + |B|) of their pairs of letters, of at least `ALIKE`.
@@ -141,7 +142,7 @@ def similar(entities: Iterable[Entity], typed: str, most: int = 5) -> tuple[Enti
         share = 2 * len(own & wanted) / max(len(own) + len(wanted), 1)
         if share >= ALIKE:
             near.append((-share, one.name, one))
-    return tuple(one for *_, one in sorted(near, key=lambda found: found[:2])[:most])
+    return tuple(one for *_, one in sorted(near, key=lambda found: found[:2])[:SIMILAR])
 
 
 def _pairs(name: str) -> set[str]:

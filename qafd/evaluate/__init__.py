@@ -33,7 +33,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.pace import silent
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import QueryPlan
-from qafd.retrieve.base import Retrieval, Retriever, params_of
+from qafd.retrieve.base import Retrieval, Retriever, params_of, wants_subqueries
 from qafd.retrieve.methods import label_of
 
 CUTS = (2, 5, 10)
@@ -333,7 +333,7 @@ def prepare(knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
     """Build the layers that methods need; whether any of them wants questions taken apart."""
     needs = set(chain.from_iterable(method.needs for method in methods.values()))
     knowledge.build_layers(sorted(needs), report)
-    return any(params_of(method).get("subqueries") == "on" for method in methods.values())
+    return any(map(wants_subqueries, methods.values()))
 
 
 def _trial(knowledge: KnowledgeGraph, graph: Graph, method: Retriever, plan: QueryPlan,
@@ -411,7 +411,7 @@ def score(name: str, method: Retriever, trials: Sequence[Trial], first: Sequence
         if known:
             found[key] = known
     means, differences = _compared(found)
-    recall = np.array([[trial.recall(cut) for trial in trials] for cut in CUTS])
+    recall = np.array([[*map(trial.recall, CUTS)] for trial in trials]).T
     sizes = np.array([(trial.reciprocal, trial.nodes, trial.tokens) for trial in trials])
     reciprocal, nodes, tokens = sizes.mean(axis=0).tolist()
     return Score(

@@ -91,15 +91,8 @@ def read_questions(data: bytes, name: str = "The file", limit: int | None = None
         if with_gold and (not gold or record.get("answerable") is False):
             left_out += 1
             continue
-        text = record.get("question")
-        text = _whole(text) if isinstance(text, str) else text
-        if not isinstance(text, str) or not any(letter.isalnum() for letter in text):
-            raise ParseError("{place} has no text under 'question'; write one.", place=place)
-        identity = next((_whole(str(record[key])) for key in ("qid", "id", "_id")
-                         if key in record), str(number))
         passages |= {passage.id: passage for passage in found}
-        questions.append(Question(identity, text, tuple(dict.fromkeys(gold)),
-                                  _answers(record), _distinct(record.get("nodes"))))
+        questions.append(_question_of(record, place, str(number), gold))
     if not questions:
         if not with_gold:
             raise ParseError("{name} has no question; write one a line, as {example}.", name=name,
@@ -175,6 +168,15 @@ def _line(line: str, number: int, name: str) -> Any:
                          name=name) from None
 
 
+def _question_of(record: dict[str, Any], place: str, number: str, gold: Iterable[str]) -> Question:
+    text = record.get("question")
+    if not isinstance(text, str) or not any(map(str.isalnum, text)):
+        raise ParseError("{place} has no text under 'question'; write one.", place=place)
+    identity = next((str(record[key]) for key in ("qid", "id", "_id") if key in record), number)
+    return Question(_whole(identity), _whole(text), tuple(dict.fromkeys(gold)), _answers(record),
+                    _distinct(record.get("nodes")))
+
+
 def _gold_of(record: dict[str, Any], place: str, needed: bool
              ) -> tuple[list[GoldPassage], list[str]]:
     """The passages that a question brings along, and the names of its gold passages."""
@@ -184,10 +186,10 @@ def _gold_of(record: dict[str, Any], place: str, needed: bool
             return found, [passage.id for passage, p in
                            zip(found, record["paragraphs"], strict=True) if p.get("is_supporting")]
         if "context" in record:
-            found = [_passage(title, " ".join(s.strip() for s in sentences))
+            found = [_passage(title, " ".join(map(str.strip, sentences)))
                      for title, sentences in _pairs(record["context"], "title", "sentences")]
-            titles = {title for title, _ in
-                      _pairs(record.get("supporting_facts") or [], "title", "sent_id")}
+            supporting = _pairs(record.get("supporting_facts") or [], "title", "sent_id")
+            titles = {title for title, _ in supporting}
             return found, [passage.id for passage in found if passage.title in titles]
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ParseError("{place} is like HotpotQA, 2WikiMultihopQA or MuSiQue but not in their "

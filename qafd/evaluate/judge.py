@@ -110,10 +110,11 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
     if not read:
         raise MalformedReplyError("{client} gave no grades in {repeats} rounds: {failed}",
                                   client=client.name, repeats=repeats, failed=failed[0])
-    given = {answers[name]: [r[name] for r in read] for name in names}
-    return Verdict(client.name, tuple(_judgment(name, given[text], criteria)
-                                      for name, text in answers.items()),
-                   len(read), tuple(failed), tokens_in, tokens_out, estimated)
+    judged = {answers[name]: name for name in names}
+    judgments = []
+    for name, text in answers.items():
+        judgments.append(_judgment(name, [one[judged[text]] for one in read], criteria))
+    return Verdict(client.name, tuple(judgments), len(read), tuple(failed), tokens_in, tokens_out, estimated)
 
 
 def distinct(answers: Mapping[str, str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 A model's opinion is no measurement: it is for answers that no gold set can grade.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -171,12 +172,15 @@ def opinions(asked: Sequence[Answers], client: LLM, names: Sequence[str], *, rep
 
 
 def _opinions(verdicts: Sequence[Verdict], names: Sequence[str]) -> tuple[Opinion, ...]:
-    graded = [{j.name: _shares(j) for j in verdict.judgments} for verdict in verdicts]
+    graded: dict[str, list[list[float]]] = defaultdict(list)
+    for verdict in verdicts:
+        for judgment in verdict.judgments:
+            graded[judgment.name].append(_shares(judgment))
     criteria = [criterion.name for criterion in PAPER]
+    other = np.array(graded[names[0]])[:, -1]
     found = []
     for name in names:
-        own = np.array([grades[name] for grades in graded]).T  # (criteria + 1, questions)
-        other = np.array([grades[names[0]][-1] for grades in graded])
+        own = np.array(graded[name]).T  # (criteria + 1, questions)
         drawn = intervals(np.vstack([own, own[-1] - other]), np.random.default_rng(SEED))
         found.append(Opinion(name, drawn[-2], drawn[-1],
                              dict(zip(criteria, drawn[:-2], strict=True))))

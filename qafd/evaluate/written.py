@@ -7,6 +7,7 @@ see which method gave it.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -109,20 +110,21 @@ class AnswerResult:
         """For each question the answers of all methods, in an order drawn for it."""
         found = []
         for number, question in enumerate(self.questions):
-            order = np.random.default_rng([SEED, number]).permutation(len(self.scores)).tolist()
-            found.append(Answers(question.text, {
-                self.scores[at].name: self.scores[at].answers[number].text for at in order}))
+            order = np.random.default_rng([SEED, number]).permutation(len(self.scores))
+            scores = [self.scores[at] for at in order]
+            found.append(Answers(question.text, {one.name: one.answers[number].text for one in scores}))
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain JSON values, with every answer."""
-        return {"model": self.model, "stopped": self.stopped, "unread": self.unread, "questions": [
-            {"id": question.id, "question": question.text, "answers": question.answers}
-            for question in self.questions], "methods": {
-                score.name: {"label": score.label, "withheld": score.withheld,
-                             "means": {name: asdict(mean) for name, mean in score.means.items()},
-                             "answers": [asdict(answer) for answer in score.answers]}
-                for score in self.scores}}
+        questions = [{"id": question.id, "question": question.text, "answers": question.answers}
+                     for question in self.questions]
+        methods = {}
+        for score in self.scores:
+            values = asdict(score)
+            methods[values.pop("name")] = values | {"withheld": score.withheld}
+        return {"model": self.model, "stopped": self.stopped, "unread": self.unread,
+                "questions": questions, "methods": methods}
 
 
 @dataclass(frozen=True)
@@ -294,7 +296,7 @@ def _marks(question: Question, texts: Sequence[str], client: Metered, repeats: i
             failure = error
     if not rounds and failure is not None:
         raise failure
-    return {text: sum(one[text] for one in rounds) / len(rounds) for text in texts}
+    return {text: fmean([one[text] for one in rounds]) for text in texts}
 
 
 def _retrieved(knowledge: KnowledgeGraph, questions: Sequence[Question],

@@ -2,23 +2,21 @@
 and the sentences behind it."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from qafd.curate.neighbors import EdgeByHand, find_added
 from qafd.errors import ParameterError
 from qafd.explain.balance import mass_balance
 from qafd.explain.gate import Gate, gate_of
 from qafd.explain.paths import shown
+from qafd.explain.run import RunExplanation
+from qafd.explain.sentences import sentences_in, sentences_joining
 from qafd.retrieve.base import Retrieval
 from qafd.storage.rows import Evidence
 from qafd.view.contraction import drawn_contracted
 
-if TYPE_CHECKING:
-    from qafd.explain.run import RunExplanation
-
-STRANDS, SENTENCES = 3, 2
+STRANDS = 3
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Along:
     question: str = ""
 
 
-def along(whole: Retrieval, runs: "Sequence[RunExplanation]", u: str, v: str,
+def along(whole: Retrieval, runs: Sequence[RunExplanation], u: str, v: str,
           contracted: bool) -> Along:
     """See `Explanation.along`; the nodes are given by id.
 
@@ -109,7 +107,7 @@ def _passages_between(retrieval: Retrieval, drawn: set[str], u: str,
     return sorted(parts, key=lambda part: (-part[1], part[0]))
 
 
-def _strands(run: "RunExplanation", u: str, v: str,
+def _strands(run: RunExplanation, u: str, v: str,
              parts: Sequence[tuple[str, float]]) -> list[Strand]:
     graph, row = run.graph, run.graph.row
     names = [id for id in (u, v) if graph.kinds[row[id]] != "passage"]
@@ -125,36 +123,10 @@ def _strands(run: "RunExplanation", u: str, v: str,
             gates = (gate_of(run.problem, row[u], row[passage]),
                      gate_of(run.problem, row[passage], row[v]))
             strands.append(Strand(shown(graph, row[passage]), flow, gates, "mention",
-                                  _sentences_in(chunks[passage], found, u, v)))
+                                  sentences_in(chunks[passage], found, u, v)))
         else:
             kinds = {frozenset((e.source, e.target)): e.kind for e in run.retrieval.edges}
             strands.append(Strand("", flow, (gate_of(run.problem, row[u], row[v]),),
                                   kinds[frozenset((u, v))],
                                   sentences_joining(found, chunks, u, v), by_hand))
     return strands
-
-
-def sentences_joining(found: Sequence[Evidence], chunks: Mapping[str, str], u: str,
-                      v: str) -> tuple[Evidence, ...]:
-    """Sentences of a passage that mention its name, or that mention both names; all marked."""
-    for passage, name in ((u, v), (v, u)):
-        if passage in chunks:
-            here = [e for e in found if e.node == name and e.chunk == chunks[passage]]
-            return tuple(here[:SENTENCES])
-    of_u = {(e.chunk, e.start): e.mentions for e in found if e.node == u}
-    both = []
-    for e in found:
-        if e.node == v and (e.chunk, e.start) in of_u:
-            mentions = {*e.mentions, *of_u[e.chunk, e.start]}
-            both.append(replace(e, mentions=tuple(sorted(mentions))))
-    return tuple(both[:SENTENCES])
-
-
-def _sentences_in(chunk: str, found: Sequence[Evidence], u: str, v: str) -> tuple[Evidence, ...]:
-    """Sentences of a passage with both names, or the first with each."""
-    here = [e for e in found if e.chunk == chunk]
-    both = sentences_joining(here, {}, u, v)
-    if both:
-        return both
-    first = {e.node: e for e in reversed(here)}
-    return tuple(first[name] for name in (u, v) if name in first)

@@ -268,7 +268,7 @@ class _ChainSearch:
             hops.append(ChainHop(graph.ids[u], graph.ids[v], shown(graph, v), joint.level, label,
                                  " ".join(joint.text.split()), joint.chunk,
                                  self._texts[joint.chunk][0], self._flow(u, v, joint.passage)))
-        return Chain(tuple(graph.ids[row] for row in rows), shown(graph, rows[0]), tuple(hops), score,
+        return Chain(graph.ids_of(rows), shown(graph, rows[0]), tuple(hops), score,
                      covered)
 
     def _flow(self, u: int, v: int, passage: int) -> float:

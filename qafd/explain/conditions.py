@@ -91,7 +91,5 @@ def _documents(reasons: Sequence[Reason], store: Workspace) -> dict[str, str]:
     for one in reasons:
         for said in one.also:
             passages |= dict.fromkeys([str(said.values.get("passage", ""))])
-    nodes = store.graph.nodes([passage for passage in passages if passage])
-    chunks = store.passages.get(node.key for node in nodes.values())
-    return {passage: chunks[node.key].document for passage, node in nodes.items()
-            if node.key in chunks}
+    chunks = store.passages.of_nodes(filter(None, passages))
+    return {passage: chunk.document for passage, chunk in chunks.items()}

@@ -306,7 +306,7 @@ def explain(corpus: Corpus, retrieval: Retrieval, plan: QueryPlan, open_store: C
     shared = max(1, subqueries) if method.divided else 1
     runs = []
     for part, problem in zip(found, problems, strict=True):
-        if part.seeds != tuple(corpus.graph.ids[row] for row in problem.seeds.rows.tolist()):
+        if part.seeds != corpus.graph.ids_of(problem.seeds.rows.tolist()):
             raise ParameterError("{question!r} was retrieved by another plan than this; name the "
                                  "plan that it was retrieved with", question=part.query[:80])
         runs.append(RunExplanation(corpus.graph, part, open_store, evidence, problem,

@@ -71,7 +71,7 @@ def tell_paths(graph: Graph, layer: Graph, found: Sequence[PathFlow], total: flo
     joints = Joints.of(graph, layer, found, store.graph.nodes, store.graph.edges)
     paths = []
     for path in found:
-        ids = tuple(graph.ids[row] for row in path.rows)
+        ids = graph.ids_of(path.rows)
         paths.append(ReasoningPath(ids, path.mass, path.mass / total if total > 0 else 0.0,
                                    shown(graph, path.rows[0]), joints.steps(path.rows)))
     return paths

@@ -51,7 +51,7 @@ class Provenance:
         if self.problem.method.layer != "entities":
             return ()
         with self.open_store() as store:
-            touched = [self._graph.ids[row] for row in self.diffusion.rows.tolist()]
+            touched = self._graph.ids_of(self.diffusion.rows.tolist())
             return store.graph.edges(touched, "relation")
 
     @cached_property
@@ -117,7 +117,5 @@ _DOCUMENTS: WeakKeyDictionary[Graph, Mapping[int, str]] = WeakKeyDictionary()
 def _documents_of(graph: Graph, store: Workspace) -> dict[int, str]:
     """Document of each passage's row."""
     rows = np.flatnonzero(graph.kinds == "passage").tolist()
-    nodes = store.graph.nodes(graph.ids[row] for row in rows)
-    chunks = store.passages.get(node.key for node in nodes.values())
-    return {graph.row[i]: chunks[node.key].document for i, node in nodes.items()
-            if node.key in chunks}
+    chunks = store.passages.of_nodes(graph.ids_of(rows))
+    return {graph.row[node]: chunk.document for node, chunk in chunks.items()}

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from qafd.curate.neighbors import find_added
-from qafd.explain.along import sentences_joining
 from qafd.explain.balance import Balance, mass_balance
 from qafd.explain.chains import Chain, find_chains
 from qafd.explain.entry import entries
 from qafd.explain.paths import Paths, ReasoningPath, shown, tell_paths
 from qafd.explain.provenance import Provenance
 from qafd.explain.sensitivity import Sensitivity, sensitivities
+from qafd.explain.sentences import sentences_joining
 from qafd.explain.streams import Streams
 from qafd.explain.why import Inflow, SeedShare, Why
 from qafd.explain.whynot import WhyNot, why_not

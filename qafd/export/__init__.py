@@ -21,8 +21,9 @@ from xml.etree.ElementTree import SubElement
 from qafd.package import assets
 from qafd.reading.text.plaintext import FORMULA
 from qafd.retrieve.base import Retrieval
+from qafd.view.drawing import Drawing, Look
 from qafd.view.layout import Positions, layout
-from qafd.view.panel import Drawing, Look, panel_data
+from qafd.view.panel import panel_data
 from qafd.view.placement import prominent
 from qafd.wording.reasons import word_reason
 
@@ -136,7 +137,7 @@ def _values(record: object, columns: Sequence[str]) -> list[Any]:
 
 
 def html(retrieval: Retrieval, positions: Positions | None = None, *,
-         drawing: Drawing = Drawing(limit=150), look: Look = Look()) -> str:  # noqa: B008
+         drawing: Drawing = Drawing(limit=150), look: Look = Look()) -> str:
     """A page that draws the subgraph without any network, with the picture of the app itself.
 
     It has the search, the filters and the colors of the app, and a card on click; a table below
@@ -150,7 +151,7 @@ def html(retrieval: Retrieval, positions: Positions | None = None, *,
         How it is drawn. Of more than its `limit` of nodes the most important are; the page says
         how many are not shown.
     look : Look
-        What else is shown, see `qafd.view.panel.Look`.
+        What else is shown, see `qafd.view.drawing.Look`.
     """
     data = {**_drawn(retrieval, positions, drawing, look), "edges": True}
     title = escape(_shown(retrieval.query) or "Retrieved subgraph")
@@ -407,7 +408,8 @@ def table_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(columns)
-    writer.writerows([cell(value) for value in row] for row in rows)
+    for row in rows:
+        writer.writerow(map(cell, row))
     return out.getvalue()
 
 

@@ -20,8 +20,9 @@ from qafd.export import cell, xml
 from qafd.export.whole import EDGE_FIELDS, NODE_FIELDS, Whole, WholeEdge, WholeNode, filled
 from qafd.reasons import given_reason
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedEdge, RetrievedNode
+from qafd.view.drawing import Caption, Drawing, Look
 from qafd.view.layout import layout
-from qafd.view.panel import Caption, Drawing, Look, panel_data
+from qafd.view.panel import panel_data
 from qafd.wording.counts import count
 
 BESIDE = ("by_hand", "extracted")  # edges that stand beside a relation, which is drawn
@@ -143,6 +144,11 @@ def _stamp(graph: Whole) -> str:
     return f"qafd {graph.made_by.qafd}, workspace {graph.made_by.workspace}"
 
 
+def _drawn_edge(e: WholeEdge) -> RetrievedEdge:
+    label = f"{e.label or e.kind} · {e.by_hand}" if e.by_hand else e.label or e.kind
+    return RetrievedEdge(e.source, e.target, e.kind, 0.0, e.weight, label)
+
+
 def html(graph: Whole) -> Iterator[str]:
     """A picture of a graph of up to `DRAWN` nodes, else a ParameterError."""
     if graph.node_count > DRAWN:
@@ -154,9 +160,7 @@ def html(graph: Whole) -> Iterator[str]:
     nodes = tuple(sorted((RetrievedNode(n.id, n.name, n.kind, float(degree[n.id]), 0.0, SATURATED,
                                         given_reason(n.description), degree=degree[n.id])
                           for n in graph.nodes()), key=lambda n: (-n.importance, n.id)))
-    drawn = Retrieval("", "graph", {}, (), nodes, tuple(
-        RetrievedEdge(e.source, e.target, e.kind, 0.0, e.weight, " · ".join(filter(None, (
-            e.label or e.kind, e.by_hand)))) for e in edges), made_by=graph.made_by)
+    drawn = Retrieval("", "graph", {}, (), nodes, tuple(map(_drawn_edge, edges)), made_by=graph.made_by)
     labels = {n.id: n.name[:40] for n in nodes}
     kinds = Counter(n.kind for n in nodes)
     size = f"{count(kinds['entity'], 'entity')}, {count(kinds['passage'], 'passage')}"

@@ -116,9 +116,7 @@ class Diffusion:
     @cached_property
     def support(self) -> Nodes:
         """Graph rows with x > 0, most important first; equal x by row."""
-        full = np.flatnonzero(self.x > 0)
-        best: Nodes = self.rows[full[np.lexsort((self.rows[full], -self.x[full]))]]
-        return best
+        return support_of(self.rows, self.x)
 
     @cached_property
     def state(self) -> tuple[str, ...]:
@@ -148,6 +146,12 @@ class Diffusion:
         order = order[self.flow[order] > 0]
         origin[self.v[order]] = self.u[order]
         return origin
+
+
+def support_of(rows: Nodes, x: Floats) -> Nodes:
+    """Rows with x > 0, most important first; equal x by row."""
+    full = np.flatnonzero(x > 0)
+    return rows[full[np.lexsort((rows[full], -x[full]))]]
 
 
 def solve(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,

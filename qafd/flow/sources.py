@@ -18,6 +18,7 @@ from qafd.records import Floats, Nodes
 # A component is filled to this share at most: the solution exists and is unique below 1, and
 # the last thousandth keeps it clear of the rounding in the sums.
 FILL = 0.999
+SEARCHED = 20_000  # nodes, for a path from a seed to another
 
 
 @dataclass(frozen=True)
@@ -151,11 +152,11 @@ _RULES: dict[str, Callable[[_SourceRequest], Floats]] = {
 RULES = tuple(_RULES)
 
 
-def seed_paths(graph: Graph, rows: Nodes, most: int = 20_000) -> tuple[Nodes, ...]:
+def seed_paths(graph: Graph, rows: Nodes) -> tuple[Nodes, ...]:
     """For each seed the nodes of a shortest path to the nearest other seed (P of A2.2.1).
 
     All seeds are searched from at once, breadth first; two that meet are nearest to each
-    other over the edge where they do. A seed that meets none within `most` nodes has itself.
+    other over the edge where they do. A seed that meets none within `SEARCHED` nodes has itself.
     """
     came: dict[int, int] = {int(row): -1 for row in rows}
     owner = {row: row for row in came}
@@ -169,7 +170,7 @@ def seed_paths(graph: Graph, rows: Nodes, most: int = 20_000) -> tuple[Nodes, ..
         return nodes
 
     front = sorted(owner)
-    while front and len(paths) < len(rows) and len(owner) < most:
+    while front and len(paths) < len(rows) and len(owner) < SEARCHED:
         frontier = graph.expand(np.array(front, np.int64))
         starts = np.repeat(frontier.nodes, frontier.counts).tolist()
         front = []

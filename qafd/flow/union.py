@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from qafd.errors import ParameterError
-from qafd.flow.solver import Diffusion
+from qafd.flow.solver import Diffusion, support_of
 from qafd.graph import sum_at
 from qafd.records import Floats, Nodes
 
@@ -46,9 +46,7 @@ class Union:
     @property
     def support(self) -> Nodes:
         """Graph rows that some part retrieves, most important first; equal x by row."""
-        full = np.flatnonzero(self.x > 0)
-        best: Nodes = self.rows[full[np.lexsort((self.rows[full], -self.x[full]))]]
-        return best
+        return support_of(self.rows, self.x)
 
 
 def union(parts: Sequence[Diffusion]) -> Union:

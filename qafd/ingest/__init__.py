@@ -36,7 +36,8 @@ from qafd.reading.text import count_tokens
 from qafd.records import Chunk
 from qafd.retrieve.layers.imported import keep_communities
 from qafd.storage import Location, Workspace, open_workspace, size_of
-from qafd.storage.rows import DocumentNameError, clean_name, embedding_key, key_of, now
+from qafd.storage.packing import embedding_key, key_of
+from qafd.storage.rows import DocumentNameError, clean_name, now
 
 _ENDS = re.compile(r"[.!?](?=\s|$)")
 
@@ -92,18 +93,8 @@ def index(
             (given if refuse_size(data) is None else refused).append(clean_name(name))
         done = refused
         with ExitStack() as held, Local(extractor, embedder, processes) as local:
-            while True:
-                try:
-                    held.enter_context(store.lease.hold())
-                    break
-                except BusyError:
-                    if not patient or stopped():
-                        raise
+            if _take_lease(held, store, given, lambda: patient and not stopped(), progress):
                 done = [*refused, *given]  # some of them, if not all, by the other one
-                files = [file for file in store.files.all() if file.name in given]
-                progress(Progress("extracting", sum(file.extracted for file in files),
-                                  sum(file.passages for file in files), "another process reads"))
-                time.sleep(WAIT_SECONDS)
             engine: Engine | None = None
             # again, for what others add or delete meanwhile
             while not stopped() and ((names := _claim(store)) or store.graph.stale):
@@ -114,6 +105,30 @@ def index(
             if not stopped():
                 keep_columns(store)
         return tuple(dict.fromkeys(done))
+
+
+def _take_lease(held: ExitStack, store: Workspace, names: Sequence[str], patient: Callable[[], bool],
+                progress: Callable[[Progress], None]) -> bool:
+    """Hold the lease of a workspace; whether another process had it, which may have read some files.
+
+    Raises
+    ------
+    BusyError
+        Another process has it, and nobody is patient any more.
+    """
+    waited = False
+    while True:
+        try:
+            held.enter_context(store.lease.hold())
+            return waited
+        except BusyError:
+            if not patient():
+                raise
+        waited = True
+        files = [file for file in store.files.all() if file.name in names]
+        progress(Progress("extracting", sum(file.extracted for file in files),
+                          sum(file.passages for file in files), "another process reads"))
+        time.sleep(WAIT_SECONDS)
 
 
 def _claim(store: Workspace) -> tuple[str, ...]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qafd.errors import ModelError
 from qafd.ingest.engine import Batch, BatchExtractor, Models, Readings
 from qafd.models.attempts import retrying
 from qafd.models.cost import Bill, Meter, Price, take_turn
 from qafd.reading.text import count_tokens
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.storage import open_workspace
-from qafd.storage.rows import Call, embedding_key, key_of
+from qafd.storage.packing import embedding_key, key_of
+from qafd.storage.rows import Call
 
 if TYPE_CHECKING:
     from qafd.models.endpoint_embedder import EndpointEmbedder
@@ -108,17 +108,11 @@ class MeteredEmbedder:
         most = Call("", "embed", self.name, "failed", "", tokens, 0, True,
                     document=self.document, question=self.question, run=self.run)
         bill = Bill(self.meter, self.workspace, self.price, most)
-        failure: ModelError | None = None
-        try:
+        with bill.open():
             with retrying(bill.again):
                 embedded = self.model.ask(texts)
             bill.note(replace(most, status="ok", tokens_in=embedded.tokens,
                               estimated=embedded.estimated))
-        except ModelError as error:
-            failure = error
-            raise
-        finally:
-            bill.fail(failure)
         return embedded.vectors
 
 

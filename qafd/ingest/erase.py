@@ -85,7 +85,7 @@ def _erased(store: Workspace, names: Iterable[str], keys: Keys, local: Local) ->
     try:
         GraphUpdate(store, engine).run()
     except BaseException:  # Ctrl-C too: the old graph quotes it
-        store.graph.drop()
+        store.assembly.drop()
         raise
     finally:
         store.scrub()

@@ -62,7 +62,7 @@ def change_hubs(store: Workspace, model: str, keys: Iterable[str],
     before, after : mapping of int to PassageState
         The passages of the change by number, as the graph had them and as it is to have them.
     """
-    hubs = store.graph.hubs(keys)
+    hubs = store.assembly.hubs(keys)
     gone, fresh = _exchanged(hubs.keys(), before, after)
     lost, found = _readings(store, model, gone), _readings(store, model, fresh)
     changed = {}

@@ -1,29 +1,27 @@
 """The graph brought up to date with its log, vectors that are missing computed on the way."""
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
-from qafd.assemble import assemble
-from qafd.assemble.readings import Reading
-from qafd.edits import apply_edits, connect_by_hand
 from qafd.ingest.change import (
     SHARE,
     MissingNamesError,
     MissingVectorsError,
-    begin_anew,
-    changed_documents,
     take_in,
 )
 from qafd.ingest.engine import Engine
+from qafd.ingest.facts import begin_anew, changed_documents
 from qafd.ingest.progress import Progress, never
+from qafd.ingest.whole import SLICE, KeptLog, Slice, WholeGraph
 from qafd.pace import silent
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.storage import Workspace
-from qafd.storage.assembled import stored_readings
-from qafd.storage.rows import embedding_key, key_of
+from qafd.storage.packing import embedding_key, key_of
 
 VECTORS = 64  # passages or names whose vectors are computed and stored at a time
 Item = TypeVar("Item")
@@ -39,7 +37,8 @@ class GraphUpdate:
 
     Vectors that are not stored are computed, so this also completes a change of the embedder.
     They are stored batch by batch: what ends this run, the next one goes on after the last. Between
-    two parts of a run (not `final`) no facts are kept, since the next part is most of the log.
+    two parts of a run (not `final`) no facts are kept, since the next part is most of the log. Of a whole
+    log about `at_once` passages are in memory at a time.
     """
 
     store: Workspace
@@ -47,6 +46,7 @@ class GraphUpdate:
     progress: Callable[[Progress], None] = silent
     stopped: Callable[[], bool] = never
     final: bool = True
+    at_once: int = SLICE
 
     def run(self) -> bool:
         """Assemble the graph of the log as it is now; True when that changed the graph."""
@@ -70,11 +70,12 @@ class GraphUpdate:
                 if SHARE * len(log.chunks) > store.log.count_assembled():
                     return None
             # Their vectors are stored by it, and most of the names', which would end the change.
-            self._readings(list(zip(log.chunks, log.extractions, strict=True)))
+            missing = self._without_vectors(KeptLog(log.revision, log.edits, model).add(log))
+            self._embed_passages(missing, 0, sum(map(_size_of, missing)))
             self._embed_names(sorted({mention.key for extraction in log.extractions
                                       for mention in extraction.mentions}))
             try:
-                with store.transaction():
+                with _without_collecting(), store.transaction():
                     if store.log.revision == log.revision:
                         return take_in(store, model, documents, log)
             except MissingNamesError as error:
@@ -84,17 +85,43 @@ class GraphUpdate:
 
     def _assemble_all(self) -> bool:
         store = self.store
-        log = store.log.read()
-        pairs = list(zip(log.chunks, apply_edits(log.extractions, log.edits), strict=True))
-        made = assemble(self._readings(pairs), self._embed_names, self._compared)
-        with store.transaction():
-            changed = store.graph.write(log, connect_by_hand(made, log.edits))
-            if self.final and store.log.revision == log.revision:
-                begin_anew(store, log, made)
-            else:  # what is changed meanwhile is not told apart from what this graph has
-                store.postings.clear()
+        log = self._read_log()
+        with _without_collecting():
+            made = WholeGraph(log, self._vectors_of, self._embed_names, self._compared, self._go_on)
+            with store.transaction():
+                changed = store.assembly.write(made)
+                if self.final and store.log.revision == log.revision:
+                    begin_anew(store, made)
+                else:  # what is changed meanwhile is not told apart from what this graph has
+                    store.postings.clear()
         store.count_anew()
         return changed
+
+    def _read_log(self) -> KeptLog:
+        """The log as it is now, all vectors of its passages stored."""
+        store = self.store
+        sizes: list[int] = []  # of the texts of passages without vectors
+        with store.snapshot():
+            log = KeptLog(store.log.revision, store.edits.all(), self.engine.models.embedder)
+            for part in store.log.slices(self.at_once):
+                self._go_on()
+                sizes += map(_size_of, self._without_vectors(log.add(part)))
+        done = 0
+        for some in log if sizes else ():
+            missing = self._without_vectors(some)
+            self._embed_passages(missing, sum(sizes[:done]), sum(sizes))
+            done += len(missing)
+        return log
+
+    def _without_vectors(self, some: Slice) -> list[tuple[Chunk, Extraction]]:
+        """The passages whose vectors are not stored."""
+        missing = self.store.vectors.missing(some.keys)
+        pairs = zip(some.keys, some.chunks, some.raws, strict=True)
+        return [(chunk, extraction) for key, chunk, extraction in pairs if key in missing]
+
+    def _vectors_of(self, some: Slice) -> list[Vectors]:
+        stored = self.store.vectors.rows(some.keys)
+        return [stored[key] for key in some.keys]
 
     def _compared(self, done: int, total: int) -> None:
         self._go_on()
@@ -104,10 +131,8 @@ class GraphUpdate:
         if self.stopped():
             raise _StoppedError
 
-    def _readings(self, pairs: Sequence[tuple[Chunk, Extraction]]) -> list[Reading]:
+    def _embed_passages(self, missing: Sequence[tuple[Chunk, Extraction]], done: int, total: int) -> None:
         model = self.engine.models.embedder
-        found = stored_readings(self.store, model, pairs)
-        missing = [pair for pair in pairs if pair[0].id not in found]
 
         def embed(some: Sequence[tuple[Chunk, Extraction]]) -> dict[str, Vectors]:
             vectors: dict[str, Vectors] = {}
@@ -115,11 +140,7 @@ class GraphUpdate:
                 vectors[key_of(model, *pair)] = rows
             return vectors
 
-        if missing:
-            sizes = [1 + len(extraction.sentences) for _, extraction in missing]
-            self._fill(missing, embed, sizes, "sentences")
-            found |= stored_readings(self.store, model, missing)
-        return [found[chunk.id] for chunk, _ in pairs]
+        self._fill(missing, embed, list(map(_size_of, missing)), "sentences", done, total)
 
     def _embed_names(self, names: Sequence[str]) -> Vectors:
         model = self.engine.models.embedder
@@ -130,14 +151,31 @@ class GraphUpdate:
         def embed(some: Sequence[str]) -> dict[str, Vectors]:
             return dict(zip([keys[name] for name in some], self.engine.embed(some), strict=True))
 
-        self._fill(missing, embed, [1] * len(missing), "names")
+        self._fill(missing, embed, [1] * len(missing), "names", 0, len(missing))
         stored = self.store.vectors.get(keys.values())
         return np.array([stored[keys[name]] for name in names])
 
     def _fill(self, missing: Sequence[Item], embed: Callable[[Sequence[Item]], dict[str, Vectors]],
-              sizes: Sequence[int], what: str) -> None:
+              sizes: Sequence[int], what: str, done: int, total: int) -> None:
         """Compute and store what is missing, each batch stored before the next one is computed."""
         for at in range(0, len(missing), VECTORS):
             self._go_on()
-            self.progress(Progress("embedding", sum(sizes[:at]), sum(sizes), what))
+            self.progress(Progress("embedding", done + sum(sizes[:at]), total, what))
             self.store.vectors.put(embed(missing[at:at + VECTORS]))
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """No search for cycles of objects, of which records have none; for them it takes longer than the work."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _size_of(pair: tuple[Chunk, Extraction]) -> int:
+    """How many texts of a passage have vectors."""
+    return 1 + len(pair[1].sentences)

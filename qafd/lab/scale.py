@@ -49,7 +49,7 @@ def clustered(n: int, rng: np.random.Generator) -> Graph:
                        similarity=clip(cosine), vectors=vectors)
 
 
-def scale(sizes: Sequence[int], mass: float, seeds: int, variant: str, seed: int = 0,
+def scale(sizes: Sequence[int], mass: float, seeds: int, variant: str,
           questions: int = 5,
           progress: Callable[[float], object] = lambda _: None) -> tuple[Size, ...]:
     """One row per size: the same mass and number of seeds on ever larger graphs.
@@ -60,7 +60,7 @@ def scale(sizes: Sequence[int], mass: float, seeds: int, variant: str, seed: int
     weights = Weights.named(variant)
     rows = []
     for done, n in enumerate(sizes, 1):
-        rng = np.random.default_rng([seed, n])
+        rng = np.random.default_rng([0, n])
         graph = clustered(n, rng)
         assert graph.vectors is not None
         found = []

@@ -18,6 +18,7 @@ from qafd.retrieve.rank import Ranking, rank
 
 RECALL_AT = 5
 MASSES = 8
+VALUES = 6  # of another parameter, beside the method's own
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ def vary(corpus: Corpus, plan: QueryPlan, method: Retriever, values: Mapping[str
     return tuple(found)
 
 
-def values_for(method: Retriever, name: str, count: int = 6) -> tuple[Any, ...]:
+def values_for(method: Retriever, name: str) -> tuple[Any, ...]:
     """Values of a parameter worth trying: all its options, or numbers around the method's own.
 
     Numbers are spaced evenly by ratio, from a tenth to ten times the method's own value within the
@@ -167,7 +168,7 @@ def values_for(method: Retriever, name: str, count: int = 6) -> tuple[Any, ...]:
         return tuple(spec.metadata["options"])
     now, low, high = getattr(method, name), spec.metadata["low"], spec.metadata["high"]
     middle = now or high / 10
-    spread = np.geomspace(max(low, middle / 10, 1e-3), min(high, middle * 10), count).tolist()
+    spread = np.geomspace(max(low, middle / 10, 1e-3), min(high, middle * 10), VALUES).tolist()
     if isinstance(spec.default, int):
         return tuple(sorted({max(low, round(value)) for value in [*spread, now]}))
     return tuple(sorted({float(f"{value:.2g}") for value in spread} | {now}))

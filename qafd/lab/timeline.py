@@ -7,6 +7,8 @@ from qafd.flow.homotopy import entry_alphas
 from qafd.flow.solver import Diffusion, solve
 from qafd.retrieve.qafd import Problem
 
+QUICK = 400  # full nodes up to which a timeline is
+
 
 @dataclass(frozen=True)
 class TimelineEntry:
@@ -65,8 +67,8 @@ def upstream(diffusion: Diffusion) -> dict[int, int]:
     return above
 
 
-def reach(problem: Problem, highest: float, most: int = 400) -> float:
-    """A mass up to which a timeline is quick: `highest`, halved until `most` nodes fill at most."""
-    while len(problem.at(highest).support) > most:
+def reach(problem: Problem, highest: float) -> float:
+    """A mass up to which a timeline is quick: `highest`, halved until `QUICK` nodes fill at most."""
+    while len(problem.at(highest).support) > QUICK:
         highest /= 2
     return highest

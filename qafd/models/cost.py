@@ -167,7 +167,23 @@ class Bill:
         self._most = most
         self._reserved = self._spent(most)
         self._since: float | None = None
+        self.heard = ""
         self._begin()
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Note what fails or breaks off inside, with what was `heard` of it until then."""
+        failure: ModelError | None = None
+        try:
+            yield
+        except ReplyLimitError as error:
+            failure = name_limit(error, self._most.purpose)
+            raise failure from error
+        except ModelError as error:
+            failure = error
+            raise
+        finally:
+            self.fail(failure, self.heard)
 
     def again(self, failure: ModelError) -> None:
         """Note a request that failed, and reserve the next; see `attempts`."""
@@ -301,19 +317,10 @@ class Metered:
             if known is not None:
                 return known
             bill = self._bill(key, messages, max_tokens)
-            failure: ModelError | None = None
-            try:
+            with bill.open():
                 with retrying(bill.again):
                     reply = self.llm.complete(messages, schema=schema, max_tokens=max_tokens)
                 bill.note(self._call(key, reply))
-            except ReplyLimitError as error:
-                failure = name_limit(error, self.purpose)
-                raise failure from error
-            except ModelError as error:
-                failure = error
-                raise
-            finally:
-                bill.fail(failure)
         return reply
 
     def stream(self, messages: Sequence[Message], *,
@@ -326,10 +333,8 @@ class Metered:
                 yield known.text
                 return known
             bill = self._bill(key, messages, max_tokens)
-            text = ""
-            failure: ModelError | None = None
             pieces = self.llm.stream(messages, max_tokens=max_tokens)
-            try:
+            with bill.open():
                 while True:
                     try:
                         with retrying(bill.again):
@@ -337,17 +342,9 @@ class Metered:
                     except StopIteration as end:
                         reply: Reply = end.value
                         break
-                    text += piece
+                    bill.heard += piece
                     yield piece
                 bill.note(self._call(key, reply))
-            except ReplyLimitError as error:
-                failure = name_limit(error, self.purpose)
-                raise failure from error
-            except ModelError as error:
-                failure = error
-                raise
-            finally:
-                bill.fail(failure, text)
         return reply
 
     def _bill(self, key: str, messages: Sequence[Message], max_tokens: int) -> Bill:

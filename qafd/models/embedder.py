@@ -3,7 +3,7 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Protocol
@@ -153,6 +153,12 @@ class LocalEmbedder:
         ids = np.array([[begin, *row, end] for row in rows], np.int64)
         (states,) = model.run(None, {"input_ids": ids})
         return np.asarray(states, np.float32)
+
+
+@cache
+def local_embedder() -> LocalEmbedder:
+    """The bundled embedder, loaded once per process."""
+    return LocalEmbedder()
 
 
 def checked_file(package: str, name: str, sha256: str) -> Path:

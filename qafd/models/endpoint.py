@@ -5,7 +5,13 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from qafd.errors import MalformedReplyError, ModelError, RefusedError, ReplyLimitError
+from qafd.errors import (
+    MalformedReplyError,
+    ModelError,
+    ParameterError,
+    RefusedError,
+    ReplyLimitError,
+)
 from qafd.models import Message, Reply, with_json
 from qafd.models.attempts import tell_of_retry
 from qafd.models.call_settings import CallSettings
@@ -20,6 +26,7 @@ from qafd.models.remote import (
 from qafd.models.thoughts import Hearing, hear
 from qafd.models.wire import CallLimits
 from qafd.reading.text import count_tokens
+from qafd.reading.text.plaintext import one_line
 
 _JSON = ("json_schema", "json_object", "plain")
 # What vLLM, OpenRouter, LM Studio, Groq and llama.cpp call it.
@@ -121,6 +128,23 @@ class Endpoint(RemoteModel):
         """The names of the models that the endpoint offers, sorted."""
         return tuple(sorted(self.call(
             lambda: [str(model.id) for model in self.client.models.list().data])))
+
+    def choose_model(self, known: str) -> str:
+        """The model that is meant where none is named: the `known` one, or the only one that there is.
+
+        Raises
+        ------
+        ParameterError
+            The endpoint has none or several.
+        """
+        names = self.models()
+        if known in names:
+            return known
+        if len(names) != 1:
+            raise ParameterError("the client's endpoint has {count} models, so model= has to name one of "
+                                 "them: {names}", count=len(names),
+                                 names=one_line(", ".join(names), 600) or "-")
+        return names[0]
 
     def context_length(self) -> int | None:
         """Tokens that the model can read at once, where the endpoint says so.

@@ -12,7 +12,7 @@ from typing import Any
 
 from qafd.errors import MalformedReplyError
 from qafd.models import Message, Reply
-from qafd.models.prompts_answer import ABSENT, CITING, LENGTHS, fence, fill
+from qafd.models.prompts_answer import CITING, answer_messages
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import content_words
 from qafd.reading.text.plaintext import one_line
@@ -80,10 +80,7 @@ def exact_messages(question: str, data: str, length: str = "short",
     data, length, prompt : str
         As of `qafd.models.prompts_answer.answer_messages`.
     """
-    mark = fence(data)
-    return (Message("system", fill(prompt, absent=ABSENT, mark=mark, length=LENGTHS[length])),
-            Message("user", f"{mark} data begins\n{data}\n{mark} data ends\n\n"
-                            f"Question: {one_line(question, 2000)}"))
+    return answer_messages(question, data, length, prompt)
 
 
 def read_query(text: str) -> QueryGraph:

@@ -338,3 +338,8 @@ class Method:
 def params_of(method: Any) -> dict[str, Any]:
     """The parameters of a method, after defaulting."""
     return {f.name: getattr(method, f.name) for f in fields(method)}
+
+
+def wants_subqueries(method: Any) -> bool:
+    """Whether a method retrieves by the subqueries of a question."""
+    return getattr(method, "subqueries", "off") == "on"

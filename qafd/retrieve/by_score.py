@@ -62,7 +62,7 @@ def retrieve_by_score(method: PassageMethod, name: str, corpus: Corpus, plan: Qu
     total = 1000 * (time.perf_counter() - started)
     return Retrieval(
         query=plan.question, method=name, params=params_of(method),
-        seeds=tuple(graph.ids[row] for row in rows[chosen].tolist()),
+        seeds=graph.ids_of(rows[chosen].tolist()),
         nodes=nodes(layer, plan, picked, importance, reasons,
                     seeds=set(rows[chosen].tolist())),
         edges=edges(layer, entries_among(layer, picked)),

@@ -10,7 +10,7 @@ import numpy as np
 
 from qafd.flow.weights import clip
 from qafd.graph import Graph
-from qafd.reasons import Reason, ReasonKind, reason
+from qafd.reasons import ReasonKind, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
     Corpus,
@@ -25,7 +25,7 @@ from qafd.retrieve.base import (
 )
 from qafd.retrieve.layers.communities import Communities
 from qafd.retrieve.seeds import match, named_rows
-from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
+from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, order_by_mentions, ranked
 
 
 @dataclass(frozen=True)
@@ -78,33 +78,30 @@ class CommunityReports(Method):
         found: Communities = corpus.layer("communities")
         near = clip((found.vectors @ plan.embedding).astype(np.float64))  # (k,)
         home = found.cut(self.level, len(graph))
-        seeds, similarity = (_entities(graph, plan, self.entities) if self.selection == "local"
-                             else (np.zeros(0, np.int64), np.zeros(0)))
-        ranks = found.ranks if self.selection == "local" and len(found.ranks) else np.zeros(len(near))
+        seeds, similarity, ranks = np.zeros(0, np.int64), np.zeros(0), np.zeros(len(near))
+        if self.selection == "local":
+            seeds, similarity = _entities(graph, plan, self.entities)
+            ranks = found.ranks if len(found.ranks) else ranks
         chosen, votes = self._choose(home, near, ranks, seeds)
         left_out = reason(ReasonKind.COMMUNITY_LEFT_OUT)
         reasons = {row: reason(ReasonKind.NEAR_ENTITY, left_out, place=place)
                    for place, row in enumerate(seeds.tolist(), 1)}
         importance = dict(zip(seeds.tolist(), similarity.tolist(), strict=True))
+        groups: list[tuple[Nodes, Nodes]] = [(np.array([row]), layer.around(row)) for row in reasons]
         for place, community in enumerate(chosen.tolist(), 1):
-            for row in np.flatnonzero(home == community).tolist():
+            members = np.flatnonzero(home == community)
+            if self.selection != "local":
+                groups.append((members, members))
+            named = [reason(ReasonKind.COMMUNITY_NAMED, count=int(votes[community]))] if len(seeds) else []
+            for row in members.tolist():
                 importance[row] = max(importance.get(row, 0.0), float(near[community]))
-                also: list[Reason] = []
-                if len(seeds):
-                    also = [reason(ReasonKind.COMMUNITY_NAMED, count=int(votes[community]))]
-                if row in reasons:
-                    also.append(replace(reasons[row], also=()))
+                also = [*named, replace(reasons[row], also=())] if row in reasons else named
                 reasons[row] = reason(
                     ReasonKind.IN_COMMUNITY, *also, title=found.titles[community],
                     community=community, place=place, similarity=float(near[community]))
         rows = np.array(list(importance), np.int64)
-        groups: list[tuple[Nodes, Nodes]] = (
-            [(np.array([row]), layer.around(row))
-             for row in seeds.tolist()] if self.selection == "local" else
-            [(members, members) for members in
-             (np.flatnonzero(home == community) for community in chosen.tolist())])
-        order = np.array(list(islice(_passages(
-            corpus, groups, match(corpus.passages, plan).dense), self.top)), np.int64)
+        passages = _passages(corpus, groups, match(corpus.passages, plan).dense)
+        order = np.array(list(islice(passages, self.top)), np.int64)
         kept = nodes(layer, plan, rows, np.array(list(importance.values())),
                      [reasons[row] for row in rows.tolist()], seeds=set(seeds.tolist()))
         among = entries_among(layer, rows)
@@ -149,12 +146,7 @@ def _passages(corpus: Corpus, groups: list[tuple[Nodes, Nodes]],
     mentions, seen = corpus.graph.layer({"mention"}), set[int]()
     for anchors, counted in groups:
         some = np.unique(mentions.expand(anchors).neighbors).astype(np.int64)
-        around = mentions.expand(some)
-        owner = np.repeat(np.arange(len(some)), around.counts)
-        counts = np.bincount(owner[np.isin(around.neighbors, counted)], minlength=len(some))
-        cosine = dense[np.searchsorted(corpus.passages.rows, some)]
-        for i in sorted(range(len(some)), key=lambda i: (
-                -counts[i], -cosine[i], corpus.graph.ids[some[i]])):
-            if (row := int(some[i])) not in seen:
+        for row in order_by_mentions(corpus, some, counted, dense):
+            if row not in seen:
                 seen.add(row)
                 yield row

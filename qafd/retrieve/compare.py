@@ -1,7 +1,9 @@
 """Several methods on one question: what each found, what they share, and who left out what."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -108,16 +110,20 @@ class Comparison:
         method that failed are NaN.
         """
         sets = [set(column.ranked(of)) for column in self.columns]
-        shares = np.array([[len(a & b) / max(len(a | b), 1) for b in sets] for a in sets])
+        shares = np.zeros((len(sets), len(sets)))
+        for (i, a), (j, b) in product(enumerate(sets), repeat=2):
+            shares[i, j] = len(a & b) / max(len(a | b), 1)
         failed = [column.retrieval is None for column in self.columns]
         shares[failed], shares[:, failed] = np.nan, np.nan
         return shares
 
     def only(self, of: str = "nodes") -> dict[str, tuple[str, ...]]:
         """What only one method found, by name of its column; ids, best first."""
-        every = [i for column in self.columns for i in column.ranked(of)]
-        return {column.name: tuple(i for i in column.ranked(of) if every.count(i) == 1)
-                for column in self.columns}
+        ranked = {column.name: column.ranked(of) for column in self.columns}
+        found = Counter(chain.from_iterable(ranked.values()))
+        for name, ids in ranked.items():
+            ranked[name] = tuple(node for node in ids if found[node] == 1)
+        return ranked
 
     def differences(self) -> tuple[MissedGroup, ...]:
         """The first column against each other one, both ways.
@@ -127,20 +133,23 @@ class Comparison:
         the same.
         """
         worked = [column for column in self.columns if column.retrieval is not None]
-        pairs = [pair for other in worked[1:]
-                 for pair in ((other, worked[0]), (worked[0], other))]
-        groups = [_missed(finder, other) for finder, other in pairs]
+        groups = []
+        for other in worked[1:]:
+            groups += [_missed(other, worked[0]), _missed(worked[0], other)]
         return tuple(group for group in groups if group is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as plain JSON values; overlaps of what failed are null."""
+        columns = [{"name": c.name, "label": c.label, "tokens": c.tokens, "error": str(c.error or ""),
+                    "retrieval": c.retrieval and c.retrieval.to_dict()} for c in self.columns]
+        overlap = {}
+        for of in ("nodes", "passages"):
+            shares = self.overlap(of)
+            values = shares.astype(object)
+            values[np.isnan(shares)] = None
+            overlap[of] = values.tolist()
         return {
-            "question": self.question, "budget": self.budget,
-            "columns": [{"name": c.name, "label": c.label, "tokens": c.tokens,
-                         "error": str(c.error or ""), "retrieval": c.retrieval and c.retrieval.to_dict()}
-                        for c in self.columns],
-            "overlap": {of: [[None if np.isnan(share) else share for share in row]
-                             for row in self.overlap(of).tolist()] for of in ("nodes", "passages")},
+            "question": self.question, "budget": self.budget, "columns": columns, "overlap": overlap,
             "only": {of: self.only(of) for of in ("nodes", "passages")},
             "differences": [asdict(d) for d in self.differences()]}
 
@@ -159,9 +168,11 @@ def chosen(methods: Iterable[str | Retriever], graph: Graph) -> dict[str, tuple[
             name = canonical(method)
             columns[name] = label_of(name), method_of(name).fitted(graph)
         else:
-            key = name_of(method)
-            name = next(n for n in (key, *(f"{key}-{i}" for i in range(2, 99)))
-                        if n not in columns)
+            name = key = name_of(method)
+            number = 1
+            while name in columns:
+                number += 1
+                name = f"{key}-{number}"
             columns[name] = _told(method), method
     if not FEWEST <= len(columns) <= MOST:
         raise ParameterError(f"{len(columns)} different method{'s' * (len(columns) != 1)} cannot "

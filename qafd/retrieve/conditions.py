@@ -20,6 +20,7 @@ from qafd.retrieve.subgraph import foremost
 OPENING = 4  # words of a question that say what is asked for
 NEAR = 0.88  # cosine from which on a phrase stands for a name
 RIVAL = 0.03  # how much farther another name may be to be told as a rival
+RIVALS = 3  # names that are told beside the one that is meant
 MOST_CHOICES = 100  # ways to take one entity for each name
 SMALL = 0.8  # how much a name in small letters counts, which may be a word like others
 
@@ -216,14 +217,14 @@ def _keys_of(names: Names, asked: Sequence[str]) -> list[str]:
     return keys
 
 
-def rank_rivals(graph: Graph, row: int, count: int = 3) -> tuple[tuple[str, float], ...]:
+def rank_rivals(graph: Graph, row: int) -> tuple[tuple[str, float], ...]:
     """The names most like that of an entity, with their cosines, as Algorithm 3 would find them."""
     if graph.name_vectors is None:
         return ()
     entities = np.flatnonzero(graph.kinds == "entity")
     entities = entities[entities != row]
     cosines = (graph.name_vectors[entities] @ graph.name_vectors[row]).astype(np.float64)
-    first = foremost(graph, entities, cosines, count).tolist()
+    first = foremost(graph, entities, cosines, RIVALS).tolist()
     return tuple((graph.names[entities[one]], float(cosines[one])) for one in first)
 
 

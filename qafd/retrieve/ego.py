@@ -13,7 +13,15 @@ from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of, passages_ranked
 from qafd.retrieve.seeds import Seeds, keyword_seeds, match, select_seeds
-from qafd.retrieve.subgraph import edges, ends, entries_around, foremost, nodes, ranked
+from qafd.retrieve.subgraph import (
+    edges,
+    ends,
+    entries_around,
+    foremost,
+    nodes,
+    order_by_mentions,
+    ranked,
+)
 
 MODES = ("hybrid", "local", "global")
 
@@ -73,10 +81,10 @@ class EgoNet(Method):
             if self.seeding == "keywords":
                 seeds, cosines = _near_enough(seeds, cosines, self.cutoff)
             net.add_entities(seeds, cosines, self.neighbors)
-            near = list(_passages_of_entities(graph, layer, corpus, seeds.rows, dense))
+            near = list(_passages_of_entities(layer, corpus, seeds.rows, dense))
         if wide:
             entries = net.add_relations(high, self.relations, self.cutoff)
-            far = list(_passages_of_relations(graph, corpus, *ends(layer, entries), dense))
+            far = list(_passages_of_relations(corpus, *ends(layer, entries), dense))
         order = np.array(list(_in_turn(near, far))[:self.top], np.int64)
         rows = np.array(list(net.found), np.int64)
         total = 1000 * (time.perf_counter() - started)
@@ -201,34 +209,19 @@ def _of_level(plan: QueryPlan, level: str) -> QueryPlan:
                    keyword_embeddings=plan.keyword_embeddings[kept])
 
 
-def _passages_of_entities(graph: Graph, layer: Graph, corpus: Corpus, rows: Nodes,
-                          dense: Floats) -> Iterator[int]:
+def _passages_of_entities(layer: Graph, corpus: Corpus, rows: Nodes, dense: Floats) -> Iterator[int]:
     """Rows of passages in the order of the entities they mention, each as often as it does."""
-    mentions = graph.layer({"mention"})
+    mentions = corpus.graph.layer({"mention"})
     for row in rows.tolist():
-        own, passages = layer.around(row), mentions.around(row)
-        around = mentions.expand(passages)
-        owner = np.repeat(np.arange(len(passages)), around.counts)
-        shared = np.bincount(owner[np.isin(around.neighbors, own)], minlength=len(passages))
-        yield from _ordered(graph, corpus, passages, dense, shared)
+        yield from order_by_mentions(corpus, mentions.around(row), layer.around(row), dense)
 
 
-def _passages_of_relations(graph: Graph, corpus: Corpus, u: Nodes, v: Nodes,
-                           dense: Floats) -> Iterator[int]:
+def _passages_of_relations(corpus: Corpus, u: Nodes, v: Nodes, dense: Floats) -> Iterator[int]:
     """Rows of passages in the order of the relations both of whose ends they mention."""
-    mentions = graph.layer({"mention"})
+    mentions = corpus.graph.layer({"mention"})
     for a, b in zip(u.tolist(), v.tolist(), strict=True):
         both = np.intersect1d(mentions.around(a), mentions.around(b))
-        yield from _ordered(graph, corpus, both, dense, np.zeros(len(both), np.int64))
-
-
-def _ordered(graph: Graph, corpus: Corpus, passages: Nodes, dense: Floats,
-             counts: Nodes) -> list[int]:
-    """Passages by count, then by cosine with the question, then by id."""
-    cosine = dense[np.searchsorted(corpus.passages.rows, passages)]
-    order = sorted(range(len(passages)), key=lambda i: (
-        -counts[i], -cosine[i], graph.ids[passages[i]]))
-    return [int(passages[i]) for i in order]
+        yield from order_by_mentions(corpus, both, both[:0], dense)
 
 
 def _in_turn(one: list[int], other: list[int]) -> Iterator[int]:

@@ -106,7 +106,7 @@ class ExactMatches(Method):
         total = 1000 * (time.perf_counter() - started)
         return Retrieval(
             query=plan.question, method="exact", params=params_of(self),
-            seeds=tuple(sorted(graph.ids[row] for row in seeds)),
+            seeds=tuple(sorted(graph.ids_of(seeds))),
             nodes=nodes(layer, plan, rows, np.array([x for x, _, _ in told.values()]),
                         [why for _, why, _ in told.values()], seeds=seeds,
                         states=[state for _, _, state in told.values()]),

@@ -115,7 +115,7 @@ class FlowPaths(Method):
             work=Work(len(listed), len(lines), len(flow.hops), solved,
                       1000 * (time.perf_counter() - started)),
             revision=graph.revision,
-            structures=tuple(Structure(StructureKind.PATH, score, tuple(graph.ids[row] for row in rows))
+            structures=tuple(Structure(StructureKind.PATH, score, graph.ids_of(rows))
                              for score, rows in paths))
 
 
@@ -235,8 +235,8 @@ def best_paths(graph: Graph, flow: Flow, count: int) -> list[Path]:
     Score(P) of Eq. (8); ties by the ids along the path. For every edge the best paths that
     arrive over it are kept, so that a path that may not turn back finds another way.
     """
-    def order(path: Path) -> tuple[float, list[str]]:
-        return -path[0], [graph.ids[row] for row in path[1]]
+    def order(path: Path) -> tuple[float, tuple[str, ...]]:
+        return -path[0], graph.ids_of(path[1])
 
     arriving: dict[int, list[Path]] = {}
     ended: list[Path] = []

@@ -26,7 +26,15 @@ from qafd.retrieve.layers.sentences import Sentences
 from qafd.retrieve.pagerank import net_flow, pagerank
 from qafd.retrieve.qafd import SHARE
 from qafd.retrieve.seeds import match, minmax
-from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
+from qafd.retrieve.subgraph import (
+    edges,
+    entries_among,
+    foremost,
+    foremost_of,
+    nodes,
+    number_places,
+    ranked,
+)
 
 SHOWN = 5  # passages that count as seeds when no entity does
 
@@ -96,11 +104,9 @@ class TriGraph(Method):
         solved = 1000 * (time.perf_counter() - began)
         scores = score[passages.rows]
         order = passages.rows[np.lexsort((-found.dense, -scores))[:self.top]]
-        reached = np.flatnonzero(score)
-        best = reached[foremost(graph, reached, score[reached], self.nodes)]
         seeds = {row for row, level in spread.level.items() if level == 1}
         seeds |= set() if seeds else set(order[:SHOWN].tolist())
-        rows = np.union1d(best, np.array(sorted(seeds), np.int64))
+        rows, reached = foremost_of(graph, score, self.nodes, seeds)
         kept = nodes(layer, plan, rows, score[rows],
                      _reasons(graph, spread, score, rows), seeds=seeds)
         entries = entries_among(layer, rows)
@@ -115,7 +121,7 @@ class TriGraph(Method):
             edges=(*lines, *(e for e in _links(graph, sentences, spread)
                              if e.source in shown and e.target in shown)),
             ranking=ranked(graph, order, score[order]),
-            work=Work(len(reached), layer.edge_count, rounds, solved,
+            work=Work(reached, layer.edge_count, rounds, solved,
                       1000 * (time.perf_counter() - started)),
             revision=graph.revision)
 
@@ -222,8 +228,7 @@ def _entry_weights(layer: Graph, sentences: Sentences) -> Floats:
 
 def _reasons(graph: Graph, spread: Activation, score: Floats, rows: Nodes) -> list[Reason]:
     """For each row how it was activated, and its share of the walk."""
-    order = rows[foremost(graph, rows, score[rows], len(rows))]
-    place = {row: at for at, row in enumerate(order.tolist(), 1)}
+    place = number_places(graph, rows, score)
     reasons = []
     for row in rows.tolist():
         share = reason(ReasonKind.WALK_SHARE, share=float(score[row]), place=place[row])

@@ -68,6 +68,32 @@ def tuned(method: Retriever, given: Mapping[str, Any], graph: Graph) -> Retrieve
     return replace(changed.fitted(graph), **given)  # type: ignore[type-var]
 
 
+def method_by(method: str | Retriever, params: Mapping[str, Any], graph: Graph) -> Retriever:
+    """The method that a name and its parameters mean on a graph; a configured one is as it is.
+
+    `alpha=50` is short for rule "source-degree" with mass 50.
+
+    Raises
+    ------
+    ParameterError
+        There is no such method or parameter, or a value is out of its range.
+    """
+    if not isinstance(method, str):
+        if not hasattr(method, "retrieve"):
+            raise ParameterError("{method} is no method; give a name or a method of "
+                                 "qafd.retrieve.METHODS", method=str(method)[:40])
+        return method
+    given = dict(params)
+    if "alpha" in given:
+        alpha = given.pop("alpha")
+        try:
+            mass = float(alpha)
+        except (TypeError, ValueError, OverflowError):
+            raise ParameterError("alpha is {alpha!r}; give a number", alpha=str(alpha)[:40]) from None
+        given = {"rule": "source-degree", **given, "mass": mass}
+    return tuned(method_of(canonical(method)), given, graph)
+
+
 def label_of(text: str) -> str:
     """What people call a method that is written as for `configured`; else the text itself."""
     spec = _SPEC.fullmatch(text)

@@ -30,10 +30,13 @@ from qafd.retrieve.subgraph import (
     entries_among,
     entries_around,
     foremost,
+    foremost_of,
     nodes,
+    number_places,
     ranked,
 )
 
+TOLERANCE = 1e-9  # change of a round, in probability summed over all nodes, below which it ends
 WIDE = {"relations": frozenset({"mention", "relation", "synonym"}),
         "passages": LAYERS["passages"]}
 
@@ -103,19 +106,17 @@ class PageRank(Method):
             places = np.lexsort((-found.dense, -scores))[:self.top]
             ranking = ranked(graph, passages.rows[places], scores[places])
         shown = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=False))
-        reached = np.flatnonzero(score > 0)
-        best = reached[foremost(layer, reached, score[reached], self.nodes)]
-        rows = np.union1d(best, np.array(list(shown), np.int64))
+        rows, reached = foremost_of(layer, score, self.nodes, shown)
         reasons = _reasons(layer, weight, score, rows, shown, seeds, self.damping)
         entries = entries_among(layer, rows)
         return Retrieval(
             query=plan.question, method="pagerank", params=params_of(self),
-            seeds=tuple(graph.ids[row] for row in shown),
+            seeds=graph.ids_of(shown),
             nodes=nodes(layer, plan, rows, score[rows], reasons, seeds=shown),
             edges=edges(layer, entries, net_flow(layer, weight, score, entries, self.damping),
                         weight[entries]),
             ranking=ranking,
-            work=Work(len(reached), layer.edge_count, rounds, solved,
+            work=Work(reached, layer.edge_count, rounds, solved,
                       1000 * (time.perf_counter() - started)),
             notices=() if len(seeds.rows) or not len(graph) else (notice(NoticeKind.NO_SOURCE),),
             revision=graph.revision)
@@ -150,8 +151,8 @@ def entry_weights(graph: Graph, gates: Gates) -> Floats:
     return gates.weights(graph.similarity, s[graph.starts], s[graph.neighbors])
 
 
-def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping: float,
-             tolerance: float = 1e-9) -> tuple[Floats, int]:
+def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping: float
+             ) -> tuple[Floats, int]:
     """Personalized PageRank by power iteration, and the number of rounds.
 
     Parameters
@@ -162,8 +163,6 @@ def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping:
         The sources and their probabilities, which sum to 1 (or none: then all is 0).
     damping : float
         In [0, 1): the probability to follow an edge.
-    tolerance : float
-        Change of a round, in probability summed over all nodes, below which it ends.
 
     Returns
     -------
@@ -180,7 +179,7 @@ def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping:
     np.add.at(restart, rows, shares)
     alone = total == 0
     score, change, rounds = restart, np.inf, 0
-    while change >= tolerance:
+    while change >= TOLERANCE:
         back = 1 - damping + damping * score[alone].sum()
         following = back * restart + damping * (walk @ score)
         change = float(np.abs(following - score).sum())
@@ -208,8 +207,7 @@ def _reasons(layer: Graph, weight: Floats, score: Floats, rows: Nodes, shown: di
              seeds: Seeds, damping: float) -> list[Reason]:
     """For each row where the largest part of its walk came from, and its share of the walk."""
     total = strengths(layer, weight)
-    place = {row: i for i, row in enumerate(
-        rows[foremost(layer, rows, score[rows], len(rows))].tolist(), 1)}
+    place = number_places(layer, rows, score)
     restart = dict(zip(seeds.rows.tolist(), seeds.shares.tolist(), strict=True))
     reasons = []
     for row in rows.tolist():

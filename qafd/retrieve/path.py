@@ -87,7 +87,7 @@ class RelationalPaths(Method):
         order = _ranked(graph, rows, kept)[:self.top]
         return Retrieval(
             query=plan.question, method="path", params=params_of(self),
-            seeds=tuple(graph.ids[row] for row in rows.tolist()),
+            seeds=graph.ids_of(rows.tolist()),
             nodes=nodes(layer, plan, np.array(list(told), np.int64),
                         np.array([x for x, _ in told.values()]),
                         [why for _, why in told.values()], seeds=set(rows.tolist()),
@@ -99,7 +99,7 @@ class RelationalPaths(Method):
             notices=() if kept or not len(rows) else (notice(NoticeKind.NO_JOINED_PAIR),),
             revision=graph.revision,
             structures=tuple(Structure(StructureKind.PATH, path.reliability,
-                                       tuple(graph.ids[row] for row in path.rows)) for path in kept))
+                                       graph.ids_of(path.rows)) for path in kept))
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def flow_paths(layer: Graph, seeds: Nodes, decay: float,
                 if key not in best or path.reliability > best[key].reliability + 1e-12:
                     best[key] = path
     paths = sorted(best.values(), key=lambda path: (
-        -round(path.reliability, 12), len(path.rows), [layer.ids[row] for row in path.rows]))
+        -round(path.reliability, 12), len(path.rows), layer.ids_of(path.rows)))
     return paths, len(np.unique(np.concatenate([columns, twice.indices]))) if k else 0
 
 

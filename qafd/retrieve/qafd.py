@@ -369,7 +369,7 @@ class Problem:
             len(graph) and not len(self.seeds.rows)) else ()
         return Retrieval(
             query=self.plan.question, method="qafd", params=params_of(self.method),
-            seeds=tuple(graph.ids[row] for row in self.seeds.rows.tolist()),
+            seeds=graph.ids_of(self.seeds.rows.tolist()),
             nodes=_nodes(self.layer, diffusion, self.seeds), edges=_edges(self.layer, diffusion),
             ranking=_foremost(graph, order, self.gone, self.method.top),
             certificate=certificate.to_dict(),

@@ -13,7 +13,14 @@ from qafd.reasons import NoticeKind, ReasonKind, notice, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of, passages_ranked
 from qafd.retrieve.seeds import keyword_seeds, match
-from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
+from qafd.retrieve.subgraph import (
+    edges,
+    entries_among,
+    foremost_of,
+    nodes,
+    number_places,
+    ranked,
+)
 
 HELD = 10.0  # capacity of all nodes together
 SURE = 1.7  # factor of the mass: 1 plus the confidence that its question answering gives each seed
@@ -70,12 +77,9 @@ class ReleasedCode(Method):
                 trace = push_freely(layer, gates, row, self.alpha * HELD * SURE, sink, pushing)
                 x[trace.rows] += self.step * trace.x
         solved = 1000 * (time.perf_counter() - started)
-        reached = np.flatnonzero(x > 0)
-        best = reached[foremost(graph, reached, x[reached], self.nodes)]
         why = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=True))
-        rows = np.union1d(best, np.array(list(why), np.int64))
-        order = rows[foremost(graph, rows, x[rows], len(rows))]
-        place = {row: at for at, row in enumerate(order.tolist(), 1)}
+        rows, reached = foremost_of(graph, x, self.nodes, why)
+        place = number_places(graph, rows, x)
         reasons = []
         for row in rows.tolist():
             told = reason(ReasonKind.PUSHED_TO, place=place[row], score=float(x[row]))
@@ -83,11 +87,11 @@ class ReleasedCode(Method):
         found, scores = _passages(corpus, match(corpus.passages, plan).dense, x)
         return Retrieval(
             query=plan.question, method="released", params=params_of(self),
-            seeds=tuple(graph.ids[row] for row in seeds.rows.tolist()),
+            seeds=graph.ids_of(seeds.rows.tolist()),
             nodes=nodes(layer, plan, rows, x[rows], reasons, seeds=set(why)),
             edges=edges(layer, entries_among(layer, rows)),
             ranking=ranked(graph, found[:self.top], scores[:self.top]),
-            work=Work(len(reached), layer.edge_count, int(self.pushes) * len(why), solved,
+            work=Work(reached, layer.edge_count, int(self.pushes) * len(why), solved,
                       1000 * (time.perf_counter() - started)),
             notices=() if len(why) or not len(graph) else (notice(NoticeKind.NO_SEED),),
             revision=graph.revision)

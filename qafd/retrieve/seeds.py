@@ -134,7 +134,7 @@ class PassageColumns:
             Node ids of the passages that follow each other in a document.
         """
         rows: Nodes = np.flatnonzero(graph.kinds == "passage")
-        ids = [graph.ids[row] for row in rows.tolist()]
+        ids = graph.ids_of(rows.tolist())
         said = texts(ids)
         titles = TextBlock.of([text.partition("\n")[0] for text in said] if titled else
                           [graph.names[row] for row in rows.tolist()])

@@ -3,15 +3,16 @@
 An entry is a place in `Graph.neighbors`: one edge, seen from one of its ends.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
+from qafd.columns import expand_slices
 from qafd.flow.weights import clip
 from qafd.graph import Graph, kind_names
 from qafd.reasons import Reason
 from qafd.records import Floats, Nodes, QueryPlan
-from qafd.retrieve.base import SATURATED, RankedPassage, RetrievedEdge, RetrievedNode
+from qafd.retrieve.base import SATURATED, Corpus, RankedPassage, RetrievedEdge, RetrievedNode
 from qafd.retrieve.rank import PARTS
 
 
@@ -66,9 +67,7 @@ def ends(layer: Graph, entries: Nodes) -> tuple[Nodes, Nodes]:
 
 def entries_around(layer: Graph, rows: Nodes) -> Nodes:
     """All entries of some rows, row after row."""
-    first, counts = layer.indptr[rows], layer.degree_of(rows)
-    before = np.cumsum(counts) - counts
-    return np.repeat(first - before, counts) + np.arange(counts.sum())
+    return expand_slices(layer.indptr[rows], layer.degree_of(rows))
 
 
 def entries_among(layer: Graph, rows: Nodes) -> Nodes:
@@ -85,6 +84,43 @@ def foremost(graph: Graph, rows: Nodes, scores: Floats, count: int) -> Nodes:
         places = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
     best = sorted(places.tolist(), key=lambda i: (-scores[i], graph.ids[rows[i]]))
     return np.array(best[:count], np.int64)
+
+
+def foremost_of(graph: Graph, score: Floats, count: int, also: Iterable[int]) -> tuple[Nodes, int]:
+    """The rows with the `count` highest scores above 0 and some others, ascending, and how many of all
+    scores are above 0.
+
+    Parameters
+    ----------
+    score : ndarray, shape (n,)
+        Of each row of the graph.
+    """
+    reached = np.flatnonzero(score > 0)
+    best = reached[foremost(graph, reached, score[reached], count)]
+    return np.union1d(best, np.array(list(also), np.int64)), len(reached)
+
+
+def number_places(graph: Graph, rows: Nodes, score: Floats) -> dict[int, int]:
+    """The place of each of some rows among them, from 1 for the highest score."""
+    order = rows[foremost(graph, rows, score[rows], len(rows))]
+    return {row: place for place, row in enumerate(order.tolist(), 1)}
+
+
+def order_by_mentions(corpus: Corpus, passages: Nodes, entities: Nodes, dense: Floats) -> list[int]:
+    """Rows of passages by how many of some entities they mention, then by cosine, then by id.
+
+    Parameters
+    ----------
+    dense : ndarray, shape (c,)
+        Cosines of `corpus.passages` with the question.
+    """
+    around = corpus.graph.layer({"mention"}).expand(passages)
+    owner = np.repeat(np.arange(len(passages)), around.counts)
+    counts = np.bincount(owner[np.isin(around.neighbors, entities)], minlength=len(passages))
+    cosine = dense[np.searchsorted(corpus.passages.rows, passages)]
+    order = sorted(range(len(passages)), key=lambda i: (
+        -counts[i], -cosine[i], corpus.graph.ids[passages[i]]))
+    return [int(passages[i]) for i in order]
 
 
 def ranked(graph: Graph, rows: Nodes, scores: Floats, parts: Floats | None = None

@@ -99,8 +99,7 @@ def _best_above(tree: Tree, rows: Nodes, near: Floats, summaries: dict[int, int]
     """For each passage the nearest to the question of the retrieved summaries above, or -1."""
     above = np.full(len(rows), -1)
     for summary in sorted(summaries, key=lambda at: near[at]):
-        inside = tree.below[tree.below[:, 0] == summary, 1]
-        above[np.searchsorted(rows, inside)] = summary
+        above[np.searchsorted(rows, tree.passages_below(summary))] = summary
     return above
 
 
@@ -145,7 +144,7 @@ def _edges(graph: Graph, rows: Nodes, tree: Tree, summaries: dict[int, int], nea
     """From summaries to what they sum up; flow is the cosine that ranks a passage."""
     ids = {at: tree.id(graph, at) for at in summaries}
     for at in summaries:
-        for row in tree.below[tree.below[:, 0] == at, 1].tolist():
+        for row in tree.passages_below(at).tolist():
             passes = above[np.searchsorted(rows, row)] == at
             if passes or tree.level[at] == 1:
                 yield RetrievedEdge(ids[at], graph.ids[row], "part_of",

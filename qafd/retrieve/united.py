@@ -1,7 +1,7 @@
 """The diffusions of several subqueries or seeds as one retrieval, Eq. (6) and (7)."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import astuple, replace
 from itertools import chain
 from typing import Any
 
@@ -31,28 +31,30 @@ def unite(layer: Graph, parts: Sequence[Retrieval], diffusions: Sequence[Diffusi
     violation of any part and the sums of their masses; `parts` keep their own.
     """
     whole = union(diffusions)
-    ids = [layer.ids[row] for row in whole.rows.tolist()]
+    ids = layer.ids_of(whole.rows.tolist())
     drawn: dict[frozenset[str], RetrievedEdge] = {}
     versions: dict[str, list[tuple[int, RetrievedNode]]] = {key: [] for key in ids}
+    seeds: dict[str, None] = {}
+    notices: list[Notice] = []
     for number, part in enumerate(parts):
         for node in part.nodes:
             versions.setdefault(node.id, []).append((number, node))
         for edge in part.edges:
             pair = frozenset((edge.source, edge.target))
-            if pair not in drawn or drawn[pair].weight < edge.weight:
-                drawn[pair] = edge
+            drawn[pair] = max(drawn.get(pair, edge), edge, key=lambda one: one.weight)
+        seeds |= dict.fromkeys(part.seeds)
+        notices += part.notices
+    edges = []
+    for u, v, flow in zip(whole.u.tolist(), whole.v.tolist(), whole.flow.tolist(), strict=True):
+        edge = drawn[frozenset((ids[u], ids[v]))]
+        edges.append(replace(edge, source=ids[u], target=ids[v], flow=flow))
+    works = [astuple(part.work) for part in parts]
+    nodes = sorted(map(_joined, versions.values()), key=lambda n: (-n.importance, -n.mass, n.id))
     return replace(
-        parts[0], parts=tuple(parts),
-        nodes=tuple(sorted(map(_joined, versions.values()),
-                           key=lambda n: (-n.importance, -n.mass, n.id))),
-        edges=tuple(
-            replace(drawn[frozenset((ids[u], ids[v]))], source=ids[u], target=ids[v], flow=flow)
-            for u, v, flow in zip(whole.u.tolist(), whole.v.tolist(), whole.flow.tolist(),
-                                  strict=True)),
+        parts[0], parts=tuple(parts), nodes=tuple(nodes), edges=tuple(edges),
         certificate=_certificate([part.certificate or {} for part in parts], len(whole.support)),
-        seeds=tuple(dict.fromkeys(seed for part in parts for seed in part.seeds)),
-        work=Work(*(sum(getattr(part.work, spec.name) for part in parts) for spec in fields(Work))),
-        notices=_notices(list(chain.from_iterable(part.notices for part in parts))))
+        seeds=tuple(seeds), work=Work(*map(sum, zip(*works, strict=True))),
+        notices=_notices(notices))
 
 
 def _notices(found: Sequence[Notice]) -> tuple[Notice, ...]:
@@ -89,9 +91,8 @@ def _joined(versions: Sequence[tuple[int, RetrievedNode]]) -> RetrievedNode:
 
 
 def _certificate(parts: Sequence[dict[str, Any]], support: int) -> dict[str, Any]:
+    of = {name: [part[name] for part in parts] for name in ("optimal", "flaws", "balance", *_WORST, *_SUMS)}
     return {
-        "optimal": all(part["optimal"] for part in parts),
-        "flaws": tuple(chain.from_iterable(part["flaws"] for part in parts)),
-        "support": support, "balance": tuple(b for part in parts for b in part["balance"]),
-        **{name: max(part[name] for part in parts) for name in _WORST},
-        **{name: sum(part[name] for part in parts) for name in _SUMS}}
+        "optimal": all(of["optimal"]), "flaws": tuple(chain.from_iterable(of["flaws"])),
+        "support": support, "balance": tuple(chain.from_iterable(of["balance"])),
+        **{name: max(of[name]) for name in _WORST}, **{name: sum(of[name]) for name in _SUMS}}

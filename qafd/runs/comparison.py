@@ -14,7 +14,8 @@ from qafd.reasons import UNSTATED, Reason
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.compare import ComparedMethod, Comparison
 from qafd.runs.report import said
-from qafd.view.panel import Caption, Drawing, Look, largest_of, panel_data, share_of
+from qafd.view.drawing import Caption, Drawing, Look, largest_of, share_of
+from qafd.view.panel import panel_data
 from qafd.view.placement import freeze
 from qafd.wording import say_error
 from qafd.wording.answers import say_absence

@@ -63,9 +63,9 @@ def describe(text: str, dialect: str = "") -> dict[str, Any]:
     unread = 0
     for statement in sqlglot.parse(text, read=dialect, error_level=sqlglot.ErrorLevel.IGNORE):
         creates = isinstance(statement, exp.Create) and statement.args.get("kind") == "TABLE"
-        if creates or isinstance(statement, exp.Alter):
-            about = statement.find(exp.Table) if statement is not None else None
-            if statement is not None and about is not None:
+        if isinstance(statement, exp.Alter) or isinstance(statement, exp.Create) and creates:
+            about = statement.find(exp.Table)
+            if about is not None:
                 _read(statement, about.name, tables, joins, creates)
         elif isinstance(statement, exp.Command) and "TABLE" in statement.sql().upper()[:40]:
             unread += 1
@@ -73,16 +73,22 @@ def describe(text: str, dialect: str = "") -> dict[str, Any]:
     if unread:
         notices.append(f"{unread} statements about tables could not be read as {dialect}; name the "
                        "dialect if it is another.")
+    kept = _first(tables)
+    if len(kept) < len(tables):
+        notices.append(f"Only the first {len(kept):,} of {len(tables):,} tables are read.")
+    return {"tables": list(kept.values()), "notices": notices, "dialect": dialect,
+            "joins": [_with_target(join, kept) for join in joins if join[0] in kept]}
+
+
+def _first(tables: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The first tables, up to `MOST_TABLES` and `MOST_COLUMNS`."""
     kept, left = {}, MOST_COLUMNS
     for name, table in list(tables.items())[:MOST_TABLES]:
         left -= len(table["columns"])
         if left < 0:
             break
         kept[name] = table
-    if len(kept) < len(tables):
-        notices.append(f"Only the first {len(kept):,} of {len(tables):,} tables are read.")
-    return {"tables": list(kept.values()), "notices": notices, "dialect": dialect,
-            "joins": [_with_target(join, kept) for join in joins if join[0] in kept]}
+    return kept
 
 
 def _with_target(join: list[Any], tables: dict[str, dict[str, Any]]) -> list[Any]:

@@ -9,8 +9,9 @@ from qafd.assemble.readings import Reading
 from qafd.edits import apply_edits, connect_by_hand
 from qafd.errors import StoreError
 from qafd.records import Chunk, Extraction, Vectors
+from qafd.storage.packing import embedding_key, key_of
 from qafd.storage.relational.workspace import Workspace
-from qafd.storage.rows import Log, embedding_key, key_of
+from qafd.storage.rows import Log
 
 
 def stored_readings(store: Workspace, model: str, pairs: Sequence[tuple[Chunk, Extraction]]

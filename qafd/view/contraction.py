@@ -64,9 +64,10 @@ def contract_passages(retrieval: Retrieval, spared: Collection[str] = ()) -> Con
     downhill. The weight of an edge through passages is w(u, p) w(p, v) / sum w(p, .), the
     elimination of p from the Laplacian of the drawn edges, added to that of a direct edge.
     """
-    hidden = {n.id for n in retrieval.nodes if n.kind == "passage"} - set(spared)
-    entities = [node for node in retrieval.nodes if node.id not in hidden]
-    passages = [node for node in retrieval.nodes if node.id in hidden]
+    entities: list[RetrievedNode] = []
+    passages: list[RetrievedNode] = []
+    for node in retrieval.nodes:
+        (passages if node.kind == "passage" and node.id not in spared else entities).append(node)
     row = {node.id: i for i, node in enumerate([*entities, *passages])}
     n, m = len(row), len(entities)
     ends = np.array([(row[e.source], row[e.target]) for e in retrieval.edges],
@@ -95,11 +96,10 @@ def contract_passages(retrieval: Retrieval, spared: Collection[str] = ()) -> Con
     lines = sorted(found, key=lambda at: (entities[at[0]].id, entities[at[1]].id))
     carriers = _carriers(flow[:m, m:], onward[:, :m], passages, lines)
     edges = []
-    for (u, v), via, amount, strong in zip(lines, carriers, _at(drawn, lines), _at(joined, lines),
-                                           strict=True):
-        edge = direct.get((u, v)) or direct.get((v, u))
-        kind, label = (edge.kind, edge.label) if edge else ("contracted", "")
-        edges.append(RetrievedEdge(entities[u].id, entities[v].id, kind, amount, strong, label or via))
+    for at, via, amount, strong in zip(lines, carriers, _at(drawn, lines), _at(joined, lines), strict=True):
+        source, target = (entities[place].id for place in at)
+        edge = direct.get(at) or direct.get(at[::-1]) or RetrievedEdge(source, target, "contracted", 0.0, 0.0)
+        edges.append(RetrievedEdge(source, target, edge.kind, amount, strong, edge.label or via))
 
     def per_entity(amounts: Floats) -> dict[str, float]:
         return {node.id: float(a) for node, a in zip(entities, amounts, strict=True)}

@@ -59,10 +59,11 @@ def group(graph: Graph, ids: Iterable[str], document_of: Mapping[str, str],
     at = {name: i for i, name in enumerate(documents)}
     communities = _communities(graph, shown)
     communities.sort(key=lambda one: (-len({*one[1]} & {*first}), -len(one[1]), one[0]))
-    community_of = {node: i for i, (_, members) in enumerate(communities) for node in members}
-    return Groups(tuple(documents), tuple(title for title, _ in communities),
-                  {node: [at[name] for name in names] for node, names in found.items()},
-                  community_of)
+    community_of: dict[str, int] = {}
+    for i, (_, members) in enumerate(communities):
+        community_of |= dict.fromkeys(members, i)
+    documents_of = {node: list(map(at.__getitem__, names)) for node, names in found.items()}
+    return Groups(tuple(documents), tuple(title for title, _ in communities), documents_of, community_of)
 
 
 def passages_of(graph: Graph, node: str) -> list[str]:
@@ -72,13 +73,17 @@ def passages_of(graph: Graph, node: str) -> list[str]:
     return [graph.ids[row] for row in near(graph, graph.row[node]) if graph.kinds[row] == "passage"]
 
 
-def _communities(graph: Graph, ids: Sequence[str]) -> list[tuple[str, list[str]]]:
+def _communities(graph: Graph, ids: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
     """Communities of the edges between some nodes, named by their hubs."""
     inside = {graph.row[node] for node in ids}
-    pairs = [(graph.row[node], other, 1) for node in ids for other in near(graph, graph.row[node])
-             if other in inside and graph.row[node] < other]
+    pairs: list[tuple[int, int, int]] = []
+    degree: Counter[int] = Counter()
+    for row in map(graph.row.__getitem__, ids):
+        for other in near(graph, row):
+            if other in inside and row < other:
+                pairs.append((row, other, 1))
+                degree.update((row, other))
     level, _, members = partition(graph, np.array(pairs, np.int64).reshape(-1, 3))
-    degree = Counter(end for u, v, _ in pairs for end in (u, v))
     # The deeper of two levels: what one question shows is often one community of the coarsest.
     deepest = {row: community for community, row in members.tolist() if level[community] <= LEVEL}
     found: dict[int, list[int]] = {}
@@ -88,5 +93,5 @@ def _communities(graph: Graph, ids: Sequence[str]) -> list[tuple[str, list[str]]
     for rows in found.values():
         names = [row for row in rows if graph.kinds[row] != "passage"] or rows
         hub = min(names, key=lambda row: (-degree[row], graph.ids[row]))
-        named.append((graph.names[hub], [graph.ids[row] for row in rows]))
+        named.append((graph.names[hub], graph.ids_of(rows)))
     return named

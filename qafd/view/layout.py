@@ -27,6 +27,8 @@ FRAME = 540.0
 EDGE_PIXELS = 110.0
 NODE_PIXELS = (26.0, 24.0)
 LABEL_PIXELS = (6.2, 120.0, 36.0)
+CLEARANCE = 14.0  # pixels between a node and an edge that is not its own
+MOVES = 10  # rounds in which nodes leave edges
 LINE_CHECKS = 200_000
 FOREMOST = 4.0  # what a foremost node weighs beside another
 
@@ -162,23 +164,22 @@ def separate(centers: Floats, sizes: Floats, frame: Floats, rounds: int = 80) ->
     return moved
 
 
-def leave_lines(points: Floats, ends: Nodes, frame: Floats, clearance: float = 14.0,
-                rounds: int = 10) -> Floats:
+def leave_lines(points: Floats, ends: Nodes, frame: Floats) -> Floats:
     """Points moved off the edges of others, where they would seem to be on their way.
 
     `points` (n, 2) in pixels, `ends` (e, 2) rows of points. Each round moves a point that is
-    nearer than `clearance` to an edge it does not belong to a third of the missing way.
+    nearer than `CLEARANCE` to an edge it does not belong to a third of the missing way.
     """
     other = (ends[:, :1] != np.arange(len(points))) & (ends[:, 1:] != np.arange(len(points)))
     moved = points.copy()
-    for _ in range(rounds):
+    for _ in range(MOVES):
         start, along = moved[ends[:, 0]], moved[ends[:, 1]] - moved[ends[:, 0]]
         length = np.maximum(np.hypot(along[:, 0], along[:, 1]), 1e-9)
         unit = along / length[:, None]
         offset = moved[None, :, :] - start[:, None, :]
         reach = np.einsum("env,ev->en", offset, unit)
         side = offset[:, :, 1] * unit[:, :1] - offset[:, :, 0] * unit[:, 1:]
-        missing = clearance - np.abs(side)
+        missing = CLEARANCE - np.abs(side)
         near = other & (missing > 0) & (reach > 0) & (reach < length[:, None])
         if not near.any():
             break

@@ -2,6 +2,8 @@
 # scipy carries no annotations.
 # mypy: allow-untyped-calls
 
+from itertools import chain
+
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -39,11 +41,13 @@ def overview(graph: Graph, most: int = DRAWN) -> Retrieval:
     own = np.maximum(np.diag(shared), 1.0)
     fit = shared / np.sqrt(np.outer(own, own))
     np.fill_diagonal(fit, 0.0)
-    pairs = {(min(i, int(j)), max(i, int(j)))
-             for i in range(len(best)) for j in np.argsort(-fit[i], kind="stable")[:NEAREST]
-             if fit[i, j] > 0}
-    joined = {i for pair in pairs for i in pair} or set(range(len(best)))
-    ids = [graph.ids[row] for row in entity[best].tolist()]
+    pairs: set[tuple[int, int]] = set()
+    for i, shares in enumerate(fit):
+        for j in np.argsort(-shares, kind="stable")[:NEAREST].tolist():
+            if shares[j] > 0:
+                pairs.add((min(i, j), max(i, j)))
+    joined = set(chain.from_iterable(pairs)) or set(range(len(best)))
+    ids = graph.ids_of(entity[best].tolist())
     nodes = tuple(
         RetrievedNode(ids[i], graph.names[entity[best[i]]], "entity", float(count[best[i]]), 0.0,
                       SATURATED, degree=int(graph.degree[entity[best[i]]]))

@@ -28,13 +28,19 @@ def freeze(retrievals: Sequence[Retrieval], first: Collection[str], most: int = 
     two of it are drawn longer than others.
     """
     nodes: dict[str, RetrievedNode] = {}
+    degree: Counter[str] = Counter()
+    ends: list[tuple[str, str]] = []
     for retrieval in retrievals:
         for node in prominent(retrieval, most):
             nodes.setdefault(node.id, node)
-    degree = Counter(end for r in retrievals for e in r.edges for end in (e.source, e.target))
-    edges = [(e.source, e.target, sqrt((degree[e.source] + degree[e.target]) / 2)
-              * (LENS if e.source in first and e.target in first else 1.0))
-             for r in retrievals for e in r.edges if e.source in nodes and e.target in nodes]
+        for edge in retrieval.edges:
+            degree.update((edge.source, edge.target))
+            ends.append((edge.source, edge.target))
+    edges = []
+    for u, v in ends:
+        if u in nodes and v in nodes:
+            length = sqrt((degree[u] + degree[v]) / 2)
+            edges.append((u, v, LENS * length if u in first and v in first else length))
     names = {node.id: node.name for node in nodes.values()
              if node.kind != "passage" and node.id in first}
     return layout(nodes, edges, aspect=aspect, labels=names, foremost=first), tuple(nodes.values())

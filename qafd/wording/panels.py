@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from qafd.wording import say, say_count, say_list
 
 if TYPE_CHECKING:
-    from qafd.view.panel import Shown
+    from qafd.view.shown import Shown
 
 _STATES = {"saturated": "full: retrieved", "wet": "touched, not full", "dry": "not touched"}
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import streamlit as st
@@ -21,9 +20,10 @@ from qafd.retrieve.compare import BUDGET, DEFAULT, ComparedMethod, make_column
 from qafd.retrieve.methods import method_of
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.view.contraction import contract_passages, drawn_contracted
+from qafd.view.drawing import Caption, Drawing, Look, largest_of
 from qafd.view.idioms import RIBBON, Idiom, idioms_of
 from qafd.view.layout import Positions
-from qafd.view.panel import Caption, Drawing, Look, largest_of, panel_data
+from qafd.view.panel import panel_data
 from qafd.view.placement import ASPECT as EXPLORE_ASPECT
 from qafd.view.placement import beside, prominent, spread
 from qafd.wording import say, say_error
@@ -53,13 +53,11 @@ def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) ->
     if contract:
         retrievals = list(map(_contracted, retrievals, idioms))
     if sides.choice.blind:
-        retrievals = [_anonymous(retrieval) for retrieval in retrievals]
+        retrievals = list(map(_anonymous, retrievals))
     frozen, others, boxes = _frozen(sides.knowledge.id, sides.version, sides.plan.question,
                                     _drawable(sides), sides)
-    foremost = list(chain.from_iterable(prominent(retrieval, DRAWN) for retrieval in retrievals))
-    positions = beside(frozen, foremost, _near(sides.graph, retrievals), ASPECT)
-    footers = [_footer(column, drawn, sides.choice)
-               for column, drawn in zip(columns, retrievals, strict=True)]
+    positions = beside(frozen, _prominent(retrievals).values(), _near(sides.graph, retrievals), ASPECT)
+    footers = map(partial(_footer, sides.choice), columns, retrievals)
     captions = list(map(Caption, sides.names, sides.ideas, footers))
     if contract:
         others = tuple(node for node in others if node.kind != "passage")
@@ -70,6 +68,14 @@ def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) ->
         positions=positions, look=Look(
             captions, others, picked, sides.choice.lone, boxes=boxes, idioms=idioms, largest=largest,
             late=positions.keys() - frozen.keys()))
+
+
+def _prominent(retrievals: Sequence[Retrieval]) -> dict[str, RetrievedNode]:
+    """The nodes that are drawn of each retrieval, by id."""
+    shown: dict[str, RetrievedNode] = {}
+    for retrieval in retrievals:
+        shown |= {node.id: node for node in prominent(retrieval, DRAWN)}
+    return shown
 
 
 def _contracted(retrieval: Retrieval, idioms: Sequence[Idiom]) -> Retrieval:
@@ -108,7 +114,7 @@ def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
     return near
 
 
-def _footer(column: ComparedMethod, drawn: Retrieval, choice: Choice) -> str:
+def _footer(choice: Choice, column: ComparedMethod, drawn: Retrieval) -> str:
     if column.retrieval is None:
         return capital(say_error(column.error)) if column.error else ""
     size = len(drawn.nodes)
@@ -147,7 +153,7 @@ def _frozen(workspace: str, version: str, question: str, names: tuple[str, ...],
         boxes |= {node.id for node in seeds[:BOXES]}
     view = explored(_sides.knowledge, question, FlowDiffusion().fitted(_sides.graph))
     known, _ = placed(view)
-    shown = {node.id: node for retrieval in retrievals for node in prominent(retrieval, DRAWN)}
+    shown = _prominent(retrievals)
     positions = beside(known, shown.values(), _near(_sides.graph, retrievals), EXPLORE_ASPECT)
     return (spread({id: positions[id] for id in shown}, ASPECT), tuple(shown.values()),
             sorted(boxes))

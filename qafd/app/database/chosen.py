@@ -27,15 +27,16 @@ from qafd.app.session import (
 )
 from qafd.app.workspaces import offer_instead
 from qafd.errors import QafdError
-from qafd.knowledge import local_embedder
+from qafd.models.embedder import local_embedder
 from qafd.package import assets
 from qafd.retrieve.base import RetrievedNode
 from qafd.sql import box
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.link import METHOD, SchemaDiffusion
 from qafd.sql.sources import DDL, JSON, schema_from
+from qafd.view.drawing import Caption, Look
 from qafd.view.layout import Positions
-from qafd.view.panel import Caption, Look, clean, panel_data
+from qafd.view.panel import clean, panel_data
 from qafd.view.placement import freeze, with_new
 from qafd.wording import say, say_list
 from qafd.wording.counts import count

@@ -28,7 +28,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.models import LLM
 from qafd.retrieve.conditions import count_conditions
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.view.panel import Drawing
+from qafd.view.drawing import Drawing
 from qafd.wording import say
 
 TABS: dict[str, Callable[[View], None]] = {"Answer": answer_tab, "Why": why_tab, "Paths": paths_tab,

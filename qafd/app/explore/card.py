@@ -24,7 +24,8 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.table_rows import is_row
 from qafd.retrieve.base import Retrieval, RetrievedNode
 from qafd.storage.rows import Evidence
-from qafd.view.panel import clean, largest_of, share_of, shown_name
+from qafd.view.drawing import largest_of, share_of
+from qafd.view.panel import clean, shown_name
 from qafd.wording import say, say_count
 from qafd.wording.answers import say_absence, say_certainty, say_gap
 from qafd.wording.counts import count

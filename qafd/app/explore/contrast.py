@@ -18,7 +18,8 @@ from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.retrieve.released import ReleasedCode
 from qafd.samples import EXAMPLES
-from qafd.view.panel import Caption, Look, clean, panel_data
+from qafd.view.drawing import Caption, Look
+from qafd.view.panel import clean, panel_data
 from qafd.view.placement import freeze, with_new
 from qafd.wording import say, say_count
 

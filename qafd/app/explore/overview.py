@@ -13,9 +13,10 @@ from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
 from qafd.retrieve.base import Retrieval
+from qafd.view.drawing import Caption, Drawing, Look
 from qafd.view.layout import Positions
 from qafd.view.overview import DRAWN, overview
-from qafd.view.panel import Caption, Drawing, Look, clean, panel_data
+from qafd.view.panel import clean, panel_data
 from qafd.view.placement import ASPECT, freeze
 from qafd.wording import say, say_list
 from qafd.wording.counts import count

@@ -24,7 +24,8 @@ from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
 from qafd.runs import Run
 from qafd.runs.formats import RUN_FORMATS
-from qafd.view.panel import Drawing, Look, shown_name
+from qafd.view.drawing import Drawing, Look
+from qafd.view.panel import shown_name
 from qafd.wording import say
 from qafd.wording.answers import say_certainty
 from qafd.wording.counts import count

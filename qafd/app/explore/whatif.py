@@ -17,7 +17,8 @@ from qafd.app.session import bound
 from qafd.app.tables import SHARE_BAR, columns_of, download_csv, table
 from qafd.explain import Change, Effect, Explanation, Sensitivity, shown
 from qafd.retrieve.base import RankedPassage, RetrievedNode
-from qafd.view.panel import Caption, Look, largest_of, panel_data, share_of, shown_name
+from qafd.view.drawing import Caption, Look, largest_of, share_of
+from qafd.view.panel import panel_data, shown_name
 from qafd.view.placement import with_new
 from qafd.wording import say, say_count
 from qafd.wording.answers import say_change

@@ -16,9 +16,9 @@ from qafd.app.result import View
 from qafd.app.tables import SHARE_BAR, columns_of, table
 from qafd.errors import StoreError
 from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph, local_embedder
+from qafd.knowledge import KnowledgeGraph
 from qafd.lab.embeddings import NEAREST, NeighborShare, Side, neighbors_kept, side
-from qafd.models.embedder import Embedder, LocalEmbedder
+from qafd.models.embedder import Embedder, LocalEmbedder, local_embedder
 from qafd.view.panel import clean
 from qafd.wording import say
 

@@ -121,10 +121,8 @@ def _known_gold(view: View, passages: Iterable[str]) -> list[str]:
     if not needed:
         return []
     with view.knowledge.store() as store:
-        nodes = store.graph.nodes(passages)
-        chunks = store.passages.get(node.key for node in nodes.values())
-    return [name for name, node in nodes.items()
-            if node.key in chunks and chunks[node.key].document in needed]
+        chunks = store.passages.of_nodes(passages)
+    return [name for name, chunk in chunks.items() if chunk.document in needed]
 
 
 def _sweep_maps(cells: Sequence[Cell], metric: str, variants: Sequence[str], method: FlowDiffusion

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import streamlit as st
@@ -20,8 +19,9 @@ from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.methods import label_of
 from qafd.runs import Quote, Run
 from qafd.runs.difference import RunDifference, difference, settings_of
+from qafd.view.drawing import Caption, Drawing, Look
 from qafd.view.layout import Positions
-from qafd.view.panel import Caption, Drawing, Look, clean, panel_data
+from qafd.view.panel import clean, panel_data
 from qafd.view.placement import freeze, with_new
 from qafd.wording import say
 from qafd.wording.counts import count
@@ -88,9 +88,10 @@ def _picture(shown: Sequence[Run], positions: Positions, drawing: Drawing,
 
 
 def _frozen(key: str, shown: Sequence[Run]) -> tuple[Positions, tuple[RetrievedNode, ...]]:
-    first = {node.id for node in chain.from_iterable(run.retrieved for run in shown)}
-    return shared("frozen runs", key, lambda: freeze(
-        [run.retrieval for run in shown], first))
+    first = set[str]()
+    for run in shown:
+        first.update(node.id for node in run.retrieved)
+    return shared("frozen runs", key, lambda: freeze([run.retrieval for run in shown], first))
 
 
 def _reasons(run: Run, picked: str | None) -> None:

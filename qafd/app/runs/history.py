@@ -20,7 +20,8 @@ from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.runs import KeptRun, Run
 from qafd.runs.formats import RUN_FORMATS
 from qafd.storage import Workspace
-from qafd.view.panel import Drawing, clean
+from qafd.view.drawing import Drawing
+from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
 from qafd.wording.runs import say_exact

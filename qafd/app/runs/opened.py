@@ -16,7 +16,8 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.runs import KeptRun, Run, bundle
 from qafd.runs.bundle import Examined, check_size, examined
 from qafd.runs.replay import replayed
-from qafd.view.panel import Drawing, clean
+from qafd.view.drawing import Drawing
+from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
 from qafd.wording.findings import say_verification

@@ -91,7 +91,7 @@ def remake(knowledge: KnowledgeGraph) -> None:
         with knowledge.store() as store, store.transaction():
             if embed:
                 store.vectors.forget()
-            store.graph.drop()
+            store.assembly.drop()
             enqueue(store)
         start(knowledge)
     jobs_panel(knowledge)

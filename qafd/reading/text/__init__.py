@@ -299,6 +299,12 @@ def variants(word: str, text: str) -> set[str]:
     return {word, form_of(word), without_clitic(word)} - {""}
 
 
+def forms_of(text: str) -> set[str]:
+    """All words of a text, in each form that `variants` gives."""
+    words = {word for word, _, _ in words_of(text)}
+    return set().union(*(variants(word, text) for word in words)) if is_other(text) else words
+
+
 def _capitalized(word: str, opening: bool) -> bool:
     """Whether a capital makes the word a name; the first letter of a sentence does not count."""
     return any(letter.isupper() for letter in word[opening:]) or bears_no_capital(word)

@@ -40,7 +40,8 @@ from qafd.retrieve.layers.writing import (
     keep_author,
 )
 from qafd.storage import Workspace
-from qafd.storage.rows import LayerRow, pack_vectors, unpack_vectors
+from qafd.storage.packing import pack_vectors, unpack_vectors
+from qafd.storage.rows import LayerRow
 
 BATCH = 64  # texts embedded between two reports
 

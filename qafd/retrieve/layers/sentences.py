@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from qafd.columns import expand_slices
 from qafd.graph import Graph
 from qafd.records import Floats, Nodes, Vectors, node_id
 from qafd.retrieve.layers.texts import Embeds, Texts
@@ -81,9 +82,7 @@ class Sentences:
         owners, entities = self._by_sentence
         first = np.searchsorted(owners, sentences)
         counts = np.searchsorted(owners, sentences, side="right") - first
-        before = np.cumsum(counts) - counts
-        found: Nodes = np.unique(entities[np.repeat(first - before, counts)
-                                          + np.arange(counts.sum())])
+        found: Nodes = np.unique(entities[expand_slices(first, counts)])
         return found
 
     def id(self, graph: Graph, sentence: int) -> str:

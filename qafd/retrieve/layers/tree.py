@@ -76,11 +76,15 @@ class Tree:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def passages_below(self, summary: int) -> Nodes:
+        """Graph rows of the passages below a summary."""
+        rows: Nodes = self.below[self.below[:, 0] == summary, 1]
+        return rows
+
     def id(self, graph: Graph, summary: int) -> str:
         """The node id of a summary."""
-        rows = self.below[self.below[:, 0] == summary, 1].tolist()
-        return node_id("summary", f"{self.level[summary]} "
-                       + " ".join(sorted(graph.ids[row] for row in rows)))
+        ids = sorted(graph.ids_of(self.passages_below(summary).tolist()))
+        return node_id("summary", f"{self.level[summary]} {' '.join(ids)}")
 
 
 class _Growth:

@@ -64,8 +64,7 @@ def index_passages(connection: PostgresConnection, anew: bool) -> None:
 
 def read_words(connection: Connection) -> set[tuple[str, int, int]]:
     """Each word of the index with its passage and where in it."""
-    return {(term, passage, place) for term, passage, places in connection.execute(
-        "SELECT term, passage, places FROM words") for place in places}
+    return set(connection.execute("SELECT term, passage, unnest(places) FROM words"))
 
 
 def make_words(connection: Connection) -> set[tuple[str, int, int]]:
@@ -118,7 +117,10 @@ def _tokenize(terms: Sequence[str]) -> list[list[str]]:
     with index_in_memory([(at, "", term.strip('"')) for at, term in enumerate(terms)]) as index:
         for word, at, _, offset in list_words(index):
             tokens[at][offset] = word
-    return [[words[offset] for offset in sorted(words)] for words in tokens if words]
+    phrases = []
+    for words in filter(None, tokens):
+        phrases.append([words[offset] for offset in sorted(words)])
+    return phrases
 
 
 def _find(connection: Connection, phrases: Sequence[Sequence[str]]) -> list[Places]:
@@ -130,7 +132,7 @@ def _find(connection: Connection, phrases: Sequence[Sequence[str]]) -> list[Plac
             "SELECT term, passage, places FROM words WHERE term IN "
             "(SELECT value FROM json_each(?))", (listed(wanted),)):
         wanted[word][passage] = places
-    return [_follow([wanted[word] for word in phrase]) for phrase in phrases]
+    return [_follow(list(map(wanted.__getitem__, phrase))) for phrase in phrases]
 
 
 def _follow(words: Sequence[Places]) -> Places:

@@ -1,24 +1,17 @@
 """The documents in files: cut into passages, deleted, brought back, removed for good."""
 
 import json
+import zlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from qafd.errors import StoreError
 from qafd.records import Chunk, Document, Mark, node_id
+from qafd.storage.packing import checksum, texts
 from qafd.storage.relational.ledger import SqlLedger
 from qafd.storage.relational.log import CHUNK
 from qafd.storage.relational.part import Connection, Part, bump, listed, meta, set_meta
-from qafd.storage.rows import (
-    DocumentNameError,
-    DocumentRow,
-    Head,
-    PassageLine,
-    checksum,
-    now,
-    texts,
-    unpacked,
-)
+from qafd.storage.rows import DocumentNameError, DocumentRow, Head, PassageLine, now
 
 OPENING = 90  # characters of a passage in an outline
 PAGES = ("(SELECT coalesce(max(CAST(json_extract(value, '$[1]') AS INTEGER)), 0) "
@@ -277,7 +270,7 @@ class SqlDocuments(Part):
                     (wanted,))}
             return tuple(
                 key for key, body in connection.execute("SELECT id, body FROM retrievals")
-                if _quotes(unpacked(body)["retrieval"], documents, own, relations))
+                if _quotes(json.loads(zlib.decompress(body))["retrieval"], documents, own, relations))
 
 
 def _quotes(retrieval: Mapping[str, Any], documents: Collection[str], nodes: Collection[str],

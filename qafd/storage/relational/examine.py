@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from qafd.errors import StoreError
 from qafd.storage.assembled import assemble_stored
 from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
+from qafd.storage.packing import MENTION, checksum, embedding_key, key_of, unpack_places
 from qafd.storage.relational.log import CHUNK
 from qafd.storage.relational.part import Connection
 from qafd.storage.relational.runs import plan_holds
 from qafd.storage.relational.workspace import Workspace
-from qafd.storage.rows import MENTION, checksum, embedding_key, key_of, unpack_places
 
 Look = Callable[[Workspace, Connection], Iterator[Fault]]
 Looks = tuple[tuple[Aspect, Look], ...]
@@ -82,7 +82,7 @@ def _passages(_: Workspace, connection: Connection) -> Iterator[Fault]:
 
 
 def _graph(store: Workspace, connection: Connection) -> Iterator[Fault]:
-    yield from store.graph.altered()
+    yield from store.assembly.altered()
     for (node,) in connection.execute(
             "SELECT source FROM edges WHERE source NOT IN (SELECT number FROM nodes) "
             "UNION SELECT target FROM edges WHERE target NOT IN (SELECT number FROM nodes)"):
@@ -167,7 +167,7 @@ def _graph_anew(store: Workspace, connection: Connection) -> Iterator[Fault]:
         return
     log = store.log.read()
     made = assemble_stored(store, log, store.vectors.embedder[0])
-    for table, many in store.graph.differences(log, made).items():
+    for table, many in store.assembly.differences(log, made).items():
         if many:
             yield fault(FaultKind.DIFFERENT_ROWS, many=many, table=table)
 

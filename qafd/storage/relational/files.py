@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 
 from qafd.reading.parsing import refuse_size
+from qafd.storage.packing import MENTION, RELATION, unpack_places
 from qafd.storage.relational.documents import PAGES, SqlDocuments
 from qafd.storage.relational.part import Part, meta
-from qafd.storage.rows import MENTION, RELATION, Contents, File, clean_name, now, unpack_places
+from qafd.storage.rows import Contents, File, clean_name, now
 
 
 class SqlFiles(Part):

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from qafd.assemble.gathered import Occurrences, align
 from qafd.graph import Graph, kind_bit
 from qafd.records import Floats, Nodes, Vectors, node_id
-from qafd.storage.relational.part import Connection, meta
-from qafd.storage.rows import (
+from qafd.storage.packing import (
     EDGE_KINDS,
     MENTION,
     SENTENCE,
@@ -24,6 +23,7 @@ from qafd.storage.rows import (
     texts,
     unit_rows,
 )
+from qafd.storage.relational.part import Connection, meta
 
 _BITS = np.array([kind_bit(kind) for kind in EDGE_KINDS], np.uint8)
 
@@ -65,7 +65,7 @@ class _LoadedNodes:
 
 
 @dataclass(frozen=True)
-class _Mentions:
+class _LoadedMentions:
     """The mentions of a graph: rows of entity and passage, shape (k,), and the packed sentences."""
 
     entity: Nodes
@@ -105,7 +105,7 @@ def load_graph(connection: Connection) -> Graph:
     mention = edge_kinds == MENTION
     factors = np.where(mention, nodes.scales[heads], 1.0)
     names = kept.pick(kept.first)
-    vectors = _align(connection, nodes, kept, _Mentions(heads[mention], tails[mention], sentences))
+    vectors = _align(connection, nodes, kept, _LoadedMentions(heads[mention], tails[mention], sentences))
     vectors[nodes.passages] = names[nodes.passages]
     return Graph.build(
         nodes.ids, nodes.names, nodes.kinds, heads, tails, np.asarray(similarity) * factors,
@@ -141,7 +141,8 @@ def _keep(nodes: _LoadedNodes, dimension: int) -> _KeptVectors:
     return _KeptVectors(numbers, (np.cumsum(sizes) - sizes) // max(dimension, 1))
 
 
-def _align(connection: Connection, nodes: _LoadedNodes, kept: _KeptVectors, mentions: _Mentions) -> Vectors:
+def _align(connection: Connection, nodes: _LoadedNodes, kept: _KeptVectors, mentions: _LoadedMentions
+           ) -> Vectors:
     """What a question is compared with, (n, d), as `align` has it; zeros for passages."""
     hubs = {}
     for key, sums in connection.execute("SELECT key, sums FROM hubs"):
@@ -161,7 +162,7 @@ def _align(connection: Connection, nodes: _LoadedNodes, kept: _KeptVectors, ment
     return found
 
 
-def _occurrences(nodes: _LoadedNodes, kept: _KeptVectors, mentions: _Mentions, hubs: dict[int, Any]
+def _occurrences(nodes: _LoadedNodes, kept: _KeptVectors, mentions: _LoadedMentions, hubs: dict[int, Any]
                  ) -> Occurrences:
     """Where the names are found whose sums are not kept.
 

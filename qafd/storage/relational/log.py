@@ -2,16 +2,17 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from qafd.errors import StoreError
 from qafd.records import GIVEN, Assertion, Chunk, Description, Extraction, Mention, Vectors
+from qafd.storage.packing import checksum
 from qafd.storage.relational.edits import SqlEdits
 from qafd.storage.relational.ledger import ABOUT
 from qafd.storage.relational.part import Connection, Part, bump, listed, meta, set_meta
 from qafd.storage.relational.vectors import SqlVectors
-from qafd.storage.rows import Log, UnreadRow, checksum
+from qafd.storage.rows import Log, UnreadRow
 
 CHUNK = 'id, document, title, text, start, "end", page, heading'
 """The columns of a chunk in tables and views, in the order of the record's fields."""
@@ -158,6 +159,20 @@ class SqlLog(Part):
             entries = _entries(connection, [row[:2] for row in rows], extractor)
             edits = SqlEdits(self._file).all()
         return Log(revision, tuple(Chunk(*row[1:]) for row in rows), entries, edits)
+
+    def slices(self, many: int) -> Iterator[Log]:
+        """The live log, whole documents of about so many passages at a time; in one snapshot."""
+        counts = sorted(self._rows("SELECT document, count(*) FROM live GROUP BY document"))
+        documents: list[str] = []
+        total = 0
+        for document, passages in counts:
+            documents.append(document)
+            total += passages
+            if total >= many:
+                yield self.read(documents)
+                documents, total = [], 0
+        if documents:
+            yield self.read(documents)
 
     def spans(self, ids: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
         """Where the sentences of some passages of the live log are, by the passage's id."""

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, Self
 
 from qafd.errors import BusyError, QafdError, StoreError
+from qafd.storage.packing import hash_number
 
 TABLES = ("meta", "jobs", "lease", "files", "documents", "chunks", "extractions", "sentences",
           "mentions", "assertions", "descriptions", "doubts", "embeddings", "passages", "nodes",
@@ -165,6 +166,11 @@ class Part:
 def listed(values: Iterable[Any]) -> str:
     """Values as one parameter, the list that `json_each` takes."""
     return json.dumps(list(values))
+
+
+def listed_numbers(ids: Iterable[str]) -> str:
+    """The numbers of ids as one parameter, for `NUMBERS`."""
+    return listed(hash_number(one) for one in ids)
 
 
 def upsert(table: str, key: Sequence[str], rest: Sequence[str]) -> str:

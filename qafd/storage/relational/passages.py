@@ -10,24 +10,13 @@ from qafd.edits import MENTION_KINDS, entity_types
 from qafd.reading.text.plaintext import clean, storable
 from qafd.reading.text.scripts import is_unspaced
 from qafd.records import GIVEN, GUESS, Chunk, Node, Vectors, node_id
+from qafd.storage.packing import hash_number, passage_key, texts
 from qafd.storage.relational.edits import SqlEdits
 from qafd.storage.relational.graph import SqlGraph
 from qafd.storage.relational.log import CHUNK, SqlLog, described
 from qafd.storage.relational.part import Part, listed, meta
 from qafd.storage.relational.vectors import SqlVectors
-from qafd.storage.rows import (
-    MOST_WORDS,
-    SEARCHED,
-    Evidence,
-    Found,
-    Hit,
-    Parts,
-    Said,
-    SentenceName,
-    hash_number,
-    passage_key,
-    texts,
-)
+from qafd.storage.rows import MOST_WORDS, SEARCHED, Evidence, Found, Hit, Parts, Said, SentenceName
 
 NEAR = 100  # characters to each side of what is no word
 _TERM = re.compile(r'"([^"]*)"|(\w+)')
@@ -46,6 +35,13 @@ class SqlPassages(Part):
             found = [Chunk(*row) for row in rows]
             texts(text for c in found for text in (c.document, c.title, c.text, c.heading))
             return {chunk.id: chunk for chunk in found}
+
+    def of_nodes(self, ids: Iterable[str]) -> dict[str, Chunk]:
+        """The passages that nodes with these ids are, by the node's id."""
+        with self._file.snapshot():
+            nodes = SqlGraph(self._file).nodes(ids)
+            found = self.get(node.key for node in nodes.values())
+        return {name: found[node.key] for name, node in nodes.items() if node.key in found}
 
     def parts(self) -> tuple[Chunk, ...]:
         """The passages, without text, of the documents in the graph that have several; in order."""

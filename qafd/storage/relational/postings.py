@@ -9,21 +9,18 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-
-from qafd.records import Chunk, Codes
+from qafd.records import Chunk
+from qafd.storage.packing import KINDS
 from qafd.storage.relational.log import CHUNK
 from qafd.storage.relational.part import Connection, Part, listed, meta, set_meta, upsert
-from qafd.storage.rows import KINDS, PassageFacts
-
-BLOCKS = 256  # of names whose signs are written together
+from qafd.storage.rows import PassageFacts
 
 FORMAT = "3"
 """Changes when facts are made or kept differently: the next change then begins anew."""
 
 
 class SqlPostings(Part):
-    """The tables of facts, of names by their words, and of names nearest to each other."""
+    """The table of facts, by term and by passage."""
 
     def touched(self) -> set[str]:
         """The documents in which something has changed since the graph was assembled."""
@@ -78,27 +75,36 @@ class SqlPostings(Part):
             fresh = {fact: body for fact, body in facts.items() if old.get(fact) != body}
             if not gone and not fresh:
                 return set()
-            connection.executemany(
-                "DELETE FROM facts WHERE kind = ? AND term = ? AND passage = ?",
-                [(KINDS.index(kind), term, passage) for kind, term in gone])
+            _forget(connection, passage, gone)
             connection.executemany(
                 upsert("facts", ["kind", "term", "passage"], ["body"]),
                 [(KINDS.index(kind), term, passage, body) for (kind, term), body in fresh.items()])
             terms = _terms(connection, passage)
             for kind in kinds:
-                terms[kind] = sorted(term for of, term in facts if of == kind)
-            kept = json.dumps(terms, ensure_ascii=False, separators=(",", ":"))
-            connection.execute(upsert("passage_facts", ["passage"], ["terms"]),
-                               (passage, zlib.compress(kept.encode())))
+                terms[kind] = [term for of, term in facts if of == kind]
+            connection.execute(upsert("passage_facts", ["passage"], ["terms"]), (passage, _pack(terms)))
             return gone | fresh.keys()
+
+    def fill(self, facts: Mapping[int, PassageFacts]) -> None:
+        """Let these be the facts of passages that have none, in the order of the table."""
+        rows = [(KINDS.index(kind), term, passage, body) for passage, some in facts.items()
+                for (kind, term), body in some.items()]
+        rows.sort()
+        packed = []
+        for passage, some in facts.items():
+            terms: dict[str, list[str]] = {kind: [] for kind in KINDS}
+            for kind, term in some:
+                terms[kind].append(term)
+            packed.append((passage, _pack(terms)))
+        with self._file.transaction() as connection:
+            connection.executemany("INSERT INTO facts VALUES (?, ?, ?, ?)", rows)
+            connection.executemany("INSERT INTO passage_facts VALUES (?, ?)", packed)
 
     def forget(self, passage: int) -> set[tuple[str, str]]:
         """Remove all facts of a passage; which these were."""
         with self._file.transaction() as connection:
             gone = self.terms([passage], KINDS)
-            connection.executemany(
-                "DELETE FROM facts WHERE kind = ? AND term = ? AND passage = ?",
-                [(KINDS.index(kind), term, passage) for kind, term in gone])
+            _forget(connection, passage, gone)
             connection.execute("DELETE FROM passage_facts WHERE passage = ?", (passage,))
             return gone
 
@@ -154,116 +160,11 @@ class SqlPostings(Part):
             f"SELECT passage FROM facts WHERE kind = ?1 AND term = ?2{more}",
             KINDS.index(kind), rare, *others)}
 
-    def known(self, keys: Iterable[str]) -> set[str]:
-        """Those of these keys that are names."""
-        return {key for key, in self._rows(
-            "SELECT key FROM names WHERE key IN (SELECT value FROM json_each(?))",
-            listed(keys))}
 
-    def plant(self, names: Iterable[tuple[str, str, str]]) -> None:
-        """Note names: the key and its first two words."""
-        self._write_many(upsert("names", ["key"], ["first", "second"]), names)
-
-    def uproot(self, keys: Iterable[str]) -> None:
-        """Forget names."""
-        self._write_many("DELETE FROM names WHERE key = ?", [(key,) for key in keys])
-
-    def beginning(self, words: Iterable[str], pairs: Iterable[tuple[str, str]],
-                  branches: Iterable[str]) -> set[str]:
-        """The names of one of these words, the longer ones that begin with one of these
-        pairs, and one name for each of the `branches` with which any begins."""
-        with self._file.snapshot() as connection:
-            # The planner would read all names for each word instead.
-            rows = connection.execute(
-                "SELECT names.key FROM json_each(?1) AS word "
-                "CROSS JOIN names INDEXED BY names_first "
-                "ON first = word.value AND second = ''",
-                (listed(words),)).fetchall()
-            rows += connection.execute(
-                "SELECT names.key FROM json_each(?1) AS pair "
-                "CROSS JOIN names INDEXED BY names_first "
-                "ON first = json_extract(pair.value, '$[0]') "
-                "AND second = json_extract(pair.value, '$[1]')",
-                (listed(pairs),)).fetchall()
-            for word in branches:
-                rows += connection.execute(
-                    "SELECT key FROM names INDEXED BY names_first "
-                    "WHERE first = ? LIMIT 1", (word,)).fetchall()
-        return {key for key, in rows}
-
-    def near(self, keys: Iterable[str]) -> dict[str, dict[str, float]]:
-        """The nearest names of each of these."""
-        found: dict[str, dict[str, float]] = {}
-        for key, other, cosine in self._rows(
-                "SELECT key, other, cosine FROM near WHERE key IN "
-                "(SELECT value FROM json_each(?))", listed(keys)):
-            found.setdefault(key, {})[other] = cosine
-        return found
-
-    def near_to(self, keys: Iterable[str]) -> set[str]:
-        """The names among whose nearest one of these is."""
-        return {row[0] for row in self._rows(
-            "SELECT key FROM near WHERE other IN (SELECT value FROM json_each(?))",
-            listed(keys))}
-
-    def set_near(self, near: Mapping[str, Mapping[str, float]]) -> None:
-        """Let these be the nearest names of each."""
-        with self._file.transaction() as connection:
-            connection.executemany("DELETE FROM near WHERE key = ?", [(key,) for key in near])
-            connection.executemany("INSERT INTO near VALUES (?, ?, ?)", [
-                (key, other, cosine) for key, some in near.items()
-                for other, cosine in some.items()])
-
-    def signs(self) -> tuple[list[str], Codes]:
-        """The names whose signs are kept, in no order, and these, shape (k, b).
-
-        See `qafd.assemble.synonyms.signs_of`.
-        """
-        with self._file.reading() as connection:
-            keys, kept = [], []
-            for names, codes in connection.execute("SELECT names, codes FROM signs"):
-                keys += names.split("\n")
-                kept.append(codes)
-            return keys, _codes_of(b"".join(kept), len(keys))
-
-    def has_signs(self) -> bool:
-        """Whether the signs of any name are kept."""
-        return self._row("SELECT 1 FROM signs LIMIT 1") is not None
-
-    def put_signs(self, gone: Iterable[str], keys: Sequence[str], codes: Codes) -> None:
-        """Forget the signs of some names, and keep those of others, shape (k, b)."""
-        blocks: dict[int, dict[str, bytes | None]] = {}
-        for key in gone:
-            blocks.setdefault(_block_of(key), {})[key] = None
-        for key, code in zip(keys, codes, strict=True):
-            blocks.setdefault(_block_of(key), {})[key] = code.tobytes()
-        with self._file.transaction() as connection:
-            for block, changed in blocks.items():
-                _change_block(connection, block, changed)
-
-
-def _block_of(key: str) -> int:
-    return zlib.crc32(key.encode()) % BLOCKS
-
-
-def _codes_of(codes: bytes, many: int) -> Codes:
-    return np.frombuffer(codes, np.uint8).reshape(many, -1) if many else np.empty((0, 0), np.uint8)
-
-
-def _change_block(connection: Connection, block: int, changed: Mapping[str, bytes | None]) -> None:
-    """Let a block have other signs of these names, or none."""
-    row = connection.execute("SELECT names, codes FROM signs WHERE block = ?", (block,)).fetchone()
-    names = row[0].split("\n") if row else []
-    codes = _codes_of(row[1], len(names)) if row else ()
-    kept: dict[str, bytes | None] = {
-        key: code.tobytes() for key, code in zip(names, codes, strict=True)}
-    kept |= changed
-    there = {key: code for key, code in kept.items() if code is not None}
-    if there:
-        connection.execute(upsert("signs", ["block"], ["names", "codes"]),
-                           (block, "\n".join(there), b"".join(there.values())))
-    else:
-        connection.execute("DELETE FROM signs WHERE block = ?", (block,))
+def _forget(connection: Connection, passage: int, facts: Iterable[tuple[str, str]]) -> None:
+    """Remove facts of a passage."""
+    connection.executemany("DELETE FROM facts WHERE kind = ? AND term = ? AND passage = ?",
+                           [(KINDS.index(kind), term, passage) for kind, term in facts])
 
 
 def clear_facts(connection: Connection) -> None:
@@ -279,6 +180,11 @@ def _terms(connection: Connection, passage: int, kinds: Sequence[str] = KINDS
     row = connection.execute(
         "SELECT terms FROM passage_facts WHERE passage = ?", (passage,)).fetchone()
     return _unpack(row[0], kinds) if row else {}
+
+
+def _pack(terms: Mapping[str, Iterable[str]]) -> bytes:
+    ordered = {kind: sorted(some) for kind, some in terms.items()}
+    return zlib.compress(json.dumps(ordered, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 def _unpack(packed: bytes, kinds: Sequence[str]) -> dict[str, list[str]]:

@@ -1,4 +1,8 @@
-"""What upgrades of the tables do, the same for every backend; as released steps, none is ever edited."""
+"""What upgrades of the tables do, the same for every backend; as released steps, none is ever edited.
+
+A backend says in its words what TEXT, REAL, BLOB, SMALLINT, BIGINT and IDENTITY are, and a table
+WITHOUT ROWID.
+"""
 
 import hashlib
 import json
@@ -8,6 +12,120 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from qafd.storage.relational.part import Connection
+
+HUBS = """
+ALTER TABLE nodes ADD COLUMN scale REAL NOT NULL DEFAULT 1;
+CREATE TABLE hubs (key TEXT PRIMARY KEY, counts TEXT NOT NULL, sums BLOB NOT NULL) WITHOUT ROWID;
+UPDATE meta SET value = CAST(CAST(value AS INTEGER) + 1 AS text) WHERE key = 'log_revision'
+    AND EXISTS (SELECT 1 FROM nodes);
+DELETE FROM meta WHERE key IN ('facts', 'row_sums')
+"""
+"""The factor of a node beside its edges, sums of frequent names; the graph is to be made anew."""
+
+SIGNS = """
+CREATE TABLE signs (block INTEGER PRIMARY KEY, names TEXT NOT NULL, codes BLOB NOT NULL)
+"""
+"""What a vector of a name is compared by first."""
+
+SMALLER = """
+DROP TABLE facts;
+DROP TABLE names;
+DELETE FROM passage_facts;
+CREATE TABLE facts (
+    kind SMALLINT NOT NULL,
+    term TEXT NOT NULL,
+    passage INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (kind, term, passage)
+) WITHOUT ROWID;
+CREATE TABLE names (key TEXT PRIMARY KEY, first TEXT NOT NULL, second TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX names_first ON names (first, second);
+UPDATE embeddings SET key = substr(key, 1, 24);
+UPDATE nodes SET text = '' WHERE kind = 'passage';
+UPDATE meta SET value = CAST(CAST(value AS INTEGER) + 1 AS text) WHERE key = 'log_revision'
+    AND EXISTS (SELECT 1 FROM nodes);
+DELETE FROM meta WHERE key IN ('facts', 'row_sums')
+"""
+"""Kinds of facts as numbers, keys of 12 bytes, texts of passages once; the graph is to be made anew."""
+
+NUMBERS = """
+CREATE TABLE nodes_anew (
+    number BIGINT PRIMARY KEY,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    vector BLOB NOT NULL,
+    name_vector BLOB NOT NULL CHECK (length(name_vector) IN (0, length(vector))),
+    scale REAL NOT NULL
+);
+CREATE TABLE edges_anew (
+    source BIGINT NOT NULL,
+    target BIGINT NOT NULL,
+    kind SMALLINT NOT NULL,
+    label TEXT NOT NULL,
+    similarity REAL NOT NULL CHECK (similarity > 0),
+    count INTEGER NOT NULL,
+    evidence BLOB NOT NULL,
+    PRIMARY KEY (source, target, kind, label)
+) WITHOUT ROWID
+"""
+"""Nodes by numbers, which edges and what they rest on refer to them by."""
+
+VECTORS = """
+CREATE TABLE embeddings_anew (
+    id IDENTITY PRIMARY KEY,
+    key TEXT UNIQUE,
+    model INTEGER NOT NULL,
+    checksum BIGINT NOT NULL,
+    vectors BLOB NOT NULL CHECK (length(vectors) > 0)
+);
+CREATE TABLE nodes_anew (
+    number BIGINT PRIMARY KEY,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    vectors INTEGER NOT NULL,
+    said INTEGER,
+    scale REAL NOT NULL
+)
+"""
+"""Each vector once, those of a passage and its sentences together."""
+
+TEXTS = """
+CREATE TABLE nodes_anew (
+    number BIGINT PRIMARY KEY,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    passage INTEGER,
+    place INTEGER,
+    size INTEGER,
+    tokens INTEGER NOT NULL,
+    vectors INTEGER NOT NULL,
+    said INTEGER,
+    scale REAL NOT NULL
+)
+"""
+"""What a passage has of the text of a node is kept there alone."""
+
+KEYS = """
+CREATE TABLE embeddings_anew (
+    id IDENTITY PRIMARY KEY,
+    key BIGINT UNIQUE,
+    model INTEGER NOT NULL,
+    checksum BIGINT NOT NULL,
+    vectors BLOB NOT NULL CHECK (length(vectors) > 0)
+)
+"""
+"""Keys of vectors as numbers, checksums of 12 bytes, claims of names as letters."""
 
 KINDS = ("by_hand", "extracted", "mention", "relation", "synonym")
 

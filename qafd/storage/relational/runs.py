@@ -13,8 +13,9 @@ from qafd.errors import StoreError
 from qafd.reading.text.plaintext import storable
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import Keyword, QueryPlan
+from qafd.storage.packing import checksum
 from qafd.storage.relational.part import Part, upsert
-from qafd.storage.rows import RunRow, SavedRetrieval, checksum, now
+from qafd.storage.rows import RunRow, SavedRetrieval, now
 
 
 class SqlRuns(Part):

@@ -4,18 +4,11 @@ from collections.abc import Collection, Iterator
 
 from qafd.edits import MENTION_KINDS
 from qafd.records import Description, Edge, Node
+from qafd.storage.packing import MENTION, RELATION, SYNONYM, hash_number
 from qafd.storage.relational.graph import EDGE, TEXT, edge_of
 from qafd.storage.relational.log import described
 from qafd.storage.relational.part import Part, listed
-from qafd.storage.rows import (
-    MENTION,
-    RELATION,
-    SYNONYM,
-    EntityRow,
-    NameCount,
-    WholeRow,
-    hash_number,
-)
+from qafd.storage.rows import EntityRow, NameCount, WholeRow
 
 
 class SqlSurvey(Part):

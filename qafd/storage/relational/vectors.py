@@ -9,8 +9,7 @@ import numpy as np
 
 from qafd.errors import EmbedderMismatchError, ParameterError
 from qafd.records import Vectors
-from qafd.storage.relational.part import NUMBERS, Connection, Part, bump, listed, meta, set_meta
-from qafd.storage.rows import (
+from qafd.storage.packing import (
     check_finite,
     embedding_key,
     hash_number,
@@ -18,6 +17,7 @@ from qafd.storage.rows import (
     passage_key,
     unpack_rows,
 )
+from qafd.storage.relational.part import NUMBERS, Connection, Part, bump, listed, meta, set_meta
 
 _REFERRED = "SELECT vectors FROM nodes UNION ALL SELECT said FROM nodes WHERE said IS NOT NULL"
 """The rows of vectors that the graph refers to."""

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from typing import Self
 
+from qafd.storage.relational.assembly import SqlAssembly
 from qafd.storage.relational.copying import copy_tables
 from qafd.storage.relational.documents import SqlDocuments
 from qafd.storage.relational.edits import SqlEdits
@@ -14,6 +15,7 @@ from qafd.storage.relational.layers import SqlLayers
 from qafd.storage.relational.lease import Lease
 from qafd.storage.relational.ledger import SqlLedger
 from qafd.storage.relational.log import SqlLog
+from qafd.storage.relational.names import SqlNames
 from qafd.storage.relational.notes import SqlNotes
 from qafd.storage.relational.part import TABLES, Connection, Tables, set_meta
 from qafd.storage.relational.passages import SqlPassages
@@ -43,7 +45,9 @@ class Workspace(ABC):
         self.log = SqlLog(tables)
         self.vectors = SqlVectors(tables)
         self.graph = SqlGraph(tables)
+        self.assembly = SqlAssembly(tables)
         self.postings = SqlPostings(tables)
+        self.names = SqlNames(tables)
         self.layers = SqlLayers(tables)
         self.runs = SqlRuns(tables)
         self.ledger = SqlLedger(tables)

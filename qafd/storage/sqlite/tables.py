@@ -10,19 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qafd.storage.packing import pack_vectors
 from qafd.storage.relational.part import Connection
 from qafd.storage.relational.renewal import (
+    HUBS,
     JOINED,
+    KEYS,
     NUMBERED,
+    NUMBERS,
     QUOTED,
     SHORTER,
+    SIGNS,
+    SMALLER,
+    TEXTS,
+    VECTORS,
     join_vectors,
     number_graph,
     number_vectors,
     quote_passages,
 )
 from qafd.storage.relational.words import TOKENIZER
-from qafd.storage.rows import pack_vectors
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -228,6 +235,7 @@ def _execute(db: "Database", statements: str) -> None:
 
 
 Step = Callable[["Database"], None]
+_INTEGERS = re.compile(r"\b(BIGINT|SMALLINT|IDENTITY)\b")
 
 
 def _step(name: str, *parts: str | Callable[[Connection], None]) -> Step:
@@ -235,7 +243,7 @@ def _step(name: str, *parts: str | Callable[[Connection], None]) -> Step:
     def take(db: "Database") -> None:
         for part in parts:
             if isinstance(part, str):
-                _execute(db, part)
+                _execute(db, _INTEGERS.sub("INTEGER", part))
             else:
                 part(db.conn)
     take.__name__ = name
@@ -387,121 +395,6 @@ def _in_bytes(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return key, *kept, vector, b"" if name == vector else name
 
 
-_HUBS = """
-ALTER TABLE nodes ADD COLUMN scale REAL NOT NULL DEFAULT 1;
-CREATE TABLE hubs (key TEXT PRIMARY KEY, counts TEXT NOT NULL, sums BLOB NOT NULL) WITHOUT ROWID;
-UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'log_revision'
-    AND EXISTS (SELECT 1 FROM nodes);
-DELETE FROM meta WHERE key IN ('facts', 'row_sums')
-"""
-
-
-_SIGNS = """
-CREATE INDEX passages_document ON passages (document);
-CREATE TABLE signs (block INTEGER PRIMARY KEY, names TEXT NOT NULL, codes BLOB NOT NULL)
-"""
-
-
-_SMALLER = """
-DROP TABLE facts;
-DROP TABLE names;
-DELETE FROM passage_facts;
-CREATE TABLE facts (
-    kind INTEGER NOT NULL,
-    term TEXT NOT NULL,
-    passage INTEGER NOT NULL,
-    body TEXT NOT NULL,
-    PRIMARY KEY (kind, term, passage)
-) WITHOUT ROWID;
-CREATE TABLE names (key TEXT PRIMARY KEY, first TEXT NOT NULL, second TEXT NOT NULL) WITHOUT ROWID;
-CREATE INDEX names_first ON names (first, second);
-UPDATE embeddings SET key = substr(key, 1, 24);
-UPDATE nodes SET text = '' WHERE kind = 'passage';
-UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'log_revision'
-    AND EXISTS (SELECT 1 FROM nodes);
-DELETE FROM meta WHERE key IN ('facts', 'row_sums')
-"""
-
-
-_NUMBERS = """
-CREATE TABLE nodes_anew (
-    number INTEGER PRIMARY KEY,
-    id TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    key TEXT NOT NULL,
-    name TEXT NOT NULL,
-    text TEXT NOT NULL,
-    tokens INTEGER NOT NULL,
-    vector BLOB NOT NULL,
-    name_vector BLOB NOT NULL CHECK (length(name_vector) IN (0, length(vector))),
-    scale REAL NOT NULL
-);
-CREATE TABLE edges_anew (
-    source INTEGER NOT NULL,
-    target INTEGER NOT NULL,
-    kind INTEGER NOT NULL,
-    label TEXT NOT NULL,
-    similarity REAL NOT NULL CHECK (similarity > 0),
-    count INTEGER NOT NULL,
-    evidence BLOB NOT NULL,
-    PRIMARY KEY (source, target, kind, label)
-) WITHOUT ROWID
-"""
-
-
-_VECTORS = """
-CREATE TABLE embeddings_anew (
-    id INTEGER PRIMARY KEY,
-    key TEXT UNIQUE,
-    model INTEGER NOT NULL,
-    checksum INTEGER NOT NULL,
-    vectors BLOB NOT NULL CHECK (length(vectors) > 0)
-);
-CREATE TABLE nodes_anew (
-    number INTEGER PRIMARY KEY,
-    id TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    key TEXT NOT NULL,
-    name TEXT NOT NULL,
-    text TEXT NOT NULL,
-    tokens INTEGER NOT NULL,
-    vectors INTEGER NOT NULL,
-    said INTEGER,
-    scale REAL NOT NULL
-)
-"""
-
-
-_TEXTS = """
-CREATE TABLE nodes_anew (
-    number INTEGER PRIMARY KEY,
-    id TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    key TEXT NOT NULL,
-    name TEXT NOT NULL,
-    text TEXT NOT NULL,
-    passage INTEGER,
-    place INTEGER,
-    size INTEGER,
-    tokens INTEGER NOT NULL,
-    vectors INTEGER NOT NULL,
-    said INTEGER,
-    scale REAL NOT NULL
-)
-"""
-
-
-_KEYS = """
-CREATE TABLE embeddings_anew (
-    id INTEGER PRIMARY KEY,
-    key INTEGER UNIQUE,
-    model INTEGER NOT NULL,
-    checksum INTEGER NOT NULL,
-    vectors BLOB NOT NULL CHECK (length(vectors) > 0)
-)
-"""
-
-
 STEPS: tuple[Step, ...] = (
     _first_tables,
     _step("_layers", "CREATE TABLE layers (name TEXT PRIMARY KEY, version TEXT NOT NULL, "
@@ -533,20 +426,12 @@ STEPS: tuple[Step, ...] = (
           "DROP TABLE edits",
           "ALTER TABLE edits_anew RENAME TO edits"),
     _counts, _facts, _byte_vectors,
-    # the factor of a node beside its edges, sums of frequent names; the graph is to be made anew
-    _step("_hubs", _HUBS),
+    _step("_hubs", HUBS),
     # passages by their document, and what a vector of a name is compared by first
-    _step("_signs", _SIGNS),
-    # kinds of facts as numbers, keys of 12 bytes, texts of passages once; the graph is to be made anew
-    _step("_smaller", _SMALLER),
-    # nodes by numbers, which edges and what they rest on refer to them by
-    _step("_numbers", _NUMBERS, number_graph, NUMBERED),
-    # each vector once, those of a passage and its sentences together
-    _step("_vectors", _VECTORS, join_vectors, JOINED),
-    # what a passage has of the text of a node is kept there alone
-    _step("_texts", _TEXTS, quote_passages, QUOTED),
-    # keys of vectors as numbers, checksums of 12 bytes, claims of names as letters
-    _step("_shorter", _KEYS, number_vectors, SHORTER))
+    _step("_signs", "CREATE INDEX passages_document ON passages (document)", SIGNS),
+    _step("_smaller", SMALLER), _step("_numbers", NUMBERS, number_graph, NUMBERED),
+    _step("_vectors", VECTORS, join_vectors, JOINED), _step("_texts", TEXTS, quote_passages, QUOTED),
+    _step("_shorter", KEYS, number_vectors, SHORTER))
 """The n-th step leads from schema n to schema n + 1; a released step is never edited nor renamed, since
 a workspace has the names of those that it went through."""
 

@@ -1,0 +1,345 @@
+"""The tables of the graph as assembled: what a new assembly or a change replaces, and checksums of it."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from qafd.assemble import Assembly
+from qafd.assemble.gathered import Gathered
+from qafd.records import Chunk, Edge
+from qafd.storage.diagnosis import Fault, FaultKind, fault
+from qafd.storage.packing import MENTION, EdgeRow, edge_row, embedding_key, hash_number, key_of
+from qafd.storage.relational.part import (
+    NUMBERS,
+    Connection,
+    Part,
+    bump,
+    listed,
+    listed_numbers,
+    meta,
+    set_meta,
+    upsert,
+)
+from qafd.storage.relational.postings import clear_facts
+from qafd.storage.relational.vectors import sweep_vectors
+from qafd.storage.rows import Log, PlacedNode
+
+_Rows = dict[tuple[Any, ...], tuple[Any, ...] | None]
+"""Rows of a table by their keys; None for one that is to be gone."""
+
+
+class WholeRows(Protocol):
+    """The graph of a whole log in batches, each of which memory holds; see `qafd.ingest.whole`."""
+
+    @property
+    def revision(self) -> int:
+        """Of the log."""
+
+    def passages(self) -> Iterable[Sequence[Chunk]]: ...
+
+    def nodes(self) -> Iterable[Sequence[PlacedNode]]: ...
+
+    def edges(self) -> Iterable[Sequence[EdgeRow]]: ...
+
+    def hubs(self) -> Iterable[Mapping[str, Gathered]]: ...
+
+
+class SqlAssembly(Part):
+    """The tables of nodes, edges, sums and the passages that they are made of, written."""
+
+    def write(self, made: WholeRows) -> bool:
+        """Replace the graph by the one of a whole log; True when that changed it.
+
+        Nothing is written when a graph of the same or a later state of the log is there.
+        """
+        with self._file.transaction() as connection:
+            if int(meta(connection, "assembled", "-1")) >= made.revision:
+                return False
+            before, sums = _kept_sums(connection), Sums()
+            for table, rows in _whole_rows(connection, made):
+                sums[table] = _replace(connection, table, rows)
+            changed = before != sums
+            set_meta(connection, "row_sums", json.dumps(sums))
+            self.settle(made.revision, changed)
+        return changed
+
+    def differences(self, log: Log, made: Assembly) -> dict[str, int]:
+        """For each table of the graph, how many rows differ from those of this graph."""
+        differences = {}
+        with self._file.snapshot() as connection:
+            for table, rows in _graph_rows(connection, log, made):
+                kept = connection.execute(f"SELECT {_columns(table)} FROM {table}")
+                differences[table] = len(set(rows) ^ set(kept))
+        return differences
+
+    def hubs(self, keys: Iterable[str]) -> dict[str, Gathered]:
+        """The sums that are kept of some of these keys."""
+        with self._file.reading() as connection:
+            return {key: _hub_of(counts, sums) for key, counts, sums in connection.execute(
+                "SELECT key, counts, sums FROM hubs WHERE key IN (SELECT value FROM json_each(?))",
+                (listed(keys),))}
+
+    def put_passages(self, gone: Iterable[str], chunks: Iterable[Chunk]) -> None:
+        """Remove passages by id, and bring others in or up to date."""
+        rows: _Rows = {(chunk.id,): _passage_row(chunk) for chunk in chunks}
+        for passage in gone:
+            rows[passage,] = None
+        self._revise("passages", rows, "id IN (SELECT value FROM json_each(?))",
+                     json.dumps([at[0] for at in rows]))
+
+    def put_nodes(self, nodes: Mapping[str, PlacedNode | None]) -> None:
+        """Let these be the nodes with these ids; None where there is none."""
+        rows: _Rows = dict.fromkeys((hash_number(key),) for key in nodes)
+        with self._file.transaction() as connection:
+            for row in _node_rows(connection, [node for node in nodes.values() if node]):
+                rows[row[:1]] = row
+            self._revise("nodes", rows, f"number IN {NUMBERS}", listed_numbers(nodes))
+
+    def put_hubs(self, hubs: Mapping[str, Gathered | None]) -> None:
+        """Let these be the sums of these keys; None where none are kept."""
+        rows: _Rows = dict.fromkeys((key,) for key in hubs)
+        rows |= {(key,): _hub_row(key, hub) for key, hub in hubs.items() if hub}
+        self._revise("hubs", rows, "key IN (SELECT value FROM json_each(?))",
+                     listed(hubs))
+
+    def put_mentions(self, sources: Iterable[str], edges: Iterable[Edge]) -> None:
+        """Let these be all edges that lead from some entities to passages, without the factors of
+        their nodes."""
+        self._revise("edges", _edge_rows(edges), f"kind = {MENTION} AND source IN {NUMBERS}",
+                     listed_numbers(sources))
+
+    def put_pairs(self, pairs: Iterable[tuple[str, str]], edges: Iterable[Edge]) -> None:
+        """Let these be all edges between the two nodes of each pair; those of mentions without the
+        factors of their nodes."""
+        both = [(hash_number(low), hash_number(high)) for low, high in pairs]
+        self._revise("edges", _edge_rows(edges),
+                     "(source, target) IN (SELECT CAST(json_extract(value, '$[0]') AS BIGINT), "
+                     "  CAST(json_extract(value, '$[1]') AS BIGINT) FROM json_each(?))",
+                     json.dumps([*both, *((high, low) for low, high in both)]))
+
+    def _revise(self, table: str, rows: _Rows, scope: str, asked: str) -> None:
+        """Let these rows, by their keys, be those of a table in a scope, and keep its sums."""
+        key, rest = _GRAPH_TABLES[table]
+        with self._file.transaction() as connection:
+            old = {row[:len(key)]: row for row in connection.execute(
+                f"SELECT {_columns(table)} FROM {table} WHERE {scope}", (asked,))}
+            gone = [at for at in old if rows.get(at) is None]
+            fresh = [row for at, row in rows.items() if row is not None and old.get(at) != row]
+            if not gone and not fresh:
+                return
+            sums = _kept_sums(connection)
+            count, total = sums[table]
+            change = sum(map(_hashed, fresh)) - sum(_hashed(old[at]) for at in gone)
+            change -= sum(_hashed(old[row[:len(key)]]) for row in fresh if row[:len(key)] in old)
+            count += sum(row[:len(key)] not in old for row in fresh) - len(gone)
+            sums[table] = count, f"{(int(total, 16) + change) % _ROUND:x}"
+            set_meta(connection, "row_sums", json.dumps(sums))
+            connection.executemany(_delete(table), gone)
+            connection.executemany(_upsert(table), fresh)
+
+    def settle(self, revision: int, changed: bool) -> None:
+        """Note that the graph is that of this revision of the log, and whether that changed it."""
+        with self._file.transaction() as connection:
+            set_meta(connection, "assembled", str(revision))
+            sweep_vectors(connection)
+            self._file.index_words(connection)
+            if changed:
+                bump(connection, "graph_revision")
+                connection.execute("DELETE FROM plans")  # they name nodes of the old graph
+
+    def sums(self) -> str:
+        """Of each table of the graph the rows and the sum of their hashes; "" where none is kept."""
+        with self._file.snapshot() as connection:
+            return json.dumps(_kept_sums(connection))
+
+    def drop(self) -> None:
+        """Throw away what was computed from the log; the next assembly makes it anew."""
+        with self._file.transaction() as connection:
+            for table in _GRAPH_TABLES:
+                connection.execute(f"DELETE FROM {table}")
+            sweep_vectors(connection)
+            self._file.index_words(connection, anew=True)
+            connection.execute("DELETE FROM layers")
+            connection.execute("DELETE FROM meta WHERE key = 'row_sums'")
+            clear_facts(connection)
+            bump(connection, "log_revision")
+
+    def altered(self) -> tuple[Fault, ...]:
+        """What is not as the last assembly left it, for each table of the graph.
+
+        Nothing is known of a graph from before assemblies kept counts and checksums.
+        """
+        with self._file.reading() as connection:
+            kept = json.loads(meta(connection, "row_sums", "{}"))
+            found = _sums(connection) if kept else {}
+            faults = []
+            for table, (rows, digest) in kept.items():
+                if found[table][0] != rows:
+                    faults.append(fault(FaultKind.OTHER_COUNT, table=table, found=found[table][0],
+                                        assembled=rows))
+                elif found[table][1] != digest:
+                    faults.append(fault(FaultKind.OTHER_ROWS, table=table))
+            return tuple(faults)
+
+
+_GRAPH_TABLES = {
+    "passages": (("id",), ("document", "title", "text", "start", '"end"', "page", "heading")),
+    "nodes": (("number",), ("id", "kind", "key", "name", "text", "passage", "place", "size", "tokens",
+                            "vectors", "said", "scale")),
+    "edges": (("source", "target", "kind", "label"), ("similarity", "count", "evidence")),
+    "hubs": (("key",), ("counts", "sums")),
+}
+
+
+Sums = dict[str, tuple[int, str]]
+"""Of each table of the graph: how many rows it has, and the sum of their hashes as text."""
+_ROUND = 1 << 256
+
+
+def _sums(connection: Connection) -> Sums:
+    """The number of rows of each table of the graph, and the sum of their SHA-256.
+
+    A sum does not depend on their order, and a changed row changes it by what it was and is.
+    """
+    return {table: _sum(connection.execute(f"SELECT {_columns(table)} FROM {table}"))
+            for table in _GRAPH_TABLES}
+
+
+def _sum(rows: Iterable[Sequence[Any]], count: int = 0, total: str = "0") -> tuple[int, str]:
+    """How many rows there are, and the sum of their hashes; added to those of others."""
+    whole = int(total, 16)
+    for row in rows:
+        count += 1
+        whole += _hashed(row)
+    return count, f"{whole % _ROUND:x}"
+
+
+def _kept_sums(connection: Connection) -> Sums:
+    """The sums that are kept; made where an upgrade of the tables dropped them."""
+    kept = meta(connection, "row_sums")
+    if not kept:
+        return _sums(connection)
+    return {table: (rows, total) for table, (rows, total) in json.loads(kept).items()}
+
+
+def _hashed(row: Sequence[Any]) -> int:
+    parts = [value if isinstance(value, bytes) else f"{value!r}\n".encode("utf-8", "surrogatepass")
+             for value in row]
+    return int.from_bytes(hashlib.sha256(b"".join(parts)).digest())
+
+
+def _columns(table: str) -> str:
+    return ", ".join(sum(_GRAPH_TABLES[table], ()))
+
+
+def _graph_rows(connection: Connection, log: Log, made: Assembly
+                ) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+    """The rows of each table of the graph; nodes refer to passages, which are to be written first."""
+    yield "passages", list(map(_passage_row, log.chunks))
+    model = meta(connection, "embedder")
+    passages = {chunk.id: key_of(model, chunk, extraction)
+                for chunk, extraction in zip(log.chunks, log.extractions, strict=True)}
+    placed = []
+    for node, scale in zip(made.nodes, made.scales.tolist(), strict=True):
+        if node.kind == "passage":
+            placed.append(PlacedNode(node, node.key, passages[node.key], "", scale))
+        else:
+            said = made.said.get(node.key, "")
+            placed.append(PlacedNode(node, made.told_in.get(node.key, ""), embedding_key(model, node.key),
+                                     embedding_key(model, said) if said else "", scale))
+    yield "nodes", list(_node_rows(connection, placed))
+    yield "edges", list(map(edge_row, made.edges))
+    yield "hubs", [_hub_row(key, hub) for key, hub in made.hubs.items()]
+
+
+def _whole_rows(connection: Connection, made: WholeRows
+                ) -> Iterator[tuple[str, Iterator[Sequence[tuple[Any, ...]]]]]:
+    """The rows of each table of the graph in batches; nodes refer to passages."""
+    yield "passages", (list(map(_passage_row, some)) for some in made.passages())
+    yield "nodes", (list(_node_rows(connection, some)) for some in made.nodes())
+    yield "edges", iter(made.edges())
+    yield "hubs", ([_hub_row(key, hub) for key, hub in some.items()] for some in made.hubs())
+
+
+def _passage_row(c: Chunk) -> tuple[Any, ...]:
+    return c.id, c.document, c.title, c.text, c.start, c.end, c.page, c.heading
+
+
+def _node_rows(connection: Connection, nodes: Sequence[PlacedNode]) -> Iterator[tuple[Any, ...]]:
+    """Rows with the numbers of vectors in the place of their keys, and of a text that a passage has
+    where it is in there."""
+    keys = {key for one in nodes for key in (one.vectors, one.said) if key}
+    at = dict(connection.execute(f"SELECT key, id FROM embeddings WHERE key IN {NUMBERS}",
+                                 (listed_numbers(keys),)))
+    quoted_from = listed({one.passage for one in nodes})
+    passages = {key: (number, text) for key, number, text in connection.execute(
+        "SELECT id, rowid, text FROM passages WHERE id IN (SELECT value FROM json_each(?))",
+        (quoted_from,))}
+    for one in nodes:
+        n = one.node
+        passage, whole = passages.get(one.passage, (None, ""))
+        place = whole.find(n.text)
+        quoted = (n.text, None, None, None) if place < 0 or passage is None else (
+            "", passage, place, len(n.text))
+        said = at[hash_number(one.said)] if one.said else None
+        yield (hash_number(n.id), n.id, n.kind, n.key, n.name, *quoted, n.tokens,
+               at[hash_number(one.vectors)], said, one.scale)
+
+
+def _hub_row(key: str, hub: Gathered) -> tuple[Any, ...]:
+    counts = [hub.passages, hub.named, hub.told, hub.titled, hub.title,
+              dict(sorted(hub.names.items())), hub.first, hub.evidence]
+    sums = np.concatenate([hub.wide, hub.close]).astype("<i8")
+    return key, json.dumps(counts, ensure_ascii=False), sums.tobytes()
+
+
+def _hub_of(counts: str, sums: bytes) -> Gathered:
+    passages, named, told, titled, title, names, first, evidence = json.loads(counts)
+    wide, close = np.frombuffer(sums, "<i8").astype(np.int64).reshape(2, -1)
+    return Gathered(passages, named, told, titled, title, Counter(names), wide, close,
+                    first and tuple(first), evidence)
+
+
+def _edge_rows(edges: Iterable[Edge]) -> _Rows:
+    rows: _Rows = {}
+    for edge in edges:
+        row = edge_row(edge)
+        rows[row[:4]] = row
+    return rows
+
+
+def _delete(table: str) -> str:
+    """The statement that removes the row of a key."""
+    return f"DELETE FROM {table} WHERE {' AND '.join(f'{column} = ?' for column in _GRAPH_TABLES[table][0])}"
+
+
+def _upsert(table: str) -> str:
+    key, rest = _GRAPH_TABLES[table]
+    return (f"{upsert(table, key, rest)} "
+            f"WHERE ({', '.join(f'{table}.{column}' for column in rest)}) "
+            f"IS NOT ({', '.join(f'excluded.{column}' for column in rest)})")
+
+
+def _replace(connection: Connection, table: str, rows: Iterable[Sequence[tuple[Any, ...]]]
+             ) -> tuple[int, str]:
+    """Make the table hold exactly these rows, which come in batches; their number and sum."""
+    key, rest = _GRAPH_TABLES[table]
+    sums = 0, "0"
+    if table == "passages":  # they keep their numbers, which nodes and facts have
+        gone = set(connection.execute(f"SELECT {', '.join(key)} FROM {table}"))
+        statement = _upsert(table)
+    else:
+        gone = set()
+        connection.execute(f"DELETE FROM {table}")
+        statement = (f"INSERT INTO {table} ({_columns(table)}) "
+                     f"VALUES ({', '.join('?' * (len(key) + len(rest)))})")
+    for some in rows:
+        connection.executemany(statement, some)
+        gone.difference_update(row[:len(key)] for row in some)
+        sums = _sum(some, *sums)
+    connection.executemany(_delete(table), gone)
+    return sums

@@ -1,0 +1,202 @@
+"""How a picture is drawn: what the caller chooses, and what colors and widths mean."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qafd.errors import ParameterError
+from qafd.records import Floats
+from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
+from qafd.view.contraction import drawn_contracted
+from qafd.view.groups import Groups
+from qafd.view.idioms import Idiom
+
+# Both ramps are monotone in lightness, so their order survives every color blindness and a
+# gray print; in the dark theme the strong end stays clear of the background.
+RAMPS: dict[str, dict[str, list[str]]] = {
+    "green": {"light": ["#f6e25a", "#b4d748", "#5fb24a", "#278c3f", "#0a6330"],
+              "dark": ["#f9ea7d", "#bede55", "#6cc155", "#34a354", "#168a4b"]},
+    "viridis": {"light": ["#fde725", "#7ad151", "#22a884", "#2a788e", "#3f2f78"],
+                "dark": ["#fde725", "#8bd850", "#2bb58c", "#3587a3", "#6f68b8"]},
+}
+# A picture that nothing is sure of: the same order of lightness, nearly without color.
+PALE = {"light": ["#eceade", "#d3d6c9", "#b3b9ae", "#8f988d", "#6c766c"],
+        "dark": ["#e3e2d9", "#c3c7bb", "#a0a79c", "#7e877d", "#626b63"]}
+# From -1, the second's, over gray to 1, the first's.
+DIVERGING = {"light": ["#b35806", "#f0a95c", "#d3d3d3", "#7fb2dc", "#1f5fa8"],
+             "dark": ["#f28f3b", "#b9803f", "#6c7178", "#5b93c4", "#6bb3f5"]}
+EDGES_PER_NODE = 4
+LINEAR = 100.0
+
+
+@dataclass(frozen=True)
+class Caption:
+    """The words around a panel; what is empty is made from the retrieval."""
+
+    title: str = ""
+    subtitle: str = ""
+    footer: str = ""
+    alt: str = ""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How panels are drawn, whatever they show.
+
+    Parameters
+    ----------
+    contract : bool
+        Draw the flow passages carry between their entities instead of the passages.
+    thickness : {"flow", "weight"}
+        What the thickness of an edge shows; edges have arrows only for flow.
+    ramp : str
+        A key of `RAMPS`.
+    limit : int
+        Nodes of a panel at most.
+    aspect : float
+        Width of the layout over its height.
+    measures : (str, str), optional
+        What importance and weight count in a picture of no retrieval: nothing is called retrieved,
+        and edges are half as thick.
+
+    Raises
+    ------
+    ParameterError
+        When `thickness` or `ramp` has no such option, or `limit` is below 1.
+    """
+
+    contract: bool = False
+    thickness: str = "flow"
+    ramp: str = "green"
+    limit: int = 150
+    aspect: float = 1.45
+    measures: tuple[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.thickness not in ("flow", "weight"):
+            raise ParameterError("thickness is {thickness!r}; it shows 'flow' or 'weight'",
+                                 thickness=self.thickness)
+        if self.ramp not in RAMPS:
+            raise ParameterError("there is no color ramp {ramp!r}; choose from {ramps}",
+                                 ramp=self.ramp, ramps=", ".join(RAMPS))
+        if self.limit < 1:
+            raise ParameterError("limit is {limit}; a panel draws 1 node at least",
+                                 limit=self.limit)
+
+    def amount(self, edge: RetrievedEdge) -> float:
+        """What the thickness of an edge shows."""
+        return edge.flow if self.thickness == "flow" else edge.weight
+
+    def largest(self, retrieval: Retrieval) -> float:
+        """What the thickest edge of a retrieval shows, 0 without edges."""
+        return max(map(self.amount, retrieval.edges), default=0.0)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What colors and widths mean at every mass of a question, so that two masses can be compared.
+
+    Parameters
+    ----------
+    importance : float
+        Where colors end, > 0: nodes of this importance or more have the strongest.
+    amount : float
+        Where widths end: what edges of this flow (or weight) or more have.
+    nodes, edges : int
+        How many there are where the scale ends; what is crowded is drawn smaller.
+    """
+
+    importance: float
+    amount: float
+    nodes: int
+    edges: int
+
+    def colors(self, importance: Floats) -> Floats:
+        """Places on the ramp in [0, 1], equal for equal importances.
+
+        Importances grow by powers of ten with the mass: up to a hundredth of the largest the place
+        grows with them, beyond that with their logarithm.
+        """
+        shares = np.maximum(importance, 0.0) / self.importance
+        return np.asarray(np.minimum(np.log1p(LINEAR * shares) / np.log1p(LINEAR), 1.0))
+
+
+def scale_of(retrieval: Retrieval, drawing: Drawing) -> Scale | None:
+    """The scale that ends at what a retrieval has; None where no node has importance."""
+    drawn = drawn_contracted(retrieval) if drawing.contract else retrieval
+    largest = largest_of(drawn.nodes)
+    if largest <= 0:
+        return None
+    nodes, edges = len(drawn.nodes), sum(drawing.amount(edge) > 0 for edge in drawn.edges)
+    return Scale(largest, drawing.largest(drawn), min(nodes, drawing.limit),
+                 min(edges, EDGES_PER_NODE * drawing.limit))
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a page may want of its panels beyond a picture of each retrieval.
+
+    Parameters
+    ----------
+    captions : sequence of Caption
+        One per retrieval; by default made from it.
+    others : iterable of RetrievedNode
+        More nodes of the layout, such as what a larger source mass would bring.
+    selected : str or None
+        A node that is always shown.
+    lone : bool
+        Color only what one panel alone retrieves; the rest is gray.
+    unsure : bool
+        Draw in pale colors, as what answers nothing for sure.
+    path : sequence of str
+        Node ids whose edges stand out; contracted passages on it are passed over.
+    signed : mapping of id to float, or None
+        Differences between -1 and 1, by which nodes are colored instead of by importance.
+    graph_size : int or None
+        Nodes of the whole graph, for "12 of 4,311 nodes shown".
+    boxes : sequence of str or None
+        Ids of the seeds that may be boxes, by default the first six of each panel. What is near a
+        box gives way to it, so boxes that depend on the panels would move nodes with them.
+    late : collection of str
+        Ids of nodes that were put beside the layout; no other node gives way to them.
+    idioms : sequence of sequence of Idiom
+        The shapes of each panel's method.
+    largest : sequence of float
+        The importance that is 100%, one per retrieval; by default the largest of its nodes.
+    scale : Scale or None
+        What colors and widths mean; by default they are relative to the largest of the panel.
+    groups : Groups or None
+        By which else the picture can be colored and filtered.
+    expanded : sequence of str
+        The nodes whose neighbors are shown too.
+    more : int
+        How many neighbors of the selected node could be shown too.
+    """
+
+    captions: Sequence[Caption] = ()
+    others: Iterable[RetrievedNode] = ()
+    selected: str | None = None
+    lone: bool = False
+    unsure: bool = False
+    path: Sequence[str] = ()
+    signed: Mapping[str, float] | None = None
+    graph_size: int | None = None
+    boxes: Sequence[str] | None = None
+    late: Collection[str] = ()
+    idioms: Sequence[Sequence[Idiom]] = ()
+    largest: Sequence[float] = ()
+    scale: Scale | None = None
+    groups: Groups | None = None
+    expanded: Sequence[str] = ()
+    more: int = 0
+
+
+def largest_of(nodes: Iterable[RetrievedNode]) -> float:
+    """The largest importance, which is 100% wherever importances are shown; 0 without nodes."""
+    return max((n.importance for n in nodes), default=0.0)
+
+
+def share_of(importance: float, largest: float) -> float:
+    """An importance over the largest one; 0 when either is not above 0."""
+    return max(importance, 0.0) / largest if largest > 0 else 0.0

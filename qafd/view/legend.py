@@ -1,0 +1,89 @@
+"""The legend of a picture: what its colors and widths stand for."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from qafd.retrieve.base import SATURATED, WET, RetrievedNode
+from qafd.view.drawing import DIVERGING, PALE, RAMPS, Drawing, Look, Scale, largest_of, share_of
+from qafd.view.shown import Shown
+from qafd.wording import say
+from qafd.wording.panels import say_number, say_percent
+
+
+def coloring(shown: Sequence[Shown], ranked: bool, drawing: Drawing, largest: Sequence[float],
+              look: Look) -> tuple[dict[str, list[str]], dict[str, Any]]:
+    """The ramp of a picture, and its legend."""
+    legend = _legend(shown, ranked, drawing, largest)
+    if look.scale is not None:
+        legend |= _legend_of(look.scale)
+    if look.signed is not None:
+        return DIVERGING, {**legend, "color": say("difference"), "low": say("second only"),
+                           "high": say("first only"), "note": ""}
+    return PALE if look.unsure else RAMPS[drawing.ramp], legend
+
+
+def _legend(shown: Sequence[Shown], ranked: bool, drawing: Drawing,
+            largest: Sequence[float]) -> dict[str, Any]:
+    """What colors and widths mean; numbers where there is one panel, else shares.
+
+    `largest` are the importances of 100%.
+    """
+    nodes: list[RetrievedNode] = []
+    for one in shown:
+        nodes += one.nodes
+    if drawing.measures:
+        color, width = drawing.measures
+    else:
+        color = say("importance")
+        width = say("edge weight") if drawing.thickness == "weight" else say("flow")
+    best = largest_of(nodes)
+    low = high = note = ""
+    if best > 0 and ranked:
+        low, high = say("lowest rank"), say("highest")
+    elif best > 0 and drawing.measures:
+        low, high, note = "0", say_number(best), say("square-root scale")
+    elif best > 0:
+        # Two panels have each their largest, one of which not all need to show.
+        top = 1.0 if len(shown) > 1 else share_of(best, largest[0])
+        low, high, note = "0%", say_percent(top), say("square-root scale")
+    return {
+        "color": say("{measure} by rank", measure=color) if ranked else color,
+        "low": low, "high": high, "note": note, "thickness": width,
+        "widths": [[round(w, 3), text] for w, text in _reference_widths(shown, drawing)],
+        "wet": any(node.state == WET for node in nodes),
+        "dry": any(node.state not in (WET, SATURATED) for node in nodes),
+        "passages": any(node.kind == "passage" for node in nodes),
+        "plain": drawing.measures is not None,
+    }
+
+
+def _legend_of(scale: Scale) -> dict[str, Any]:
+    """What colors and widths mean on a scale that is the same at every mass."""
+    widest = _round_down(scale.amount) if scale.amount > 0 else 0.0
+    widths = []
+    for value in (widest / 10, widest):
+        if value > 0:
+            widths.append([round(float(np.sqrt(value / scale.amount)), 3), say_number(value)])
+    return {"low": say("low"), "high": say("high"), "note": say("the same at every mass"),
+            "widths": widths}
+
+
+def _reference_widths(shown: Sequence[Shown], drawing: Drawing) -> list[tuple[float, str]]:
+    """Widths of the legend with the amounts they stand for."""
+    top = max((drawing.largest(one.retrieval) for one in shown), default=0.0)
+    if top <= 0:
+        return []
+    if drawing.measures:
+        return [(float(np.sqrt(v / top)) / 2, say_number(v)) for v in sorted({1.0, top})]
+    if len(shown) > 1:
+        return [(float(np.sqrt(0.1)), "10%"), (1.0, say("panel's largest"))]
+    widest = _round_down(top)
+    return [(float(np.sqrt(v / top)), say_number(v)) for v in (widest / 10, widest)]
+
+
+def _round_down(value: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that is at most `value`."""
+    power = 10.0 ** np.floor(np.log10(value))
+    return float(max((m * power for m in (1, 2, 5) if m * power <= value), default=power))
