@@ -48,3 +48,10 @@ def test_a_sentence_that_lacks_what_is_asked_about_is_perhaps_the_answer_at_most
     assert found.lacking == lacking
     assert found.confidence == (Confidence.PERHAPS if lacking else Confidence.ANSWERED)
     assert any(sentence.best for sentence in found.sentences) != bool(lacking)
+
+
+def test_a_sentence_that_opens_with_a_pronoun_stands_under_its_heading(tmp_path: Path) -> None:
+    found = answer(tmp_path, CUP, "When did Ada Brenner retire?")
+    assert [(one.text, one.about) for one in found.sentences if one.best] == [
+        ("She retired in 2021.", "The Mill Cup")]
+    assert not any(one.about for one in found.sentences if not one.text.startswith("She"))

@@ -45,7 +45,9 @@ class Sentence:
     """A quoted sentence, at `start:end` of its document, and the citation that proves it.
 
     `best` marks the one that answers most of the question, none where the evidence is too weak;
-    `skips` that words of its document stand between it and the quoted one before it.
+    `skips` that words of its document stand between it and the quoted one before it. `about` is the
+    heading or title that it stands under where it opens with a pronoun and no quoted sentence before it says
+    whom that means, else "".
     """
 
     text: str
@@ -56,6 +58,7 @@ class Sentence:
     best: bool = False
     page: int | None = None
     skips: bool = False
+    about: str = ""
 
     @property
     def line(self) -> str:

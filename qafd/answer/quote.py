@@ -416,11 +416,13 @@ def _quote(answer: Answer, spans: Sequence[Span], similarity: Floats, store: Wor
         order = sorted(some, key=lambda i: (i != 0, spans[i].start))
         for place, i in enumerate(order):
             span = spans[i]
+            skips = place > 0 and _stand_apart(spans[order[place - 1]], span)
+            opens = _PRONOUN.match(span.text) is not None and (place == 0 or skips)
             sentences.append(Sentence(
                 span.text, number, float(similarity[i]), passage.start + span.start,
                 passage.start + span.end, i == 0 and not answer.abstained,
-                mark_at(marks, passage.start + span.start).page,
-                place > 0 and _stand_apart(spans[order[place - 1]], span)))
+                mark_at(marks, passage.start + span.start).page, skips,
+                (span.heading or passage.title) if opens else ""))
     return replace(answer, sentences=tuple(sentences), citations=tuple(citations))
 
 

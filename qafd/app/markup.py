@@ -54,6 +54,11 @@ def best(text: str, is_best: bool, length: int = 2000) -> str:
     return bold(safe(text, length)) if is_best else safe(text, length)
 
 
+def about(heading: str) -> str:
+    """What a quoted sentence is about, before it; "" where it says that itself."""
+    return f"{small(safe(heading, 100))} · " if heading else ""
+
+
 def cited(number: int, words: str, anchor: str = "") -> str:
     """The number of a source above the line, a link to its place on the page where it has one."""
     if anchor:

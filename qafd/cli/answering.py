@@ -152,7 +152,8 @@ def answer_lines(answer: Answer) -> Iterator[str]:
     for sentence in answer.sentences:
         mark = "> " if sentence.best else "  "
         skipped = "… " if sentence.skips else ""
-        yield f"{mark}{skipped}{one_line(sentence.line, 1000)} [{sentence.cited}]"
+        about = f"({one_line(sentence.about, 100)}) " if sentence.about else ""
+        yield f"{mark}{skipped}{about}{one_line(sentence.line, 1000)} [{sentence.cited}]"
     yield from _source_lines(answer.citations)
 
 

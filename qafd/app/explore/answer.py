@@ -78,7 +78,8 @@ def quoted_html(answer: Answer, anchor: str = "") -> str:
         if sentence.skips:
             parts.append("…")
         number = markup.cited(sentence.citation, f"[{sentence.cited}]", anchor)
-        parts.append(f"{markup.best(sentence.line, sentence.best)}\xa0{number}")
+        said = markup.about(sentence.about) + markup.best(sentence.line, sentence.best)
+        parts.append(f"{said}\xa0{number}")
     return markup.paragraph(" ".join(parts), "answer")
 
 

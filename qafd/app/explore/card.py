@@ -167,7 +167,7 @@ def _answer(view: View) -> None:
         return
     html = ""
     for sentence in answer.sentences:
-        said = markup.best(sentence.line, sentence.best, 300)
+        said = markup.about(sentence.about) + markup.best(sentence.line, sentence.best, 300)
         number = markup.cited(sentence.citation, f"[{sentence.cited}]")
         html += paragraph(f"{said}\xa0{number}", "quoted wide" if sentence.best else "quoted")
     st.html(html)
@@ -187,7 +187,8 @@ def answer_first(view: View) -> None:
     """On a phone, where the card is below the picture, the best sentence above it."""
     if not view.answer.abstained:
         best = view.answer.sentences[0]
-        st.html(paragraph(markup.best(best.line, best.best, 300), "narrow"))
+        said = markup.about(best.about) + markup.best(best.line, best.best, 300)
+        st.html(paragraph(said, "narrow"))
 
 
 def _foremost(view: View) -> None:
