@@ -27,7 +27,7 @@ def say_absence(answer: "Answer") -> str:
 
 def say_lack(answer: "Answer") -> str:
     """What of the question the best sentence does not speak of."""
-    return say("The nearest sentence does not speak of {words}.",
+    return say("What comes nearest does not speak of {words}.",
                words=", ".join(f"“{words}”" for words in answer.lacking))
 
 
