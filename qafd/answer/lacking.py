@@ -1,0 +1,68 @@
+"""What of a question passages and a sentence do not speak of."""
+
+import re
+from collections.abc import Sequence, Set
+from itertools import chain
+
+from qafd.answer.spans import Span
+from qafd.plan.asked import asked_noun
+from qafd.reading.text.bm25 import FUNCTION_LETTERS, content_words, words
+from qafd.reading.text.plaintext import has_digit
+from qafd.reading.text.stems import stem, stems
+from qafd.records import QueryPlan
+from qafd.retrieve.base import RetrievedPassage
+
+_WORDS = re.compile(r"(?<!\w['’])\w+")  # without the ending of "Jobs's"
+_POINTS = re.compile(r"\b(?:i|me|my|we|us|our|you|your|he|him|his|she|hers?|its?|they|them|their|"
+                     r"this|these|that|those)\b", re.IGNORECASE)
+
+
+def find_missing(plan: QueryPlan, passages: Sequence[RetrievedPassage]) -> tuple[str, ...]:
+    """The words of a question's names and things, as it spells them, that no passage has in any form.
+
+    Not its verbs, for which texts have others, nor the kind of thing that is asked for ("which
+    country"), which answers rarely repeat.
+    """
+    said = {asked_noun(plan.words)}
+    for passage in passages:
+        said |= stems(f"{passage.title}\n{passage.heading}\n{passage.text}")
+    telling = frozenset(content_words(" ".join(keyword.text for keyword in plan.keywords)))
+    found = []
+    for word in _WORDS.findall(plan.words):
+        for part in FUNCTION_LETTERS.split(word):
+            own = words(part)
+            if part and not telling.isdisjoint(own) and said.isdisjoint(stems(part)):
+                found.append(part)
+    return tuple(dict.fromkeys(found))
+
+
+def find_lacking(plan: QueryPlan, spans: Sequence[Span], at: int) -> tuple[str, ...]:
+    """What the question is about and neither a sentence nor what stands around it speaks of.
+
+    Around it are its heading, the title and name of its document and the sentence before it, and all of its
+    passage before it where it has a word that points back, as "she" and "I" do.
+    """
+    if not plan.about:
+        return ()
+    span = spans[at]
+    around = [span.passage.title, span.passage.document, span.heading]
+    if _POINTS.search(span.text):
+        around.append(span.passage.text[:span.start])
+    elif at and spans[at - 1].rank == span.rank:
+        around.append(spans[at - 1].text)
+    text = "\n".join((*around, span.text))
+    said, letters = stems(text), _letters(text)
+    return tuple(chain.from_iterable(
+        group for group in plan.about if not any(_is_said(one, said, letters) for one in group)))
+
+
+def _is_said(name: str, said: Set[str], letters: str) -> bool:
+    """Whether a text has a word of a name, or all of it written as one; a number as it is."""
+    if any(word in said for word in map(stem, content_words(name)) if len(word) > 2 or word.isdigit()):
+        return True
+    return not has_digit(name) and _letters(name) in letters
+
+
+def _letters(text: str) -> str:
+    """A text in small letters without what stands between them."""
+    return "".join(filter(str.isalnum, text.casefold()))
