@@ -61,7 +61,8 @@ from qafd.storage.rows import Log, PlacedNode, embedding_key, key_of
 
 RULES = 6  # of facts and of the assembly; those made by others are made anew as a whole
 TOGETHER = 100  # documents whose names are looked up at once
-SHARE = 4  # a change of more than one passage of so many is assembled as a whole
+SHARE = 4  # a change of more than one passage of so many is made as a whole
+MOST = 20_000  # so is one of more passages, which takes some 90 kB of memory each
 ALONE = ("word", "key", "term", "pair", "sentences")
 """Kinds of facts that follow from a document alone."""
 SMALL = "s"  # the body of a word that the passage also writes without a capital

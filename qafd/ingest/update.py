@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from qafd.ingest.change import (
+    MOST,
     SHARE,
     MissingNamesError,
     MissingVectorsError,
@@ -68,7 +69,7 @@ class GraphUpdate:
                 if documents is None or store.vectors.embedder[0] != model:
                     return None
                 log = store.log.read(documents)
-                if SHARE * len(log.chunks) > store.log.count_assembled():
+                if len(log.chunks) > min(MOST, store.log.count_assembled() / SHARE):
                     return None
             # Their vectors are stored by it, and most of the names', which would end the change.
             missing = self._without_vectors(KeptLog(log.revision, log.edits, model).add(log))
