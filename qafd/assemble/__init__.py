@@ -9,7 +9,6 @@ import numpy as np
 from qafd.assemble.claims import aliases_of
 from qafd.assemble.edges import find_relations, mention_edges
 from qafd.assemble.entities import (
-    LogNames,
     describe_entity,
     entity_node,
     find_names,
@@ -18,8 +17,9 @@ from qafd.assemble.entities import (
     passage_node,
 )
 from qafd.assemble.gathered import Gathered, align, gather, is_hub
+from qafd.assemble.parts import Parts
 from qafd.assemble.readings import Reading, log_order
-from qafd.assemble.synonyms import Near, nearest_names, synonym_edges
+from qafd.assemble.synonyms import nearest_names, synonym_edges
 from qafd.pace import silent
 from qafd.records import Edge, Extraction, Floats, Node, Vectors
 
@@ -29,24 +29,20 @@ class Assembly:
     """The graph: nodes sorted by (kind, key), edges by (source, target, kind).
 
     `alignment` (n, d) is what a question is compared with, `names` (n, d) are the vectors of
-    the bare names (of the passage itself for a passage); unit rows in the order of `nodes`. `near`
-    are the nearest names of each, which the synonyms are made of. `scales` (n,) are factors of the
-    similarities of the mention edges of each node, which `edges` are without; `hubs` the sums
-    of the names that many passages have, `said` what models say of keys and their relations, `told_in`
-    the first passage that has a key in a sentence. `found` is what the log says of names, None where
-    the graph was not made of a log.
+    the bare names (of the passage itself for a passage); unit rows in the order of `nodes`. `scales` (n,)
+    are factors of the similarities of the mention edges of each node, which `edges` are without; `hubs`
+    the sums of the names that many passages have, `said` what models say of keys and their relations,
+    `told_in` the first passage that has a key in a sentence.
     """
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     alignment: Vectors = field(repr=False)
     names: Vectors = field(repr=False)
-    near: Near = field(default_factory=dict, repr=False)
     scales: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
     hubs: Mapping[str, Gathered] = field(default_factory=dict, repr=False)
     said: Mapping[str, str] = field(default_factory=dict, repr=False)
     told_in: Mapping[str, str] = field(default_factory=dict, repr=False)
-    found: LogNames | None = field(default=None, repr=False)
 
     def similarities(self) -> Floats:
         """The similarities of the edges with their factors, shape (m,)."""
@@ -94,7 +90,7 @@ def assemble(
     log = sorted(readings, key=log_order)
     if not log:
         nothing = np.zeros((0, 0), np.float32)
-        return Assembly((), (), nothing, nothing, found=find_names((), {}))
+        return Assembly((), (), nothing, nothing)
     aliases = _aliases_of_all(log)
     found = find_names(log, aliases)
     keys, said = _entities_among(found)
@@ -104,7 +100,7 @@ def assemble(
     names, told = rows[:len(keys)], dict(zip(said, rows[len(keys):], strict=True))
     nodes, edges, rows_of, scales, hubs, told_in = [], list[Edge](), [], [], {}, {}
     for key, name in zip(keys, names, strict=True):
-        parts = found.of(key)
+        parts = found[key]
         gathered = gather(parts, log, texts.shape[1])
         if is_hub(gathered, parts):
             hubs[key] = gathered
@@ -121,16 +117,16 @@ def assemble(
     return Assembly(
         nodes=tuple(nodes),
         edges=tuple(sorted(edges, key=lambda e: (e.source, e.target, e.kind))),
-        alignment=np.array([*rows_of, *texts]), names=np.concatenate([names, texts]), near=near,
+        alignment=np.array([*rows_of, *texts]), names=np.concatenate([names, texts]),
         scales=np.array([*scales, *np.ones(len(passages))]), hubs=hubs, said=said,
-        told_in=told_in, found=found)
+        told_in=told_in)
 
 
-def _entities_among(found: LogNames) -> tuple[list[str], dict[str, str]]:
+def _entities_among(found: Mapping[str, Parts]) -> tuple[list[str], dict[str, str]]:
     """The keys that are entities, sorted, and of those that models describe the text."""
     keys, said = [], {}
-    for key in sorted(found.parts):
-        parts = found.of(key)
+    for key in sorted(found):
+        parts = found[key]
         if is_entity(parts):
             keys.append(key)
             if text := describe_entity(key, parts.values()):

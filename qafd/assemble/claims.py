@@ -1,7 +1,7 @@
 """The keys that a passage claims to be names, before it is known which are entities."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -23,6 +23,28 @@ class Claims:
     sure: set[str] = field(default_factory=set)
     lone: set[str] = field(default_factory=set)
     terms: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+
+
+class ClaimedNames:
+    """What the passages of a log claim together: which keys are names, that are looked for in all texts."""
+
+    def __init__(self) -> None:
+        self._claimed = Claims()
+        self._sentences: Counter[str] = Counter()
+        self._small: set[str] = set()
+
+    def add(self, chunk: Chunk, extraction: Extraction, alias: Alias) -> None:
+        """Add what a passage claims."""
+        claims = claims_of(chunk, extraction, alias)
+        self._claimed.sure |= claims.sure
+        self._claimed.lone |= claims.lone
+        self._sentences.update({key: len(some) for key, some in claims.terms.items()})
+        self._small.update(small_words(chunk.text))
+
+    def names(self) -> set[str]:
+        """The keys that are names by the claims of all."""
+        twice = {key for key, many in self._sentences.items() if many > 1}
+        return self._claimed.sure | twice | (self._claimed.lone - self._small)
 
 
 def claims_of(chunk: Chunk, extraction: Extraction, alias: Alias) -> Claims:

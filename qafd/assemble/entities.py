@@ -2,10 +2,9 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
-from qafd.assemble.claims import Claims, claims_of, small_words
-from qafd.assemble.parts import KeyPart, Parts, pack_part, parts_of, unpack_part
+from qafd.assemble.claims import ClaimedNames
+from qafd.assemble.parts import KeyPart, Parts, parts_of
 from qafd.assemble.readings import Alias, Reading
 from qafd.reading.text import NameIndex, canonical, count_tokens
 from qafd.records import Chunk, Node, node_id
@@ -21,47 +20,20 @@ def is_entity(parts: Parts) -> bool:
             or not any(part.titled for part in parts.values()))
 
 
-@dataclass(frozen=True)
-class LogNames:
-    """What the passages of a log say of names.
-
-    `passages` are their ids in the order of the log, `aliases` the keys of each document that stand
-    for another, `known` the names that are looked for in all texts. `parts` is what each passage, by
-    its number in the log, says of a key, as `pack_part` writes it: of large logs the records would
-    be most of what an assembly holds.
-    """
-
-    passages: tuple[str, ...]
-    aliases: Mapping[str, Alias]
-    known: frozenset[str]
-    parts: Mapping[str, Mapping[int, str]] = field(repr=False)
-
-    def of(self, key: str) -> dict[int, KeyPart]:
-        """What the passages say of a key, by their number."""
-        return {number: unpack_part(body) for number, body in self.parts[key].items()}
-
-
-def find_names(log: Sequence[Reading], aliases: Mapping[str, Alias]) -> LogNames:
-    """What the log says of each key, string links included; not all of them are entities."""
-    claimed = Claims()
-    sentences: Counter[str] = Counter()
-    small: set[str] = set()
+def find_names(log: Sequence[Reading], aliases: Mapping[str, Alias]) -> dict[str, dict[int, KeyPart]]:
+    """What the passages of a log, by their number in it, say of each key, string links included; not all
+    of the keys are entities."""
+    claimed = ClaimedNames()
     for reading in log:
-        chunk = reading.chunk
-        claims = claims_of(chunk, reading.extraction, aliases[chunk.document])
-        claimed.sure |= claims.sure
-        claimed.lone |= claims.lone
-        sentences.update({key: len(some) for key, some in claims.terms.items()})
-        small.update(small_words(chunk.text))
-    twice = {key for key, many in sentences.items() if many > 1}
-    keys = claimed.sure | twice | (claimed.lone - small)
+        claimed.add(reading.chunk, reading.extraction, aliases[reading.chunk.document])
+    keys = claimed.names()
     index = NameIndex(keys)
-    found: dict[str, dict[int, str]] = defaultdict(dict)
+    found: dict[str, dict[int, KeyPart]] = defaultdict(dict)
     for number, reading in enumerate(log):
         alias = aliases[reading.chunk.document]
         for key, part in parts_of(reading.chunk, reading.extraction, alias, keys, index).items():
-            found[key][number] = pack_part(part)
-    return LogNames(tuple(reading.chunk.id for reading in log), aliases, frozenset(keys), found)
+            found[key][number] = part
+    return found
 
 
 def entity_node(key: str, names: Counter[str], text: str) -> Node:

@@ -50,7 +50,8 @@ from qafd.storage.assembled import stored_readings
 from qafd.storage.packing import embedding_key, key_of
 from qafd.storage.rows import Log, PlacedNode
 
-SHARE = 4  # a change of more than one passage of so many is assembled as a whole
+SHARE = 4  # a change of more than one passage of so many is made as a whole
+MOST = 20_000  # so is one of more passages, which takes some 90 kB of memory each
 
 
 class MissingNamesError(Exception):

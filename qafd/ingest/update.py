@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from qafd.ingest.change import (
+    MOST,
     SHARE,
     MissingNamesError,
     MissingVectorsError,
@@ -17,7 +18,7 @@ from qafd.ingest.change import (
 from qafd.ingest.engine import Engine
 from qafd.ingest.facts import begin_anew, changed_documents
 from qafd.ingest.progress import Progress, never
-from qafd.ingest.whole import SLICE, KeptLog, Slice, WholeGraph
+from qafd.ingest.whole import SLICE, KeptLog, LogSlice, WholeGraph
 from qafd.pace import silent
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.storage import Workspace
@@ -67,7 +68,7 @@ class GraphUpdate:
                 if documents is None or store.vectors.embedder[0] != model:
                     return None
                 log = store.log.read(documents)
-                if SHARE * len(log.chunks) > store.log.count_assembled():
+                if len(log.chunks) > min(MOST, store.log.count_assembled() / SHARE):
                     return None
             # Their vectors are stored by it, and most of the names', which would end the change.
             missing = self._without_vectors(KeptLog(log.revision, log.edits, model).add(log))
@@ -113,13 +114,13 @@ class GraphUpdate:
             done += len(missing)
         return log
 
-    def _without_vectors(self, some: Slice) -> list[tuple[Chunk, Extraction]]:
+    def _without_vectors(self, some: LogSlice) -> list[tuple[Chunk, Extraction]]:
         """The passages whose vectors are not stored."""
         missing = self.store.vectors.missing(some.keys)
         pairs = zip(some.keys, some.chunks, some.raws, strict=True)
         return [(chunk, extraction) for key, chunk, extraction in pairs if key in missing]
 
-    def _vectors_of(self, some: Slice) -> list[Vectors]:
+    def _vectors_of(self, some: LogSlice) -> list[Vectors]:
         stored = self.store.vectors.rows(some.keys)
         return [stored[key] for key in some.keys]
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from qafd.assemble import Assembly
-from qafd.assemble.claims import Claims, aliases_of, claims_of, small_words
+from qafd.assemble.claims import ClaimedNames, aliases_of
 from qafd.assemble.edges import FLOOR, PairPart, pairs_of, relation_edges
 from qafd.assemble.entities import DESCRIPTION_LIMIT, describe_entity, entity_node, passage_node
 from qafd.assemble.gathered import Gathered, Occurrences, Place, Wholes, may_be_hub
@@ -45,7 +45,7 @@ BLOCK = 8192  # edges that are made at a time
 _NOTHING = np.zeros(0, np.int64)
 
 
-class Slice:
+class LogSlice:
     """Whole documents of a log, their passages in its order.
 
     Attributes
@@ -89,19 +89,19 @@ class KeptLog:
         self.revision, self.edits, self.model = revision, edits, model
         self._packed: list[tuple[bytes, bytes]] = []
 
-    def add(self, log: Log) -> Slice:
+    def add(self, log: Log) -> LogSlice:
         """Add the documents that come next."""
         pairs = sorted(zip(log.chunks, log.extractions, strict=True),
                        key=lambda pair: (pair[0].document, pair[0].start, pair[0].id))
         chunks, raws = [chunk for chunk, _ in pairs], [extraction for _, extraction in pairs]
         keys = [key_of(self.model, *pair) for pair in pairs]
         self._packed.append((_pack((chunks, keys)), _pack(raws)))
-        return Slice(chunks, keys, lambda: raws, self.edits)
+        return LogSlice(chunks, keys, lambda: raws, self.edits)
 
-    def __iter__(self) -> Iterator[Slice]:
+    def __iter__(self) -> Iterator[LogSlice]:
         for heads, raws in self._packed:
             chunks, keys = _unpack(heads)
-            yield Slice(chunks, keys, partial(_unpack, raws), self.edits)
+            yield LogSlice(chunks, keys, partial(_unpack, raws), self.edits)
 
 
 def _pack(content: object) -> bytes:
@@ -114,7 +114,7 @@ def _unpack(packed: bytes) -> Any:
 
 
 @dataclass(slots=True)
-class _Told:
+class _NameSoFar:
     """What the passages so far say of one key, see `Gathered` and `KeyPart`."""
 
     passages: int = 0
@@ -159,7 +159,7 @@ class _Told:
                         wide, close, self.first, self.evidence)
 
 
-class _Mentions:
+class _MentionColumns:
     """Which passages have which keys, in order of passages, as columns."""
 
     def __init__(self) -> None:
@@ -177,7 +177,7 @@ class _Mentions:
         self.sentences.extend(sentences)
 
 
-class _Pairs:
+class _PairColumns:
     """Which passages assert something of which two keys, the lower one first, as columns."""
 
     def __init__(self) -> None:
@@ -208,19 +208,18 @@ class WholeGraph:
     """
 
     def __init__(self, log: KeptLog,
-                 vectors_of: Callable[[Slice], Sequence[Vectors]],
+                 vectors_of: Callable[[LogSlice], Sequence[Vectors]],
                  embed_names: Callable[[Sequence[str]], Vectors],
                  compared: Callable[[int, int], None] = silent,
                  go_on: Callable[[], None] = silent) -> None:
         self.log, self._vectors_of, self._go_on = log, vectors_of, go_on
         self._numbers: dict[str, int] = {}
-        self._told: dict[int, _Told] = {}
-        self._mentions, self._pairs = _Mentions(), _Pairs()
+        self._told: dict[int, _NameSoFar] = {}
+        self._mentions, self._pairs = _MentionColumns(), _PairColumns()
         self._parts: list[bytes] = []
         self._chunks: list[str] = []
         self.known = self._claim()
         self._read()
-        # `_Told` of keys that are no entities are not needed any more
         told = {key: self._told[number] for key, number in self._numbers.items()
                 if number in self._told and self._told[number].is_entity}
         self.keys = sorted(told)
@@ -242,19 +241,14 @@ class WholeGraph:
     def _number(self, key: str) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
 
-    def _claim(self) -> frozenset[str]:
-        """The names that are looked for in all texts, see `find_names`."""
-        claimed, sentences, small = Claims(), Counter[str](), set[str]()
+    def _claim(self) -> set[str]:
+        """The names that are looked for in all texts."""
+        claimed = ClaimedNames()
         for part in self.log:
             self._go_on()
             for chunk, extraction, alias in part.passages():
-                claims = claims_of(chunk, extraction, alias)
-                claimed.sure |= claims.sure
-                claimed.lone |= claims.lone
-                sentences.update({key: len(some) for key, some in claims.terms.items()})
-                small.update(small_words(chunk.text))
-        twice = {key for key, many in sentences.items() if many > 1}
-        return frozenset(claimed.sure | twice | (claimed.lone - small))
+                claimed.add(chunk, extraction, alias)
+        return claimed.names()
 
     def _read(self) -> None:
         """What each passage says of its names and asserts of two of them."""
@@ -269,7 +263,7 @@ class WholeGraph:
                 for key, part in parts.items():
                     number = self._number(key)
                     if number not in self._told:
-                        self._told[number] = _Told()
+                        self._told[number] = _NameSoFar()
                     self._told[number].add(part, chunk, extraction)
                     if part.holds:
                         self._mentions.add(number, passage, part)
@@ -418,7 +412,7 @@ class WholeGraph:
     def _row(self) -> dict[str, int]:
         return {key: row for row, key in enumerate(self.keys)}
 
-    def parts(self) -> Iterator[tuple[Slice, list[dict[str, str]]]]:
+    def parts(self) -> Iterator[tuple[LogSlice, list[dict[str, str]]]]:
         """Each slice of the log with what its passages say of keys, as `pack_part` has it."""
         for part, packed in zip(self.log, self._parts, strict=True):
             yield part, _unpack(packed)
