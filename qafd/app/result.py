@@ -8,11 +8,12 @@ import streamlit as st
 
 from qafd.answer import Answer
 from qafd.app.controls import ControlPlaces, controls, mass_control, start_anew
-from qafd.app.escaping import plain, said
+from qafd.app.escaping import capital, plain, said
 from qafd.app.session import bound, choose_option, forget_all_but, session, shared, value_of
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import LLM
+from qafd.reasons import NoticeKind
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval, Retriever
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
@@ -21,6 +22,7 @@ from qafd.wording.flaws import say_doubt
 from qafd.wording.reasons import word_notice
 
 LITTLE = 0.1  # of a token budget: below it a caption says what fits next
+DETAILS = (NoticeKind.LONE_SEEDS, NoticeKind.MASS_CAPPED_THERE)  # told in the tab Certificate
 AWARE, PLAIN = "Query-aware", "Plain"
 OF_ALL_PRESETS = ("ws", "q", "preset", "contract", "thickness", "ramp", "edges")
 
@@ -180,8 +182,20 @@ def status_line(view: View, following: str = "") -> None:
     if waiting:
         st.caption(say(":material/info: Documents are still being read; what they add is not in "
                        "this result yet."))
+
+
+def reading_notes(view: View) -> None:
+    """What to know of how the question was read and what became of it, a line each."""
     for notice in view.retrieval.notices:
-        st.caption(f":material/info: {said(word_notice(notice))}")
+        if notice.kind not in DETAILS:
+            st.caption(f":material/info: {said(word_notice(notice))}")
+
+
+def detail_notes(view: View) -> None:
+    """What else is to know of a diffusion, which asks for no action."""
+    for notice in view.retrieval.notices:
+        if notice.kind in DETAILS:
+            st.caption(capital(said(word_notice(notice))))
 
 
 def _say_retrieved(view: View, passages: int, full: int) -> str:

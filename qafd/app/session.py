@@ -74,8 +74,6 @@ class Session:
     """Prompts that are shown but not kept, by the id of their workspace and their task."""
     tuned: "Tuned | None" = None
     """The prompt that was last tuned to documents."""
-    removed: str = ""
-    """The workspace that was removed last, until that is said."""
     meant: tuple[str, str] | None = None
     """A node and the new name that is asked about once more."""
     gold_files: dict[str, tuple[str, bytes]] = field(default_factory=dict)

@@ -11,18 +11,28 @@ if TYPE_CHECKING:
     from qafd.answer.change import AnswerChange
     from qafd.retrieve.base import Retrieval
 
+STRONG = 2  # times what an answer needs, from which evidence is called strong
+
 
 def say_absence(answer: "Answer") -> str:
-    """That the evidence is too weak, with the numbers; "" where there is an answer."""
+    """That the evidence is too weak; "" where there is an answer."""
     if not answer.abstained:
         return ""
-    numbers = say("The evidence is {evidence:.2f}; an answer needs {needed:.2f}.",
-                  evidence=min(answer.evidence, answer.needed - 0.01),  # 0.479 is not 0.48
-                  needed=answer.needed)
     lead = say("Perhaps not in these documents.") if answer.confidence == "perhaps" else say(ABSENT)
     if answer.lacking and answer.evidence >= answer.needed:
         return f"{lead} {say_lack(answer)}"
-    return f"{lead} {numbers}"
+    return f"{lead} {say_strength(answer)}"
+
+
+def say_strength(answer: "Answer") -> str:
+    """How strong the evidence is, in a word."""
+    if answer.confidence == "absent":
+        return say("Evidence: none.")
+    if answer.abstained:
+        return say("Evidence: weak.")
+    if answer.evidence < STRONG * answer.needed:
+        return say("Evidence: enough.")
+    return say("Evidence: strong.")
 
 
 def say_lack(answer: "Answer") -> str:
@@ -45,9 +55,12 @@ def say_doubts(written: "Written") -> list[str]:
 
 
 def say_need(answer: "Answer") -> str:
-    """How much evidence there is for the bold sentence, and how much it needs."""
-    return say("The evidence is {evidence:.2f}; an answer needs {needed:.2f}.",
-               evidence=answer.evidence, needed=answer.needed)
+    """How much evidence there is for the best sentence, and how much an answer needs."""
+    evidence = answer.evidence
+    if answer.abstained and not answer.lacking:
+        evidence = min(evidence, answer.needed - 0.01)  # 0.479 is not 0.48
+    return say("The evidence is {evidence:.2f}; an answer needs {needed:.2f}, and twice that is strong.",
+               evidence=evidence, needed=answer.needed)
 
 
 def say_gap(answer: "Answer") -> str:

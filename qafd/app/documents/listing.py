@@ -212,7 +212,7 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
             st.caption(say(":material/hourglass: Documents are being read, or the graph made anew: "
                            "erase when that is done."))
         with st.container(horizontal=True):
-            erase = st.button(say("Erase now"), type="primary", key="erase_now", disabled=busy)
+            erase = st.button(say("Erase now"), key="erase_now", disabled=busy)
             keep = st.button(say("Keep"), key="erase_not")
         if erase:
             with st.spinner(say("Erasing, and making the graph anew")):

@@ -21,7 +21,14 @@ from qafd.app.explore.why import why_tab
 from qafd.app.language import spoken
 from qafd.app.pages import draw_tabs, heading
 from qafd.app.picture import deselect, drawing_controls, ends_of, picture
-from qafd.app.result import View, explored, method_controls, status_line, upon_controls
+from qafd.app.result import (
+    View,
+    explored,
+    method_controls,
+    reading_notes,
+    status_line,
+    upon_controls,
+)
 from qafd.app.tour import tour
 from qafd.app.workspaces import workspace
 from qafd.knowledge import KnowledgeGraph
@@ -63,11 +70,14 @@ def show() -> None:
 def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, drawing: Drawing,
             client: LLM | None) -> None:
     """The picture with what stands upon it, the card beside it and the tabs below."""
+    notes = st.container(key="notes", gap="xxsmall")
     left, right = st.columns([5, 2], gap="medium")
     # Where no connection stays open, each part would open and close the file anew.
     with knowledge.store():
         with left:
             view = explored(knowledge, question, upon_controls(knowledge, question, method), client)
+            with notes:
+                reading_notes(view)
             view = layered(view)
             answer_first(view)
             following = next_in(view)

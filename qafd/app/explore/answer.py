@@ -45,7 +45,7 @@ def answer_tab(view: View) -> None:
 def _quoted(answer: Answer, why_quoted: str) -> str:
     """The sentences and their sources, and why no model wrote instead, "" where one may, as HTML."""
     words = say("Extractive: sentences of your documents, quoted, no language model.")
-    if answer.sentences and not answer.abstained:
+    if answer.sentences:
         words += " " + say_need(answer)
     meaning = say(
         "Evidence is the cosine between the question and the nearest sentence, a fifth of the share of "

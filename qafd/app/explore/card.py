@@ -27,7 +27,7 @@ from qafd.storage.rows import Evidence
 from qafd.view.drawing import largest_of, share_of
 from qafd.view.panel import clean, shown_name
 from qafd.wording import say, say_count
-from qafd.wording.answers import say_absence, say_certainty, say_gap
+from qafd.wording.answers import say_absence, say_certainty, say_gap, say_need, say_strength
 from qafd.wording.counts import count
 from qafd.wording.entities import (
     say_author,
@@ -161,7 +161,8 @@ def _answer(view: View) -> None:
     answer = view.answer
     perhaps = answer.confidence == Confidence.PERHAPS
     if words := say_absence(answer):
-        st.caption(plain(f"{words} {say('The nearest sentences:')}" if perhaps else words))
+        st.caption(plain(f"{words} {say('The nearest sentences:')}" if perhaps else words),
+                   help=say_need(answer))
     if answer.abstained and not perhaps:
         _caveats(view)
         return
@@ -172,6 +173,8 @@ def _answer(view: View) -> None:
         html += paragraph(f"{said}\xa0{number}", "quoted wide" if sentence.best else "quoted")
     st.html(html)
     source_buttons(answer.citations)
+    if not answer.abstained:
+        st.caption(say_strength(answer), help=say_need(answer))
     _caveats(view)
 
 

@@ -15,7 +15,7 @@ from qafd.app.explore.card import relative
 from qafd.app.explore.keeping import run_shown
 from qafd.app.links import in_document
 from qafd.app.picture import caption, chosen_drawing, groups_of, placed, scale
-from qafd.app.result import View
+from qafd.app.result import View, detail_notes
 from qafd.app.tables import columns_of, download, format_button, table
 from qafd.export.formats import OF_RETRIEVAL, ExportFormat
 from qafd.flow.verify import sealed
@@ -175,6 +175,7 @@ def _edges_table(retrieval: Retrieval) -> None:
 def certificate_tab(view: View) -> None:
     """The proof that the diffusion is optimal, number by number."""
     proof(view.retrieval, view.graph)
+    detail_notes(view)
 
 
 def proof(retrieval: Retrieval, graph: Graph) -> None:

@@ -14,7 +14,7 @@ from qafd.app.lab.experiments import (
     vary_tab,
 )
 from qafd.app.pages import heading
-from qafd.app.result import explored, method_controls, status_line
+from qafd.app.result import explored, method_controls, reading_notes, status_line
 from qafd.app.session import keep_english, keep_linked
 from qafd.app.workspaces import workspace
 from qafd.wording import say
@@ -49,6 +49,7 @@ def show() -> None:
             method = method_controls(knowledge, question)
             if question.strip():
                 view = explored(knowledge, question, method)
+                reading_notes(view)
                 status_line(view)
 
     with tabs[name]:

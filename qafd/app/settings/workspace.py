@@ -18,7 +18,6 @@ from qafd.app.documents.models import (
 )
 from qafd.app.documents.work import jobs_panel
 from qafd.app.escaping import brief, plain
-from qafd.app.session import session
 from qafd.app.tables import table
 from qafd.app.workspaces import choose, is_at_home, is_sample, names, new_workspace
 from qafd.ingest.jobs import enqueue
@@ -60,9 +59,6 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
                     forget_turns(store)
                 st.rerun()
     new_workspace("new_workspace")
-    if removed := session().removed:
-        session().removed = ""
-        st.success(say("Removed {removed} for good.", removed=plain(removed)))
 
 
 def remake(knowledge: KnowledgeGraph) -> None:
@@ -121,14 +117,17 @@ def wipe(knowledge: KnowledgeGraph) -> None:
         delete = own and st.button(say("Remove this workspace"), disabled=typed != name)
     if empty:
         knowledge.wipe()
+        st.toast(say("Wiped {name}: it is empty.", name=plain(name)), duration="long")
         st.rerun()
     if delete:
         remove_workspace(knowledge.url)
-        session().removed = name
+        st.toast(say("Removed {removed} for good.", removed=plain(name)), duration="long")
         choose(names()[0])
         st.rerun()
     if is_sample(knowledge):
         st.write(say("The sample can be made as it was bundled; what you added to it is gone then."))
-        if st.button(say("Restore the sample")):
+        if st.button(say("Restore the sample"), disabled=typed != name,
+                     help=say("Type the name of the workspace above first.")):
             remove_workspace(knowledge.url)
+            st.toast(say("The sample {name} is as it was bundled.", name=plain(name)), duration="long")
             st.rerun()
