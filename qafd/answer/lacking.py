@@ -37,7 +37,7 @@ def find_missing(plan: QueryPlan, passages: Sequence[RetrievedPassage]) -> tuple
 
 
 def find_lacking(plan: QueryPlan, spans: Sequence[Span], at: int) -> tuple[str, ...]:
-    """What the question is about and neither a sentence nor what stands around it speaks of.
+    """What the question is about, as it says it, and neither a sentence nor what stands around it speaks of.
 
     Around it are its heading, the title and name of its document and the sentence before it, and all of its
     passage before it where it has a word that points back, as "she" and "I" do.
@@ -52,8 +52,8 @@ def find_lacking(plan: QueryPlan, spans: Sequence[Span], at: int) -> tuple[str, 
         around.append(spans[at - 1].text)
     text = "\n".join((*around, span.text))
     said, letters = stems(text), _letters(text)
-    return tuple(chain.from_iterable(
-        group for group in plan.about if not any(_is_said(one, said, letters) for one in group)))
+    lacking = (group for group in plan.about if not any(_is_said(one, said, letters) for one in group))
+    return tuple(one for one in chain.from_iterable(lacking) if one in plan.words)
 
 
 def _is_said(name: str, said: Set[str], letters: str) -> bool:
