@@ -7,7 +7,7 @@ import streamlit as st
 
 from qafd.app.escaping import plain, said
 from qafd.app.provider import language_model
-from qafd.app.session import bound, choose_option, keep
+from qafd.app.session import bound, choose_option, exchange, keep, put
 from qafd.app.tables import columns_of, table
 from qafd.errors import ParameterError
 from qafd.explain.matching_steps import walk_through
@@ -16,6 +16,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.instructions import instructions_of
 from qafd.models.prompts_conditions import holds_query, query_messages
+from qafd.reasons import NoticeKind
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.conditions import LinkedQuery, edit_conditions, link_conditions, rank_rivals
@@ -43,8 +44,12 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
     left, right = st.columns([2, 3], gap="medium")
     with right:
         plan = _edited(graph, plan, link_conditions(graph, plan))
+        strictest = _strictest(knowledge, graph, plan)
+        # A choice of the user's is in the address and stays; else each question begins anew.
+        if exchange("evidence of", plan.question) != plan.question and "evidence" not in st.query_params:
+            put("evidence", strictest)
         evidence = choose_option(
-            say("Weakest evidence"), EVIDENCE, "evidence",
+            say("Weakest evidence"), EVIDENCE, "evidence", default=strictest,
             help=say("What meets a condition: only a relation; also a sentence that has both names; also a "
                      "passage that has both."))
     with left:
@@ -58,7 +63,11 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
         knowledge.build_layers(method.needs)
         retrieval = knowledge.retrieve(plan, method, graph=graph)
     if retrieval.notices:
-        st.write(" ".join(said(word_notice(notice)) for notice in retrieval.notices))
+        told = [said(word_notice(notice)) for notice in retrieval.notices]
+        if evidence == "passage" and any(one.kind == NoticeKind.ALL_MET for one in retrieval.notices):
+            told.append(say("Met means here at least that one passage names both; it need not say that "
+                            "they are related."))
+        st.write(" ".join(told))
     rows: list[tuple[str, ...]] = []
     for answer in knowledge.conditions(retrieval):
         first = f"{answer.name} ({say_met(answer)})"
@@ -72,6 +81,14 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
         _names(graph, linked)
     with st.expander(say("How it is matched, step by step")):
         _steps(knowledge, graph, plan, evidence)
+
+
+def _strictest(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> str:
+    """Sentences as the weakest evidence where something meets all conditions by them, else passages."""
+    method = ExactMatches(evidence="sentence")
+    knowledge.build_layers(method.needs)
+    notices = knowledge.retrieve(plan, method, graph=graph).notices
+    return "sentence" if any(one.kind == NoticeKind.ALL_MET for one in notices) else "passage"
 
 
 def _names(graph: Graph, linked: LinkedQuery) -> None:

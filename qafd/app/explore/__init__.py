@@ -8,7 +8,7 @@ import streamlit as st
 from qafd.app.asking import ask_something, empty_workspace, question_box
 from qafd.app.conditions import conditions_panel
 from qafd.app.explore.answer import answer_tab, write_from_table
-from qafd.app.explore.card import answer_first, card, edge_detail, node_detail
+from qafd.app.explore.card import card, edge_detail, node_detail
 from qafd.app.explore.contrast import contrast_tab
 from qafd.app.explore.explained import next_in
 from qafd.app.explore.keeping import keep_button
@@ -79,7 +79,6 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
             with notes:
                 reading_notes(view)
             view = layered(view)
-            answer_first(view)
             following = next_in(view)
             selected = picture(view, drawing, chosen_path(view))
             status_line(view, following)
@@ -87,7 +86,7 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
         with right, card():
             if selected:
                 st.button(say("Back to the answer"), icon=":material/arrow_back:", type="tertiary",
-                          on_click=deselect, args=(view,))
+                          key="back", on_click=deselect, args=(view,))
             ends = ends_of(selected, view, drawing.contract)
             if ends:
                 edge_detail(view, ends, drawing.contract)

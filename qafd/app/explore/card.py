@@ -170,7 +170,7 @@ def _answer(view: View) -> None:
     for sentence in answer.sentences:
         said = markup.about(sentence.about) + markup.best(sentence.line, sentence.best, 300)
         number = markup.cited(sentence.citation, f"[{sentence.cited}]")
-        html += paragraph(f"{said}\xa0{number}", "quoted wide" if sentence.best else "quoted")
+        html += paragraph(f"{said}\xa0{number}", "quoted")
     st.html(html)
     source_buttons(answer.citations)
     if not answer.abstained:
@@ -186,14 +186,6 @@ def _caveats(view: View) -> None:
         st.caption(say_certainty(view.retrieval))
 
 
-def answer_first(view: View) -> None:
-    """On a phone, where the card is below the picture, the best sentence above it."""
-    if not view.answer.abstained:
-        best = view.answer.sentences[0]
-        said = markup.about(best.about) + markup.best(best.line, best.best, 300)
-        st.html(paragraph(said, "narrow"))
-
-
 def _foremost(view: View) -> None:
     full = [n for n in view.retrieval.retrieved if n.kind != "passage"][:NAMES]
     if not full:
@@ -205,7 +197,7 @@ def _foremost(view: View) -> None:
     meaning = say("Importance is the dual variable x of the diffusion, which is above 0 on full "
                   "nodes. Only the order and the ratio of two of them matter: 100% is the largest of "
                   "all nodes, passages too. The Table tab has x itself.")
-    st.html(paragraph(small(safe(hint))) + importances(view.retrieval, full)
+    st.html(paragraph(small(safe(hint)), "foremost") + importances(view.retrieval, full)
             + markup.folded(small(safe(say("What is importance?"))), small(safe(meaning))))
 
 
