@@ -68,7 +68,7 @@ def test_the_quality_beside_each_preset_is_the_measured_one() -> None:
     stored = json.loads((ROOT / "benchmarks/results/retrieval_quality.json").read_text("utf-8"))
     for key, preset in PRESETS.items():
         recall = stored["methods"][f"preset {key}"]["mean"]["recall@5"]
-        assert preset.quality.startswith(f"Recall@5 {recall:.2f}, mean of three question sets.")
+        assert preset.quality.startswith(f"{recall:.0%} of the passages that answer ")
 
 
 def test_the_table_of_measurements_is_made_from_the_results() -> None:

@@ -93,7 +93,8 @@ def upon_controls(knowledge: KnowledgeGraph, question: str, method: FlowDiffusio
         aware = choose_option(
             say("Edges"), {AWARE: AWARE, PLAIN: PLAIN}, "edges",
             help=say("Query-aware edges are wide where they lead towards the question; plain "
-                     "ones are as wide as the graph has them."))
+                     "ones are as wide as the graph has them, whatever edge weight the sidebar "
+                     "has."))
     return replace(method, variant="plain") if aware == PLAIN else method
 
 

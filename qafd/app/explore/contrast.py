@@ -93,6 +93,8 @@ def _questions(view: View) -> None:
         st.caption(say("Type another question. Nodes that all phrasings retrieve are the stable "
                        "core."))
         return
+    if not lines:
+        st.caption(say("While nothing is typed, an example question of this sample stands beside yours."))
     others = [explored(view.knowledge, question, view.method).retrieval for question in asked]
     if len(others) > 1:
         retrievals = [view.retrieval, *others]
