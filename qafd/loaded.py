@@ -69,8 +69,8 @@ def read_passages(graph: Graph, store: Workspace, compared: bool = True) -> Pass
                     partial(sentences_at, store.place.url) if compared else None)
 
 
-def with_texts(retrieval: Retrieval, store: Workspace) -> Retrieval:
-    """The retrieval with the texts of its passages and what its relations say."""
+def with_texts(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retrieval:
+    """The retrieval from a graph with the texts of its passages and what its relations say."""
     nodes = store.graph.nodes(p.id for p in retrieval.ranking)
     chunks = store.passages.get(node.key for node in nodes.values())
     found = [(ranked, chunks[nodes[ranked.id].key]) for ranked in retrieval.ranking
@@ -81,7 +81,7 @@ def with_texts(retrieval: Retrieval, store: Workspace) -> Retrieval:
     return replace(retrieval, edges=edges, passages=tuple(
         RetrievedPassage(ranked.id, chunk.id, chunk.document, chunk.title, chunk.text,
                          ranked.score, chunk.start, chunk.end, chunk.page, chunk.heading,
-                         ranked.parts)
+                         ranked.parts, graph.names[graph.row[ranked.id]])
         for ranked, chunk in found))
 
 
