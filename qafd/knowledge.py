@@ -424,7 +424,7 @@ class KnowledgeGraph:
         if massless and isinstance(chosen, FlowDiffusion):
             chosen = chosen.started(corpus, plan)
         retrieval = chosen.retrieve(corpus, plan)
-        return replace(with_texts(retrieval, store), made_by=self._imprint(graph, store),
+        return replace(with_texts(retrieval, graph, store), made_by=self._imprint(graph, store),
                        notices=plan.notices + retrieval.notices)
 
     def _imprint(self, graph: Graph, store: Workspace) -> Imprint:
@@ -644,7 +644,7 @@ class KnowledgeGraph:
         plan = plan or self.plan(asked.query, subqueries=asked.by_subqueries)
         with self.store() as store:  # to the end, or the call would open and close the file
             # What is solved anew, as for "what if", has no texts yet.
-            asked = asked if asked.passages else with_texts(asked, store)
+            asked = asked if asked.passages else with_texts(asked, self.graph, store)
             answer = extract_answer(asked, plan, store)
             if llm is None or answer.absent and not has_answers(asked):
                 return answer

@@ -70,8 +70,8 @@ def read_passages(graph: Graph, store: Workspace, compared: bool = True) -> Pass
                     partial(sentences_at, store.place.url) if compared else None)
 
 
-def with_texts(retrieval: Retrieval, store: Workspace) -> Retrieval:
-    """The retrieval with the texts of its passages and what its relations say."""
+def with_texts(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retrieval:
+    """The retrieval from a graph with the texts of its passages and what its relations say."""
     chunks = store.passages.of_nodes(p.id for p in retrieval.ranking)
     found = [(ranked, chunks[ranked.id]) for ranked in retrieval.ranking if ranked.id in chunks]
     edges = retrieval.edges
@@ -80,7 +80,7 @@ def with_texts(retrieval: Retrieval, store: Workspace) -> Retrieval:
     return replace(retrieval, edges=edges, passages=tuple(
         RetrievedPassage(ranked.id, chunk.id, chunk.document, chunk.title, chunk.text,
                          ranked.score, chunk.start, chunk.end, chunk.page, chunk.heading,
-                         ranked.parts)
+                         ranked.parts, graph.names[graph.row[ranked.id]])
         for ranked, chunk in found))
 
 

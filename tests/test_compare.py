@@ -43,7 +43,7 @@ def node(name: str, state: str = "saturated", why: Reason = HOP, kind: str = "en
 
 
 def passage(name: str) -> RetrievedPassage:
-    return RetrievedPassage(name, "chunk " + name, "a.txt", name, "Text.", 1.0, 0, 5)
+    return RetrievedPassage(name, "chunk " + name, "a.txt", "A", "Text.", 1.0, 0, 5, name=name)
 
 
 def column(label: str, nodes: list[RetrievedNode], passages: str = "",
@@ -163,7 +163,7 @@ def scored(i: str, x: float, state: str = "saturated", **fields: str) -> Retriev
 
 
 def ranked(i: str, score: float) -> RetrievedPassage:
-    return RetrievedPassage(i, i, f"{i}.txt", f"On {i}", "Text.", score, 0, 5)
+    return RetrievedPassage(i, i, f"{i}.txt", "On all", "Text.", score, 0, 5, name=f"On {i}")
 
 
 @pytest.fixture
@@ -191,6 +191,17 @@ def test_the_table_has_every_node_with_each_methods_own_score(three: Comparison)
         ("On p", 2, (0.9, 1), (0.7, 2), None), ("On q", 1, None, (0.8, 1), None)]
     assert [row.found[0] and word_reason(row.found[0].reason) for row in rows(three)] == [
         "a is near.", None, "b is near.", "p is full.", None]
+
+
+def test_passages_of_one_document_have_names_of_their_own(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.open(tmp_path / "mine.db")
+    parts = [f"## {place}\n\n" + f"Ada Lovelace met Charles Babbage in {place}. " * 40
+             for place in ("London", "Turin", "Paris")]
+    knowledge.add_text("ada.md", "# Ada\n\n" + "\n\n".join(parts))
+    compared = knowledge.compare("Where did Ada Lovelace meet Charles Babbage?", ["qafd", "ego"])
+    named = {row.id: row.name for row in rows(compared) if row.kind == "passage"}
+    assert len(named) > 3
+    assert len(set(named.values())) == len(named)
 
 
 def drawn_in(text: str) -> dict[str, Any]:

@@ -67,6 +67,7 @@ def test_passages_deleted_after_the_graph_was_read_do_not_stop_a_question(tmp_pa
         from qafd.loaded import with_texts
         from qafd.mapped import texts_of
         passages = Passages.build(graph, lambda ids: texts_of(store, ids))
-        late = with_texts(FlowDiffusion().retrieve(Corpus(graph, passages), plan), store)
+        late = with_texts(FlowDiffusion().retrieve(Corpus(graph, passages), plan), graph,
+                          store)
     assert late.nodes
     assert late.passages == ()

@@ -64,7 +64,8 @@ class RetrievedEdge:
 class RetrievedPassage:
     """A passage; `text` is at `start:end` of its document.
 
-    `id` is its node, `chunk` its passage in the store; `parts` are those of `RankedPassage`.
+    `id` is its node, `chunk` its passage in the store; `parts` are those of `RankedPassage`. `name`
+    tells it from the other passages of its document, which have the same title.
     """
 
     id: str
@@ -78,6 +79,7 @@ class RetrievedPassage:
     page: int | None = None
     heading: str = ""
     parts: dict[str, float] = field(default_factory=dict, hash=False)
+    name: str = ""
 
 
 @dataclass(frozen=True)

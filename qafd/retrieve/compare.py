@@ -58,7 +58,7 @@ class ComparedMethod:
             return ()
         reasons = {n.id: n.reason for n in self.retrieval.nodes if n.reason.brings}
         return tuple(
-            Brought(p.id, p.title, reasons.get(p.id, reason(ReasonKind.RANKED, place=place)))
+            Brought(p.id, p.name, reasons.get(p.id, reason(ReasonKind.RANKED, place=place)))
             for place, p in enumerate(self.retrieval.passages, 1))
 
     def ranked(self, of: str) -> tuple[str, ...]:

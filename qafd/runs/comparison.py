@@ -70,7 +70,7 @@ def rows(comparison: Comparison) -> tuple[Row, ...]:
             for node in column.retrieval.nodes:
                 named.setdefault(node.id, (node.name, node.kind))
             for passage in column.retrieval.passages:
-                named[passage.id] = passage.title, "passage"
+                named[passage.id] = passage.name, "passage"
             found = _found(column, column.retrieval)
         columns.append(found)
     table = []
@@ -250,7 +250,7 @@ def _answers(columns: Sequence[ComparedMethod], answers: Mapping[str, Answer]) -
     lines = []
     for column in columns:
         answer = answers[column.name]
-        quoted = " ".join(f"{s.text} [{answer.citations[s.citation - 1].title}]"
+        quoted = " ".join(f"{s.text} [{answer.citations[s.citation - 1].passage.name}]"
                           for s in answer.sentences)
         lines.append(f"{column.label}: {say_absence(answer)} {quoted}")
     yield _Section("Answers: sentences of the documents, quoted", tuple(lines))

@@ -43,7 +43,7 @@ def find_verdict(comparison: Comparison, answers: Mapping[str, Answer],
         return None
     best = _best(answers.values())
     if not needed and best is not None:
-        titles[best.id] = best.title
+        titles[best.id] = best.name
     if not titles:
         return None
     places: dict[str, dict[str, int]] = {}

@@ -109,10 +109,10 @@ def _answer(answer: Answer) -> str:
 
 
 def _open(citation: Citation) -> str:
-    """The title of a source, which opens the quoted sentences in their document."""
+    """The name of a source, which opens the quoted sentences in their document."""
     at = citation.passage
     spans = [(at.start + start, at.start + end) for start, end in citation.marks]
-    return in_document(at.document, at.chunk, spans, safe(citation.title))
+    return in_document(at.document, at.chunk, spans, safe(at.name))
 
 
 def column_passages_tab(sides: Sides) -> None:
@@ -136,7 +136,7 @@ def column_passages_tab(sides: Sides) -> None:
         if not sides.choice.blind:
             html += _reports(column.retrieval, origin)
         for rank, passage in enumerate(column.retrieval.passages, 1):
-            title = safe(f"{rank}. {passage.title}")
+            title = safe(f"{rank}. {passage.name}")
             if passage.id in only[column.name]:
                 title += f" · {bold(safe(say('only here')))}"
             html += markup.folded(title, paragraph(safe(passage.text, 4000))

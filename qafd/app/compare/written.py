@@ -59,7 +59,7 @@ def _show(name: str, written: Written, reply: Reply, anchor: str) -> None:
     for citation in written.citations:
         text = citation.passage.text
         quotes = [markup.marked(text, [(start, end)], start, end) for start, end in citation.marks]
-        source = f"[{citation.number}] {safe(citation.title)} — {safe(citation.where)}"
+        source = f"[{citation.number}] {safe(citation.passage.name)} — {safe(citation.where)}"
         st.html(markup.anchored(f"{source}: {' … '.join(quotes)}", anchor, citation.number))
     st.caption(plain(say("Written by {model}, {about}{sent} + {about}{written} tokens.",
                          model=written.model, about="~" if reply.estimated else "",
