@@ -502,8 +502,8 @@ PRESETS = {
         "question sets).", FlowDiffusion()),
     "paper": Preset(
         "As in the paper", "68% of the passages that answer are among the first five (recall@5, mean of "
-        "three question sets). Measured with all seeds at once; seed by seed, as here, HotpotQA has 76 instead "
-        "of 77.", FlowDiffusion(
+        "three question sets). Measured with all seeds at once; seed by seed, as here, HotpotQA has 76 "
+        "instead of 77.", FlowDiffusion(
         mass=50.0, seeds=40, variant="hybrid", rule="source-degree", capacity="degree",
         seeding="keywords", layer="entities", diffusions="each")),
     "tokens": Preset(
