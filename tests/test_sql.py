@@ -19,7 +19,7 @@ from qafd.models.embedder import local_embedder
 from qafd.package import assets
 from qafd.sql.box import Value
 from qafd.sql.database import Database, DatabaseQuestion
-from qafd.sql.draft import draft
+from qafd.sql.draft import DoubtKind, draft
 from qafd.sql.joins import join_tree
 from qafd.sql.link import METHOD
 from qafd.sql.schema import Column, Join, Schema, Table, quoted
@@ -229,3 +229,14 @@ def test_the_command_prints_tables_draft_and_rows(capsys: pytest.CaptureFixture[
     assert verify(printed["retrieval"]).ok
     assert main(["sql", str(FERRIES), "How many sailings were cancelled?", "--run"]) == 0
     assert "WHERE sailings.status = 'cancelled'\n\ncount\n29\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("question", "unused"), [
+    ("How many sailings were cancelled?", ""),
+    ("Which ferry has the most sailings?", ""),
+    ("Which route earns the least?", "earns"),
+])
+def test_a_draft_tells_the_words_that_it_makes_no_use_of(
+        ferries: Database, question: str, unused: str) -> None:
+    doubts = ferries.ask(question).draft.doubts
+    assert [doubt.name for doubt in doubts if doubt.kind == DoubtKind.UNUSED] == [unused] * bool(unused)

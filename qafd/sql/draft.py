@@ -10,7 +10,7 @@ from qafd.sql.box import Value
 from qafd.sql.dialect import write_dialect
 from qafd.sql.joins import join_tree
 from qafd.sql.schema import SQLITE, Column, Join, Schema, Table, quoted
-from qafd.sql.words import QuestionParts, read_question
+from qafd.sql.words import QuestionParts, find_unused, read_question
 
 MOST = 100  # rows that a draft which only lists asks for
 
@@ -23,6 +23,7 @@ class DoubtKind(StrEnum):
     NEGATION = "negation"  # a word
     OTHER_COLUMN = "other column"  # a value, and a column that also holds it
     SEVERAL = "several"  # the words that a second question begins with
+    UNUSED = "unused"  # words of the question
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,21 @@ def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
     if parts.second and (selection.limit or not selection.groups):
         doubts.append(DraftDoubt(DoubtKind.SEVERAL, parts.second))
     sql = write_dialect(_write(selection, total, kept, tables, joins, repeated), schema.dialect)
+    unused = find_unused(question, sql, _find_operations(selection))
+    unused = [word for word in unused if word not in parts.negations]
+    if unused:
+        doubts.append(DraftDoubt(DoubtKind.UNUSED, ", ".join(unused)))
     return SqlDraft(sql, selection, kept, tuple(tables), joins, tuple(doubts))
+
+
+def _find_operations(selection: Selection) -> list[str]:
+    """The operations of `QuestionParts` that a selection makes use of."""
+    used = [selection.total] if selection.total else []
+    if selection.groups:
+        used.append("EACH")
+    if selection.limit:
+        used.append("FIRST")
+    return used
 
 
 def _select(parts: QuestionParts) -> Selection:

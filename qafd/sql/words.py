@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from qafd.package import assets
+from qafd.reading.text.bm25 import content_words
 from qafd.sql.box import Value
 from qafd.sql.schema import Column, Schema, stem, stems
 
@@ -101,6 +102,24 @@ def read_question(question: str, schema: Schema, retrieved: Mapping[str, float],
         operations, _find_superlative(asked, known), _find_bound(asked, known["years"], _YEAR),
         _find_bound(asked, known["amounts"], _NUMBER), _find_negations(asked, known),
         _find_second(asked, known["second_questions"]))
+
+
+def find_unused(question: str, sql: str, operations: Collection[str]) -> list[str]:
+    """The words of a question that its SQL does not come from, as far as the rules tell.
+
+    That are words of content which neither the SQL has, as the name of a table or column or as a value,
+    nor say one of the `operations` that it makes use of: COUNT, AVG, SUM, EACH or FIRST.
+    """
+    known = _lexicon()
+    phrases = list(known["asking"])
+    for name in operations:
+        phrases += known["operations"].get(name, ())
+    if "FIRST" in operations:
+        phrases += known["numbers"]
+        for group in known["superlatives"]:
+            phrases += [*group["largest"], *group["smallest"]]
+    used = {*stems(sql), *(stem(word) for phrase in phrases for word in phrase.split())}
+    return [word for word in dict.fromkeys(content_words(question)) if stem(word) not in used]
 
 
 @cache

@@ -13,7 +13,8 @@ _DOUBTS = {
                     "missing.",
     DoubtKind.OTHER_COLUMN: "“{name}” is also a value of {column}.",
     DoubtKind.SEVERAL: "The question has a second part (“{name} …”), which the draft does not answer; "
-                       "ask it alone."}
+                       "ask it alone.",
+    DoubtKind.UNUSED: "The draft makes no use of these words of the question: {name}."}
 _TOTALS = {"SUM": "adds up {column}", "AVG": "averages {column}",
            "COUNT": "counts different values of {column}"}
 _LABELS = {"has the column": "has the column", "refers to": "refers to",
