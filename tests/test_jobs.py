@@ -63,6 +63,19 @@ def test_nothing_is_built_ahead_with_an_embedding_model_that_may_cost_money(stor
     assert len(store.queue.latest()) == 1
 
 
+def test_one_waiting_job_brings_the_graph_up_to_date_after_several_deletions(store, path):
+    jobs.enqueue(store, FILES)
+    tiny_work(path)
+    for name, _ in FILES[:2]:
+        store.documents.delete(name)
+        jobs.enqueue(store)
+    (update,) = store.queue.open()
+    assert jobs.enqueue(store, [("new.txt", b"Ada wrote.")]) != update.id
+    assert jobs.enqueue(store, layers=["sentences"]) != update.id
+    tiny_work(path)
+    assert not store.graph.stale
+
+
 def test_an_upload_is_stored_whole_or_not_at_all(store):
     with pytest.raises(ValueError, match="no name for a file"):
         jobs.enqueue(store, [*FILES, ("\0", b"x")])

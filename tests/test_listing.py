@@ -40,3 +40,8 @@ def test_the_state_says_what_is_going_on(
 def test_what_failed_was_stopped_or_is_doubted_can_be_read_again(
         one: File, doubt: str, again: bool) -> None:
     assert line(one, doubt=doubt).retriable is again
+
+
+def test_a_deleted_file_brings_nothing_to_the_graph() -> None:
+    assert line(file(deleted=True)).contents == Contents()
+    assert line(file()).contents != Contents()

@@ -44,13 +44,16 @@ def listing(files: Sequence[File], contents: Mapping[str, Contents], doubts: Map
     Parameters
     ----------
     contents : mapping of name to Contents
-        As of a moment ago: a file that came since brings nothing yet.
+        As of a moment ago: a file that came since brings nothing yet, a deleted one nothing more.
     working : bool
         Whether anybody reads; else what was begun is interrupted.
     """
-    return tuple(
-        FileLine(file, contents.get(file.name, Contents()), _state(file, working), _read(file),
-             doubts.get(file.name, "")) for file in files)
+    lines = []
+    for file in files:
+        brings = Contents() if file.deleted_at is not None else contents.get(file.name, Contents())
+        lines.append(FileLine(file, brings, _state(file, working), _read(file),
+                              doubts.get(file.name, "")))
+    return tuple(lines)
 
 
 def _state(file: File, working: bool) -> str:

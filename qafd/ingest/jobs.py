@@ -46,15 +46,25 @@ def enqueue(store: Workspace, files: Iterable[tuple[str, bytes]] = (),
             layers: Iterable[str] = ()) -> int:
     """Store files and a job that indexes them, all or nothing; returns the job's id.
 
-    Without files the job brings the graph up to date after a deletion or an undo. It also builds
-    these layers (see `qafd.retrieve.layers.LAYERS`) and brings those up to date that are kept already. A
-    worker has to be started: see `start_worker`.
+    Without files the job brings the graph up to date after a deletion or an undo; one such job that
+    waits already is enough. It also builds these layers (see `qafd.retrieve.layers.LAYERS`) and brings
+    those up to date that are kept already. A worker has to be started: see `start_worker`.
     """
+    files, layers = tuple(files), tuple(layers)
     with store.transaction():
+        if not files and not layers:
+            for waiting in store.queue.open():
+                if waiting.state == "queued" and _only_updates(store, waiting.id):
+                    return waiting.id
         job = store.queue.add(layers)
         for name, data in files:
             store.files.add(name, data, job)
     return job
+
+
+def _only_updates(store: Workspace, job: int) -> bool:
+    """Whether a job neither reads files nor builds layers that were asked for."""
+    return not store.queue.given(job) and not store.queue.layers(job)
 
 
 def retry(store: Workspace, names: Iterable[str]) -> int:

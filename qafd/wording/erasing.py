@@ -1,5 +1,6 @@
-"""What erasing a document removes, and what it leaves."""
+"""What deleting and erasing a document remove, and what they leave."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from qafd.wording import say, say_count, say_list, say_some
@@ -9,6 +10,14 @@ if TYPE_CHECKING:
     from qafd.ingest.erase import Footprint
 
 NAMED = 5  # names in a sentence
+
+
+def say_moved(deleted: bool, names: Sequence[str]) -> str:
+    """What was deleted for now, or brought back."""
+    if deleted:
+        return say("Deleted {names}. “Undo delete” brings back what is not erased.",
+                   names=say_some(names, NAMED))
+    return say("Brought back {names}.", names=say_some(names, NAMED))
 
 
 def say_going(going: "Footprint") -> str:

@@ -21,7 +21,7 @@ from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
 from qafd.wording.entities import say_nameless
-from qafd.wording.erasing import say_going, say_gone, say_staying
+from qafd.wording.erasing import say_going, say_gone, say_moved, say_staying
 from qafd.wording.models import say_reader, say_reading
 
 TOLD = 5  # files whose trouble is also told below the table
@@ -73,12 +73,14 @@ def _held(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
     """What the workspace has, and who read it."""
     graph = knowledge.graph
     with knowledge.store() as store:
-        made_by = store.log.extractor
+        made_by, stale = store.log.extractor, store.graph.stale
     held = [count(sum(not line.gone for line in lines), "file"),
             count(graph.count("passage"), "passage"),
             count(graph.count("entity"), "entity"), count(graph.edge_count, "edge")]
     if made_by:
         held.append(say("read by {made_by}", made_by=brief(say_reader(made_by))))
+    if stale:
+        held.append(say("the graph is not up to date yet"))
     st.caption(" · ".join(held))
 
 
@@ -176,7 +178,11 @@ def _button(label: str, lines: Sequence[FileLine], key: str) -> bool:
 
 
 def _act(knowledge: KnowledgeGraph, action: str, lines: Sequence[FileLine]) -> None:
-    apply(knowledge, action, [line.file.name for line in lines])
+    names = [line.file.name for line in lines]
+    apply(knowledge, action, names)
+    if action != "retry":
+        session().finished = ""  # the invitation to ask was for what came before
+        st.toast(plain(say_moved(action == "delete", [clean(name, 80) for name in names])))
     _anew()
 
 

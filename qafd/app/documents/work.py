@@ -20,6 +20,7 @@ from qafd.storage.rows import Job
 from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count, say_left
+from qafd.wording.jobs import say_job
 
 STARTING = 0.04
 """Of the bar: what the seconds before the first file take."""
@@ -61,8 +62,8 @@ def jobs_panel(knowledge: KnowledgeGraph, top: DeltaGenerator | None = None) -> 
     """
     with knowledge.store() as store:
         waiting = store.queue.open()
-        # what only builds layers hinders nobody from asking
-        busy = any(not store.queue.layers(job.id) for job in waiting)
+        # there is something new to ask about when files were read, not when one was deleted
+        busy = any(store.queue.given(job.id) for job in waiting)
     with knowledge.store() as store:  # a damaged file is said by the page, which a fragment cannot
         stale = store.graph.stale
     if exchange(f"busy {knowledge.id}", busy) and not busy:
@@ -127,11 +128,11 @@ def job_bar(workspace: str, store: Workspace, job: Job) -> tuple[float, str]:
     """
     advance = _advance(workspace, job.id)
     if job.state == "queued":
-        return advance.begin(), say("Waiting to start")
+        return advance.begin(), say("{job}: waiting to start", job=_word_job(store, job))
     if job.state == "paused":
-        return advance.share, say("Paused")
+        return advance.share, say("{job}: paused", job=_word_job(store, job))
     if not job.stage:
-        return advance.begin(), say("Starting")
+        return advance.begin(), say("{job}: starting", job=_word_job(store, job))
     reading = job.stage in ("parsing", READING)
     pace = advance.pace(READING if reading else job.stage)
     total = count(job.total, UNITS.get(job.stage, "passage"))
@@ -150,6 +151,11 @@ def job_bar(workspace: str, store: Workspace, job: Job) -> tuple[float, str]:
             begin = STARTING  # there is nothing to read, only layers to build
         advance.reach(begin + (end - begin) * pace.share)
     return advance.share, _word_progress(job, total, say_left(pace.left))
+
+
+def _word_job(store: Workspace, job: Job) -> str:
+    return say_job([clean(name, 80) for name in store.queue.given(job.id)],
+                   sorted(store.queue.layers(job.id)))
 
 
 def _word_progress(job: Job, total: str, left: str) -> str:

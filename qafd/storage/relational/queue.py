@@ -86,6 +86,11 @@ class SqlQueue(Part):
         row = self._row("SELECT layers FROM jobs WHERE id = ?", job)
         return set(filter(None, row[0].split(",")))
 
+    def given(self, job: int) -> tuple[str, ...]:
+        """All files that a job was made to read, those that are read already too."""
+        return tuple(row[0] for row in self._rows(
+            "SELECT name FROM files WHERE job = ? ORDER BY rowid", job))
+
     def failed_files(self, job: int) -> int:
         """How many files of a job could not be read."""
         return int(self._row(
