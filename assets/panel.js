@@ -576,10 +576,24 @@ function shapes(c) {
     svg("path", g, { d });
     if (shape === "ring") svg("path", g, { d, class: "inner" });
     if (shape !== "ring") return;
-    const [top, y] = points.reduce((top, at) => (at[1] < top[1] ? at : top)), x = clamp(top, 30, c.w - 30);
-    say(svg("text", g, { x, y: Math.max(y - 21, 11) }), title);
-    c.marks.push({ x0: x - 22, x1: x + 22, y0: y - 34, y1: y - 18 });
+    const at = beside(c, points);
+    if (!at) return;
+    say(svg("text", g, { x: (at.x0 + at.x1) / 2, y: at.y1 - 4 }), title);
+    c.marks.push(at);
   });
+}
+
+// Where the word of a ring stands: outside of a corner, the topmost first, where no node would hide it.
+function beside(c, corners) {
+  const taken = [...c.order.filter((n) => n.state !== "ghost").map(extent), ...c.marks];
+  for (const [px, y] of [...corners].sort((a, b) => a[1] - b[1])) {
+    const x = clamp(px, 26, c.w - 26);
+    for (const y1 of [y - 17, y + 33]) {
+      const at = { x0: x - 22, x1: x + 22, y0: y1 - 15, y1 };
+      if (at.y0 >= 0 && at.y1 <= c.h && !taken.some((other) => meets(at, other))) return at;
+    }
+  }
+  return null;
 }
 
 // The convex hull, counterclockwise (Andrew's monotone chain).

@@ -148,7 +148,9 @@ def _frozen(workspace: str, version: str, question: str, names: tuple[str, ...],
     retrievals = [column.retrieval for column in columns if column.retrieval is not None]
     boxes: set[str] = set()
     for retrieval in retrievals:
-        seeds = [node for node in retrieval.nodes if node.seed and node.kind != "passage"]
+        seeds = [node for node in retrieval.nodes if node.seed]
+        # passages are drawn where no name is a seed
+        seeds = [node for node in seeds if node.kind != "passage"] or seeds
         seeds.sort(key=lambda node: (-node.importance, node.id))
         boxes |= {node.id for node in seeds[:BOXES]}
     view = explored(_sides.knowledge, question, FlowDiffusion().fitted(_sides.graph))
