@@ -96,11 +96,11 @@ class TextBlock(Sequence[str]):
 
     def having(self, word: str) -> list[int]:
         """The places of the texts that have a word between their ends and spaces, ascending."""
-        data, bounds = self.data.tobytes(), self.bounds
         found = []
-        sought = b"(?=%b)" % re.escape(word.encode("utf-8", "surrogatepass"))  # also over two texts
-        for match in re.finditer(sought, data):
-            place = int(np.searchsorted(bounds, match.start(), "right")) - 1
+        # A look ahead takes no letters, so that one found across two texts hides none in the second.
+        sought = b"(?=%b)" % re.escape(word.encode("utf-8", "surrogatepass"))
+        for match in re.finditer(sought, self.data.data):
+            place = int(np.searchsorted(self.bounds, match.start(), "right")) - 1
             if word in self[place].split(" "):
                 found.append(place)
         return sorted(set(found))

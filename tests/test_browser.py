@@ -181,8 +181,7 @@ def test_a_document_becomes_a_graph_without_a_question(open_page: Open, tmp_path
     page.get_by_text("built a lens for the Cordouan lighthouse").first.wait_for()
     page.get_by_role("button", name="Ask about it").click()
     page.get_by_text("query-aware flow diffusion").wait_for(timeout=30_000)
-    # Beside the picture; above it, the same sentence is for narrow screens.
-    page.get_by_text("built a lens for the Cordouan lighthouse").locator("visible=true").first.wait_for()
+    page.get_by_text("built a lens for the Cordouan lighthouse").first.wait_for()
 
 
 @pytest.fixture(scope="module")

@@ -60,6 +60,10 @@ def test_a_models_question_is_taken_and_its_essay_is_not() -> None:
      "Who won the Dam Cup in 2018?"),
     ("What does E2 on the pump mean?", ("pump", "E2"), "and E3", "What does E3 on the pump mean?"),
     ("How far is Ulm from Bonn?", ("Ulm", "Bonn"), "And Kiel?", "And Kiel? (Ulm, Bonn)"),
+    ("Who won the 2018 Mill Cup?", ("2018 Mill Cup",), "And 2019?", "Who won the 2019 Mill Cup?"),
+    ("Who won the Mill Cup in 2018?", ("Mill Cup",), "And with whom?", "And with whom? (Mill Cup)"),
+    ("Who won the Mill Cup in 2018?", ("Mill Cup",), "And before 2018?", "And before 2018? (Mill Cup)"),
+    ("Who won the Mill Cup in 2018?", ("Mill Cup",), "And Ulm in 2019?", "And Ulm in 2019? (Mill Cup)"),
 ])
 def test_another_name_or_number_takes_the_place_of_its_like(
         asked: str, names: tuple[str, ...], typed: str, again: str) -> None:

@@ -49,6 +49,8 @@ def test_one_word_of_a_name_means_its_only_bearer() -> None:
     links = linked(names, "What did Pavel repair?")
     assert (links.keys, links.read) == (("pavel novak",), "What did Pavel repair?")
     assert links.notices == (notice(NoticeKind.NAME_SHORT, name="Pavel", other="Pavel Novak"),)
+    links = linked(names_in("Pavel Bridge"), "What did Pavel repair?")
+    assert (links.keys, [one.kind for one in links.notices]) == ((), [NoticeKind.NAME_SHARED])
     links = linked(names, "What did Novak repair?")
     assert links.keys == ()
     assert links.notices == (notice(NoticeKind.NAME_SHARED, name="Novak",

@@ -25,6 +25,8 @@ SHOWN = 3  # turns that a model is shown
 LONGEST = 1000  # characters of a question that is kept
 _NOTE = "questions"
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+_CODE = re.compile(r"[^\W_]+(?:[-./][^\W_]+)*")
+_ARTICLES = ("the", "a", "an")
 _AND_THIS = re.compile(r"\s*(?:and|what about|how about)\s+(?P<name>[^?]+?)\s*\??\s*", re.IGNORECASE)
 ANSWERED = 3  # names of an answer that a follow-up gets
 
@@ -185,19 +187,26 @@ def _put_in_place(name: str, before: Exchange) -> str:
     """The last question about another name, year or code in the place of its own, "" where it is not
     clear of which.
 
-    A name takes the place of a name, and what has a digit of what has one; "in 2019" that of
-    "in 2018".
+    One word with a digit takes the place of the only one, a name that of the only name without a digit; what
+    a preposition opens, as "in 2019", only what the same one stands before.
     """
-    numbers = [word for word in _WORD.findall(before.question)
-               if has_digit(word) and not any(_stands_in(word, named) for named in before.names)]
-    alike = [one for one in dict.fromkeys([*before.names, *numbers])
-             if has_digit(one) == has_digit(name)]
-    if len(alike) != 1:
+    first, _, rest = name.partition(" ")
+    opening = first if rest and first.islower() else ""
+    called = rest if opening else name
+    if has_digit(called):
+        numbers = [word for word in _CODE.findall(before.question) if has_digit(word)]
+        alike = numbers if _CODE.fullmatch(called) else []
+    else:
+        named = called[0].isupper() or not any(map(str.isupper, before.question[1:]))
+        alike = [one for one in before.names if not has_digit(one)] if named else []
+    if len(set(alike)) != 1:
         return ""
-    opening = _WORD.search(name)
-    same = rf"(?:{re.escape(opening[0])}\s+)?" if opening and opening[0] != name else ""
+    same = ""
+    if opening:
+        same = r"(?:(?:the|an?)\s+)?" if opening in _ARTICLES else rf"{re.escape(opening)}\s+"
     place = re.compile(rf"(?<!\w){same}{re.escape(alike[0])}(?!\w)", re.IGNORECASE)
-    return place.sub(lambda _: name, before.question)
+    again = place.sub(lambda _: name, before.question)
+    return again if again != before.question else ""
 
 
 def _asks(words: str) -> bool:

@@ -13,8 +13,8 @@ from qafd.records import QueryPlan
 from qafd.retrieve.base import RetrievedPassage
 
 _WORDS = re.compile(r"(?<!\w['’])\w+")  # without the ending of "Jobs's"
-_POINTS = re.compile(r"\b(?:i|me|my|we|us|our|you|your|he|him|his|she|hers?|its?|they|them|their|"
-                     r"this|these|that|those)\b", re.IGNORECASE)
+_POINTS = re.compile(r"\b(?:i|me|my|we|us|our|you|your|he|him|his|she|hers?|its?|they|them|their|this|"
+                     r"these)\b", re.IGNORECASE)
 
 
 def find_missing(plan: QueryPlan, passages: Sequence[RetrievedPassage]) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def find_lacking(plan: QueryPlan, spans: Sequence[Span], at: int) -> tuple[str, 
     """What the question is about, as it says it, and neither a sentence nor what stands around it speaks of.
 
     Around it are its heading, the title and name of its document and the sentence before it, and all of its
-    passage before it where it has a word that points back, as "she" and "I" do.
+    passage before it where it has a word that points back, as "she", "this" and "I" do.
     """
     if not plan.about:
         return ()
@@ -51,18 +51,29 @@ def find_lacking(plan: QueryPlan, spans: Sequence[Span], at: int) -> tuple[str, 
     elif at and spans[at - 1].rank == span.rank:
         around.append(spans[at - 1].text)
     text = "\n".join((*around, span.text))
-    said, letters = stems(text), _letters(text)
-    lacking = (group for group in plan.about if not any(_is_said(one, said, letters) for one in group))
+    said = stems(text)
+    lacking = (group for group in plan.about if not any(speaks_of(text, said, one) for one in group))
     return tuple(one for one in chain.from_iterable(lacking) if one in plan.words)
 
 
-def _is_said(name: str, said: Set[str], letters: str) -> bool:
-    """Whether a text has a word of a name, or all of it written as one; a number as it is."""
-    if any(word in said for word in map(stem, content_words(name)) if len(word) > 2 or word.isdigit()):
+def speaks_of(text: str, said: Set[str], name: str) -> bool:
+    """Whether a text with some stems has a word of a name, or all of it however it is parted; a number or
+    code as it is.
+
+    Examples
+    --------
+    >>> speaks_of("LiHua: 1,200 of them ran on 230 V.", set(), "Li Hua")
+    True
+    >>> [speaks_of("1,200 of them ran on 230 V.", set(), one) for one in ("1200", "230V", "200", "20")]
+    [True, True, False, False]
+    """
+    if not has_digit(name) and any(word in said for word in map(stem, content_words(name)) if len(word) > 2):
         return True
-    return not has_digit(name) and _letters(name) in letters
-
-
-def _letters(text: str) -> str:
-    """A text in small letters without what stands between them."""
-    return "".join(filter(str.isalnum, text.casefold()))
+    letters = [re.escape(letter) for letter in name if letter.isalnum() or letter in ".:/"]
+    if not any(letter.isalnum() for letter in letters):
+        return False
+    whole = r"[\s,\u2019'\-\u2010-\u2015_]?".join(letters)
+    # Within a number no other one stands, and no name within a word but for "LiHua".
+    before = r"(?<![^\W_])" if not name[0].isdigit() else r"(?<!\d)(?<!\d[.,:/])"
+    after = r"(?!\d|[.,:/]\d)" if name[-1].isdigit() else r"(?-i:(?![a-z]))"
+    return re.search(f"{before}{whole}{after}", text, re.IGNORECASE) is not None

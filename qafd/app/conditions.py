@@ -44,12 +44,12 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
     left, right = st.columns([2, 3], gap="medium")
     with right:
         plan = _edited(graph, plan, link_conditions(graph, plan))
-        strictest = _strictest(knowledge, graph, plan)
+        begin = _begin_evidence(knowledge, graph, plan)
         # A choice of the user's is in the address and stays; else each question begins anew.
         if exchange("evidence of", plan.question) != plan.question and "evidence" not in st.query_params:
-            put("evidence", strictest)
+            put("evidence", begin)
         evidence = choose_option(
-            say("Weakest evidence"), EVIDENCE, "evidence", default=strictest,
+            say("Weakest evidence"), EVIDENCE, "evidence", default=begin,
             help=say("What meets a condition: only a relation; also a sentence that has both names; also a "
                      "passage that has both."))
     with left:
@@ -83,7 +83,7 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
         _steps(knowledge, graph, plan, evidence)
 
 
-def _strictest(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> str:
+def _begin_evidence(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> str:
     """Sentences as the weakest evidence where something meets all conditions by them, else passages."""
     method = ExactMatches(evidence="sentence")
     knowledge.build_layers(method.needs)

@@ -1,9 +1,10 @@
 """What a question of one clause is about: the names, numbers and the role that its answer speaks of."""
 
+import re
 from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
-from qafd.plan.linking import Named
+from qafd.plan.linking import Named, bare_name
 from qafd.reading.text.plaintext import has_digit
 
 if TYPE_CHECKING:
@@ -13,13 +14,18 @@ _CLAUSES = frozenset(("relcl", "acl", "advcl", "ccomp", "csubj", "csubjpass", "p
 _SUBJECTS = frozenset(("nsubj", "attr"))
 _BE = frozenset(("is", "are", "was", "were", "'s", "\u2019s"))
 _PEOPLES = frozenset(("NORP", "LANGUAGE"))  # "the Danish ferry" may be told without the word
+_BOUNDS = frozenset(("before", "after", "since", "until", "till", "between", "over", "under", "above",
+                     "below", "than", "within", "around"))  # of what has another number
+_YEAR = re.compile(r"1\d{3}|20\d\d")
+_TITLE = re.compile(r"\w{1,4}\.")  # as "Dr."
 
 
 def find_about(doc: "Doc", named: Sequence[Named]) -> tuple[tuple[str, ...], ...]:
     """What a sentence that answers a question has to speak of: of each group at least one.
 
     A group is all names that its verb, or the noun that it asks about with "is" or "was", has next to it;
-    one is each number there, and one who is asked for in "Who is the secretary?". Names farther
+    one is each year or number of something ("in 1952", "error 7"), and one who is asked for in "Who is the
+    secretary?". Names in small letters, amounts ("5 kg") and bounds ("before 1950") are none. Names farther
     away, as in "Who directed the film that Ada Brenner starred in?", may be told elsewhere, and so
     may those of a choice: questions of several clauses, with "or" or with a thing that is described by
     another ("the music for the film") have no group.
@@ -41,16 +47,20 @@ def find_about(doc: "Doc", named: Sequence[Named]) -> tuple[tuple[str, ...], ...
     """
     if len(list(doc.sents)) > 1 or any(map(_makes_several, doc)):
         return ()
-    spans = [span for one in named if one.kind not in _PEOPLES and not one.text.islower()
-             and (span := doc.char_span(one.start, one.end, alignment_mode="expand")) is not None]
+    spans = []
+    for one in named:
+        span = doc.char_span(one.start, one.end, alignment_mode="expand")
+        called = one.kind not in _PEOPLES and not one.text.islower() and not _TITLE.fullmatch(one.text)
+        if span is not None and called:
+            spans.append(span)
     inside = {token.i for span in spans for token in span}
     if any(_describes(token, inside) for token in doc):
         return ()
     numbers = [token for token in doc if has_digit(token.text) and token.i not in inside]
     inside.update(token.i for token in numbers)
-    names = tuple(span.text for span in spans if _is_next_to(span.root, inside))
+    names = tuple(bare_name(span.text) for span in spans if _is_next_to(span.root, inside))
     groups = [names, tuple(_find_role(doc, inside))]
-    groups += [(token.text,) for token in numbers]
+    groups += [(token.text,) for token in numbers if _tells_which(token)]
     return tuple(group for group in groups if group)
 
 
@@ -79,6 +89,14 @@ def _is_what_is(token: "Token") -> bool:
     """Whether a noun is what something is, in a question whose verb is "is" or "was"."""
     verb = token.head
     return token.dep_ in _SUBJECTS and verb.head.i == verb.i and verb.lower_ in _BE
+
+
+def _tells_which(number: "Token") -> bool:
+    """Whether a number tells which one is meant, and is no amount and no bound."""
+    if any(token.lower_ in _BOUNDS for token in (*number.ancestors, *number.lefts)):
+        return False
+    amount = number.dep_ in ("nummod", "quantmod") and number.head.i > number.i
+    return not amount or _YEAR.fullmatch(number.text) is not None
 
 
 def _find_role(doc: "Doc", names: Set[int]) -> Iterator[str]:

@@ -31,7 +31,7 @@ LONG = 6  # letters that a single word must have
 SLIPS = 9  # letters from which a word may have two slips, else one
 NEAREST = 0.8  # cosine from which a name stands for one that the graph does not know
 SOUGHT = TYPES - {"NORP", "LANGUAGE"}  # single words of these types ought to be names
-CALLED = frozenset(("ORG", ""))  # what, beside persons, may go by one word of its name: untold proper nouns
+CALLED = frozenset(("ORG", ""))  # kinds, "" untold, that may go by one word of their names as persons do
 SHORTEST = 3  # letters of such a word
 TOLD = 4  # unknown names of a question that are told one by one
 
@@ -175,13 +175,18 @@ class Names:
         return canonical(self._names[rows[best]]), float(cosines[best])
 
     def bearers(self, word: str) -> list[str]:
-        """The keys of the entities whose names of several words have a canonical one: of "Pavel" all
-        who are called so."""
+        """The keys of the entities whose names of several words begin or end with a canonical one: of
+        "Pavel" all who are called so."""
         typed = as_typed(word)
         if " " in typed or len(typed) < SHORTEST:
             return []
-        keys = (self._mean(self._columns.typed[at]) for at in self._columns.typed.having(typed))
-        return list(dict.fromkeys(filter(None, keys)))
+        names = [self._columns.typed[at] for at in self._columns.typed.having(typed)]
+        found: dict[str, None] = {}
+        for name in (*names, *self._typed):
+            words = name.split(" ")
+            if len(words) > 1 and typed in (words[0], words[-1]):
+                found[self._mean(name) or ""] = None
+        return list(found)
 
     def alike(self, key: str) -> str:
         """The key of the entity whose name is spelled most like a canonical one, "" for none.
@@ -269,17 +274,23 @@ class Names:
             links.told.append(notice(NoticeKind.NAME_UNKNOWN, name=_bare(span.text)))
 
     def _link_short(self, links: "_Links", span: Named, key: str) -> bool:
-        """Link one word of a name to its only bearer, or tell who it may be; whether it is one."""
+        """Link one word of a name to its only bearer, or tell who it may be; whether it is one.
+
+        A bearer all of whose other words are in the dictionary, as "Pavel Bridge", is only told.
+        """
         called = span.kind == "PERSON" or span.kind in CALLED and not is_in_dictionary(key)
         bearers = self.bearers(key) if called and span.text[0].isupper() else []
         typed = _bare(span.text)
-        if len(bearers) == 1:
+        if not 0 < len(bearers) <= TOLD:
+            return False
+        others = set(as_typed(bearers[0]).split(" ")) - {as_typed(key)}
+        if len(bearers) == 1 and not all(map(is_in_dictionary, others)):
             links.stand(typed, bearers[0])
             links.told.append(notice(NoticeKind.NAME_SHORT, name=typed, other=self.show(bearers[0])))
-        elif bearers:
+        else:
             links.told.append(notice(NoticeKind.NAME_SHARED, name=typed,
-                                     names=", ".join(map(self.show, bearers[:TOLD]))))
-        return bool(bearers)
+                                     names=", ".join(map(self.show, bearers))))
+        return True
 
     def _link_in_part(self, links: "_Links", span: Named, parts: Sequence[FoundName]) -> None:
         """Link what a tagger takes for a name and some known names are part of, unless one has all
@@ -377,7 +388,7 @@ class _Links:
     def stand(self, typed: str, key: str) -> None:
         """Let an entity stand for what is typed as it is."""
         self.keys[key] = None
-        self.written[_DETERMINER.sub("", _bare(typed)), key] = None
+        self.written[bare_name(typed), key] = None
 
     def stand_in(self, start: int, typed: str, key: str, similarity: float | None = None) -> None:
         """Let an entity stand for what is typed from `start` on, once: spelled alike, or near it."""
@@ -432,6 +443,11 @@ def _capitals(text: str) -> bool:
 def _bare(typed: str) -> str:
     """A name without the ending of its genitive."""
     return typed.removesuffix("'s").removesuffix("\u2019s")
+
+
+def bare_name(typed: str) -> str:
+    """A name without its article and the ending of its genitive."""
+    return _DETERMINER.sub("", _bare(typed))
 
 
 _NAMES: WeakKeyDictionary[Graph, tuple[Mapping[str, str], Names]] = WeakKeyDictionary()

@@ -27,7 +27,7 @@ def say_absence(answer: "Answer") -> str:
 def say_strength(answer: "Answer") -> str:
     """How strong the evidence is, in a word."""
     if answer.confidence == "absent":
-        return say("Evidence: none.")
+        return say("Evidence: far too weak.")
     if answer.abstained:
         return say("Evidence: weak.")
     if answer.evidence < STRONG * answer.needed:
@@ -57,7 +57,7 @@ def say_doubts(written: "Written") -> list[str]:
 def say_need(answer: "Answer") -> str:
     """How much evidence there is for the best sentence, and how much an answer needs."""
     evidence = answer.evidence
-    if answer.abstained and not answer.lacking:
+    if evidence < answer.needed:
         evidence = min(evidence, answer.needed - 0.01)  # 0.479 is not 0.48
     return say("The evidence is {evidence:.2f}; an answer needs {needed:.2f}, and twice that is strong.",
                evidence=evidence, needed=answer.needed)

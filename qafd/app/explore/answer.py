@@ -49,10 +49,11 @@ def _quoted(answer: Answer, why_quoted: str) -> str:
         words += " " + say_need(answer)
     meaning = say(
         "Evidence is the cosine between the question and the nearest sentence, a fifth of the share of "
-        "the question's words that the bold sentence has, rare ones first, and 0.1 if it brings the "
+        "the question's words that the first sentence has, rare ones first, and 0.1 if it brings the "
         "kind of thing that is asked for, less 0.08 for each word of an English question that no "
-        "passage read here has. In letters that the model does not read, the share of the question's "
-        "words stands for the cosine.")
+        "passage read here has. Where the first sentence does not speak of a name, a number or a role "
+        "that is asked about, it is perhaps the answer at most. In letters that the model does not read, "
+        "the share of the question's words stands for the cosine.")
     html = markup.folded(markup.small(safe(f"{words} {why_quoted}")),
                          markup.small(safe(meaning)))
     if answer.abstained:
