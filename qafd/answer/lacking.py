@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence, Set
-from itertools import chain
 
 from qafd.answer.spans import Span
 from qafd.plan.asked import asked_noun
@@ -52,8 +51,11 @@ def find_lacking(plan: QueryPlan, spans: Sequence[Span], at: int) -> tuple[str, 
         around.append(spans[at - 1].text)
     text = "\n".join((*around, span.text))
     said = stems(text)
-    lacking = (group for group in plan.about if not any(speaks_of(text, said, one) for one in group))
-    return tuple(one for one in chain.from_iterable(lacking) if one in plan.words)
+    lacking: list[str] = []
+    for group in plan.about:
+        if not any(speaks_of(text, said, one) for one in group):
+            lacking += [one for one in group if one in plan.words]  # not what stands for it
+    return tuple(lacking)
 
 
 def speaks_of(text: str, said: Set[str], name: str) -> bool:

@@ -44,7 +44,8 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
     left, right = st.columns([2, 3], gap="medium")
     with right:
         plan = _edited(graph, plan, link_conditions(graph, plan))
-        begin = _begin_evidence(knowledge, graph, plan)
+        by_sentences = _match(knowledge, graph, plan, "sentence")
+        begin = "sentence" if _meets_all(by_sentences) else "passage"
         # A choice of the user's is in the address and stays; else each question begins anew.
         if exchange("evidence of", plan.question) != plan.question and "evidence" not in st.query_params:
             put("evidence", begin)
@@ -58,13 +59,10 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
         if any(node.others for node in linked.known.values()):
             legend += " " + say("Of names with a slash between them one is enough.")
         st.image(draw_query(linked, graph.names), caption=legend, alt=say_query(linked.query))
-    method = ExactMatches(evidence=evidence)
-    with st.spinner(say("Matching")):
-        knowledge.build_layers(method.needs)
-        retrieval = knowledge.retrieve(plan, method, graph=graph)
+    retrieval = by_sentences if evidence == "sentence" else _match(knowledge, graph, plan, evidence)
     if retrieval.notices:
         told = [said(word_notice(notice)) for notice in retrieval.notices]
-        if evidence == "passage" and any(one.kind == NoticeKind.ALL_MET for one in retrieval.notices):
+        if evidence == "passage" and _meets_all(retrieval):
             told.append(say("Met means here at least that one passage names both; it need not say that "
                             "they are related."))
         st.write(" ".join(told))
@@ -83,12 +81,17 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
         _steps(knowledge, graph, plan, evidence)
 
 
-def _begin_evidence(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> str:
-    """Sentences as the weakest evidence where something meets all conditions by them, else passages."""
-    method = ExactMatches(evidence="sentence")
-    knowledge.build_layers(method.needs)
-    notices = knowledge.retrieve(plan, method, graph=graph).notices
-    return "sentence" if any(one.kind == NoticeKind.ALL_MET for one in notices) else "passage"
+def _match(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan, evidence: str) -> Retrieval:
+    """What meets the conditions of a question by evidence that is no weaker than this."""
+    method = ExactMatches(evidence=evidence)
+    with st.spinner(say("Matching")):
+        knowledge.build_layers(method.needs)
+        return knowledge.retrieve(plan, method, graph=graph)
+
+
+def _meets_all(retrieval: Retrieval) -> bool:
+    """Whether something meets all conditions."""
+    return any(one.kind == NoticeKind.ALL_MET for one in retrieval.notices)
 
 
 def _names(graph: Graph, linked: LinkedQuery) -> None:

@@ -13,16 +13,8 @@ from itertools import pairwise, product
 from qafd.assemble.claims import aliases_of, claims_of, small_words
 from qafd.assemble.edges import PairPart, pairs_of
 from qafd.assemble.parts import pack_part, parts_of
-from qafd.assemble.synonyms import (
-    signs_of,
-)
-from qafd.edits import (
-    Edit,
-    apply_edits,
-    entity_names,
-    entity_types,
-    hidden_keys,
-)
+from qafd.assemble.synonyms import signs_of
+from qafd.edits import Edit, apply_edits, entity_names, entity_types, hidden_keys
 from qafd.ingest.hubs import PassageState
 from qafd.ingest.whole import WholeGraph
 from qafd.reading.text import NameIndex, canonical, forms_of, variants, words_in_tree, words_of

@@ -167,7 +167,10 @@ class GraphUpdate:
 
 @contextmanager
 def _without_collecting() -> Iterator[None]:
-    """No search for cycles of objects, of which records have none; for them it takes longer than the work."""
+    """No search for cycles of objects, of which records have none; for them it takes longer than the work.
+
+    That is so for all threads of the process meanwhile, which a worker has to itself.
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:

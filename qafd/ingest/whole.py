@@ -24,6 +24,7 @@ from qafd.assemble.gathered import Gathered, Occurrences, Place, Wholes, may_be_
 from qafd.assemble.parts import KeyPart, pack_part, parts_of
 from qafd.assemble.readings import Alias
 from qafd.assemble.synonyms import Near, cosines_of, nearest_names, synonym_edges
+from qafd.columns import expand_slices
 from qafd.edits import Edit, apply_edits, connect_by_hand, edges_by_hand
 from qafd.pace import silent
 from qafd.reading.text import NameIndex
@@ -313,7 +314,7 @@ class WholeGraph:
         """Add the vectors of passages and sentences, rows of `flat`, to the sums of their hubs."""
         starts, ends = spans
         counts = ends - starts
-        where = np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        where = expand_slices(starts, counts)
         sentences = np.asarray(self._mentions.sentences)[where].astype(np.int64)
         owner = np.concatenate([hubs, np.repeat(hubs, counts)])
         rows = np.concatenate([texts, np.repeat(texts, counts) + 1 + sentences])

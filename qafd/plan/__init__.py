@@ -150,8 +150,7 @@ class Planner:
         english = language == ENGLISH and _looks_english(asked, common)
         if self._embedder.name == LocalEmbedder.name and not english:
             notices.append(notice(NoticeKind.NOT_ENGLISH))
-        about = tuple((*group, *(key for typed, key in links.written if typed in group))
-                      for group in about)
+        about = tuple(_with_stand_ins(group, links.written) for group in about)
         return (QueryPlan(asked, keywords, vectors[0], vectors[1:], links.keys, tuple(notices),
                           written=links.written, about=about, unsaid=unsaid), links.read, tuple(parts))
 
@@ -248,6 +247,11 @@ def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
         told = notice(NoticeKind.READ_WITHOUT, model=client.name, text=str(error))
         return replace(plan, notices=(*plan.notices, told))
     return planner.refine(plan, keywords, parts if subqueries else (), client.name)
+
+
+def _with_stand_ins(group: Sequence[str], written: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Names that a question is about, and the entities that stand for them."""
+    return (*group, *(key for typed, key in written if typed in group))
 
 
 def _spans(named: Sequence[Named], found: Sequence[FoundName]) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ from qafd.plan.linking import Named, bare_name
 from qafd.reading.text.plaintext import has_digit
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc, Token
+    from spacy.tokens import Doc, Span, Token
 
 _CLAUSES = frozenset(("relcl", "acl", "advcl", "ccomp", "csubj", "csubjpass", "parataxis", "pcomp"))
 _SUBJECTS = frozenset(("nsubj", "attr"))
@@ -47,12 +47,7 @@ def find_about(doc: "Doc", named: Sequence[Named]) -> tuple[tuple[str, ...], ...
     """
     if len(list(doc.sents)) > 1 or any(map(_makes_several, doc)):
         return ()
-    spans = []
-    for one in named:
-        span = doc.char_span(one.start, one.end, alignment_mode="expand")
-        called = one.kind not in _PEOPLES and not one.text.islower() and not _TITLE.fullmatch(one.text)
-        if span is not None and called:
-            spans.append(span)
+    spans = _find_called(doc, named)
     inside = {token.i for span in spans for token in span}
     if any(_describes(token, inside) for token in doc):
         return ()
@@ -62,6 +57,17 @@ def find_about(doc: "Doc", named: Sequence[Named]) -> tuple[tuple[str, ...], ...
     groups = [names, tuple(_find_role(doc, inside))]
     groups += [(token.text,) for token in numbers if _tells_which(token)]
     return tuple(group for group in groups if group)
+
+
+def _find_called(doc: "Doc", named: Sequence[Named]) -> list["Span"]:
+    """The names that are written as such, without peoples, languages and titles."""
+    spans = []
+    for one in named:
+        span = doc.char_span(one.start, one.end, alignment_mode="expand")
+        called = one.kind not in _PEOPLES and not one.text.islower() and not _TITLE.fullmatch(one.text)
+        if span is not None and called:
+            spans.append(span)
+    return spans
 
 
 def _makes_several(token: "Token") -> bool:

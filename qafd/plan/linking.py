@@ -37,6 +37,7 @@ TOLD = 4  # unknown names of a question that are told one by one
 
 _DETERMINER = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 
+
 class FoundName(NamedTuple):
     """The key of an entity, and where a text names it."""
 

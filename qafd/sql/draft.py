@@ -121,19 +121,26 @@ def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
         selection, shown=tuple(c for c in selection.shown if c.table in tables))
     kept = tuple(condition for condition in conditions if condition.column.table in tables)
     total = _write_total(selection, schema, repeated)
+    sql = write_dialect(_write(selection, total, kept, tables, joins, repeated), schema.dialect)
     doubts = [DraftDoubt(DoubtKind.UNJOINED, table) for table in lost]
     if selection.totaled is not None and repeated and not selection.groups:
         doubts.append(DraftDoubt(DoubtKind.COUNTED_TWICE))
-    doubts += [DraftDoubt(DoubtKind.NEGATION, word) for word in parts.negations]
+    doubts += _doubt_words(question, parts, selection, sql)
     doubts += _doubt_columns(parts, values)
+    return SqlDraft(sql, selection, kept, tuple(tables), joins, tuple(doubts))
+
+
+def _doubt_words(question: str, parts: QuestionParts, selection: Selection, sql: str
+                 ) -> Iterator[DraftDoubt]:
+    """The words of the question that its SQL does not do what they say, or makes no use of."""
+    for word in parts.negations:
+        yield DraftDoubt(DoubtKind.NEGATION, word)
     if parts.second and (selection.limit or not selection.groups):
-        doubts.append(DraftDoubt(DoubtKind.SEVERAL, parts.second))
-    sql = write_dialect(_write(selection, total, kept, tables, joins, repeated), schema.dialect)
+        yield DraftDoubt(DoubtKind.SEVERAL, parts.second)
     unused = find_unused(question, sql, _find_operations(selection))
     unused = [word for word in unused if word not in parts.negations]
     if unused:
-        doubts.append(DraftDoubt(DoubtKind.UNUSED, ", ".join(unused)))
-    return SqlDraft(sql, selection, kept, tuple(tables), joins, tuple(doubts))
+        yield DraftDoubt(DoubtKind.UNUSED, ", ".join(unused))
 
 
 def _find_operations(selection: Selection) -> list[str]:

@@ -107,8 +107,8 @@ def read_question(question: str, schema: Schema, retrieved: Mapping[str, float],
 def find_unused(question: str, sql: str, operations: Collection[str]) -> list[str]:
     """The words of a question that its SQL does not come from, as far as the rules tell.
 
-    That are words of content which neither the SQL has, as the name of a table or column or as a value,
-    nor say one of the `operations` that it makes use of: COUNT, AVG, SUM, EACH or FIRST.
+    They are words of content that are no part of a table, column or value of the SQL, and that name none of
+    the `operations` which it makes use of: COUNT, AVG, SUM, EACH or FIRST.
     """
     known = _lexicon()
     phrases = list(known["asking"])
