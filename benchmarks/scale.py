@@ -34,7 +34,7 @@ from qafd.ingest.engine import Here
 from qafd.ingest.update import GraphUpdate
 from qafd.knowledge import KnowledgeGraph
 from qafd.mapped import keep_columns
-from qafd.reading.names import tagger
+from qafd.reading.names.tagger import tagger
 from qafd.reading.text import canonical
 from qafd.records import Assertion, Chunk, Document, Extraction, Mention
 from qafd.storage import open_workspace

@@ -18,7 +18,7 @@ from qafd.errors import ModelError, QafdError
 from qafd.flow import kernel
 from qafd.models.address import OPENAI, Address, check_address
 from qafd.models.embedder import MODEL_FILE, TOKENIZER_FILE, checked_file
-from qafd.reading.names import TAGGERS
+from qafd.reading.names.tagger import TAGGERS
 from qafd.records import Check, check
 
 PYTHON = (3, 11)

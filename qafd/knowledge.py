@@ -639,7 +639,8 @@ class KnowledgeGraph:
         """
         llm = None if client is None else self._language_model(client, model)
         if isinstance(asked, str):
-            plan = self.plan(asked, subqueries=wants_subqueries(method))
+            chosen = method_by(method, {}, self.graph)
+            plan = self.plan(asked, subqueries=wants_subqueries(chosen))
             asked = self.retrieve(plan, method)
         plan = plan or self.plan(asked.query, subqueries=asked.by_subqueries)
         with self.store() as store:  # to the end, or the call would open and close the file

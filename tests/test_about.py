@@ -5,7 +5,7 @@ import pytest
 from qafd.answer.lacking import speaks_of
 from qafd.plan.about import find_about
 from qafd.plan.linking import named_in
-from qafd.reading.names import tagger
+from qafd.reading.names.tagger import tagger
 from qafd.reading.text.stems import stems
 
 

@@ -6,7 +6,7 @@ from qafd.graph import Graph
 from qafd.models.embedder import LocalEmbedder
 from qafd.plan import Planner
 from qafd.plan.asking import find_asking
-from qafd.reading.names import tagger
+from qafd.reading.names.tagger import tagger
 from qafd.reasons import NoticeKind
 
 QUESTIONS = ("When was the lock gate of the canal rebuilt?", "How many oars does the ferry carry?",

@@ -13,7 +13,7 @@ from qafd.plan.linking import (
     Names,
     named_in,
 )
-from qafd.reading.names import tagger
+from qafd.reading.names.tagger import tagger
 from qafd.reading.text import canonical
 from qafd.reading.text.slips import slips_between
 from qafd.reasons import NoticeKind, notice

@@ -23,8 +23,9 @@ from tiny import TinyEmbedder, TinyExtractor, started, tiny_engine, tiny_index
 from qafd.errors import BusyError, EmbedderMismatchError, ParameterError, StoreError
 from qafd.ingest import extend, index
 from qafd.ingest.engine import Here
+from qafd.ingest.kept_log import KeptLog
 from qafd.ingest.update import GraphUpdate
-from qafd.ingest.whole import KeptLog, WholeGraph
+from qafd.ingest.whole import WholeGraph
 from qafd.reasons import NoticeKind, notice
 from qafd.records import (
     GIVEN,

@@ -6,7 +6,7 @@ import pytest
 
 from qafd.plan.query_graph import read_query_graph
 from qafd.plan.unsaid import find_unsaid, leave_unsaid
-from qafd.reading.names import tagger
+from qafd.reading.names.tagger import tagger
 from qafd.reasons import NoticeKind
 
 NAMES = ("Chile", "Peru", "Norway", "Ada Holt", "Ben Crane")

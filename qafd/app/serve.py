@@ -16,7 +16,7 @@ from qafd.app.headers import Headers
 from qafd.app.names import OwnNames
 from qafd.errors import ParameterError
 from qafd.flow import kernel
-from qafd.reading.names import tagger
+from qafd.reading.names.tagger import tagger
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 

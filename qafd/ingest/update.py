@@ -17,8 +17,9 @@ from qafd.ingest.change import (
 )
 from qafd.ingest.engine import Engine
 from qafd.ingest.facts import begin_anew, changed_documents
+from qafd.ingest.kept_log import SLICE, KeptLog, LogSlice
 from qafd.ingest.progress import Progress, never
-from qafd.ingest.whole import SLICE, KeptLog, LogSlice, WholeGraph
+from qafd.ingest.whole import WholeGraph
 from qafd.pace import silent
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.storage import Workspace

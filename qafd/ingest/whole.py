@@ -4,28 +4,25 @@ name and edge.
 `qafd.assemble` makes the same of a log that is in memory.
 """
 
-import pickle
-import zlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, pairwise
-from typing import Any
 
 import numpy as np
 
 from qafd.assemble import Assembly
-from qafd.assemble.claims import ClaimedNames, aliases_of
+from qafd.assemble.claims import ClaimedNames
 from qafd.assemble.edges import FLOOR, PairPart, pairs_of, relation_edges
 from qafd.assemble.entities import DESCRIPTION_LIMIT, describe_entity, entity_node, passage_node
 from qafd.assemble.gathered import Gathered, Occurrences, Place, Wholes, may_be_hub
 from qafd.assemble.parts import KeyPart, pack_part, parts_of
-from qafd.assemble.readings import Alias
 from qafd.assemble.synonyms import Near, cosines_of, nearest_names, synonym_edges
 from qafd.columns import expand_slices
-from qafd.edits import Edit, apply_edits, connect_by_hand, edges_by_hand
+from qafd.edits import connect_by_hand, edges_by_hand
+from qafd.ingest.kept_log import KeptLog, LogSlice, pack, unpack
 from qafd.pace import silent
 from qafd.reading.text import NameIndex
 from qafd.records import Chunk, Edge, Extraction, Node, Nodes, Vectors, node_id
@@ -36,82 +33,12 @@ from qafd.storage.packing import (
     edge_row,
     embedding_key,
     hash_number,
-    key_of,
 )
-from qafd.storage.rows import Log, PlacedNode
+from qafd.storage.rows import PlacedNode
 
-SLICE = 4000  # passages, about, that are in memory at a time
 BLOCK = 8192  # edges that are made at a time
 
 _NOTHING = np.zeros(0, np.int64)
-
-
-class LogSlice:
-    """Whole documents of a log, their passages in its order.
-
-    Attributes
-    ----------
-    chunks : sequence of Chunk
-    keys : sequence of str
-        Where the vectors of each passage are kept.
-    """
-
-    def __init__(self, chunks: Sequence[Chunk], keys: Sequence[str],
-                 raws: Callable[[], Sequence[Extraction]], edits: Sequence[Edit]) -> None:
-        self.chunks, self.keys, self._raws, self._edits = chunks, keys, raws, edits
-
-    @cached_property
-    def raws(self) -> Sequence[Extraction]:
-        """What was read in each passage."""
-        return self._raws()
-
-    def passages(self) -> Iterator[tuple[Chunk, Extraction, Alias]]:
-        """Each passage with what it says as edits let it be understood, and what keys stand for in its
-        document."""
-        extractions = apply_edits(self.raws, self._edits)
-        documents: dict[str, list[Extraction]] = {}
-        for chunk, extraction in zip(self.chunks, extractions, strict=True):
-            documents.setdefault(chunk.document, []).append(extraction)
-        aliases = {document: aliases_of(some) for document, some in documents.items()}
-        for chunk, extraction in zip(self.chunks, extractions, strict=True):
-            yield chunk, extraction, aliases[chunk.document]
-
-
-class KeptLog:
-    """The live log at one moment, packed in slices, which come in its order each time.
-
-    Parameters
-    ----------
-    model : str
-        The embedding model.
-    """
-
-    def __init__(self, revision: int, edits: Sequence[Edit], model: str) -> None:
-        self.revision, self.edits, self.model = revision, edits, model
-        self._packed: list[tuple[bytes, bytes]] = []
-
-    def add(self, log: Log) -> LogSlice:
-        """Add the documents that come next."""
-        pairs = sorted(zip(log.chunks, log.extractions, strict=True),
-                       key=lambda pair: (pair[0].document, pair[0].start, pair[0].id))
-        chunks, raws = [chunk for chunk, _ in pairs], [extraction for _, extraction in pairs]
-        keys = [key_of(self.model, *pair) for pair in pairs]
-        self._packed.append((_pack((chunks, keys)), _pack(raws)))
-        return LogSlice(chunks, keys, lambda: raws, self.edits)
-
-    def __iter__(self) -> Iterator[LogSlice]:
-        for heads, raws in self._packed:
-            chunks, keys = _unpack(heads)
-            yield LogSlice(chunks, keys, partial(_unpack, raws), self.edits)
-
-
-def _pack(content: object) -> bytes:
-    return zlib.compress(pickle.dumps(content, pickle.HIGHEST_PROTOCOL), 1)
-
-
-def _unpack(packed: bytes) -> Any:
-    """What `_pack` made this of, in this process."""
-    return pickle.loads(zlib.decompress(packed))  # noqa: S301
 
 
 @dataclass(slots=True)
@@ -271,7 +198,7 @@ class WholeGraph:
                 for (low, high), pair in pairs_of(extraction, alias).items():
                     self._pairs.add(self._number(low), self._number(high), passage, pair)
                 bodies.append({key: pack_part(part) for key, part in parts.items()})
-            self._parts.append(_pack(bodies))
+            self._parts.append(pack(bodies))
 
     def _weigh(self) -> None:
         """Similarities of mentions, and the sums of the names that many passages have."""
@@ -416,4 +343,4 @@ class WholeGraph:
     def parts(self) -> Iterator[tuple[LogSlice, list[dict[str, str]]]]:
         """Each slice of the log with what its passages say of keys, as `pack_part` has it."""
         for part, packed in zip(self.log, self._parts, strict=True):
-            yield part, _unpack(packed)
+            yield part, unpack(packed)

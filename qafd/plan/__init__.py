@@ -19,10 +19,10 @@ from qafd.plan.query_graph import find_name, names_linked
 from qafd.plan.spelling import Vocabulary
 from qafd.plan.subqueries import decompose
 from qafd.plan.unsaid import find_unsaid
-from qafd.reading.names import tagger
 from qafd.reading.names.cjk import TERM
 from qafd.reading.names.foreign import names_of as names_in_other
 from qafd.reading.names.languages import ENGLISH, function_words, language_of
+from qafd.reading.names.tagger import tagger
 from qafd.reading.text import canonical, singular, words_of
 from qafd.reading.text.scripts import is_written_small
 from qafd.reasons import Notice, NoticeKind, notice

@@ -40,7 +40,7 @@ def find_about(doc: "Doc", named: Sequence[Named]) -> tuple[tuple[str, ...], ...
     Examples
     --------
     >>> from qafd.plan.linking import named_in
-    >>> from qafd.reading.names import tagger
+    >>> from qafd.reading.names.tagger import tagger
     >>> doc = tagger()[0]("Who was the treasurer of Lindau Mill in 1952?")
     >>> find_about(doc, list(named_in(doc)))
     (('Lindau Mill',), ('treasurer',), ('1952',))

@@ -32,7 +32,7 @@ def find_asking(doc: "Doc", names: Sequence[Name]) -> str:
 
     Examples
     --------
-    >>> from qafd.reading.names import tagger
+    >>> from qafd.reading.names.tagger import tagger
     >>> find_asking(tagger()[0]("Hi! Could you tell me who wrote the rules? Thanks a lot."), ())
     'who wrote the rules?'
     """

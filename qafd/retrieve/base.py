@@ -342,6 +342,6 @@ def params_of(method: Any) -> dict[str, Any]:
     return {f.name: getattr(method, f.name) for f in fields(method)}
 
 
-def wants_subqueries(method: Any) -> bool:
+def wants_subqueries(method: Retriever) -> bool:
     """Whether a method retrieves by the subqueries of a question."""
     return getattr(method, "subqueries", "off") == "on"

