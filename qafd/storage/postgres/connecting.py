@@ -73,10 +73,13 @@ class PostgresConnection:
 @lru_cache(2048)
 def translate(sql: str) -> bytes:
     """A statement of SQLite's dialect as PostgreSQL takes it."""
-    # a hint to SQLite, which takes tables in the order of the statement then
-    sql = re.sub(r" INDEXED BY \w+", "", sql)  # a hint to SQLite's planner
+    # two hints to SQLite's planner: the index to use, and to take tables in the order of the statement
+    sql = re.sub(r" INDEXED BY \w+", "", sql)
     sql = re.sub(r"CROSS JOIN (?=\w+(?: AS \w+)?\s+ON\b)", "JOIN ", sql)
     sql = sql.replace(" IS NOT (", " IS DISTINCT FROM (")
+    # a list is looked up in the index; a subquery may as well be joined with the whole table
+    sql = re.sub(r"(?<!NOT) IN \(\s*(SELECT (?:value|CAST\(value AS \w+\)) FROM json_each\(\?\d*\))\)",
+                 r" = ANY (ARRAY(\1))", sql)
     number = 0
 
     def place(found: re.Match[str]) -> str:

@@ -130,7 +130,7 @@ def _find(connection: Connection, phrases: Sequence[Sequence[str]]) -> list[Plac
         wanted.update((word, {}) for word in phrase)
     for word, passage, places in connection.execute(
             "SELECT term, passage, places FROM words WHERE term IN "
-            "(SELECT value FROM json_each(?))", (listed(wanted),)):
+            "(SELECT value FROM json_each(?))", (listed(wanted),)).fetchall():
         wanted[word][passage] = places
     return [_follow(list(map(wanted.__getitem__, phrase))) for phrase in phrases]
 
