@@ -19,7 +19,7 @@ from typing import Any, SupportsIndex, overload
 import numpy as np
 import numpy.typing as npt
 
-from qafd.records import Nodes, Vectors
+from qafd.records import Floats, Nodes, Vectors
 
 Array = npt.NDArray[Any]
 Arrays = Mapping[str, Array]
@@ -114,7 +114,8 @@ def pick(texts: Sequence[str], places: Nodes) -> list[str]:
 
 
 class ByteRows:
-    """Unit rows of a byte a number; they are compared in half of the time that floats need.
+    """Unit rows of a byte a number: a quarter of the memory of floats, and all rows are compared with
+    a vector in half of the time.
 
     Parameters
     ----------
@@ -127,22 +128,55 @@ class ByteRows:
     def __init__(self, numbers: npt.NDArray[np.int8], lengths: Vectors) -> None:
         self.numbers, self.lengths = numbers, lengths
 
+    @classmethod
+    def of(cls, numbers: npt.NDArray[np.int8]) -> "ByteRows":
+        """The rows of what was kept of them."""
+        return cls(numbers, lengths_of(numbers))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows, and how many numbers each."""
+        rows, numbers = self.numbers.shape
+        return rows, numbers
+
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def __matmul__(self, asked: Vectors) -> Vectors:
-        """The cosines of all rows and a unit vector, shape (d,): shape (n,)."""
-        found = np.empty(len(self), np.float32)
-        floats = np.empty((min(WIDENED, len(self)), self.numbers.shape[1]), np.float32)
+    def __getitem__(self, rows: int | slice | Nodes | Sequence[int]) -> Vectors:
+        """One row, shape (d,), or some, as floats."""
+        some = self.numbers[rows].astype(np.float32)
+        some /= self.lengths[rows, None]
+        return some
+
+    def __matmul__(self, asked: Vectors | Floats) -> Vectors:
+        """The products of all rows with a vector, shape (d,), or with the columns of a matrix, (d, k);
+        shape (n,) or (n, k)."""
+        found = np.empty((len(self), *asked.shape[1:]), asked.dtype)
+        floats = np.empty((min(WIDENED, len(self)), self.numbers.shape[1]), asked.dtype)
         for first in range(0, len(self), WIDENED):
             part = self.numbers[first:first + WIDENED]
             floats[:len(part)] = part
             np.dot(floats[:len(part)], asked, out=found[first:first + len(part)])
-        return found / self.lengths
+        found /= self.lengths.reshape(-1, *[1] * (asked.ndim - 1))
+        return found
+
+    def take(self, rows: Nodes) -> "ByteRows":
+        """Some of the rows; those that follow each other stay where they are."""
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
+            block = slice(int(rows[0]), int(rows[-1]) + 1)
+            return ByteRows(self.numbers[block], self.lengths[block])
+        return ByteRows(self.numbers[rows], self.lengths[rows])
 
 
 VectorColumn = Vectors | ByteRows
 """Unit rows, (n, d)."""
+
+
+def take_rows(vectors: VectorColumn | None, rows: Nodes) -> VectorColumn | None:
+    """Some rows, in the form that they have; None of none."""
+    if isinstance(vectors, ByteRows):
+        return vectors.take(rows)
+    return None if vectors is None else vectors[rows]
 
 
 def to_bytes(rows: Vectors) -> npt.NDArray[np.int8]:
@@ -163,18 +197,6 @@ def lengths_of(numbers: npt.NDArray[np.int8]) -> Vectors:
     # whole numbers, whose sum is exact in any order
     squares = np.einsum("ij,ij->i", floats, floats, dtype=np.float64)
     return np.asarray(np.maximum(np.sqrt(squares), 1), np.float32)
-
-
-def compact(rows: Vectors) -> VectorColumn:
-    """Unit rows as bytes if they are what was kept as bytes, so that nothing is lost; else as they are."""
-    numbers, lengths = np.empty(rows.shape, np.int8), np.empty(len(rows), np.float32)
-    for first in range(0, len(rows), WIDENED):
-        block = slice(first, first + WIDENED)
-        numbers[block] = to_bytes(rows[block])
-        lengths[block] = lengths_of(numbers[block])
-        if not np.array_equal(numbers[block] / lengths[block, None], rows[block]):
-            return rows
-    return ByteRows(numbers, lengths)
 
 
 TextColumn = tuple[str, ...] | TextBlock

@@ -22,15 +22,17 @@ from scipy.sparse.csgraph import connected_components
 from qafd.columns import (
     Array,
     Arrays,
+    ByteRows,
     PlaceOf,
     TextBlock,
     TextColumn,
+    VectorColumn,
     expand_slices,
     flatten,
     unflatten,
 )
 from qafd.errors import ParameterError
-from qafd.records import Floats, Nodes, Vectors
+from qafd.records import Floats, Nodes
 
 if TYPE_CHECKING:
     import networkx
@@ -92,7 +94,7 @@ class NodeTexts(TypedDict, total=False):
 
     Parameters
     ----------
-    vectors, name_vectors : ndarray, shape (n, d), or None
+    vectors, name_vectors : ndarray or ByteRows, shape (n, d), or None
         See `Graph`.
     tokens : array_like, length n, or None
         0 by default.
@@ -100,8 +102,8 @@ class NodeTexts(TypedDict, total=False):
         Of the workspace that this was read from.
     """
 
-    vectors: Vectors | None
-    name_vectors: Vectors | None
+    vectors: VectorColumn | None
+    name_vectors: VectorColumn | None
     tokens: npt.ArrayLike | None
     revision: int
 
@@ -113,8 +115,8 @@ class _NodeColumns:
     ids: TextColumn
     names: TextColumn
     kinds: Names
-    vectors: Vectors | None
-    name_vectors: Vectors | None
+    vectors: VectorColumn | None
+    name_vectors: VectorColumn | None
     tokens: Nodes
     revision: int
 
@@ -145,9 +147,9 @@ class Graph:
     neighbors, similarity, edge_kinds : ndarray, shape (2 |E|,)
         Other end, query-independent factor H(h(u), h(v)) > 0 of Eq. (1), and kinds as bits
         (see `kind_bit`).
-    vectors : ndarray of float32, shape (n, d), or None
+    vectors : ndarray of float32 or ByteRows, shape (n, d), or None
         Unit rows that query similarity is computed from; may be memory mapped.
-    name_vectors : ndarray of float32, shape (n, d), or None
+    name_vectors : ndarray of float32 or ByteRows, shape (n, d), or None
         Unit rows that Algorithm 1 compares keywords with.
     tokens : ndarray, shape (n,)
         Tokens of each node's text.
@@ -164,8 +166,8 @@ class Graph:
     neighbors: Rows = field(repr=False)
     similarity: Floats = field(repr=False)
     edge_kinds: Bits = field(repr=False)
-    vectors: Vectors | None = field(repr=False)
-    name_vectors: Vectors | None = field(repr=False)
+    vectors: VectorColumn | None = field(repr=False)
+    name_vectors: VectorColumn | None = field(repr=False)
     tokens: Nodes = field(repr=False)
     component: Rows = field(repr=False)
     revision: int = 0
@@ -463,13 +465,13 @@ def kind_names(bits: int) -> tuple[str, ...]:
     return tuple(kind for i, kind in enumerate(EDGE_KINDS) if bits >> i & 1)
 
 
-def _unit_rows(column: str, rows: Vectors | None, n: int) -> Vectors | None:
+def _unit_rows(column: str, rows: VectorColumn | None, n: int) -> VectorColumn | None:
     if rows is None:
         return None
-    if rows.ndim != 2 or len(rows) != n:
+    if len(rows.shape) != 2 or len(rows) != n:
         raise ParameterError("{column} of shape {shape} were given for {n} nodes", column=column,
                              shape=rows.shape, n=n)
-    return np.ascontiguousarray(rows, np.float32)
+    return rows if isinstance(rows, ByteRows) else np.ascontiguousarray(rows, np.float32)
 
 
 def _check_edges(n: int, source: Nodes, target: Nodes, strength: Floats) -> None:

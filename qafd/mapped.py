@@ -21,7 +21,7 @@ from qafd.retrieve.qafd import LAYERS
 from qafd.retrieve.seeds import PassageColumns, Passages, codes_of, passages_of
 from qafd.storage import Workspace, open_workspace
 
-BUILDER = 3  # changes when columns are made or kept differently
+BUILDER = 4  # changes when columns are made or kept differently
 LARGE = 10_000  # nodes from which a graph is kept as columns
 
 _LAYERS: dict[str, LayerKey] = {f"layer-{name}": (kinds, None) for name, kinds in LAYERS.items()}
@@ -70,8 +70,7 @@ def pack(graph: Graph, passages: PassageColumns) -> dict[str, Array]:
     assert graph.name_vectors is not None
     arrays = graph.columns(_LAYERS) | passages.flatten() | names.flatten()
     for layer, rows in (("passages", slice(None)), ("entities", names.rows)):
-        vectors = graph.name_vectors[rows]
-        codes = SignCodes.build(vectors)
+        codes = SignCodes.build(graph.name_vectors[rows])
         arrays |= {f"codes-{layer}.words": codes.words, f"codes-{layer}.mean": codes.mean}
     return arrays
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from qafd.columns import VectorColumn
 from qafd.errors import ParameterError
 from qafd.records import Floats, Nodes, Vectors
 
@@ -39,7 +40,7 @@ class SignCodes:
     mean: Vectors = field(repr=False)
 
     @classmethod
-    def build(cls, vectors: Vectors) -> "SignCodes":
+    def build(cls, vectors: VectorColumn) -> "SignCodes":
         """Codes of the rows of a matrix, read in blocks."""
         n, d = vectors.shape
         mean = np.zeros(d)
@@ -102,14 +103,14 @@ class Nearest:
     alignment: Floats
 
 
-def nearest(vectors: Vectors, keywords: Vectors, count: int, codes: SignCodes | None = None,
+def nearest(vectors: VectorColumn, keywords: Vectors, count: int, codes: SignCodes | None = None,
             candidates: int = CANDIDATES, *, among: Nodes | None = None,
             question: Vectors | None = None) -> Nearest:
     """The `count` rows with the highest score(v) = max over keywords of cos(keyword, v).
 
     Parameters
     ----------
-    vectors : ndarray of float32, shape (n, d)
+    vectors : ndarray of float32 or ByteRows, shape (n, d)
         Unit rows; may be memory mapped.
     keywords : ndarray of float32, shape (k, d)
         Unit rows, k >= 1.

@@ -14,6 +14,7 @@ from tiny import killed, started
 
 from qafd.assemble import assemble
 from qafd.assemble.readings import Reading
+from qafd.columns import ByteRows, to_bytes
 from qafd.edits import apply_edits, connect_by_hand
 from qafd.errors import QafdError
 from qafd.ingest import extend
@@ -22,7 +23,6 @@ from qafd.ingest.update import GraphUpdate
 from qafd.reading.text import canonical
 from qafd.records import Assertion, Chunk, Description, Document, Extraction, Mention
 from qafd.storage import open_workspace
-from qafd.storage.packing import round_vectors
 
 WORDS = ("Ada", "Ada Lovelace", "Lovelace", "Boris", "New York", "New York City", "York", "Radium",
          "radium", "Radium Institute", "ice", "ice cream", "Fuji", "fuji", "file 1", "File 2", "Ann 1",
@@ -90,7 +90,7 @@ class Crowded:
     def embed(self, texts):
         """Unit rows, shape (k, 5)."""
         rows = np.array([self._draw(text) for text in texts], np.float32).reshape(-1, 5)
-        return round_vectors(rows)
+        return ByteRows.of(to_bytes(rows))[:]
 
     def embed_spans(self, text, spans):
         """The text's vector and one for each span."""
@@ -134,7 +134,8 @@ def faults(store):
     graph, order = store.graph.read(), sorted(range(len(made.nodes)), key=lambda i: made.nodes[i].id)
     found["vectors"] = 0
     for kept, computed in ((graph.vectors, made.alignment), (graph.name_vectors, made.names)):
-        found["vectors"] += int((kept != round_vectors(computed[order])).sum()) if order else len(kept)
+        made_so = ByteRows.of(to_bytes(computed[order]))[:] if order else ()
+        found["vectors"] += int((kept[:] != made_so).sum()) if order else len(kept)
     return {table: many for table, many in found.items() if many} | dict.fromkeys(
         map(str, store.assembly.altered()))
 

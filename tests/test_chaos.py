@@ -269,7 +269,7 @@ def test_every_read_during_indexing_sees_one_version_of_the_graph(tmp_path):
                             for hit in store.passages.search(name, 1000).hits}
                 assert found == set(keys)
                 assert hits == found
-                same = (graph.ids, graph.neighbors.tobytes(), graph.vectors.tobytes())
+                same = (graph.ids, graph.neighbors.tobytes(), graph.vectors[:].tobytes())
                 assert versions.setdefault(graph.revision, same) == same
     finally:
         killed(writer)
@@ -339,7 +339,8 @@ def write_oldest(original: Path, path: Path) -> None:
     assert graph.vectors is not None
     assert graph.name_vectors is not None
     made = {"nodes": [(n.id, n.kind, n.key, n.name, n.text, n.tokens, vector.tobytes(), name.tobytes())
-                      for n, vector, name in zip(nodes, graph.vectors, graph.name_vectors, strict=True)],
+                      for n, vector, name in zip(nodes, graph.vectors[:], graph.name_vectors[:],
+                                            strict=True)],
             "embeddings": [(hashlib.sha256(f"{model}|{text}".encode()).hexdigest(), model, dimension,
                             vector.tobytes()) for text, vector in vectors.items()],
             "edges": [(e.source, e.target, e.kind, e.label, e.similarity, e.count, json.dumps(e.evidence))

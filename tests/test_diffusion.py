@@ -13,6 +13,7 @@ from oracles import dense_weights, random_graph, rational_solution
 from scipy.optimize import minimize
 from solver import path, problem, scatter  # noqa: F401
 
+from qafd.columns import ByteRows
 from qafd.errors import ParameterError
 from qafd.flow import kernel
 from qafd.flow.certificate import FlawKind, flaw
@@ -99,6 +100,23 @@ def test_a_query_that_does_not_fit_the_vectors_is_refused(vectors):
     gates = Gates(Weights(), query=np.ones(4, np.float32))
     with pytest.raises(ParameterError, match="vectors"):
         solve(chain(9, vectors=vectors), gates, np.array([3]), np.array([5.0]))
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("dimension", [3, 384])
+def test_vectors_that_are_bytes_align_as_their_numbers_say(dimension):
+    rng = np.random.default_rng(dimension)
+    graph = random_graph(rng, 60, 90)
+    numbers = rng.integers(-127, 128, (60, dimension)).astype(np.int8)
+    query = rng.standard_normal(dimension)
+    query = (query / np.linalg.norm(query)).astype(np.float32)
+    exact = [max(1e-3, float(query.astype(float) @ row) / float(row @ row) ** 0.5)
+             for row in numbers.astype(float)]
+    gates = Gates(Weights.named("mean"), query)
+    solution = solve(replace(graph, vectors=ByteRows.of(numbers)), gates, np.array([4]),
+                     np.array([200.0]))
+    assert len(solution.rows) > 40
+    assert solution.alignment == pytest.approx(np.array(exact)[solution.rows], abs=1e-6)
 
 
 @pytest.mark.usefixtures("path")

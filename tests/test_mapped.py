@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,9 +17,10 @@ from qafd.columns import (
     ByteRows,
     PlaceOf,
     TextBlock,
-    compact,
+    VectorColumn,
     map_columns,
     pick,
+    to_bytes,
     write_columns,
 )
 from qafd.graph import EDGE_KINDS, Graph
@@ -32,7 +34,7 @@ from qafd.retrieve.base import Corpus, Retrieval, Work
 from qafd.retrieve.pagerank import PageRank
 from qafd.retrieve.qafd import PRESETS
 from qafd.retrieve.seeds import PassageColumns, Passages, passages_of
-from qafd.storage.packing import round_vectors
+from qafd.storage.packing import pack_vectors, unpack_vectors
 
 QUESTIONS = ("Who founded Apple?", "Which company did Steve Jobs lead?",
              "what do rivers and orchards have in common", "Where does the Amazon flow?")
@@ -110,16 +112,19 @@ def test_a_writer_that_is_killed_leaves_whole_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("numbers", [2, 384])
-def test_rows_that_were_kept_as_bytes_are_bytes_and_have_the_same_cosines(numbers: int) -> None:
+def test_rows_of_bytes_are_the_rows_that_were_kept(numbers: int) -> None:
     rng = np.random.default_rng(numbers)
     drawn = rng.standard_normal((3000, numbers)).astype(np.float32)
     drawn[7] = 0
-    rows = round_vectors(drawn)
-    kept = compact(rows)
-    assert isinstance(kept, ByteRows)
-    asked = rows[2500]
-    assert np.allclose(kept @ asked, rows.astype(np.float64) @ asked, atol=1e-6)
-    assert compact(drawn) is drawn
+    kept = ByteRows.of(to_bytes(drawn))
+    assert kept.shape == drawn.shape
+    rows = unpack_vectors(pack_vectors(drawn), numbers)
+    for some in (slice(None), slice(3, 9), 7, [2500, 0, 7]):
+        assert np.array_equal(kept[some], rows[some])
+    for places in (np.arange(5, 2900), np.array([9, 3, 3]), np.zeros(0, np.int64)):
+        assert np.array_equal(kept.take(places)[:], rows[places])
+    for asked in (rows[2500], rows[:3].T, rows[:3].T.astype(np.float64)):
+        assert np.allclose(kept @ asked, rows.astype(np.float64) @ asked, atol=1e-6)
 
 
 @st.composite
@@ -137,13 +142,14 @@ def graphs(draw: st.DrawFn) -> tuple[Graph, dict[str, str]]:
     ids = sorted(nodes)
     vectors = rng.standard_normal((2, len(ids), 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
+    rows: list[VectorColumn] = list(vectors)
     if draw(st.booleans()):  # as in a workspace
-        vectors = np.stack([round_vectors(some) for some in vectors])
+        rows = [ByteRows.of(to_bytes(some)) for some in vectors]
     ends = rng.integers(0, len(ids), (2, 3 * len(ids)))
     return Graph.build(
         ids, [nodes[key][0] for key in ids], [nodes[key][1] for key in ids], ends[0], ends[1],
         rng.uniform(0.01, 1, ends.shape[1]), rng.choice(EDGE_KINDS, ends.shape[1]).tolist(),
-        vectors=vectors[0], name_vectors=vectors[1], tokens=rng.integers(1, 50, len(ids)),
+        vectors=rows[0], name_vectors=rows[1], tokens=rng.integers(1, 50, len(ids)),
         revision=3), said
 
 
@@ -189,8 +195,11 @@ def test_both_forms_are_of_the_types_that_the_solver_is_compiled_for(
         drawn: tuple[Graph, dict[str, str]]) -> None:
     read, mapped = (corpus.graph for corpus in both_forms(*drawn))
     for layer in (None, {"mention", "synonym", "by_hand", "extracted"}):
-        for column in ("indptr", "neighbors", "similarity", "edge_kinds", "component", "vectors"):
-            one, other = (getattr(graph.layer(layer), column) for graph in (read, mapped))
+        for column in ("indptr", "neighbors", "similarity", "edge_kinds", "component", "vectors",
+                       "vectors.numbers", "vectors.lengths"):
+            if column.startswith("vectors") and isinstance(read.vectors, ByteRows) != ("." in column):
+                continue
+            one, other = (attrgetter(column)(graph.layer(layer)) for graph in (read, mapped))
             assert (one.dtype, one.flags.writeable, one.flags.aligned, one.flags.c_contiguous) == (
                 other.dtype, other.flags.writeable, other.flags.aligned, other.flags.c_contiguous)
 

@@ -1,10 +1,10 @@
 """The graph that the embedding model before this one would make, from its vectors."""
 
+from qafd.columns import ByteRows, to_bytes
 from qafd.errors import StoreError
 from qafd.graph import Graph
 from qafd.storage import Workspace
 from qafd.storage.assembled import assemble_stored
-from qafd.storage.packing import round_vectors
 
 NEVER = -1  # no revision of a workspace: no layer was built for this graph
 
@@ -31,5 +31,6 @@ def earlier_graph(store: Workspace) -> Graph:
         [node.id for node in nodes], [node.name for node in nodes], [node.kind for node in nodes],
         [row[edge.source] for edge in made.edges], [row[edge.target] for edge in made.edges],
         made.similarities(), [edge.kind for edge in made.edges],
-        vectors=round_vectors(made.alignment[order]), name_vectors=round_vectors(made.names[order]),
+        vectors=ByteRows.of(to_bytes(made.alignment[order])),
+        name_vectors=ByteRows.of(to_bytes(made.names[order])),
         tokens=[node.tokens for node in nodes], revision=NEVER)

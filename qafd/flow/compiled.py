@@ -15,6 +15,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from qafd.columns import ByteRows
 from qafd.flow.certificate import MANY, FlawKind, flaw, net_inflow
 from qafd.flow.kernel import CompiledSolution
 from qafd.flow.weights import positive
@@ -47,11 +48,13 @@ _in64 = types.Array(types.int64, 1, "C", readonly=True)
 _real = types.Array(types.float64, 1, "C", readonly=True)
 _rows = types.Array(types.float32, 2, "C", readonly=True)
 _row = types.Array(types.float32, 1, "C", readonly=True)
+_bytes = types.Array(types.int8, 2, "C", readonly=True)
 _fast = {"reassoc", "contract", "nsz", "arcp"}
 # indptr, neighbors, similarity and sink capacity, of all rows.
 _graph = types.Tuple((_in64, _in32, _real, _real))
-# Alignment: kind, floor, gamma, vectors, query, given; weights: outer and inner operation, a, b, c.
-_gates = types.Tuple((types.int64, types.float64, types.float64, _rows, _row, _real,
+# Alignment: kind, floor, gamma, vectors, or in their place numbers and lengths of `ByteRows`, query,
+# given; weights: outer and inner operation, a, b, c.
+_gates = types.Tuple((types.int64, types.float64, types.float64, _rows, _bytes, _row, _row, _real,
                       types.int64, types.int64, types.float64, types.float64, types.float64))
 # mark, token, reals, whole, ends and weights of a `qafd.graph.Scratch`.
 _space = types.Tuple((_i64, types.int64, _f64x2, _i64x2, _i32x2, _f64x2))
@@ -99,6 +102,35 @@ def dots(vectors, query, rows, first, last, out):
         i += 1
 
 
+@njit(fastmath=_fast)
+def dots_of_bytes(numbers, lengths, query, rows, first, last, out):
+    """As `dots`, of rows that are bytes and their lengths."""
+    i = first
+    start, size = numbers.ctypes.data, len(query)
+    while i + 4 <= last:
+        for j in range(i + 4, min(i + 8, last)):
+            for k in range(0, size, CACHE_LINE):
+                prefetch(start + rows[j] * size + k)
+        p, q = numbers[rows[i]], numbers[rows[i + 1]]
+        r, s = numbers[rows[i + 2]], numbers[rows[i + 3]]
+        at_p = at_q = at_r = at_s = np.float32(0.0)
+        for k in range(len(query)):
+            at_p += np.float32(p[k]) * query[k]
+            at_q += np.float32(q[k]) * query[k]
+            at_r += np.float32(r[k]) * query[k]
+            at_s += np.float32(s[k]) * query[k]
+        out[i], out[i + 1] = at_p / lengths[rows[i]], at_q / lengths[rows[i + 1]]
+        out[i + 2], out[i + 3] = at_r / lengths[rows[i + 2]], at_s / lengths[rows[i + 3]]
+        i += 4
+    while i < last:
+        p = numbers[rows[i]]
+        at_p = np.float32(0.0)
+        for k in range(len(query)):
+            at_p += np.float32(p[k]) * query[k]
+        out[i] = at_p / lengths[rows[i]]
+        i += 1
+
+
 @njit
 def wider(a, size):
     """A copy of the rows of `a` with room for `size` columns and as much again."""
@@ -110,14 +142,17 @@ def wider(a, size):
 @njit
 def align(gates, rows, first, last, s):
     """Alignments s(v) of rows[first:last]."""
-    kind, floor, gamma, vectors, query, given = gates[:6]
+    kind, floor, gamma, vectors, numbers, lengths, query, given = gates[:8]
     if kind == ONE:
         s[first:last] = 1.0
     elif kind == GIVEN:
         for i in range(first, last):
             s[i] = given[rows[i]]
     else:
-        dots(vectors, query, rows, first, last, s)
+        if len(numbers):
+            dots_of_bytes(numbers, lengths, query, rows, first, last, s)
+        else:
+            dots(vectors, query, rows, first, last, s)
         for i in range(first, last):
             if kind == CLIP:
                 s[i] = max(s[i], floor)
@@ -204,7 +239,7 @@ def grow(graph, gates, space, seeds, delta, rtol, most_rounds, most_touched):
     All other rows are scratch memory.
     """
     indptr, neighbors, similarity, sink_of = graph
-    outer, inner_op, a, b, c = gates[6:]
+    outer, inner_op, a, b, c = gates[8:]
     mark, token, reals, whole, ends, weights = space
     t = len(seeds)
     if t + 1 > reals.shape[1]:
@@ -434,6 +469,7 @@ def edges(t, entries, reals, whole, ends, weights):
 
 
 _NO_VECTORS = np.empty((0, 0), np.float32)
+_NO_BYTES = ByteRows(np.empty((0, 0), np.int8), np.empty(0, np.float32))
 _NO_QUERY = np.empty(0, np.float32)
 _NONE = np.empty(0)
 _KINDS = {"clip": CLIP, "shift": SHIFT, "rbf": RBF}
@@ -447,18 +483,22 @@ def spread(graph, gates, workspace, sources, sink, rtol, budget):
     """
     gates.check(graph)  # no loop below does
     w, h = gates.weights, gates.similarity
-    vectors, query, given = _NO_VECTORS, _NO_QUERY, _NONE
+    vectors, kept, query, given = _NO_VECTORS, _NO_BYTES, _NO_QUERY, _NONE
     if gates.alignment is not None:
         kind, given = GIVEN, np.ascontiguousarray(gates.alignment, np.float64)
     elif gates.query is None:
         kind = ONE
     else:
-        kind, vectors = _KINDS[h.kind], np.ascontiguousarray(graph.vectors, np.float32)
+        kind = _KINDS[h.kind]
+        if isinstance(graph.vectors, ByteRows):
+            kept = graph.vectors
+        else:
+            vectors = np.ascontiguousarray(graph.vectors, np.float32)
         query = np.ascontiguousarray(gates.query, np.float32)
     status, rounds_used, expansions, t, entries, reals, whole, ends, weights = grow(
         (graph.indptr, graph.neighbors, graph.similarity, sink),
-        (kind, float(h.floor), float(h.gamma), vectors, query, given, _OPERATIONS[w.outer],
-         _OPERATIONS[w.inner], float(w.a), float(w.b), float(w.c)),
+        (kind, float(h.floor), float(h.gamma), vectors, kept.numbers, kept.lengths, query, given,
+         _OPERATIONS[w.outer], _OPERATIONS[w.inner], float(w.a), float(w.b), float(w.c)),
         (workspace.mark, workspace.token, workspace.reals, workspace.whole, workspace.ends,
          workspace.weights), sources.rows, sources.mass, rtol, budget.rounds, budget.touched)
     workspace.reals, workspace.whole = reals, whole

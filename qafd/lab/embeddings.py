@@ -49,8 +49,10 @@ def neighbors_kept(one: Graph, other: Graph, rng: np.random.Generator, nearest: 
     rows = np.array(shared, np.int64).T  # (2, n)
     asked = np.sort(rng.permutation(len(shared))[:most])
     k = min(nearest, len(shared) - 1)
-    found = [_nearest(np.asarray(graph.vectors)[place], asked, k)
-             for graph, place in zip((one, other), rows, strict=True)]
+    found = []
+    for graph, place in zip((one, other), rows, strict=True):
+        assert graph.vectors is not None
+        found.append(_nearest(graph.vectors[place], asked, k))
     kept = [NeighborShare(one.ids[row], shown(one, row), str(one.kinds[row]),
                  len(np.intersect1d(a, b)) / k)
             for row, a, b in zip(rows[0][asked].tolist(), *found, strict=True)]

@@ -61,13 +61,14 @@ def returns(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, noise: float
     usual = set(method.problem(corpus, plan).solve().support.tolist())
     start = graph.starts
     h = Similarity(method.similarity, gamma=method.gamma)
-    before = h(_cosines(graph, start, graph.vectors))
+    known = graph.vectors[:]
+    before = h(_cosines(graph, start, known))
     count: Counter[int] = Counter()
     for i in range(draws):
-        vectors = jitter(graph.vectors, noise, rng)
+        vectors = jitter(known, noise, rng)
         names = graph.name_vectors
         if names is not None and method.seeding == "keywords":
-            names = jitter(names, noise, rng)
+            names = jitter(names[:], noise, rng)
         shaken = replace(
             graph, vectors=vectors, name_vectors=names,
             similarity=graph.similarity * h(_cosines(graph, start, vectors)) / before)

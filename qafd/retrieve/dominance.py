@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qafd.records import Floats, Nodes, QueryCondition, Vectors
+from qafd.columns import VectorColumn
+from qafd.records import Floats, Nodes, QueryCondition
 from qafd.retrieve.decomposition import Completion
 from qafd.retrieve.matching import Around
 
@@ -43,14 +44,14 @@ class StarEmbedding:
 
     Parameters
     ----------
-    vectors : ndarray, shape (n, d)
+    vectors : ndarray or ByteRows, shape (n, d)
         Of the names of all rows.
     """
 
-    def __init__(self, vectors: Vectors) -> None:
+    def __init__(self, vectors: VectorColumn) -> None:
         rng = np.random.default_rng(SEED)
         projection = rng.standard_normal((vectors.shape[1], WIDTH)) / np.sqrt(vectors.shape[1])
-        self.features = np.maximum(vectors.astype(np.float64) @ projection, 0.0)  # (n, WIDTH)
+        self.features = np.maximum(vectors @ projection, 0.0)  # (n, WIDTH)
 
     def embed(self, rows: Nodes) -> Floats:
         """o of the star of these rows, shape (WIDTH,)."""

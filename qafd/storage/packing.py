@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from qafd.columns import lengths_of, to_bytes
+from qafd.columns import ByteRows, to_bytes
 from qafd.errors import ParameterError
 from qafd.records import Chunk, Edge, Extraction, Vectors, node_id
 
@@ -138,14 +138,7 @@ def unpack_rows(kept: Sequence[bytes], dimension: int) -> Vectors:
 
 def unit_rows(kept: Packed) -> Vectors:
     """Unit rows, (k, d), of packed ones."""
-    rows = kept.astype(np.float32)
-    rows /= lengths_of(kept)[:, None]
-    return rows
-
-
-def round_vectors(rows: Vectors) -> Vectors:
-    """Unit rows, (k, d), as they are once they were kept."""
-    return unpack_vectors(pack_vectors(rows), rows.shape[1])
+    return ByteRows.of(kept)[:]
 
 
 def check_finite(vectors: Vectors) -> None:

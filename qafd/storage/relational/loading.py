@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qafd.assemble.gathered import Occurrences, align
+from qafd.columns import ByteRows, to_bytes
 from qafd.graph import Graph, kind_bit
 from qafd.records import Floats, Nodes, Vectors, node_id
 from qafd.storage.packing import (
@@ -19,7 +20,6 @@ from qafd.storage.packing import (
     SENTENCE,
     Packed,
     hash_number,
-    round_vectors,
     texts,
     unit_rows,
 )
@@ -32,8 +32,8 @@ _BITS = np.array([kind_bit(kind) for kind in EDGE_KINDS], np.uint8)
 class _LoadedNodes:
     """The nodes by number, which is the order of their ids.
 
-    `vectors` are packed, one of a name, those of a passage and its sentences; `told` those of what
-    models say, by row.
+    `vectors` are packed, one of a name, those of a passage and its sentences, one node's after the
+    other's, and `sizes` how many bytes each has; `told` are those of what models say, by row.
     """
 
     numbers: Nodes
@@ -42,7 +42,8 @@ class _LoadedNodes:
     kinds: tuple[str, ...]
     tokens: Nodes
     scales: Floats
-    vectors: tuple[bytes, ...]
+    vectors: bytearray
+    sizes: Nodes
     told: Mapping[int, bytes]
 
     @cached_property
@@ -66,11 +67,13 @@ class _LoadedNodes:
 
 @dataclass(frozen=True)
 class _LoadedMentions:
-    """The mentions of a graph: rows of entity and passage, shape (k,), and the packed sentences."""
+    """The mentions of a graph: rows of entity and passage, shape (k,), the packed sentences of all, and
+    how many bytes each has of these."""
 
     entity: Nodes
     passage: Nodes
-    sentences: list[bytes]
+    sentences: bytearray
+    sizes: Nodes
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ def load_graph(connection: Connection) -> Graph:
     nodes = _read_nodes(connection)
     kept = _keep(nodes, dimension)
     sources, targets, similarity = array("q"), array("q"), array("d")
-    kinds, sentences = bytearray(), []
+    kinds, sentences, sizes = bytearray(), bytearray(), array("q")
     for source, target, strength, kind, evidence in connection.execute(
             "SELECT source, target, similarity, kind, evidence FROM edges"):
         sources.append(source)
@@ -99,31 +102,39 @@ def load_graph(connection: Connection) -> Graph:
         similarity.append(strength)
         kinds.append(kind)
         if kind == MENTION:
-            sentences.append(evidence)
+            sentences += evidence
+            sizes.append(len(evidence))
     heads, tails = nodes.rows_of(np.asarray(sources)), nodes.rows_of(np.asarray(targets))
     edge_kinds = np.frombuffer(kinds, np.uint8)
     mention = edge_kinds == MENTION
     factors = np.where(mention, nodes.scales[heads], 1.0)
-    names = kept.pick(kept.first)
-    vectors = _align(connection, nodes, kept, _LoadedMentions(heads[mention], tails[mention], sentences))
+    names = kept.numbers[kept.first]
+    vectors = _align(connection, nodes, kept, _LoadedMentions(
+        heads[mention], tails[mention], sentences, np.asarray(sizes)))
     vectors[nodes.passages] = names[nodes.passages]
     return Graph.build(
         nodes.ids, nodes.names, nodes.kinds, heads, tails, np.asarray(similarity) * factors,
-        _BITS[edge_kinds], vectors=vectors, name_vectors=names, tokens=nodes.tokens,
-        revision=int(meta(connection, "graph_revision", "0")))
+        _BITS[edge_kinds], vectors=ByteRows.of(vectors), name_vectors=ByteRows.of(names),
+        tokens=nodes.tokens, revision=int(meta(connection, "graph_revision", "0")))
 
 
 def _read_nodes(connection: Connection) -> _LoadedNodes:
-    rows = connection.execute(
-        "SELECT number, nodes.id, name, kind, tokens, scale, own.vectors, told.vectors FROM nodes "
-        "LEFT JOIN embeddings AS own ON own.id = nodes.vectors "
-        "LEFT JOIN embeddings AS told ON told.id = nodes.said ORDER BY number").fetchall()
-    numbers, ids, names, kinds, tokens, scales, vectors, told = zip(*rows, strict=True) if rows else [()] * 8
+    heads: list[tuple[Any, ...]] = []
+    sizes, vectors, told = array("q"), bytearray(), {}
+    for *head, own, said in connection.execute(
+            "SELECT number, nodes.id, name, kind, tokens, scale, own.vectors, told.vectors FROM nodes "
+            "LEFT JOIN embeddings AS own ON own.id = nodes.vectors "
+            "LEFT JOIN embeddings AS told ON told.id = nodes.said ORDER BY number"):
+        if said is not None:
+            told[len(heads)] = said
+        heads.append(tuple(head))
+        sizes.append(len(own))
+        vectors += own
+    numbers, ids, names, kinds, tokens, scales = zip(*heads, strict=True) if heads else [()] * 6
     texts((*ids, *names, *kinds))
     return _LoadedNodes(
         np.array(numbers, np.int64), ids, names, tuple(map(sys.intern, kinds)), np.array(tokens, np.int64),
-        np.array(scales, np.float64), vectors,
-        {row: said for row, said in enumerate(told) if said is not None})
+        np.array(scales, np.float64), vectors, np.asarray(sizes), told)
 
 
 def _keep(nodes: _LoadedNodes, dimension: int) -> _KeptVectors:
@@ -134,21 +145,21 @@ def _keep(nodes: _LoadedNodes, dimension: int) -> _KeptVectors:
     ValueError
         One of them has another length.
     """
-    sizes = np.array([len(vectors) for vectors in nodes.vectors], np.int64)
+    sizes = nodes.sizes
     if (sizes % max(dimension, 1)).any() or (sizes < dimension).any():
         raise ValueError(f"a node has vectors of other lengths than {dimension}")
-    numbers = np.frombuffer(b"".join(nodes.vectors), np.int8).reshape(-1, max(dimension, 1))
+    numbers = np.frombuffer(nodes.vectors, np.int8).reshape(-1, max(dimension, 1))
     return _KeptVectors(numbers, (np.cumsum(sizes) - sizes) // max(dimension, 1))
 
 
 def _align(connection: Connection, nodes: _LoadedNodes, kept: _KeptVectors, mentions: _LoadedMentions
-           ) -> Vectors:
-    """What a question is compared with, (n, d), as `align` has it; zeros for passages."""
+           ) -> Packed:
+    """What a question is compared with, packed, (n, d), as `align` has it; zeros for passages."""
     hubs = {}
     for key, sums in connection.execute("SELECT key, sums FROM hubs"):
         row = int(nodes.rows_of(np.array([hash_number(node_id("entity", key))]))[0])
         hubs[row] = np.frombuffer(sums, "<i8").reshape(2, -1)
-    found = np.zeros((len(nodes.ids), kept.numbers.shape[1]), np.float32)
+    found = np.zeros((len(nodes.ids), kept.numbers.shape[1]), np.int8)
     for rows, wide, close in _occurrences(nodes, kept, mentions, hubs).sums(kept.pick):
         for place, row in enumerate(rows.tolist()):
             if row in hubs:
@@ -158,7 +169,7 @@ def _align(connection: Connection, nodes: _LoadedNodes, kept: _KeptVectors, ment
             if row in nodes.told:
                 told = unit_rows(np.frombuffer(nodes.told[row], np.int8)[None, :])[0]
                 block[place] = align(wide[place], close[place], told)
-        found[rows] = round_vectors(block)
+        found[rows] = to_bytes(block)
     return found
 
 
@@ -171,8 +182,8 @@ def _occurrences(nodes: _LoadedNodes, kept: _KeptVectors, mentions: _LoadedMenti
     LookupError
         A mention rests on a sentence that has no vector.
     """
-    counts = np.array([len(some) for some in mentions.sentences], np.int64) // SENTENCE.itemsize
-    places = np.frombuffer(b"".join(mentions.sentences), SENTENCE).astype(np.int64)
+    counts = mentions.sizes // SENTENCE.itemsize
+    places = np.frombuffer(mentions.sentences, SENTENCE).astype(np.int64)
     passages = kept.first[mentions.passage]
     ends = np.append(kept.first[1:], len(kept.numbers))[mentions.passage]
     rows = np.repeat(passages, counts) + 1 + places
