@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from local_models import extractor
 
 from qafd.reading.parsing import parse
-from qafd.reading.text.lines import fresh_lines, typed_width, unwrap
+from qafd.reading.text.lines import fresh_lines, is_field, typed_width, unwrap
 from qafd.records import Chunk, Document
 
 words = st.lists(st.from_regex(r"[A-Za-z][a-z]{0,11}[.,;?!]?", fullmatch=True), min_size=1, max_size=80)
@@ -96,6 +96,28 @@ def test_a_title_comes_from_the_heading_that_a_text_begins_with():
 def test_markdown_keeps_the_lines_of_a_list_of_fields():
     text = "Meeting\n\nDate: 5 March\nPresent: Ann Lee, Tom Hale\n\nIt was long."
     assert parse("m.md", f"# {text}\n".encode())[0].text == text
+
+
+@pytest.mark.parametrize("rule", ["---", "=" * 70, "* * *", "_____"])
+def test_a_rule_parts_what_stands_around_it(rule):
+    text = read(f"The first day ends here.\n{rule}\nA2. Bread for the second day\nA. Baker\n\nIt rains.").text
+    assert text.split("\n\n")[0] == "The first day ends here."
+    assert rule == "* * *" or rule not in text
+
+
+def test_an_abstract_with_labels_is_sentences_and_a_short_row_is_one():
+    row = "Name: Ada\nWork: Bakes. Sells."
+    assert sentences(row) == [row]
+    parts = {label: f"We asked {number} bakers. They had much to say about {'bread and ' * 20}salt."
+             for number, label in enumerate(("Background", "Methods", "Results"))}
+    found = sentences("\n".join(f"{label}: {told}" for label, told in parts.items()))
+    assert len(found) == 6
+
+
+@pytest.mark.parametrize(("line", "labeled"), [
+    ("Tel. no.: 12", True), ("Results:", True), ("hospital stay and appears safe. Funding: none", False)])
+def test_a_label_goes_over_no_end_of_a_sentence(line, labeled):
+    assert is_field(line) == labeled
 
 
 def sentences(text: str) -> list[str]:

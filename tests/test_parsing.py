@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+import textwrap
 
 import pytest
 from files import (
@@ -132,7 +133,80 @@ def test_rst_keeps_its_titles_and_the_text_of_directives():
         (None, "Excluding files", "Excluding files\n\n"
          "The option --exclude of restic takes a pattern:\n\n"
          '$ restic backup \\\n        --exclude="*.c"\n\n$ ls\n\n   notes\n\n'
-         "- first item goes on\n- second\n\nName    Size\n\na.txt   3")]
+         "- first item goes on\n- second\n\nName: a.txt\nSize: 3")]
+
+
+TABLES = {
+    "grid": """\
+        +-------+------------------+
+        | Code  | What to do       |
+        +=======+==================+
+        | T-1   | Ask *Ada*, or    |
+        |       | wait             |
+        +-------+------------------+
+        | T-2   | Stop             |
+        +-------+------------------+
+        """,
+    "simple": """\
+        =====  ================
+        Code   What to do
+        =====  ================
+        T-1    Ask *Ada*, or
+               wait
+
+        T-2    Stop
+        =====  ================
+        """,
+    "list-table": """\
+        .. list-table::
+           :header-rows: 1
+
+           * - Code
+             - What to do
+           * - T-1
+             - Ask *Ada*, or
+               wait
+           * - T-2
+             - Stop
+        """,
+    "csv-table": """\
+        .. csv-table::
+           :header: Code, What to do
+
+           T-1, "Ask *Ada*, or wait"
+           T-2, Stop
+        """,
+}
+
+
+@pytest.mark.parametrize("notation", TABLES)
+@pytest.mark.parametrize("deep", [0, 3])
+def test_rows_of_rst_tables_are_told_with_their_columns(notation, deep):
+    table = textwrap.indent(textwrap.dedent(TABLES[notation]), deep * " ")
+    text = only("errors.rst", f"Errors\n======\n\n.. note::\n\n{table}\nLast words.\n".encode()).text
+    assert text == ("Errors\n\nCode: T-1\nWhat to do: Ask Ada, or wait\n\nCode: T-2\nWhat to do: Stop\n\n"
+                    "Last words.")
+
+
+@pytest.mark.parametrize("table", [*TABLES.values(), "==  ==\n", ".. csv-table::\n   :delim:\n\n   a\n"])
+def test_an_rst_table_that_breaks_off_is_read_as_far_as_it_goes(table):
+    table = textwrap.dedent(table)
+    for end in range(len(table)):
+        only("errors.rst", f"Errors come.\n\n{table[:end]}".encode())
+
+
+def test_fields_of_a_defined_term_are_a_row_with_it_and_literals_stay():
+    text = only("settings.rst", b"""\
+Settings
+========
+
+``port``
+   :Default: ``7420``
+   :Live: no
+
+   Lies in ``C:\\Data\\*x*``.
+""").text
+    assert text == "Settings\n\nport\nDefault: 7420\nLive: no\n\nLies in C:\\Data\\*x*."
 
 
 @pytest.mark.parametrize("name", ["x.rst", "x.md", "x.txt"])

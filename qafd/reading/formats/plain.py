@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from qafd.reading.formats.draft import DocumentDraft, row_text
 from qafd.reading.formats.limits import Limits
@@ -12,7 +12,7 @@ from qafd.reading.text.plaintext import clean
 
 LONGEST = 80  # characters of a heading that nothing underlines
 _CAPITALS = 4  # letters of a heading in capitals at least
-_RULE = re.compile(r"[ \t]*([=\-~*_#^])\1{2,}")  # below a heading, or between two parts
+_RULE = re.compile(r"[ \t]*([=\-~*_#^])(?: ?\1){2,}")  # below a heading, or between two parts
 _NUMBERED = re.compile(  # "5. Price", "2.3 Scope", "IV. The sea"
     r"(\d{1,3}\.|\d{1,3}(?:\.\d{1,3})+\.?|[IVXLC]{1,7}\.) +[^\W\d_a-zß-öø-ÿ].*[^.,;:\s]")
 _PART = re.compile(  # "CHAPTER IV", "Part two: The sea", "§ 4 Notice", "Annex B"
@@ -127,9 +127,14 @@ def _paragraphs_of(block: Sequence[str], width: float) -> Iterator[_Paragraph]:
 
 
 def _unwrapped(lines: Sequence[str], width: float, apart: bool) -> Iterator[_Paragraph]:
-    if lines:
-        for number, text in enumerate(unwrap(lines, width).split("\n\n")):
-            yield _Paragraph(text, apart and not number)
+    """Their paragraphs; a rule parts two of them."""
+    for parted, group in groupby(lines, key=lambda line: _RULE.fullmatch(line) is not None):
+        if parted:
+            apart = True
+            continue
+        for text in unwrap(list(group), width).split("\n\n"):
+            yield _Paragraph(text, apart)
+            apart = False
 
 
 def _head_of(block: Sequence[str]) -> tuple[list[tuple[str, str]], Sequence[str]]:

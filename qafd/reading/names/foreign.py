@@ -14,7 +14,7 @@ from qafd.reading.text.lines import fresh_lines
 from qafd.reading.text.table_rows import (
     ITEM,
     column_names,
-    is_row,
+    is_quotable_row,
     is_table,
     opens_sentence,
     without_bullet,
@@ -89,7 +89,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
         if opens_sentence(text, start, end):
             opened = start
             continue
-        if table or is_row(text[start:end]):
+        if table or is_quotable_row(text[start:end]):
             parts = [(start, end)]
         else:
             begun = [start, *(start + at for at in fresh_lines(text[start:end])), end]

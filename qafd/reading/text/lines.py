@@ -15,7 +15,7 @@ _CLAUSE = re.compile(  # "2.3 The", "§ 4", "(a) the", "Article 7"
     r"\s*(?:§+ ?\d|\d{1,3}(?:\.\d{1,3})+\.? +\S|\((?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})\) +\S"
     r"|(?:Article|Art\.|Artikel|Section|Sec\.|Clause) \d)")
 _ITEM = re.compile(r"\s*([•▪–*+-]|\(?\d+[.)]|[a-z]\))\s")
-_LABEL = re.compile(r"\s*[^\W\d_][^:\n]{0,40}:(?:\s|$)")
+_LABEL = re.compile(r"\s*[^\W\d_](?:[^:\n.!?]|(?<!\w{4})\.){0,40}:(?:\s|$)")  # not the end of a sentence
 _ENDED = re.compile(r"[.!?:;…][\"'”’»)\]]*(?: (?:and|or))?$|, (?:and|or)$")
 _COLUMNS = re.compile(r"(?<=[^\s.!?:;\"'”’)])(?:  |\t)|\|")  # not what was typed after a sentence
 _HYPHEN = re.compile(r"\w[-\u2010]$")

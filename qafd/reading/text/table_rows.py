@@ -13,6 +13,7 @@ _LINE = re.compile(  # an item, a stamp of a chat or log, or who speaks or what 
 _BULLET = re.compile(r"^\s*(?:[-*+\u2022][ \t]+(?=\S))?")
 _CODE = re.compile(  # "E27: Pump blocked", "ORA-00942", "0x8007": letters with a number, and a name
     r"(?:[A-Z]{1,6}[-_]?\d[\w.\-]*|0x[0-9A-Fa-f]+)\b(?:[^\n]{0,80}[^\s.,;!?])?")
+QUOTED = 500  # characters of a row at most that is quoted as one sentence
 _COLUMN = re.compile(r"(?m)^[^:\n]+(?=: )")
 
 
@@ -28,7 +29,7 @@ def line_starts(text: str) -> set[int]:
     starts: set[int] = set()
     offset = 0
     for paragraph in text.split("\n\n"):
-        if not is_row(paragraph):
+        if not is_quotable_row(paragraph):
             starts.update(offset + line.start(1) for line in _LINE.finditer(paragraph))
             starts.update(offset + at for at in fresh_lines(paragraph))
         offset += len(paragraph) + 2
@@ -45,9 +46,17 @@ def opens_sentence(text: str, start: int, end: int) -> bool:
 
 
 def is_table(text: str) -> bool:
-    """Whether a text is rows of "column: value" lines, with a blank line between two rows."""
+    """Whether a text is rows of "column: value" lines that can be quoted, with a blank line between two."""
     rows = re.split(r"\n{2,}", text.strip())
-    return all(map(_has_columns, rows)) if len(rows) > 1 else is_row(text)
+    if len(rows) == 1:
+        return is_quotable_row(text)
+    return all(len(row) <= QUOTED and _has_columns(row) for row in rows)
+
+
+def is_quotable_row(text: str) -> bool:
+    """Whether a paragraph is a row of a table that can be quoted as one sentence; an abstract with
+    "Methods:" and "Results:" at the beginning of lines is not."""
+    return len(text) <= QUOTED and is_row(text)
 
 
 def is_row(text: str) -> bool:
