@@ -193,10 +193,13 @@ def expand_slices(starts: Nodes, counts: Nodes) -> Nodes:
 
 def lengths_of(numbers: npt.NDArray[np.int8]) -> Vectors:
     """The lengths of rows of integers, (n,), the same bits on every machine; 1 for zeros."""
-    floats = numbers.astype(np.float32)
-    # whole numbers, whose sum is exact in any order
-    squares = np.einsum("ij,ij->i", floats, floats, dtype=np.float64)
-    return np.asarray(np.maximum(np.sqrt(squares), 1), np.float32)
+    lengths = np.empty(len(numbers), np.float32)
+    for first in range(0, len(numbers), WIDENED):
+        floats = numbers[first:first + WIDENED].astype(np.float32)
+        # whole numbers, whose sum is exact in any order
+        squares = np.einsum("ij,ij->i", floats, floats, dtype=np.float64)
+        lengths[first:first + WIDENED] = np.maximum(np.sqrt(squares), 1)
+    return lengths
 
 
 TextColumn = tuple[str, ...] | TextBlock

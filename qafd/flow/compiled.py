@@ -76,9 +76,9 @@ def prefetch(_typing, _address):
 
 @njit(fastmath=_fast)
 def dots(vectors, query, rows, first, last, out):
-    """Cosines of rows[first:last], four at a time while memory looks for the next four."""
+    """Products of rows[first:last] and the query, four at a time while memory looks for the next four."""
     i = first
-    start, size = vectors.ctypes.data, 4 * len(query)
+    start, size = vectors.ctypes.data, vectors.itemsize * len(query)
     while i + 4 <= last:
         for j in range(i + 4, min(i + 8, last)):
             for k in range(0, size, CACHE_LINE):
@@ -87,47 +87,18 @@ def dots(vectors, query, rows, first, last, out):
         r, s = vectors[rows[i + 2]], vectors[rows[i + 3]]
         at_p = at_q = at_r = at_s = np.float32(0.0)
         for k in range(len(query)):
-            at_p += p[k] * query[k]
-            at_q += q[k] * query[k]
-            at_r += r[k] * query[k]
-            at_s += s[k] * query[k]
+            at_p += np.float32(p[k]) * query[k]
+            at_q += np.float32(q[k]) * query[k]
+            at_r += np.float32(r[k]) * query[k]
+            at_s += np.float32(s[k]) * query[k]
         out[i], out[i + 1], out[i + 2], out[i + 3] = at_p, at_q, at_r, at_s
         i += 4
     while i < last:
         p = vectors[rows[i]]
         at_p = np.float32(0.0)
         for k in range(len(query)):
-            at_p += p[k] * query[k]
+            at_p += np.float32(p[k]) * query[k]
         out[i] = at_p
-        i += 1
-
-
-@njit(fastmath=_fast)
-def dots_of_bytes(numbers, lengths, query, rows, first, last, out):
-    """As `dots`, of rows that are bytes and their lengths."""
-    i = first
-    start, size = numbers.ctypes.data, len(query)
-    while i + 4 <= last:
-        for j in range(i + 4, min(i + 8, last)):
-            for k in range(0, size, CACHE_LINE):
-                prefetch(start + rows[j] * size + k)
-        p, q = numbers[rows[i]], numbers[rows[i + 1]]
-        r, s = numbers[rows[i + 2]], numbers[rows[i + 3]]
-        at_p = at_q = at_r = at_s = np.float32(0.0)
-        for k in range(len(query)):
-            at_p += np.float32(p[k]) * query[k]
-            at_q += np.float32(q[k]) * query[k]
-            at_r += np.float32(r[k]) * query[k]
-            at_s += np.float32(s[k]) * query[k]
-        out[i], out[i + 1] = at_p / lengths[rows[i]], at_q / lengths[rows[i + 1]]
-        out[i + 2], out[i + 3] = at_r / lengths[rows[i + 2]], at_s / lengths[rows[i + 3]]
-        i += 4
-    while i < last:
-        p = numbers[rows[i]]
-        at_p = np.float32(0.0)
-        for k in range(len(query)):
-            at_p += np.float32(p[k]) * query[k]
-        out[i] = at_p / lengths[rows[i]]
         i += 1
 
 
@@ -150,7 +121,9 @@ def align(gates, rows, first, last, s):
             s[i] = given[rows[i]]
     else:
         if len(numbers):
-            dots_of_bytes(numbers, lengths, query, rows, first, last, s)
+            dots(numbers, query, rows, first, last, s)
+            for i in range(first, last):
+                s[i] /= lengths[rows[i]]
         else:
             dots(vectors, query, rows, first, last, s)
         for i in range(first, last):

@@ -4,7 +4,7 @@ import sys
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qafd.assemble.gathered import Occurrences, align
 from qafd.columns import ByteRows, to_bytes
 from qafd.graph import Graph, kind_bit
-from qafd.records import Floats, Nodes, Vectors, node_id
+from qafd.records import Floats, Nodes, node_id
 from qafd.storage.packing import (
     EDGE_KINDS,
     MENTION,
@@ -25,31 +25,15 @@ from qafd.storage.packing import (
 )
 from qafd.storage.relational.part import Connection, meta
 
+AT_ONCE = 10_000  # nodes whose vectors are read at a time
 _BITS = np.array([kind_bit(kind) for kind in EDGE_KINDS], np.uint8)
 
 
 @dataclass(frozen=True)
-class _LoadedNodes:
-    """The nodes by number, which is the order of their ids.
-
-    `vectors` are packed, one of a name, those of a passage and its sentences, one node's after the
-    other's, and `sizes` how many bytes each has; `told` are those of what models say, by row.
-    """
+class _Numbering:
+    """The numbers of all nodes, ascending, which is the order of their ids and of the rows."""
 
     numbers: Nodes
-    ids: tuple[str, ...]
-    names: tuple[str, ...]
-    kinds: tuple[str, ...]
-    tokens: Nodes
-    scales: Floats
-    vectors: bytearray
-    sizes: Nodes
-    told: Mapping[int, bytes]
-
-    @cached_property
-    def passages(self) -> NDArray[np.bool_]:
-        """Which of them are passages."""
-        return np.array([kind == "passage" for kind in self.kinds], np.bool_)
 
     def rows_of(self, wanted: Nodes) -> Nodes:
         """The rows of nodes by number.
@@ -66,101 +50,147 @@ class _LoadedNodes:
 
 
 @dataclass(frozen=True)
-class _LoadedMentions:
-    """The mentions of a graph: rows of entity and passage, shape (k,), the packed sentences of all, and
-    how many bytes each has of these."""
+class _Summed:
+    """Where the names are found whose sums are not kept, shape (k,), and the vectors of that, (r,).
 
-    entity: Nodes
+    `at` is the place of an occurrence's vector among those of all; `close` says which are of sentences.
+    `passage`, ascending, is the row of the passage that has each vector, as its `place`-th.
+    """
+
+    owner: Nodes
+    close: NDArray[np.bool_]
+    at: Nodes
     passage: Nodes
-    sentences: bytearray
-    sizes: Nodes
+    place: Nodes
+
+    @classmethod
+    def of(cls, entity: Nodes, passage: Nodes, sentences: list[bytes]) -> "_Summed":
+        """Of mentions: rows of entity and passage, shape (m,), and the packed sentences."""
+        counts = np.array([len(some) for some in sentences], np.int64) // SENTENCE.itemsize
+        places = np.frombuffer(b"".join(sentences), SENTENCE).astype(np.int64)
+        place = np.concatenate([np.zeros(len(passage), np.int64), 1 + places])
+        owner = np.concatenate([entity, np.repeat(entity, counts)])
+        order = np.argsort(owner, kind="stable")
+        width = int(place.max(initial=0)) + 1
+        used, at = np.unique((np.concatenate([passage, np.repeat(passage, counts)]) * width + place)[order],
+                             return_inverse=True)
+        return cls(owner[order], order >= len(passage), at, used // width, used % width)
 
 
 @dataclass(frozen=True)
-class _KeptVectors:
-    """All vectors that nodes refer to, those of row i from `numbers[first[i]]` on; shape (r, d)."""
+class _LoadedEdges:
+    """The edges by the rows of their ends, shape (k,)."""
 
-    numbers: Packed
-    first: Nodes
+    heads: Nodes
+    tails: Nodes
+    similarity: Floats
+    kinds: NDArray[np.uint8]
 
-    def pick(self, rows: Nodes) -> Vectors:
-        """Unit rows."""
-        return unit_rows(self.numbers[rows])
+
+@dataclass(frozen=True)
+class _LoadedNodes:
+    """The nodes, row by row: what stands in their table and their own vectors, packed, (n, d).
+
+    `summed` has the vectors of `_Summed`, (r, d), `told` those of what models say, by row.
+    """
+
+    ids: list[str]
+    names: list[str]
+    kinds: list[str]
+    tokens: Nodes
+    scales: Floats
+    vectors: Packed
+    summed: Packed
+    told: Mapping[int, bytes]
 
 
 def load_graph(connection: Connection) -> Graph:
     """The knowledge graph, stamped with its revision; rows are sorted by id."""
-    dimension = int(meta(connection, "dimension", "0"))
-    nodes = _read_nodes(connection)
-    kept = _keep(nodes, dimension)
+    dimension = max(int(meta(connection, "dimension", "0")), 1)
+    numbering = _Numbering(np.fromiter(
+        (row[0] for row in connection.execute("SELECT number FROM nodes ORDER BY number")), np.int64))
+    hubs = {}
+    for key, sums in connection.execute("SELECT key, sums FROM hubs"):
+        row = int(numbering.rows_of(np.array([hash_number(node_id("entity", key))]))[0])
+        hubs[row] = np.frombuffer(sums, "<i8").reshape(2, -1)
+    edges, summed = _read_edges(connection, numbering, hubs)
+    nodes = _read_nodes(connection, len(numbering.numbers), dimension, summed)
+    factors = np.where(edges.kinds == MENTION, nodes.scales[edges.heads], 1.0)
+    return Graph.build(
+        nodes.ids, nodes.names, nodes.kinds, edges.heads, edges.tails, edges.similarity * factors,
+        _BITS[edges.kinds], vectors=ByteRows.of(_align(nodes, summed, hubs)),
+        name_vectors=ByteRows.of(nodes.vectors), tokens=nodes.tokens,
+        revision=int(meta(connection, "graph_revision", "0")))
+
+
+def _read_edges(connection: Connection, numbering: _Numbering, hubs: Mapping[int, Any]
+                ) -> tuple[_LoadedEdges, _Summed]:
+    """The edges, and what is summed of the mentions of names that are no hubs."""
     sources, targets, similarity = array("q"), array("q"), array("d")
-    kinds, sentences, sizes = bytearray(), bytearray(), array("q")
+    kinds, sentences, summed = bytearray(), [], []
+    kept = set(numbering.numbers[list(hubs)].tolist())
     for source, target, strength, kind, evidence in connection.execute(
             "SELECT source, target, similarity, kind, evidence FROM edges"):
+        if kind == MENTION and source not in kept:
+            summed.append(len(sources))
+            sentences.append(evidence)
         sources.append(source)
         targets.append(target)
         similarity.append(strength)
         kinds.append(kind)
-        if kind == MENTION:
-            sentences += evidence
-            sizes.append(len(evidence))
-    heads, tails = nodes.rows_of(np.asarray(sources)), nodes.rows_of(np.asarray(targets))
-    edge_kinds = np.frombuffer(kinds, np.uint8)
-    mention = edge_kinds == MENTION
-    factors = np.where(mention, nodes.scales[heads], 1.0)
-    names = kept.numbers[kept.first]
-    vectors = _align(connection, nodes, kept, _LoadedMentions(
-        heads[mention], tails[mention], sentences, np.asarray(sizes)))
-    vectors[nodes.passages] = names[nodes.passages]
-    return Graph.build(
-        nodes.ids, nodes.names, nodes.kinds, heads, tails, np.asarray(similarity) * factors,
-        _BITS[edge_kinds], vectors=ByteRows.of(vectors), name_vectors=ByteRows.of(names),
-        tokens=nodes.tokens, revision=int(meta(connection, "graph_revision", "0")))
+    heads, tails = numbering.rows_of(np.asarray(sources)), numbering.rows_of(np.asarray(targets))
+    return (_LoadedEdges(heads, tails, np.asarray(similarity), np.frombuffer(kinds, np.uint8)),
+            _Summed.of(heads[summed], tails[summed], sentences))
 
 
-def _read_nodes(connection: Connection) -> _LoadedNodes:
-    heads: list[tuple[Any, ...]] = []
-    sizes, vectors, told = array("q"), bytearray(), {}
-    for *head, own, said in connection.execute(
-            "SELECT number, nodes.id, name, kind, tokens, scale, own.vectors, told.vectors FROM nodes "
-            "LEFT JOIN embeddings AS own ON own.id = nodes.vectors "
-            "LEFT JOIN embeddings AS told ON told.id = nodes.said ORDER BY number"):
-        if said is not None:
-            told[len(heads)] = said
-        heads.append(tuple(head))
-        sizes.append(len(own))
-        vectors += own
-    numbers, ids, names, kinds, tokens, scales = zip(*heads, strict=True) if heads else [()] * 6
-    texts((*ids, *names, *kinds))
-    return _LoadedNodes(
-        np.array(numbers, np.int64), ids, names, tuple(map(sys.intern, kinds)), np.array(tokens, np.int64),
-        np.array(scales, np.float64), vectors, np.asarray(sizes), told)
-
-
-def _keep(nodes: _LoadedNodes, dimension: int) -> _KeptVectors:
-    """The vectors of the nodes.
+def _read_nodes(connection: Connection, count: int, dimension: int, summed: _Summed) -> _LoadedNodes:
+    """The nodes; of the vectors of their sentences only those are kept that are summed.
 
     Raises
     ------
     ValueError
-        One of them has another length.
+        A node has vectors of another length.
+    LookupError
+        A mention rests on a sentence that has no vector.
     """
-    sizes = nodes.sizes
-    if (sizes % max(dimension, 1)).any() or (sizes < dimension).any():
-        raise ValueError(f"a node has vectors of other lengths than {dimension}")
-    numbers = np.frombuffer(nodes.vectors, np.int8).reshape(-1, max(dimension, 1))
-    return _KeptVectors(numbers, (np.cumsum(sizes) - sizes) // max(dimension, 1))
+    told: dict[int, bytes] = {}
+    found = _LoadedNodes([], [], [], np.empty(count, np.int64), np.empty(count),
+                         np.empty((count, dimension), np.int8),
+                         np.empty((len(summed.passage), dimension), np.int8), told)
+    rows = iter(connection.execute(
+        "SELECT nodes.id, name, kind, tokens, scale, own.vectors, told.vectors FROM nodes "
+        "LEFT JOIN embeddings AS own ON own.id = nodes.vectors "
+        "LEFT JOIN embeddings AS told ON told.id = nodes.said ORDER BY number"))
+    for start in range(0, count, AT_ONCE):
+        ids, names, kinds, tokens, scales, vectors, said = zip(*islice(rows, AT_ONCE), strict=True)
+        texts((*ids, *names, *kinds))
+        found.ids.extend(ids)
+        found.names.extend(names)
+        found.kinds.extend(map(sys.intern, kinds))
+        part = slice(start, start + len(ids))
+        found.tokens[part], found.scales[part] = tokens, scales
+        told |= {start + at: one for at, one in enumerate(said) if one is not None}
+        sizes = np.array([len(one) for one in vectors], np.int64)
+        if (sizes % dimension).any() or (sizes < dimension).any():
+            raise ValueError(f"a node has vectors of other lengths than {dimension}")
+        packed = np.frombuffer(b"".join(vectors), np.int8).reshape(-1, dimension)
+        first = (np.cumsum(sizes) - sizes) // dimension
+        found.vectors[part] = packed[first]
+        inside = slice(*np.searchsorted(summed.passage, (part.start, part.stop)))
+        passage, place = summed.passage[inside] - start, summed.place[inside]
+        if (place >= sizes[passage] // dimension).any():
+            raise LookupError("a mention rests on a sentence that has no vector")
+        found.summed[inside] = packed[first[passage] + place]
+    return found
 
 
-def _align(connection: Connection, nodes: _LoadedNodes, kept: _KeptVectors, mentions: _LoadedMentions
-           ) -> Packed:
-    """What a question is compared with, packed, (n, d), as `align` has it; zeros for passages."""
-    hubs = {}
-    for key, sums in connection.execute("SELECT key, sums FROM hubs"):
-        row = int(nodes.rows_of(np.array([hash_number(node_id("entity", key))]))[0])
-        hubs[row] = np.frombuffer(sums, "<i8").reshape(2, -1)
-    found = np.zeros((len(nodes.ids), kept.numbers.shape[1]), np.int8)
-    for rows, wide, close in _occurrences(nodes, kept, mentions, hubs).sums(kept.pick):
+def _align(nodes: _LoadedNodes, summed: _Summed, hubs: Mapping[int, Any]) -> Packed:
+    """What a question is compared with, packed, (n, d): of passages their own vectors, of names those that
+    `align` has."""
+    found = nodes.vectors.copy()
+    entities = np.flatnonzero(np.array(nodes.kinds, np.str_) != "passage")
+    occurrences = Occurrences(entities, summed.owner, summed.at, summed.close)
+    for rows, wide, close in occurrences.sums(lambda at: unit_rows(nodes.summed[at])):
         for place, row in enumerate(rows.tolist()):
             if row in hubs:
                 wide[place], close[place] = hubs[row]
@@ -171,27 +201,3 @@ def _align(connection: Connection, nodes: _LoadedNodes, kept: _KeptVectors, ment
                 block[place] = align(wide[place], close[place], told)
         found[rows] = to_bytes(block)
     return found
-
-
-def _occurrences(nodes: _LoadedNodes, kept: _KeptVectors, mentions: _LoadedMentions, hubs: dict[int, Any]
-                 ) -> Occurrences:
-    """Where the names are found whose sums are not kept.
-
-    Raises
-    ------
-    LookupError
-        A mention rests on a sentence that has no vector.
-    """
-    counts = mentions.sizes // SENTENCE.itemsize
-    places = np.frombuffer(mentions.sentences, SENTENCE).astype(np.int64)
-    passages = kept.first[mentions.passage]
-    ends = np.append(kept.first[1:], len(kept.numbers))[mentions.passage]
-    rows = np.repeat(passages, counts) + 1 + places
-    if (rows >= np.repeat(ends, counts)).any():
-        raise LookupError("a mention rests on a sentence that has no vector")
-    owner = np.concatenate([mentions.entity, np.repeat(mentions.entity, counts)])
-    close = np.arange(len(owner)) >= len(passages)
-    order = np.argsort(owner, kind="stable")
-    order = order[~np.isin(owner[order], list(hubs))]
-    return Occurrences(np.flatnonzero(~nodes.passages), owner[order],
-                       np.concatenate([passages, rows])[order], close[order])
