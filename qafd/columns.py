@@ -161,10 +161,7 @@ class ByteRows:
         return found
 
     def take(self, rows: Nodes) -> "ByteRows":
-        """Some of the rows; those that follow each other stay where they are."""
-        if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
-            block = slice(int(rows[0]), int(rows[-1]) + 1)
-            return ByteRows(self.numbers[block], self.lengths[block])
+        """Some of the rows."""
         return ByteRows(self.numbers[rows], self.lengths[rows])
 
 

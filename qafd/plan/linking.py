@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from qafd.columns import take_rows
 from qafd.graph import Graph
 from qafd.plan.name_columns import NameColumns, columns_of, letters_of, without_mark
 from qafd.plan.spelling import Vocabulary, common_words, right_word
@@ -87,7 +86,7 @@ class Names:
 
     def __init__(self, graph: Graph, merged: Mapping[str, str] | None = None,
                  columns: NameColumns | None = None) -> None:
-        self._names, self._vectors = graph.names, graph.name_vectors
+        self._names = graph.names
         self._columns = columns or NameColumns.build(graph)
         self._merged = {name: key for name, key in (merged or {}).items()
                         if self._is_key(key) and not self._is_key(name)}
@@ -167,8 +166,7 @@ class Names:
         """
         if alike := self.alike(key):
             return alike, None
-        rows = self._columns.rows
-        vectors = take_rows(self._vectors, rows)
+        vectors, rows = self._columns.vectors, self._columns.rows
         if " " not in key or vectors is None or not len(self):
             return "", None
         cosines = vectors @ vector

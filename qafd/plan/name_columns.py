@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from qafd.columns import Array, Arrays, TextBlock, flatten, unflatten
+from qafd.columns import Array, Arrays, TextBlock, VectorColumn, flatten, take_rows, unflatten
 from qafd.graph import Graph
 from qafd.reading.text import as_typed, canonical, words_in_tree
 from qafd.records import Nodes
@@ -25,6 +25,8 @@ class NameColumns:
     ----------
     rows : ndarray, shape (e,)
         Of the entities in the graph, ascending.
+    vectors : ndarray of float32, shape (e, d), or None
+        Of their names.
     keys : TextBlock, length k
         Their canonical names, sorted.
     shown : ndarray, shape (k,)
@@ -43,6 +45,7 @@ class NameColumns:
     """
 
     rows: Nodes = field(repr=False)
+    vectors: VectorColumn | None = field(repr=False)
     keys: TextBlock = field(repr=False)
     shown: Nodes = field(repr=False)
     typed: TextBlock = field(repr=False)
@@ -73,7 +76,8 @@ class NameColumns:
             sharing += [place[key] for key in some]
         openings = _open(typed)
         return cls(
-            rows, TextBlock.of(keys), _column(shown[key] for key in keys), TextBlock.of(typed),
+            rows, take_rows(graph.name_vectors, rows), TextBlock.of(keys),
+            _column(shown[key] for key in keys), TextBlock.of(typed),
             _column(meant[name] for name in typed), _column(map(len, typed)), letters_of(typed),
             TextBlock.of(marked), _column(sharing),
             TextBlock.of([opening for opening, _ in openings]), _column(at for _, at in openings))
@@ -85,7 +89,7 @@ class NameColumns:
     @classmethod
     def unflatten(cls, arrays: Arrays) -> "NameColumns":
         """The columns that `flatten` made arrays of."""
-        return cls(**unflatten("names", arrays))
+        return cls(**{"vectors": None} | unflatten("names", arrays))
 
 
 _COLUMNS: WeakKeyDictionary[Graph, NameColumns] = WeakKeyDictionary()

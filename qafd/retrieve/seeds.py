@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from qafd.columns import Array, Arrays, TextBlock, flatten, take_rows, unflatten
+from qafd.columns import Array, Arrays, TextBlock, VectorColumn, flatten, take_rows, unflatten
 from qafd.graph import Graph, kind_bit
 from qafd.nearest import SignCodes, first, nearest
 from qafd.reading.text import as_typed, canonical
@@ -47,8 +47,7 @@ class Passages:
     def __init__(self, graph: Graph, columns: "PassageColumns",
                  sentences: Sentences | None = None) -> None:
         self.rows, self.titles, self.title = columns.rows, columns.titles, columns.title
-        self.bm25, self.beside = columns.bm25, columns.beside
-        self.vectors = take_rows(graph.vectors, columns.rows)
+        self.bm25, self.beside, self.vectors = columns.bm25, columns.beside, columns.vectors
         self._ids = graph.ids
         self._sentences = sentences
         self._read: dict[int, Vectors] = {}
@@ -103,6 +102,8 @@ class PassageColumns:
     ----------
     rows : ndarray, shape (c,)
         Of the passages in the graph, ascending.
+    vectors : ndarray of float32 or bytes, shape (c, d), or None
+        Picking them anew for every question takes ten times longer than the product.
     titles : TextBlock, length c
     title : ndarray, shape (c,)
         The row of the entity that is a passage's title, -1 where there is none.
@@ -112,6 +113,7 @@ class PassageColumns:
     """
 
     rows: Nodes = field(repr=False)
+    vectors: VectorColumn | None = field(repr=False)
     titles: TextBlock = field(repr=False)
     title: Nodes = field(repr=False)
     beside: Nodes = field(repr=False)
@@ -137,8 +139,8 @@ class PassageColumns:
         titles = TextBlock.of([text.partition("\n")[0] for text in said] if titled else
                           [graph.names[row] for row in rows.tolist()])
         title = [graph.row.get(node_id("entity", canonical(one)), -1) for one in titles]
-        return cls(rows, titles, np.array(title, np.int64), _find_beside(ids, series),
-                   Bm25.build(said))
+        return cls(rows, take_rows(graph.vectors, rows), titles, np.array(title, np.int64),
+                   _find_beside(ids, series), Bm25.build(said))
 
     def flatten(self) -> dict[str, Array]:
         """The columns as arrays."""
@@ -149,7 +151,8 @@ class PassageColumns:
     @classmethod
     def unflatten(cls, arrays: Arrays) -> "PassageColumns":
         """The columns that `flatten` made arrays of."""
-        return cls(**unflatten("passages", arrays), bm25=Bm25(**unflatten("words", arrays)))
+        return cls(**{"vectors": None} | unflatten("passages", arrays),
+                   bm25=Bm25(**unflatten("words", arrays)))
 
 
 def _find_beside(ids: Sequence[str], series: Sequence[Sequence[str]]) -> Nodes:
