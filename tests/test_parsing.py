@@ -209,6 +209,12 @@ Settings
     assert text == "Settings\n\nport\nDefault: 7420\nLive: no\n\nLies in C:\\Data\\*x*."
 
 
+def test_a_defined_term_is_parted_from_what_is_said_of_it():
+    terms = b"Terms\n=====\n\n``get NAME``\n   Gets it. Waits\n   for it.\n\nA note\ngoes on.\n"
+    text = only("terms.rst", terms).text
+    assert text == "Terms\n\nget NAME: Gets it. Waits for it.\n\nA note goes on."
+
+
 @pytest.mark.parametrize("name", ["x.rst", "x.md", "x.txt"])
 @pytest.mark.parametrize("mark", ["[", "`", "*a", "> ", "- ", "|", ".. ", "::\n", "=\n", "AB\n\nc.\n\n"])
 def test_endless_marks_are_read_or_refused(name, mark):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from qafd.reading.formats.draft import DocumentDraft, row_text
 from qafd.reading.formats.limits import Limits
 from qafd.reading.formats.rst_tables import GRID, SIMPLE, read_drawn, read_listed, read_separated
+from qafd.reading.text.lines import has_ended
 from qafd.reading.text.plaintext import clean
 
 _RULE = re.compile(r"([!-/:-@\[-`{-~])\1+")  # below a title, and above some
@@ -51,8 +52,9 @@ def read_rst(text: str, limits: Limits) -> DocumentDraft:
 class _RstReader:
     """Reads lines one after another; a block is a paragraph, an item of a list, or code.
 
-    `_code` and `_hidden` are the indentation below which lines are shown as they are or left out. `_rows`
-    reads the lines of a table, which is at `_indent`.
+    `_term` is the indentation of a line that is a term if the next one is deeper. `_code` and `_hidden` are
+    that below which lines are shown as they are or left out. `_rows` reads the lines of a table,
+    which is at `_indent`.
     """
 
     def __init__(self, draft: DocumentDraft) -> None:
@@ -60,7 +62,7 @@ class _RstReader:
         self._block: list[str] = []
         self._fields: list[tuple[str, str]] = []
         self._item = self._after_item = False
-        self._code = self._hidden = self._indent = _NOWHERE
+        self._code = self._hidden = self._indent = self._term = _NOWHERE
         self._rows: ReadRows | None = None
 
     def read(self, line: str) -> None:
@@ -93,6 +95,7 @@ class _RstReader:
     def end_block(self) -> None:
         """Write the block into the document."""
         block, self._block = self._block, []
+        self._term = _NOWHERE
         if self._rows is not None:
             rows, headed = self._rows(block)
             self._rows = None
@@ -143,6 +146,10 @@ class _RstReader:
                 self.end_block()
                 self._item = True
                 body = f"- {body[item.end():]}" if "#" in item[0] else body
+            elif not self._block:
+                self._term = indent
+            elif len(self._block) == 1 and _NOWHERE < self._term < indent and not has_ended(self._block[0]):
+                self._block[0] += ":"
             literal = body.endswith("::")
             if body != "::":
                 self._block.append(body[:-1] if literal else body.removeprefix("| "))
