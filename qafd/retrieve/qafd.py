@@ -406,7 +406,8 @@ def importance_of(graph: Graph, diffusion: Diffusion, layer: str) -> Floats:
 def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> Deferred[RetrievedNode]:
     """The touched nodes and the seeds without neighbors, most important first, then by mass and id."""
     reasons = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=True))
-    alone = np.setdiff1d(seeds.rows, diffusion.rows)
+    touched = np.isin(seeds.rows, diffusion.rows, kind="table")
+    alone = np.unique(seeds.rows[~touched])
     for row in alone.tolist():
         reasons[row] = replace(reasons[row], also=(reason(ReasonKind.NO_NEIGHBORS),))
 

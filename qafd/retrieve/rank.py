@@ -119,24 +119,34 @@ def rank(
     x = importance[passages.rows]
     titled = passages.title >= 0
     x = np.where(titled, np.maximum(x, importance[np.where(titled, passages.title, 0)]), x)
-    parts = np.zeros((len(PARTS), len(passages)))
     scaled = log_scale(x, weights.floor)
-    parts[0] = weights.flow * scaled
-    parts[1] = found.meaning(weights.spread)
-    parts[2] = weights.lexical * minmax(found.lexical) + weights.numbers * found.of_numbers
-    parts[3] = found.lift(parts[1] + parts[2])
-    best = int((parts[1:4].sum(axis=0) + weights.lead * scaled).argmax())
-    left = found.by_word[:, found.by_word[best] == 0].sum(axis=1)
-    parts[4] = weights.coverage * minmax(left)
+    flow, meaning = weights.flow * scaled, found.meaning(weights.spread)
+    words = weights.lexical * found.by_words
+    if len(found.numbers):
+        words += weights.numbers * found.of_numbers
+    fit = meaning + words
+    lift = found.lift(fit)
+    fit += lift
+    best = int((fit + weights.lead * scaled).argmax())
+    left = np.zeros(len(passages))
+    for word in np.flatnonzero(found.by_word[best] == 0).tolist():
+        left += found.by_word[:, word]
+    coverage = weights.coverage * minmax(left)
     names = layer.around(int(passages.rows[best]))
-    parts[5] = weights.bridge * np.isin(passages.title, names[names != passages.title[best]])
+    linked = np.zeros(len(layer), np.bool_)
+    linked[names[names != passages.title[best]]] = True
+    bridge = np.where(titled & linked[passages.title], weights.bridge, 0.0)
+    scores = flow + meaning
+    for part in (words, lift, coverage, bridge):
+        scores += part
+    lead = np.zeros(len(passages))
     # The first stays first: it is what open words and bridges are counted from.
-    scores = parts.sum(axis=0)
-    parts[6, best] = scores.max() - scores[best]
+    lead[best] = scores.max() - scores[best]
     scores[best] = scores.max()
     order = first(scores, len(scores) if top is None else top)
     order = np.concatenate([[best], order[order != best]])[:top]
-    return Order(passages.rows[order], scores[order], parts[:, order].T)
+    return Order(passages.rows[order], scores[order], np.stack(
+        [part[order] for part in (flow, meaning, words, lift, coverage, bridge, lead)], axis=1))
 
 
 def stated(parts: Mapping[str, float]) -> str:

@@ -206,6 +206,11 @@ class Match:
         return np.asarray(self.by_word.sum(axis=1))
 
     @cached_property
+    def by_words(self) -> Floats:
+        """minmax(BM25), shape (c,)."""
+        return minmax(self.lexical)
+
+    @cached_property
     def of_numbers(self) -> Floats:
         """The part of the largest BM25 score that the numbers of the question have, shape (c,)."""
         numbers: Floats = self.by_word[:, self.numbers].sum(axis=1)
@@ -213,7 +218,7 @@ class Match:
 
     def fusion(self, lexical: float = 0.5) -> Floats:
         """minmax(dense) + `lexical` minmax(BM25), shape (c,)."""
-        return minmax(self.dense) + lexical * minmax(self.lexical)
+        return minmax(self.dense) + lexical * self.by_words
 
     @cached_property
     def near(self) -> Floats:
@@ -245,12 +250,16 @@ class Match:
         passage that is like the question, or go on after it."""
         if self.beside is None:
             return np.zeros(len(scores))
-        above: Floats = (scores[self.beside].max(axis=1) - scores).clip(0)
-        return BESIDE * above
+        above = np.maximum(scores[self.beside[:, 0]], scores[self.beside[:, 1]])
+        above -= scores
+        np.maximum(above, 0, out=above)
+        above *= BESIDE
+        return above
 
+    @cached_property
     def evidence(self) -> Floats:
         """All that speaks for passages before anything is diffused, shape (c,)."""
-        return minmax(self.near) + 0.5 * minmax(self.lexical)
+        return minmax(self.near) + 0.5 * self.by_words
 
 
 def match(passages: Passages, plan: QueryPlan) -> Match:
@@ -306,7 +315,7 @@ def select_seeds(
     """
     entities, weights = weigh_names(graph, passages, plan)
     named = entities.tolist()
-    evidence = found.evidence()
+    evidence = found.evidence
     order = first(evidence, best + 1)  # rows ascend with places
     chosen = order[:best] if entity_share < 1 or not named else order[:0]
     left_out = evidence[order[best]] if len(order) > best else evidence.min(initial=0.0) - 1e-3
@@ -376,7 +385,11 @@ def minmax(scores: Floats) -> Floats:
     if not len(scores):
         return scores
     low, high = float(scores.min()), float(scores.max())
-    return (scores - low) / (high - low) if high > low else np.zeros(len(scores))
+    if high <= low:
+        return np.zeros(len(scores))
+    scaled = scores - low
+    scaled /= high - low
+    return scaled
 
 
 def _named_reason(graph: Graph, row: int, asked: set[str]) -> Reason:
