@@ -229,12 +229,12 @@ class Graph:
         """The graph of edges from low to high, each once, with their strengths and kinds."""
         low, high, strength, bits = edges
         n = len(nodes.ids)
-        start = np.concatenate([low, high])
-        end = np.concatenate([high, low])
+        start = np.concatenate([low, high]).astype(np.int32)
+        end = np.concatenate([high, low]).astype(np.int32)
         order = np.lexsort((end, start))
         indptr = np.zeros(n + 1, np.int64)
         np.cumsum(np.bincount(start, minlength=n), out=indptr[1:])
-        neighbors = end[order].astype(np.int32)
+        neighbors = end[order]
         return cls(nodes.ids, nodes.names, nodes.kinds, indptr, neighbors,
                    np.concatenate([strength, strength])[order],
                    np.concatenate([bits, bits])[order], nodes.vectors, nodes.name_vectors,

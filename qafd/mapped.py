@@ -4,9 +4,10 @@ All in the file follows from the workspace, so it may be missing, old or broken:
 What has to be known of passages and names before the first question is in it too.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from qafd.storage import Workspace, open_workspace
 
 BUILDER = 4  # changes when columns are made or kept differently
 LARGE = 10_000  # nodes from which a graph is kept as columns
+AT_ONCE = 10_000  # passages whose texts are read at a time
 
 _LAYERS: dict[str, LayerKey] = {f"layer-{name}": (kinds, None) for name, kinds in LAYERS.items()}
 
@@ -103,18 +105,19 @@ def told_apart(graph: Graph, store: Workspace) -> Graph:
 
 def passage_columns(graph: Graph, store: Workspace) -> PassageColumns:
     """What is known of the passages of a graph, their texts read for it."""
-    series: dict[str, list[str]] = {}
-    for part in store.passages.parts():
-        series.setdefault(part.document, []).append(node_id("passage", part.id))
-    return PassageColumns.build(graph, partial(texts_of, store), titled=True,
-                                series=tuple(series.values()))
+    documents = groupby(store.passages.parts(), key=lambda part: part.document)
+    series = ((node_id("passage", part.id) for part in parts) for _, parts in documents)
+    return PassageColumns.build(graph, partial(texts_of, store), titled=True, series=series)
 
 
-def texts_of(store: Workspace, ids: Sequence[str]) -> list[str]:
+def texts_of(store: Workspace, ids: Sequence[str]) -> Iterator[str]:
     """Title and text of passages, for the words that are searched."""
-    # A passage that was deleted since the graph was read has no text any more.
-    nodes = store.graph.nodes(ids)
-    return [f"{nodes[i].name}\n{nodes[i].text}" if i in nodes else "" for i in ids]
+    for first in range(0, len(ids), AT_ONCE):
+        some = ids[first:first + AT_ONCE]
+        nodes = store.graph.nodes(some)
+        for one in some:
+            # A passage that was deleted since the graph was read has no text any more.
+            yield f"{nodes[one].name}\n{nodes[one].text}" if one in nodes else ""
 
 
 def sentences_at(url: str, ids: Sequence[str]) -> list[Vectors]:

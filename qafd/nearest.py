@@ -19,7 +19,7 @@ from qafd.records import Floats, Nodes, Vectors
 
 # Candidates per row wanted; recall 0.99 or more on real embeddings.
 CANDIDATES = 25
-BLOCK = 1 << 17
+BLOCK = 1 << 15
 STRETCHES = 16  # for each score that is sought; the more, the fewer scores have to be sorted
 
 Words = npt.NDArray[np.uint64]

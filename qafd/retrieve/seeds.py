@@ -1,6 +1,6 @@
 """Where the mass of a question enters the graph: named entities and the best passages."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
@@ -20,7 +20,7 @@ from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import Floats, Nodes, QueryPlan, Vectors, node_id
 
 Sentences = Callable[[Sequence[str]], Sequence[Vectors]]
-TextsOf = Callable[[Sequence[str]], Sequence[str]]
+TextsOf = Callable[[Sequence[str]], Iterable[str]]
 
 LARGE = 20_000  # nodes up to which a matrix product finds the nearest names fastest
 COMMON = 0.2  # total weight of the names at which they and passages would share the mass equally
@@ -55,7 +55,7 @@ class Passages:
 
     @classmethod
     def build(cls, graph: Graph, texts: TextsOf, titled: bool = False,
-              sentences: Sentences | None = None, series: Sequence[Sequence[str]] = ()
+              sentences: Sentences | None = None, series: Iterable[Iterable[str]] = ()
               ) -> "Passages":
         """The passages of a graph, whose texts are read; see `PassageColumns.build`."""
         return cls(graph, PassageColumns.build(graph, texts, titled, series), sentences)
@@ -121,7 +121,7 @@ class PassageColumns:
 
     @classmethod
     def build(cls, graph: Graph, texts: TextsOf, titled: bool = False,
-              series: Sequence[Sequence[str]] = ()) -> "PassageColumns":
+              series: Iterable[Iterable[str]] = ()) -> "PassageColumns":
         """The columns of a graph's passages.
 
         Parameters
@@ -130,17 +130,23 @@ class PassageColumns:
             Node ids to the passages' titles and texts, as one string each, in order.
         titled : bool
             Whether the first line of each is the title; otherwise it is the passage's name.
-        series : sequence of sequences of str
+        series : iterable of iterables of str
             Node ids of the passages that follow each other in a document.
         """
         rows: Nodes = np.flatnonzero(graph.kinds == "passage")
         ids = graph.ids_of(rows.tolist())
-        said = texts(ids)
-        titles = TextBlock.of([text.partition("\n")[0] for text in said] if titled else
-                          [graph.names[row] for row in rows.tolist()])
+        titles: list[str] = [] if titled else [graph.names[row] for row in rows.tolist()]
+
+        def read() -> Iterator[str]:
+            for text in texts(ids):
+                if titled:
+                    titles.append(text.partition("\n")[0])
+                yield text
+
+        bm25 = Bm25.build(read())
         title = [graph.row.get(node_id("entity", canonical(one)), -1) for one in titles]
-        return cls(rows, take_rows(graph.vectors, rows), titles, np.array(title, np.int64),
-                   _find_beside(ids, series), Bm25.build(said))
+        return cls(rows, take_rows(graph.vectors, rows), TextBlock.of(titles), np.array(title, np.int64),
+                   _find_beside(ids, series), bm25)
 
     def flatten(self) -> dict[str, Array]:
         """The columns as arrays."""
@@ -155,7 +161,7 @@ class PassageColumns:
                    bm25=Bm25(**unflatten("words", arrays)))
 
 
-def _find_beside(ids: Sequence[str], series: Sequence[Sequence[str]]) -> Nodes:
+def _find_beside(ids: Sequence[str], series: Iterable[Iterable[str]]) -> Nodes:
     """The places of the passages before and after each, its own where there is none, (c, 2)."""
     place = {key: at for at, key in enumerate(ids)}
     beside = np.repeat(np.arange(len(ids))[:, None], 2, axis=1)

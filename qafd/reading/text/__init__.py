@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
+from itertools import groupby
 
 from semantic_text_splitter import TextSplitter
 
@@ -113,10 +114,8 @@ def passage_names(chunks: Iterable[Chunk]) -> dict[str, str]:
         All passages of some documents, in order.
     """
     found: dict[str, str] = {}
-    documents: dict[str, list[Chunk]] = {}
-    for one in chunks:
-        documents.setdefault(one.document, []).append(one)
-    for some in documents.values():
+    for _, parts in groupby(chunks, key=lambda one: one.document):
+        some = list(parts)
         places = [_places(one) for one in some]
         taken: Counter[str] = Counter()
         for ways in places:

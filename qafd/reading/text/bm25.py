@@ -60,7 +60,7 @@ class Bm25:
             ends.append(len(columns))
         lengths = np.diff(ends).astype(np.int64)
         sorted_words = sorted(column)
-        place = np.empty(len(column), np.int64)
+        place = np.empty(len(column), np.int32)
         place[[column[word] for word in sorted_words]] = np.arange(len(column))
         counted: csc_matrix = csr_matrix(  # type: ignore[no-untyped-call]
             (np.ones(len(columns), np.int32), place[np.asarray(columns)], ends),

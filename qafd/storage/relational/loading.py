@@ -89,9 +89,9 @@ class _LoadedEdges:
 
 @dataclass(frozen=True)
 class _LoadedNodes:
-    """The nodes, row by row: what stands in their table and their own vectors, packed, (n, d).
+    """The nodes, row by row: what stands in their table, and their own vectors, packed, (n, d).
 
-    `summed` has the vectors of `_Summed`, (r, d), `told` those of what models say, by row.
+    `told` has the vectors of what models say, by row.
     """
 
     ids: list[str]
@@ -100,12 +100,21 @@ class _LoadedNodes:
     tokens: Nodes
     scales: Floats
     vectors: Packed
-    summed: Packed
     told: Mapping[int, bytes]
 
 
 def load_graph(connection: Connection) -> Graph:
     """The knowledge graph, stamped with its revision; rows are sorted by id."""
+    edges, nodes, vectors = _read(connection)
+    factors = np.where(edges.kinds == MENTION, nodes.scales[edges.heads], 1.0)
+    return Graph.build(
+        nodes.ids, nodes.names, nodes.kinds, edges.heads, edges.tails, edges.similarity * factors,
+        _BITS[edges.kinds], vectors=ByteRows.of(vectors), name_vectors=ByteRows.of(nodes.vectors),
+        tokens=nodes.tokens, revision=int(meta(connection, "graph_revision", "0")))
+
+
+def _read(connection: Connection) -> tuple[_LoadedEdges, _LoadedNodes, Packed]:
+    """Edges, nodes, and what a question is compared with, packed, (n, d)."""
     dimension = max(int(meta(connection, "dimension", "0")), 1)
     numbering = _Numbering(np.fromiter(
         (row[0] for row in connection.execute("SELECT number FROM nodes ORDER BY number")), np.int64))
@@ -114,13 +123,8 @@ def load_graph(connection: Connection) -> Graph:
         row = int(numbering.rows_of(np.array([hash_number(node_id("entity", key))]))[0])
         hubs[row] = np.frombuffer(sums, "<i8").reshape(2, -1)
     edges, summed = _read_edges(connection, numbering, hubs)
-    nodes = _read_nodes(connection, len(numbering.numbers), dimension, summed)
-    factors = np.where(edges.kinds == MENTION, nodes.scales[edges.heads], 1.0)
-    return Graph.build(
-        nodes.ids, nodes.names, nodes.kinds, edges.heads, edges.tails, edges.similarity * factors,
-        _BITS[edges.kinds], vectors=ByteRows.of(_align(nodes, summed, hubs)),
-        name_vectors=ByteRows.of(nodes.vectors), tokens=nodes.tokens,
-        revision=int(meta(connection, "graph_revision", "0")))
+    nodes, rows = _read_nodes(connection, len(numbering.numbers), dimension, summed)
+    return edges, nodes, _align(nodes, summed, rows, hubs)
 
 
 def _read_edges(connection: Connection, numbering: _Numbering, hubs: Mapping[int, Any]
@@ -143,8 +147,9 @@ def _read_edges(connection: Connection, numbering: _Numbering, hubs: Mapping[int
             _Summed.of(heads[summed], tails[summed], sentences))
 
 
-def _read_nodes(connection: Connection, count: int, dimension: int, summed: _Summed) -> _LoadedNodes:
-    """The nodes; of the vectors of their sentences only those are kept that are summed.
+def _read_nodes(connection: Connection, count: int, dimension: int, summed: _Summed
+                ) -> tuple[_LoadedNodes, Packed]:
+    """The nodes, and those of their vectors and their sentences' that are summed, (r, d).
 
     Raises
     ------
@@ -155,8 +160,8 @@ def _read_nodes(connection: Connection, count: int, dimension: int, summed: _Sum
     """
     told: dict[int, bytes] = {}
     found = _LoadedNodes([], [], [], np.empty(count, np.int64), np.empty(count),
-                         np.empty((count, dimension), np.int8),
-                         np.empty((len(summed.passage), dimension), np.int8), told)
+                         np.empty((count, dimension), np.int8), told)
+    picked = np.empty((len(summed.passage), dimension), np.int8)
     rows = iter(connection.execute(
         "SELECT nodes.id, name, kind, tokens, scale, own.vectors, told.vectors FROM nodes "
         "LEFT JOIN embeddings AS own ON own.id = nodes.vectors "
@@ -180,17 +185,17 @@ def _read_nodes(connection: Connection, count: int, dimension: int, summed: _Sum
         passage, place = summed.passage[inside] - start, summed.place[inside]
         if (place >= sizes[passage] // dimension).any():
             raise LookupError("a mention rests on a sentence that has no vector")
-        found.summed[inside] = packed[first[passage] + place]
-    return found
+        picked[inside] = packed[first[passage] + place]
+    return found, picked
 
 
-def _align(nodes: _LoadedNodes, summed: _Summed, hubs: Mapping[int, Any]) -> Packed:
+def _align(nodes: _LoadedNodes, summed: _Summed, picked: Packed, hubs: Mapping[int, Any]) -> Packed:
     """What a question is compared with, packed, (n, d): of passages their own vectors, of names those that
     `align` has."""
     found = nodes.vectors.copy()
     entities = np.flatnonzero(np.array(nodes.kinds, np.str_) != "passage")
     occurrences = Occurrences(entities, summed.owner, summed.at, summed.close)
-    for rows, wide, close in occurrences.sums(lambda at: unit_rows(nodes.summed[at])):
+    for rows, wide, close in occurrences.sums(lambda at: unit_rows(picked[at])):
         for place, row in enumerate(rows.tolist()):
             if row in hubs:
                 wide[place], close[place] = hubs[row]

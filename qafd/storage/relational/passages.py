@@ -43,12 +43,14 @@ class SqlPassages(Part):
             found = self.get(node.key for node in nodes.values())
         return {name: found[node.key] for name, node in nodes.items() if node.key in found}
 
-    def parts(self) -> tuple[Chunk, ...]:
+    def parts(self) -> Iterator[Chunk]:
         """The passages, without text, of the documents in the graph that have several; in order."""
-        return tuple(Chunk(*row) for row in self._rows(
-            "SELECT id, document, title, '', start, \"end\", page, heading FROM passages "
-            "WHERE document IN (SELECT document FROM passages GROUP BY document "
-            "HAVING count(*) > 1) ORDER BY document, start"))
+        with self._file.snapshot() as connection:
+            for row in connection.execute(
+                    "SELECT id, document, title, '', start, \"end\", page, heading FROM passages "
+                    "WHERE document IN (SELECT document FROM passages GROUP BY document "
+                    "HAVING count(*) > 1) ORDER BY document, start"):
+                yield Chunk(*row)
 
     def sentences(
         self, ids: Iterable[str]
