@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from qafd.nearest import SignCodes, nearest
+from qafd.nearest import SignCodes, first, nearest
 
 
 def unit(rng, *shape):
@@ -66,3 +68,9 @@ def test_the_cosines_with_the_question_come_with_the_rows() -> None:
                     question=np.array([0.0, 0.6, 0.8, 0.0], np.float32))
     assert found.rows.tolist() == [2, 1]
     assert found.alignment == pytest.approx([0.8, 0.6])
+
+
+@given(st.integers(0, 2**32), st.integers(0, 3000), st.integers(0, 20), st.integers(1, 1000))
+def test_the_first_are_those_of_a_whole_order(seed, many, count, distinct):
+    scores = np.random.default_rng(seed).integers(0, distinct, many).astype(np.float64)
+    assert first(scores, count).tolist() == np.argsort(-scores, kind="stable")[:count].tolist()
