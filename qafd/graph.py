@@ -229,15 +229,15 @@ class Graph:
         """The graph of edges from low to high, each once, with their strengths and kinds."""
         low, high, strength, bits = edges
         n = len(nodes.ids)
-        start = np.concatenate([low, high]).astype(np.int32)
-        end = np.concatenate([high, low]).astype(np.int32)
+        start = np.concatenate([low, high], dtype=np.int32, casting="same_kind")
+        end = np.concatenate([high, low], dtype=np.int32, casting="same_kind")
         order = np.lexsort((end, start))
         indptr = np.zeros(n + 1, np.int64)
         np.cumsum(np.bincount(start, minlength=n), out=indptr[1:])
         neighbors = end[order]
+        order %= max(len(low), 1)  # each edge has two entries
         return cls(nodes.ids, nodes.names, nodes.kinds, indptr, neighbors,
-                   np.concatenate([strength, strength])[order],
-                   np.concatenate([bits, bits])[order], nodes.vectors, nodes.name_vectors,
+                   strength[order], bits[order], nodes.vectors, nodes.name_vectors,
                    nodes.tokens, _label_rows(indptr, neighbors), nodes.revision).prepare()
 
     @classmethod
