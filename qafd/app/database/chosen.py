@@ -7,8 +7,9 @@ from tempfile import TemporaryDirectory
 
 import streamlit as st
 
+from qafd.app import markup
 from qafd.app.asking import asked_among
-from qafd.app.escaping import brief, plain, said
+from qafd.app.escaping import brief, plain, safe, said
 from qafd.app.explore.card import heading, held, importances
 from qafd.app.home import home
 from qafd.app.picture import chosen_drawing, pick
@@ -213,13 +214,14 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
             _tell(asked, chosen, name)
             return
         if node is None:
-            st.caption(say("Click a table or column, or press Tab, arrow keys and Enter, to see why "
-                           "it is there."))
             full = retrieval.retrieved
             if full:
                 st.code(asked.draft.sql, language="sql", wrap_lines=True)
                 draft_doubts(asked)
-            st.html(importances(retrieval, full[:FOREMOST]))
+            hint = say("Click a table or column, or press Tab, arrow keys and Enter, to see why "
+                       "it is there.")
+            st.html(markup.paragraph(markup.small(safe(hint)), "foremost")
+                    + importances(retrieval, full[:FOREMOST]))
             if set(asked.path).isdisjoint(n.id for n in full):
                 return
             spare = [n.name for n in full[:FOREMOST] if n.id not in asked.path]
