@@ -16,9 +16,9 @@ export default function ({ data: [{ steps, next, skip, done, of }], parentElemen
   const outline = (index, color) => {
     const el = document.querySelector(PLACES[index]);
     if (!el) return;
-    Object.assign(el.style, { outline: color, outlineOffset: "6px", borderRadius: "4px" });
-    // On a phone the tour stands at the lower edge, over the page.
-    if (color && matchMedia("(max-width: 640px)").matches) el.scrollIntoView({ block: "center" });
+    Object.assign(el.style, { outline: color, outlineOffset: "6px", borderRadius: "4px", scrollMarginTop: "4.5rem" });
+    // On a phone the tour stands at the lower edge, over the page; what it speaks of and what follows stand above it.
+    if (color && matchMedia("(max-width: 640px)").matches) el.scrollIntoView({ block: at ? "start" : "nearest" });
   };
   // Who uses what is outlined has understood the step; several clicks there are one use.
   const used = ({ target }) => {
@@ -31,6 +31,7 @@ export default function ({ data: [{ steps, next, skip, done, of }], parentElemen
     count.textContent = of.replace("{number}", at + 1).replace("{all}", steps.length);
     words.textContent = steps[at];
     on.textContent = at + 1 < steps.length ? next : done;
+    leave.hidden = at + 1 === steps.length;
     outline(at, "2px solid var(--st-primary-color, #1e7a3c)");
   };
   const end = () => {

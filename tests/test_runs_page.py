@@ -57,7 +57,11 @@ def test_a_run_is_kept_seen_again_and_downloaded_as_a_bundle(
     view.get_by_role("button", name="Keep this run").click()
     view.get_by_label("Note").fill("from a browser")
     view.get_by_role("button", name="Keep", exact=True).click()
-    view.get_by_role("link", name="See it in Runs").click()
+    link = view.get_by_role("link", name="See it in Runs")
+    link.wait_for()
+    # what is kept takes no second note, which would be lost
+    assert not view.get_by_label("Note").is_visible()
+    link.click()
     view.get_by_role("heading", name=QUESTION).wait_for()
     view.get_by_text("from a browser").first.wait_for()
     with view.expect_download() as download:
@@ -76,4 +80,24 @@ def test_a_run_is_kept_seen_again_and_downloaded_as_a_bundle(
     view.get_by_role("link", name="Open in Explore").click()
     view.get_by_text(re.compile(r"\d+ of \d+ nodes retrieved")).wait_for()
     assert view.get_by_label("Question", exact=True).input_value() == QUESTION
+    context.close()
+
+
+@pytest.mark.browser
+def test_a_run_that_was_deleted_can_be_kept_again(browser: Any, app_url: str) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 1200})
+    view = context.new_page()
+    view.goto(f"{app_url}/?best_mass=13")
+    view.wait_for_selector(PAINTED, timeout=30_000)
+    view.get_by_role("button", name="Keep this run").click()
+    view.get_by_role("button", name="Keep", exact=True).click()
+    view.get_by_role("link", name="See it in Runs").click()
+    view.get_by_role("button", name="Delete").click()
+    view.get_by_text("deleted").wait_for()
+    view.get_by_role("link", name="Explore").first.click()
+    view.wait_for_selector(PAINTED, timeout=30_000)
+    view.get_by_role("button", name="Keep this run").click()
+    view.get_by_role("button", name="Keep", exact=True).click()
+    view.get_by_role("link", name="See it in Runs").click()
+    view.get_by_role("button", name="Delete").wait_for()
     context.close()

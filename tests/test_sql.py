@@ -235,6 +235,7 @@ def test_the_command_prints_tables_draft_and_rows(capsys: pytest.CaptureFixture[
     ("How many sailings were cancelled?", ""),
     ("Which ferry has the most sailings?", ""),
     ("Which route earns the least?", "earns"),
+    ("How many bookings did customers from Bergvik make?", ""),
 ])
 def test_a_draft_tells_the_words_that_it_makes_no_use_of(
         ferries: Database, question: str, unused: str) -> None:

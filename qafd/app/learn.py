@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from qafd.app.movie import Staging, movie, movie_data
-from qafd.app.pages import for_a_class, heading, page
+from qafd.app.pages import for_a_class, heading, page, way
 from qafd.app.session import keep, put
 from qafd.app.tables import columns_of, table
 from qafd.learn.card import Card, Settings, entries, filmed, promise, proof, settings_of
@@ -63,14 +63,14 @@ def _lesson() -> None:
     minutes = sum(step.minutes for step in LESSON)
     with st.expander(say("A lesson of {minutes} minutes", minutes=minutes)):
         for number, step in enumerate(LESSON, 1):
-            words, way = st.columns([4, 2], vertical_alignment="center", gap="medium")
+            words, link = st.columns([4, 2], vertical_alignment="center", gap="medium")
             words.markdown(f"**{number}.** {say(step.text)}")
             if step.page == "learn":
-                way.button(say(step.label), key=f"step {number}", icon=":material/arrow_forward:",
-                           type="tertiary", on_click=put, args=(CARD, step.query[CARD]))
+                link.button(say(step.label), key=f"step {number}", icon=":material/arrow_forward:",
+                            type="tertiary", on_click=put, args=(CARD, step.query[CARD]))
             else:
-                way.page_link(page(step.page), label=say(step.label), icon=":material/arrow_forward:",
-                              query_params=dict(step.query))
+                link.page_link(page(step.page), label=say(step.label), icon=":material/arrow_forward:",
+                               query_params=dict(step.query))
 
 
 def _title(key: str) -> str:
@@ -90,9 +90,7 @@ def _turn(card: Card) -> None:
             st.button(say("Next: {card}", card=_title(after)), icon=":material/arrow_forward:",
                       type="primary", on_click=put, args=(CARD, after))
         else:
-            last = LESSON[-2]
-            st.page_link(page(last.page), label=say(last.label), icon=":material/arrow_forward:",
-                         query_params=dict(last.query))
+            way("explore", say("Ask a question"))
 
 
 def show_card(card: Card, taught: bool) -> None:

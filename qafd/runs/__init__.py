@@ -1,7 +1,7 @@
 """Kept runs: everything needed to draw a retrieval again, with a note; nothing is recomputed."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -95,10 +95,15 @@ class KeptRun(RunRow):
 
     @property
     def changed(self) -> dict[str, Any]:
-        """The mass, and all other parameters that are not the method's defaults."""
-        usual = params_of(METHODS[self.method]()) if self.method in METHODS else {}
-        return {name: value for name, value in self.params.items()
-                if name == "mass" or value != usual.get(name)}
+        """What `changed` tells of its parameters."""
+        return changed(self.method, self.params)
+
+
+def changed(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The mass, and all other parameters that are not the method's defaults."""
+    usual = params_of(METHODS[method]()) if method in METHODS else {}
+    return {name: value for name, value in params.items()
+            if name == "mass" or value != usual.get(name)}
 
 
 def run_of(store: Workspace, graph: Graph, retrieval: Retrieval, plan: QueryPlan, answer: Answer,

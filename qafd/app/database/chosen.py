@@ -7,8 +7,9 @@ from tempfile import TemporaryDirectory
 
 import streamlit as st
 
+from qafd.app import markup
 from qafd.app.asking import asked_among
-from qafd.app.escaping import brief, said
+from qafd.app.escaping import brief, plain, safe, said
 from qafd.app.explore.card import heading, held, importances
 from qafd.app.home import home
 from qafd.app.picture import chosen_drawing, pick
@@ -40,7 +41,7 @@ from qafd.view.panel import clean, panel_data
 from qafd.view.placement import freeze, with_new
 from qafd.wording import say, say_list
 from qafd.wording.counts import count
-from qafd.wording.databases import say_facts, say_label
+from qafd.wording.databases import say_facts, say_label, word_doubt
 from qafd.wording.explanations import say_why, say_why_not
 from qafd.wording.reasons import word_notice
 
@@ -213,12 +214,14 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
             _tell(asked, chosen, name)
             return
         if node is None:
-            st.caption(say("Click a table or column, or press Tab, arrow keys and Enter, to see why "
-                           "it is there."))
             full = retrieval.retrieved
             if full:
                 st.code(asked.draft.sql, language="sql", wrap_lines=True)
-            st.html(importances(retrieval, full[:FOREMOST]))
+                draft_doubts(asked)
+            hint = say("Click a table or column, or press Tab, arrow keys and Enter, to see why "
+                       "it is there.")
+            st.html(markup.paragraph(markup.small(safe(hint)), "foremost")
+                    + importances(retrieval, full[:FOREMOST]))
             if set(asked.path).isdisjoint(n.id for n in full):
                 return
             spare = [n.name for n in full[:FOREMOST] if n.id not in asked.path]
@@ -228,6 +231,12 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
         st.html(heading(node))
         _tell(asked, node.id, node.name)
         held(retrieval, node)
+
+
+def draft_doubts(asked: DatabaseQuestion) -> None:
+    """What may make the draft wrong, one line each."""
+    for doubt in asked.draft.doubts:
+        st.caption(f":material/warning: {plain(word_doubt(doubt))}")
 
 
 def _tell(asked: DatabaseQuestion, node: str, name: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from qafd.app.database.chosen import changed_at, why_line
+from qafd.app.database.chosen import changed_at, draft_doubts, why_line
 from qafd.app.escaping import brief, plain, said
 from qafd.app.explore.explained import node_choice
 from qafd.app.explore.tabs import proof
@@ -28,7 +28,7 @@ from qafd.sql.write import has_sql, read_sql, sql_messages, write_sql
 from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
-from qafd.wording.databases import describe_draft, say_key, word_doubt
+from qafd.wording.databases import describe_draft, say_key
 
 RAN = "ran"
 
@@ -42,8 +42,7 @@ def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuesti
     exchange("drafted", draft.sql)
     st.caption(say("The draft, made by rules without a language model, {describe_draft}.",
                    describe_draft=plain(describe_draft(draft))))
-    for doubt in draft.doubts:
-        st.caption(f":material/warning: {plain(word_doubt(doubt))}")
+    draft_doubts(asked)
     sql = st.text_area(say("SQL"), **bound("sql"), height=190) or ""
     with st.container(horizontal=True, vertical_alignment="center"):
         if database.schema.has_rows and st.button(say("Run"), type="primary",

@@ -5,9 +5,9 @@ import streamlit as st
 from qafd.app.pages import way
 from qafd.app.picture import placed
 from qafd.app.result import View
-from qafd.app.session import remember, remembered
+from qafd.app.session import remembered, session
 from qafd.knowledge import KnowledgeGraph
-from qafd.runs import NOTE, Run, keep
+from qafd.runs import NOTE, Run, keep, kept
 from qafd.runs.replay import recorded
 from qafd.wording import say
 
@@ -30,17 +30,29 @@ def keep_button(view: View) -> None:
     if not box.open:  # what is folded need not be sent with every move of the mass
         return
     with box:
-        with st.form("keep", border=False, clear_on_submit=True):
-            note = st.text_input(say("Note"), max_chars=NOTE,
-                                 placeholder=say("What is it for?"))
-            if st.form_submit_button(say("Keep"), type="primary"):
-                remember(KEPT, shown, lambda: _keep(view.knowledge, run_shown(view, note)))
         key = remembered(KEPT, shown)
-        if key is not None:
-            st.caption(say(":material/bookmark_added: Kept. Nothing of it will change."))
-            way("runs", say("See it in Runs"), run=key)
+        if key is None or not _is_kept(view.knowledge, key):
+            key = _form(view)
+            if key is None:
+                return
+            session().computed[KEPT] = shown, key  # also where one that was deleted stands
+        st.caption(say(":material/bookmark_added: Kept. Nothing of it will change."))
+        way("runs", say("See it in Runs"), run=key)
 
 
-def _keep(knowledge: KnowledgeGraph, run: Run) -> str:
+def _form(view: View) -> str | None:
+    """The form with the note, which is gone once the run is kept; the id of the run then."""
+    place = st.empty()
+    with place.form("keep", border=False):
+        note = st.text_input(say("Note"), max_chars=NOTE, placeholder=say("What is it for?"))
+        if not st.form_submit_button(say("Keep"), type="primary"):
+            return None
+    place.empty()
+    with view.knowledge.store() as store:
+        return keep(store, run_shown(view, note))
+
+
+def _is_kept(knowledge: KnowledgeGraph, key: str) -> bool:
+    """Whether a run is in the history still: it may have been deleted there."""
     with knowledge.store() as store:
-        return keep(store, run)
+        return any(row.id == key for row in kept(store))

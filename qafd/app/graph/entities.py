@@ -18,10 +18,11 @@ from qafd.curate import entities as curate
 from qafd.curate.descriptions import Remark, remarks
 from qafd.curate.entities import Entity, find, hubs, orphans, similar
 from qafd.curate.neighbors import LABEL, NOTE, Neighbor, connect, disconnect, neighbors
-from qafd.edits import STRENGTH
+from qafd.edits import STRENGTH, entity_names
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
 from qafd.reading.text import canonical
+from qafd.records import node_id
 from qafd.view.panel import clean
 from qafd.wording import say, say_some
 from qafd.wording.counts import count
@@ -44,7 +45,8 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
     if not known:
         st.write(say("No name was found in these documents."))
         return
-    finding, typing, ordering = st.columns([3, 1, 1])
+    with st.container(key="sift"):
+        finding, typing, ordering = st.columns([3, 1, 1])
     words = finding.text_input(say("Find"), **bound("find"),
                                placeholder=say("a name, or the beginnings of its words"))
     types = sorted({_type(one) for one in known})
@@ -58,36 +60,53 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
     if kind is not None:
         found = tuple(one for one in found if _type(one) == kind)
     found = ORDERS[which](found)
+    awaited = _awaited(knowledge, known)
+    if awaited:
+        st.caption(plain(say("“{name}” is listed when the graph is up to date.",
+                             name=clean(awaited, 80))))
     if not found:
         st.caption(say("None of {entities} is like this.", entities=count(len(known), "entity")))
         return
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        chosen = _choose(found, f"entities {words} {kind} {which}")
-    with right:
-        _card(knowledge, chosen, known)
+        chosen = _choose(found, bool(awaited))
+    if chosen is not None:
+        with right:
+            _card(knowledge, chosen, known)
 
 
-def _choose(found: Sequence[Entity], key: str) -> Entity:
-    """The table of the first of these; the chosen one, or the first."""
+def _awaited(knowledge: KnowledgeGraph, known: Sequence[Entity]) -> str:
+    """The name that an edit gave to what the link names, until the graph has it; else ""."""
+    linked = st.query_params.get("entity")
+    if any(one.id == linked for one in known):
+        return ""
+    with knowledge.store() as store:
+        given = entity_names(store.edits.all()).values()
+    return next((name for name in given if node_id("entity", canonical(name)) == linked), "")
+
+
+def _choose(found: Sequence[Entity], waits: bool) -> Entity | None:
+    """The table of the first of these; the chosen one, or the first where none `waits`."""
     linked = st.query_params.get("entity")
     rows = found[:ROWS]
+    ids = tuple(one.id for one in rows)
+    begun = [ids.index(linked)] if linked in ids else [] if waits else [0]
     above = st.empty()
     event = table(
         columns_of(("name", "type", "passages", "relations", "also"), [
             (one.name, say_type(_type(one)), one.passages, one.relations, ", ".join(one.also))
             for one in rows]),
-        on_select="rerun", selection_mode="single-row", key=key, height=min(420, 37 + 35 * len(rows)),
-        selection_default={"selection": {"rows": [
-            at for at, one in enumerate(rows) if one.id == linked] or [0]}},
+        on_select="rerun", selection_mode="single-row", height=min(420, 37 + 35 * len(rows)),
+        # a choice is the number of a row: other rows are another table
+        key=f"entities {hash(ids)}", selection_default={"selection": {"rows": begun}},
         column_config={"name": st.column_config.TextColumn(width=200)})
-    # A choice outlives a change to a smaller graph, which may not have its row.
-    picked = [row for row in event["selection"]["rows"] if row < len(found)]
-    chosen = found[picked[0]] if picked else found[0]
-    if picked:
+    picked = event["selection"]["rows"]
+    chosen = None if waits and not picked else found[picked[0] if picked else 0]
+    if picked and chosen is not None:
         st.query_params["entity"] = chosen.id
-    above.html(paragraph(markup.jump(say("What the documents say of {name}", name=clean(chosen.name, 80)),
-                                     f"{CARD}-1"), "narrow"))
+    if chosen is not None:
+        above.html(paragraph(markup.jump(say("What the documents say of {name}",
+                                             name=clean(chosen.name, 80)), f"{CARD}-1"), "narrow"))
     shown = count(len(found), "entity")
     if len(found) > ROWS:
         shown = say("The first {rows} of {entities}", rows=ROWS, entities=shown)
@@ -127,7 +146,7 @@ def _naming(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> 
             hidden = st.form_submit_button(say("Hide"),
                                            help=say("This is no entity: it leaves the graph."))
     if called and name and _is_meant(knowledge, known, one, name):
-        put_right(knowledge, partial(curate.call, known=one.name, name=name))
+        put_right(knowledge, partial(curate.call, known=one.name, name=name), name)
     if hidden:
         put_right(knowledge, partial(curate.hide, known=one.name))
 

@@ -15,6 +15,8 @@ from qafd.edits import Edit
 from qafd.errors import QafdError
 from qafd.ingest.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph
+from qafd.reading.text import canonical
+from qafd.records import node_id
 from qafd.storage import Workspace
 from qafd.view.panel import clean
 from qafd.wording import say, say_count
@@ -40,8 +42,12 @@ def _entities(knowledge: KnowledgeGraph) -> tuple[Entity, ...]:
         return entities(store)
 
 
-def put_right(knowledge: KnowledgeGraph, change: Callable[[Workspace], object]) -> None:
-    """Make one edit, and let a worker bring the graph up to date."""
+def put_right(knowledge: KnowledgeGraph, change: Callable[[Workspace], object],
+              name: str = "") -> None:
+    """Make one edit, and let a worker bring the graph up to date.
+
+    `name` is of the entity that the page shows then; "" leaves it at what it shows.
+    """
     try:
         with knowledge.store() as store, store.transaction():
             change(store)
@@ -50,6 +56,8 @@ def put_right(knowledge: KnowledgeGraph, change: Callable[[Workspace], object]) 
         st.error(said(error), icon=":material/error:")
         return
     start(knowledge)
+    if name:
+        st.query_params["entity"] = node_id("entity", canonical(name))
     st.toast(say("Noted; the graph is made anew. Edits takes it back."))
     st.rerun()
 

@@ -17,7 +17,7 @@ from qafd.app.tables import columns_of, download_csv, table
 from qafd.flow.verify import Verification, verify
 from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.methods import label_of
-from qafd.runs import Quote, Run
+from qafd.runs import Quote, Run, changed
 from qafd.runs.difference import RunDifference, difference, settings_of
 from qafd.view.drawing import Caption, Drawing, Look
 from qafd.view.layout import Positions
@@ -40,12 +40,12 @@ def question_of(run: Run) -> None:
 
 
 def figures_of(run: Run) -> None:
-    """When a run was made, how much it retrieved and with what settings, in one line."""
+    """When a run was made, how much it retrieved and which settings are not the usual, in one line."""
     st.caption(plain(" · ".join([
         say("{time} UTC", time=clean(made(run.made_at, 19), 19)),
         say("{nodes} retrieved", nodes=count(len(run.retrieved), "node")),
         count(run.tokens, "token"), say_exact(run.exact),
-        clean(settings(run.retrieval.params), 600)])))
+        clean(settings(changed(run.retrieval.method, run.retrieval.params)), 600)])))
 
 
 def made(at: str, length: int = 16) -> str:

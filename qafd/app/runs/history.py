@@ -174,9 +174,12 @@ def _link(knowledge: KnowledgeGraph, run: Run) -> tuple[str, dict[str, Any]]:
 def two_runs(past: History, drawing: Drawing) -> None:
     """What the later of two runs has otherwise than the earlier one."""
     both = [_loaded(past, key) for key in past.chosen]
-    compared(both, f"runs-{'-'.join(past.chosen)}", drawing, [
-        " · ".join([made(run.made_at), run.note or clean(run.retrieval.query, 60)])
-        for run in both])
+    questions = {run.retrieval.query for run in both}
+    words = []
+    for run in both:
+        asked = clean(run.retrieval.query, 60) if len(questions) > 1 else ""
+        words.append(" · ".join(filter(None, (asked, run.note, made(run.made_at)))))
+    compared(both, f"runs-{'-'.join(past.chosen)}", drawing, words)
     delete_button(past)
 
 
