@@ -64,6 +64,7 @@ class _RstReader:
         self._item = self._after_item = False
         self._code = self._hidden = self._indent = self._term = _NOWHERE
         self._rows: ReadRows | None = None
+        self._borders = 0  # of a simple table, so far
 
     def read(self, line: str) -> None:
         """Take in the next line."""
@@ -72,6 +73,7 @@ class _RstReader:
         if self._rows is not None:
             if self._is_in_table(body, indent):
                 self._block.append(line[self._indent:])
+                self._borders += SIMPLE.fullmatch(body) is not None
                 return
             self.end_block()
         if not body:
@@ -117,8 +119,7 @@ class _RstReader:
             return not body or indent > self._indent
         if body or GRID.fullmatch(self._block[0]):
             return bool(body)
-        borders = [SIMPLE.fullmatch(line.strip()) is not None for line in self._block]
-        return not borders[-1] or sum(borders) < 2
+        return self._borders < 2 or SIMPLE.fullmatch(self._block[-1].strip()) is None
 
     def _read_text(self, body: str, indent: int) -> None:
         directive = _DIRECTIVE.match(body)
@@ -129,7 +130,7 @@ class _RstReader:
             self._draft.head(_plain(self._block.pop()))
         elif GRID.fullmatch(body) or SIMPLE.fullmatch(body):
             self.end_block()
-            self._rows, self._indent = read_drawn, indent
+            self._rows, self._indent, self._borders = read_drawn, indent, 1
             self._block.append(body)
         elif _RULE.fullmatch(body):
             self.end_block()
