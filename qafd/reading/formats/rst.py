@@ -134,29 +134,32 @@ class _RstReader:
             self._block.append(body)
         elif _RULE.fullmatch(body):
             self.end_block()
+        elif _FIELD.match(body) and not self._block:
+            self._hidden = indent
         elif field := _FIELD.match(body):
-            if self._block:
-                self._fields.append((field[1], body[field.end():]))
-            else:
-                self._hidden = indent
+            self._fields.append((field[1], body[field.end():]))
         elif self._fields:
             name, value = self._fields.pop()
             self._fields.append((name, f"{value} {body}"))
         else:
-            if item := _ITEM.match(body):
-                self.end_block()
-                self._item = True
-                body = f"- {body[item.end():]}" if "#" in item[0] else body
-            elif not self._block:
-                self._term = indent
-            elif len(self._block) == 1 and _NOWHERE < self._term < indent and not has_ended(self._block[0]):
-                self._block[0] += ":"
-            literal = body.endswith("::")
-            if body != "::":
-                self._block.append(body[:-1] if literal else body.removeprefix("| "))
-            if literal:
-                self.end_block()
-                self._code = indent
+            self._add_line(body, indent)
+
+    def _add_line(self, body: str, indent: int) -> None:
+        """Append a line of prose to the block, or begin an item or code below it."""
+        if item := _ITEM.match(body):
+            self.end_block()
+            self._item = True
+            body = f"- {body[item.end():]}" if "#" in item[0] else body
+        elif not self._block:
+            self._term = indent
+        elif len(self._block) == 1 and _NOWHERE < self._term < indent and not has_ended(self._block[0]):
+            self._block[0] += ":"
+        literal = body.endswith("::")
+        if body != "::":
+            self._block.append(body[:-1] if literal else body.removeprefix("| "))
+        if literal:
+            self.end_block()
+            self._code = indent
 
     def _open(self, name: str | None, argument: str, indent: int) -> None:
         """Begin a directive; a comment or a target has no name."""
