@@ -76,7 +76,7 @@ def of_many():
     measured = [row for row in result("backends") if "times" in row]
     largest = max(row["passages"] for row in measured)
     by = {row["what"]: row for row in measured if row["passages"] == largest}
-    for what in ("add a document", "question"):
+    for what in ("add a document", "question", "search"):
         row = by[what]
         yield (f"PostgreSQL over SQLite at {largest:,} passages: {what}; round trips",
                f"{row['times']:.1f}; {row['round trips']:.0f}", "2.5", "backends.py")
