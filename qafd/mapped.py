@@ -105,9 +105,13 @@ def told_apart(graph: Graph, store: Workspace) -> Graph:
 
 def passage_columns(graph: Graph, store: Workspace) -> PassageColumns:
     """What is known of the passages of a graph, their texts read for it."""
-    documents = groupby(store.passages.parts(), key=lambda part: part.document)
-    series = ((node_id("passage", part.id) for part in parts) for _, parts in documents)
-    return PassageColumns.build(graph, partial(texts_of, store), titled=True, series=series)
+    return PassageColumns.build(graph, partial(texts_of, store), titled=True, series=_series(store))
+
+
+def _series(store: Workspace) -> Iterator[list[str]]:
+    """The ids of the passages of each document that has several, in order."""
+    for _, parts in groupby(store.passages.parts(), key=lambda part: part.document):
+        yield [node_id("passage", part.id) for part in parts]
 
 
 def texts_of(store: Workspace, ids: Sequence[str]) -> Iterator[str]:

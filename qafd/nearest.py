@@ -1,7 +1,7 @@
 """Algorithm 1: the N rows most similar to any keyword, exactly or in two steps at scale.
 
 Up to about 20,000 rows a matrix product is fastest. Above, each unit vector is kept as the
-signs of its coordinates about their mean (48 bytes instead of 1,536 at d = 384): rows whose signs
+signs of its coordinates about their mean (48 bytes at d = 384): rows whose signs
 agree best with a keyword's are candidates, and the exact similarity ranks those. The loss is
 measured in benchmarks/results/nearest.json.
 """

@@ -100,4 +100,5 @@ def test_a_run_that_was_deleted_can_be_kept_again(browser: Any, app_url: str) ->
     view.get_by_role("button", name="Keep", exact=True).click()
     view.get_by_role("link", name="See it in Runs").click()
     view.get_by_role("button", name="Delete").wait_for()
+    assert view.get_by_role("button", name="Delete").is_visible()
     context.close()

@@ -133,12 +133,7 @@ def unpack_rows(kept: Sequence[bytes], dimension: int) -> Vectors:
     ValueError
         Their length is that of no whole number of rows.
     """
-    return unit_rows(np.frombuffer(b"".join(kept), np.int8).reshape(-1, dimension))
-
-
-def unit_rows(kept: Packed) -> Vectors:
-    """Unit rows, (k, d), of packed ones."""
-    return ByteRows.of(kept)[:]
+    return ByteRows.of(np.frombuffer(b"".join(kept), np.int8).reshape(-1, dimension))[:]
 
 
 def check_finite(vectors: Vectors) -> None:

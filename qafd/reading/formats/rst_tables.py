@@ -22,15 +22,15 @@ def read_drawn(lines: Sequence[str]) -> tuple[Cells, bool]:
     border = lines[0]
     if GRID.fullmatch(border):
         marks = [at for at, mark in enumerate(border) if mark == "+"]
-        spans = [(start + 1, end) for start, end in pairwise(marks)]
+        spans = [slice(start + 1, end) for start, end in pairwise(marks)]
         return _rows_of_grid(lines, spans), any("=" in line and GRID.fullmatch(line) for line in lines[1:])
     starts = [found.start() for found in re.finditer("=+", border)]
-    spans = list(zip(starts, [*starts[1:], 10_000], strict=True))
+    spans = [slice(start, end) for start, end in zip(starts, [*starts[1:], None], strict=True)]
     borders = sum(SIMPLE.fullmatch(line) is not None for line in lines)
     return _rows_of_simple(lines, spans), borders > 2
 
 
-def _rows_of_grid(lines: Sequence[str], spans: Sequence[tuple[int, int]]) -> Cells:
+def _rows_of_grid(lines: Sequence[str], spans: Sequence[slice]) -> Cells:
     rows: Cells = []
     row = [""] * len(spans)
     for line in lines[1:]:
@@ -38,17 +38,17 @@ def _rows_of_grid(lines: Sequence[str], spans: Sequence[tuple[int, int]]) -> Cel
             rows += [row] if any(row) else []
             row = [""] * len(spans)
         else:
-            _extend(row, [line[start:end].strip("| ") for start, end in spans])
+            _extend(row, [line[span].strip("| ") for span in spans])
     return rows
 
 
-def _rows_of_simple(lines: Sequence[str], spans: Sequence[tuple[int, int]]) -> Cells:
+def _rows_of_simple(lines: Sequence[str], spans: Sequence[slice]) -> Cells:
     """A line without a first cell goes on with the row before it."""
     rows: Cells = []
     for line in lines:
         if SIMPLE.fullmatch(line) or not line.strip("- "):
             continue
-        cells = [line[start:end].strip() for start, end in spans]
+        cells = [line[span].strip() for span in spans]
         if cells[0] or not rows:
             rows.append(cells)
         else:

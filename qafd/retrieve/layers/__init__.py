@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from qafd.columns import ByteRows, to_bytes
 from qafd.errors import ModelError, ParameterError
 from qafd.graph import Graph
 from qafd.models.cost import Metered
@@ -40,7 +41,6 @@ from qafd.retrieve.layers.writing import (
     keep_author,
 )
 from qafd.storage import Workspace
-from qafd.storage.packing import pack_vectors, unpack_vectors
 from qafd.storage.rows import LayerRow
 
 BATCH = 64  # texts embedded between two reports
@@ -342,8 +342,7 @@ def pack(layer: Layer) -> bytes:
         if isinstance(value, tuple):
             value = np.frombuffer(json.dumps(value).encode(), np.uint8)
         elif value.dtype == np.float32 and value.ndim == 2:
-            whole = np.frombuffer(b"".join(pack_vectors(value)), np.int8)
-            value = whole.reshape(value.shape)
+            value = to_bytes(value)
         values[spec.name] = value
     body = io.BytesIO()
     np.savez_compressed(body, **values)
@@ -358,7 +357,7 @@ def unpack(name: str, body: bytes) -> Layer:
             if value.dtype == np.uint8:
                 value = tuple(json.loads(value.tobytes()))
             elif value.dtype == np.int8:
-                value = unpack_vectors([row.tobytes() for row in value], value.shape[1])
+                value = ByteRows.of(value)[:]
             values[key] = value
     return LAYERS[name](**values)
 
@@ -385,6 +384,6 @@ class _Remembering:
             some = fresh[first:first + BATCH]
             vectors = self._embedder.embed(some)
             # as they are kept, so that a layer built anew and one brought up to date are equal
-            kept = unpack_vectors(pack_vectors(vectors), vectors.shape[1])
+            kept = ByteRows.of(to_bytes(vectors))[:]
             self._known.update(zip(some, kept, strict=True))
         return np.array([self._known[text] for text in texts], np.float32)

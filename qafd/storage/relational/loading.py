@@ -21,7 +21,6 @@ from qafd.storage.packing import (
     Packed,
     hash_number,
     texts,
-    unit_rows,
 )
 from qafd.storage.relational.part import Connection, meta
 
@@ -195,14 +194,14 @@ def _align(nodes: _LoadedNodes, summed: _Summed, picked: Packed, hubs: Mapping[i
     found = nodes.vectors.copy()
     entities = np.flatnonzero(np.array(nodes.kinds, np.str_) != "passage")
     occurrences = Occurrences(entities, summed.owner, summed.at, summed.close)
-    for rows, wide, close in occurrences.sums(lambda at: unit_rows(picked[at])):
+    for rows, wide, close in occurrences.sums(lambda at: ByteRows.of(picked[at])[:]):
         for place, row in enumerate(rows.tolist()):
             if row in hubs:
                 wide[place], close[place] = hubs[row]
         block = align(wide, close)
         for place, row in enumerate(rows.tolist()):
             if row in nodes.told:
-                told = unit_rows(np.frombuffer(nodes.told[row], np.int8)[None, :])[0]
+                told = ByteRows.of(np.frombuffer(nodes.told[row], np.int8)[None, :])[0]
                 block[place] = align(wide[place], close[place], told)
         found[rows] = to_bytes(block)
     return found
