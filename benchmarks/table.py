@@ -25,7 +25,8 @@ def result(name):
 
 def lines():
     """(what, measured, wanted, script) of every line."""
-    for part in (of_the_app, of_indexing, of_growth, of_many, of_questions, of_recall, of_the_solver):
+    for part in (of_the_app, of_indexing, of_growth, of_many, of_questions, of_recall,
+                 of_answers, of_the_solver):
         yield from part()
 
 
@@ -101,6 +102,17 @@ def of_recall():
                         ("pagerank .95", "... PageRank, same graph and seeds"),
                         ("fusion", "... dense + BM25"), ("vector", "... dense")):
         yield label, f"{statistics.mean(quality[name]):.3f}", "", "kinds.py"
+
+
+def of_answers():
+    for row in result("answers"):
+        goal = "0.45" if row["set"] == "longdocs" else ""
+        yield (f"first sentence right, {row['set']}, {row['questions']} questions; ten lines",
+               f"{row['first']:.2f}; {row['rival_first']:.2f}", goal, "answers.py")
+        if row["unanswerable"]:
+            yield (f"... withheld of {row['unanswerable']} unanswerable; precision of withholding",
+                   f"{row['recall'] * row['unanswerable']:.0f}; {row['precision']:.2f}", "80%; 0.7",
+                   "answers.py")
 
 
 def of_the_solver():
