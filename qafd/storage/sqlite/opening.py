@@ -43,7 +43,7 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
             address = _address_to_read(path)
         else:
             address = f"{path.absolute().as_uri()}?mode={'rwc' if make else 'rw'}"
-        connection = sqlite3.connect(address, BUSY_SECONDS, isolation_level=None, uri=True)
+        connection = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, uri=True)
         try:
             if not read_only and pragma(connection, "journal_mode") != "wal":
                 _write_ahead(connection)
@@ -170,7 +170,7 @@ def _is_ours(address: str, empty: bool = True) -> bool:
 
     A few may be missing, which is damage.
     """
-    with closing(sqlite3.connect(address, BUSY_SECONDS, uri=True)) as connection:
+    with closing(sqlite3.connect(address, timeout=BUSY_SECONDS, uri=True)) as connection:
         version = int(str(pragma(connection, "user_version")))
         found = dict(connection.execute("SELECT name, sql FROM sqlite_master"))
         if version <= 0:
