@@ -22,6 +22,9 @@ from qafd.reading.text.stems import stems
     ("Where was the manufacturer of Bisquick founded?", set()),
     ("Which studio recorded the music for the film by Ada Brenner?", set()),
     ("What is this?", set()),
+    ("What does error 7 mean?", {("7",)}),
+    ("What is the default of mail.max_size?", {("mail.max_size",)}),
+    ("What does --force do?", {("--force",)}),
 ])
 def test_a_question_is_about_what_stands_beside_its_verb(
         question: str, groups: set[tuple[str, ...]]) -> None:
@@ -44,6 +47,9 @@ def test_a_question_is_about_what_stands_beside_its_verb(
     ("E3", "Error E-3: blocked", True),
     ("E3", "Error E-30: blocked", False),
     ("1990", "In the 1990s it grew.", True),
+    ("mail.max_size", "[mail] max_size = 5", True),
+    ("mail.max_size", "mail.max_age and the size", False),
+    ("--force", "It forces a write.", False),
 ])
 def test_a_text_speaks_of_whole_names_and_numbers(name: str, text: str, spoken: bool) -> None:
     assert speaks_of(text, stems(text), name) == spoken

@@ -41,6 +41,7 @@ CUP = {"cup": "The Mill Cup\n\nThe Mill Cup is a race between mills. Ada Brenner
     ("Who is the treasurer of the race?", ()),
     ("Who is the umpire of the race?", ("umpire",)),
     ("When did Ada Brenner retire?", ()),
+    ("What colour has the Mill Cup?", ("colour",)),
 ])
 def test_a_sentence_that_lacks_what_is_asked_about_is_perhaps_the_answer_at_most(
         tmp_path: Path, question: str, lacking: tuple[str, ...]) -> None:

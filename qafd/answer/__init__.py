@@ -147,7 +147,8 @@ class Answer:
     `evidence` is the weighted sum of `signs`; an answer needs `needed` of it. `missing` are the words
     of the question's names and things that no considered passage has, in any form; `lacking` is what
     the question is about (`qafd.plan.about`) and the best sentence and what stands around it do not
-    speak of; `exclusion` is the word by which it takes something out, which nothing here reads.
+    speak of, or all that it asks about its names (`qafd.answer.lacking.find_untold`); `exclusion` is the
+    word by which it takes something out, which nothing here reads.
     """
 
     sentences: tuple[Sentence, ...]

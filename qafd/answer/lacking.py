@@ -3,8 +3,11 @@
 import re
 from collections.abc import Sequence, Set
 
+from qafd.answer.marks import Marks
 from qafd.answer.spans import Span
+from qafd.plan.about import is_identifier
 from qafd.plan.asked import asked_noun
+from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text.bm25 import FUNCTION_LETTERS, content_words, words
 from qafd.reading.text.plaintext import has_digit
 from qafd.reading.text.stems import stem, stems
@@ -58,9 +61,21 @@ def find_lacking(plan: QueryPlan, spans: Sequence[Span], at: int) -> tuple[str, 
     return tuple(lacking)
 
 
+def find_untold(plan: QueryPlan, marks: Marks, at: int) -> tuple[str, ...]:
+    """The words that tell what about its names an English question asks, where a sentence and what stands
+    around it have none of them and it brings nothing of the kind that is asked for.
+
+    Such a sentence is near to the question by the names alone.
+    """
+    shared = marks.told[at] > 0 or marks.fits[at] == 1
+    if shared or not plan.names or language_of(plan.words, least=1) != ENGLISH:
+        return ()
+    return marks.telling
+
+
 def speaks_of(text: str, said: Set[str], name: str) -> bool:
     """Whether a text with some stems has a word of a name, or all of it however it is parted; a number or
-    code as it is.
+    code as it is, of an identifier its last part.
 
     Examples
     --------
@@ -69,8 +84,12 @@ def speaks_of(text: str, said: Set[str], name: str) -> bool:
     >>> [speaks_of("1,200 of them ran on 230 V.", set(), one) for one in ("1200", "230V", "200", "20")]
     [True, True, False, False]
     """
-    if not has_digit(name) and any(word in said for word in map(stem, content_words(name)) if len(word) > 2):
-        return True
+    if is_identifier(name):
+        name = re.split(r"[.:]", name)[-1]
+    elif not has_digit(name):
+        own = map(stem, content_words(name))
+        if any(word in said for word in own if len(word) > 2):
+            return True
     letters = [re.escape(letter) for letter in name if letter.isalnum() or letter in ".:/"]
     if not any(letter.isalnum() for letter in letters):
         return False

@@ -42,14 +42,18 @@ LONGER, USUAL = 0.05, 15  # how much it counts to be e times longer than usual, 
 class Marks:
     """What speaks for each of s sentences: `scores`, and `similarity`, how near it is to the question.
 
-    `covered` is the share of all the question's words that it has, rare ones first, and `fits`
-    whether it brings what is asked for, all in [0, 1].
+    `covered` is the share of all the question's words that it has, rare ones first, `fits` whether it
+    brings what is asked for, and `told` how many of the question's `telling` words stand in it and
+    around it, all in [0, 1]. These are the words, as the question has them, that tell what about its names
+    is asked for.
     """
 
     scores: Floats
     similarity: Floats
     covered: Floats
     fits: Floats
+    told: Floats
+    telling: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -64,17 +68,20 @@ class BroughtNames:
 
 def mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: Workspace) -> Marks:
     """What speaks for each sentence of the considered passages: see `qafd.answer.quote.extract_answer`."""
-    asked = list(dict.fromkeys(map(stem, content_words(plan.words))))
+    typed = {stem(word): word for word in content_words(plan.words)}
+    asked = list(typed)
     has = _find_words(spans, asked, is_unspaced(plan.words))
     defined = find_defined(plan)
     found = has.sum(axis=0)
     rarity = np.log1p(len(spans) / np.maximum(found, 1))
-    weights = (found > 0) * _find_telling(plan, asked, bool(defined)) * rarity ** 2
+    telling = _find_telling(plan, asked, bool(defined))
+    weights = (found > 0) * telling * rarity ** 2
     named = _value_names(spans, plan.words, retrieval, store)
     similarity = compare(spans, plan)
     kind = DISTINCT if asked_for(plan.words) in DEFINITE else KIND
     sizes = np.array([max(1, len(span.text.split())) for span in spans])
-    credited = np.maximum(has, CONTEXT * _find_context(spans, asked, has) * (named.fits == 1)[:, None])
+    around = _find_context(spans, asked, has)
+    credited = np.maximum(has, CONTEXT * around * (named.fits == 1)[:, None])
     scores = (similarity + SHARE * _share(credited, weights) + kind * named.fits
               - RANK * np.array([span.rank for span in spans]) + LONGER * np.log(sizes / USUAL)
               + IMPORTANT * (retrieval.named_share or 0.0) * named.important)
@@ -85,7 +92,9 @@ def mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: Wo
     if named.fits[first] < 1 or not has[first] @ weights:
         next_hop = _lead_on(spans, named.nodes, first) * (further > 0)
     scores += next_hop * NEXT * (further + named.fits)
-    return Marks(scores, similarity, _share(has, rarity), named.fits)
+    return Marks(scores, similarity, _share(has, rarity), named.fits,
+                 _share(np.maximum(has, around), telling),
+                 tuple(typed[word] for word in np.array(asked)[telling > 0]))
 
 
 def find_defined(plan: QueryPlan) -> list[list[str]]:

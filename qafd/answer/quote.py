@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from qafd.answer import NEEDED, Answer, AnswerSigns, Citation, Sentence, cite
-from qafd.answer.lacking import find_lacking, find_missing
+from qafd.answer.lacking import find_lacking, find_missing, find_untold
 from qafd.answer.marks import Marks, mark
 from qafd.answer.spans import Span, read_spans
 from qafd.plan.asked import find_exclusion, is_time
@@ -49,7 +49,7 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     needed = NEEDED if is_latin(plan.words) else SAID
     signs = find_signs(plan, marks, missing, store)
     answer = Answer((), (), signs.evidence, needed, missing=missing,
-                    lacking=find_lacking(plan, spans, chosen[0]),
+                    lacking=find_lacking(plan, spans, chosen[0]) or find_untold(plan, marks, chosen[0]),
                     exclusion=find_exclusion(plan.words), signs=signs)
     return _quote(answer, [spans[i] for i in chosen], marks.similarity[chosen], store)
 

@@ -18,17 +18,18 @@ _BOUNDS = frozenset(("before", "after", "since", "until", "till", "between", "ov
                      "below", "than", "within", "around"))  # of what has another number
 _YEAR = re.compile(r"1\d{3}|20\d\d")
 _TITLE = re.compile(r"\w{1,4}\.")  # as "Dr."
+_IDENTIFIER = re.compile(r"--\w[\w-]*|\w{2,}(?:(?:[._]|::)\w{2,})+")
 
 
 def find_about(doc: "Doc", named: Sequence[Named]) -> tuple[tuple[str, ...], ...]:
     """What a sentence that answers a question has to speak of: of each group at least one.
 
     A group is all names that its verb, or the noun that it asks about with "is" or "was", has next to it;
-    one is each year or number of something ("in 1952", "error 7"), and one who is asked for in "Who is the
-    secretary?". Names in small letters, amounts ("5 kg") and bounds ("before 1950") are none. Names farther
-    away, as in "Who directed the film that Ada Brenner starred in?", may be told elsewhere, and so
-    may those of a choice: questions of several clauses, with "or" or with a thing that is described by
-    another ("the music for the film") have no group.
+    one is each year or number of something ("in 1952", "error 7"), each word of a program ("mail.max_size",
+    "--force"), and one who is asked for in "Who is the secretary?". Names in small letters, amounts
+    ("5 kg") and bounds ("before 1950") are none. Names farther away, as in "Who directed the film that
+    Ada Brenner starred in?", may be told elsewhere, and so may those of a choice: questions of several
+    clauses, with "or" or with a thing that is described by another ("the music for the film") have no group.
 
     Parameters
     ----------
@@ -51,12 +52,24 @@ def find_about(doc: "Doc", named: Sequence[Named]) -> tuple[tuple[str, ...], ...
     inside = {token.i for span in spans for token in span}
     if any(_describes(token, inside) for token in doc):
         return ()
-    numbers = [token for token in doc if has_digit(token.text) and token.i not in inside]
-    inside.update(token.i for token in numbers)
+    codes = [token for token in doc
+             if (has_digit(token.text) or is_identifier(token.text)) and token.i not in inside]
+    inside.update(token.i for token in codes)
     names = tuple(bare_name(span.text) for span in spans if _is_next_to(span.root, inside))
     groups = [names, tuple(_find_role(doc, inside))]
-    groups += [(token.text,) for token in numbers if _tells_which(token)]
+    groups += [(token.text,) for token in codes if _tells_which(token)]
     return tuple(group for group in groups if group)
+
+
+def is_identifier(word: str) -> bool:
+    """Whether a word is one of a program: an option, or parts with "_", "." or "::" between them.
+
+    Examples
+    --------
+    >>> [is_identifier(word) for word in ("mail.max_size", "std::sort", "--force", "e.g.", "well-known")]
+    [True, True, True, False, False]
+    """
+    return _IDENTIFIER.fullmatch(word) is not None
 
 
 def _find_called(doc: "Doc", named: Sequence[Named]) -> list["Span"]:
@@ -97,12 +110,17 @@ def _is_what_is(token: "Token") -> bool:
     return token.dep_ in _SUBJECTS and verb.head.i == verb.i and verb.lower_ in _BE
 
 
-def _tells_which(number: "Token") -> bool:
-    """Whether a number tells which one is meant, and is no amount and no bound."""
-    if any(token.lower_ in _BOUNDS for token in (*number.ancestors, *number.lefts)):
+def _tells_which(code: "Token") -> bool:
+    """Whether a number or identifier tells which one is meant, and is no amount and no bound.
+
+    The parser counts with the number of "What does error 7 mean?" what its verb does.
+    """
+    if any(token.lower_ in _BOUNDS for token in (*code.ancestors, *code.lefts)):
         return False
-    amount = number.dep_ in ("nummod", "quantmod") and number.head.i > number.i
-    return not amount or _YEAR.fullmatch(number.text) is not None
+    counted = code.head
+    amount = (code.dep_ in ("nummod", "quantmod") and counted.i > code.i
+              and counted.head.i != counted.i)
+    return not amount or _YEAR.fullmatch(code.text) is not None
 
 
 def _find_role(doc: "Doc", names: Set[int]) -> Iterator[str]:
