@@ -13,6 +13,7 @@ from qafd.reading.text.plaintext import has_digit
 from qafd.reading.text.stems import stem, stems
 from qafd.records import QueryPlan
 from qafd.retrieve.base import RetrievedPassage
+from qafd.retrieve.seeds import is_asked_as_name
 
 _WORDS = re.compile(r"(?<!\w['’])\w+")  # without the ending of "Jobs's"
 _POINTS = re.compile(r"\b(?:i|me|my|we|us|our|you|your|he|him|his|she|hers?|its?|they|them|their|this|"
@@ -65,10 +66,11 @@ def find_untold(plan: QueryPlan, marks: Marks, at: int) -> tuple[str, ...]:
     """The words that tell what about its names an English question asks, where a sentence and what stands
     around it have none of them and it brings nothing of the kind that is asked for.
 
-    Such a sentence is near to the question by the names alone.
+    Such a sentence is near to the question by the names alone; names in small letters are words.
     """
     shared = marks.told[at] > 0 or marks.fits[at] == 1
-    if shared or not plan.names or language_of(plan.words, least=1) != ENGLISH:
+    named = any(is_asked_as_name(name, plan.words) for name in plan.names)
+    if shared or not named or language_of(plan.words, least=1) != ENGLISH:
         return ()
     return marks.telling
 
