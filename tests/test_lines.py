@@ -93,6 +93,17 @@ def test_a_title_comes_from_the_heading_that_a_text_begins_with():
     assert read("The owner lends it.\n\nTHE END\n\nHe did.").title == "notes"
 
 
+@pytest.mark.parametrize(("text", "title"), [
+    ("Loan of a boat\n\nThe owner lends it.", "Loan of a boat"),
+    ("Milk\n\nBread\n\nSalt", "notes"),
+    ("Hello Ann,\n\nIt rains.", "notes"),
+    ("Loan of a boat\nThe owner lends it.", "notes"),
+    ("It rains. No way\n\nIt snows.", "notes"),
+])
+def test_a_line_alone_above_sentences_is_the_title_of_a_text(text, title):
+    assert read(text).title == title
+
+
 def test_markdown_keeps_the_lines_of_a_list_of_fields():
     text = "Meeting\n\nDate: 5 March\nPresent: Ann Lee, Tom Hale\n\nIt was long."
     assert parse("m.md", f"# {text}\n".encode())[0].text == text

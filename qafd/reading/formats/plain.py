@@ -19,6 +19,7 @@ _PART = re.compile(  # "CHAPTER IV", "Part two: The sea", "§ 4 Notice", "Annex 
     r"(?:chapter|part|book|section|article|appendix|annex|schedule|act|scene|kapitel|teil|artikel) +"
     r"(?:\d{1,3}|[ivxlc]{1,7}|[a-z](?=\W*$|:)|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
     r"|twelve)\b.*|§+ ?\d.*", re.IGNORECASE)
+_MARK = re.compile(r"[.!?;…](?:\W|$)|[,:]$")
 _ALONE = re.compile(r"(?:[^\W\d_]+ +)?(?:\d{1,3}|[IVXLC]{1,7})\.?")  # "7", "CHAPTER IV": its title follows
 _FIELD = re.compile(r"\s*\*?([^\W\d_][\w\-]{0,20})\s?:\*?(?:[ \t]+(.*)|$)")
 _OPENER = re.compile(r"\s*-{3,}[^-\n]*-*")  # "-----Original Message-----", or a rule
@@ -57,8 +58,9 @@ def read_plain(text: str, limits: Limits) -> DocumentDraft:
 def add_plain(text: str, draft: DocumentDraft, mail: bool = False) -> None:
     """Append a canonical text with its headings; in a `mail`, lines can be quoted by ">".
 
-    A heading is underlined, in capitals or numbered, and stands before a paragraph. The head of a
-    mail, as those that are answered or forwarded have one, is read by `add_fields`.
+    A heading is underlined, in capitals or numbered, and stands before a paragraph; a title is a short
+    line alone that no mark ends. The head of a mail, as those that are answered or forwarded have one,
+    is read by `add_fields`.
     """
     mail = mail or any(_head_of(block)[0] for block in _blocks(text, mail=False))
     width = typed_width(text.split("\n"))
@@ -69,7 +71,8 @@ def add_plain(text: str, draft: DocumentDraft, mail: bool = False) -> None:
     body: list[str] = []
     headed = True
     for before, one, after in zip(paragraphs, paragraphs[1:], paragraphs[2:], strict=False):
-        headed = one.heading or _is_heading(before, one, after, headed)
+        headed = (one.heading or _is_heading(before, one, after, headed)
+                  or draft.empty and not body and not mail and _is_title(one, after))
         if not headed and not one.fields:
             body.append(one.text)
             continue
@@ -177,6 +180,15 @@ def _is_heading(before: _Paragraph, one: _Paragraph, after: _Paragraph, headed: 
         return True
     level = _level(text)
     return level != "" and level not in ("" if headed else _level(before.text), _level(after.text))
+
+
+def _is_title(first: _Paragraph, after: _Paragraph) -> bool:
+    """Whether the first paragraph of a text is its title: a short line without a mark that ends one, and
+    below a blank line whole sentences."""
+    text = first.text
+    if "\n" in text or len(text) > LONGEST or text[:1].islower() or has_columns(text):
+        return False
+    return after.apart and has_ended(after.text) and _MARK.search(text) is None
 
 
 def _level(text: str) -> str:
