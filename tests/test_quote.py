@@ -42,6 +42,7 @@ CUP = {"cup": "The Mill Cup\n\nThe Mill Cup is a race between mills. Ada Brenner
     ("Who is the umpire of the race?", ("umpire",)),
     ("When did Ada Brenner retire?", ()),
     ("What colour has the Mill Cup?", ("colour",)),
+    ("Does anybody mention the Mill Cup?", ()),
 ])
 def test_a_sentence_that_lacks_what_is_asked_about_is_perhaps_the_answer_at_most(
         tmp_path: Path, question: str, lacking: tuple[str, ...]) -> None:

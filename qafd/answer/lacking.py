@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 from qafd.answer.marks import Marks
 from qafd.answer.spans import Span
 from qafd.plan.about import is_identifier
-from qafd.plan.asked import asked_noun
+from qafd.plan.asked import asked_noun, asks_for_something
 from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text.bm25 import FUNCTION_LETTERS, content_words, words
 from qafd.reading.text.plaintext import has_digit
@@ -63,16 +63,16 @@ def find_lacking(plan: QueryPlan, spans: Sequence[Span], at: int) -> tuple[str, 
 
 
 def find_untold(plan: QueryPlan, marks: Marks, at: int) -> tuple[str, ...]:
-    """The words that tell what about its names an English question asks, where a sentence and what stands
+    """The words that tell what an English question asks about its names, where a sentence and what stands
     around it have none of them and it brings nothing of the kind that is asked for.
 
     Such a sentence is near to the question by the names alone; names in small letters are words.
     """
-    shared = marks.told[at] > 0 or marks.fits[at] == 1
-    named = any(is_asked_as_name(name, plan.words) for name in plan.names)
-    if shared or not named or language_of(plan.words, least=1) != ENGLISH:
+    asks = plan.words
+    named = any(is_asked_as_name(name, asks) for name in plan.names)
+    if not (named and asks_for_something(asks) and language_of(asks, least=1) == ENGLISH):
         return ()
-    return marks.telling
+    return () if marks.told[at] > 0 or marks.fits[at] == 1 else marks.telling
 
 
 def speaks_of(text: str, said: Set[str], name: str) -> bool:

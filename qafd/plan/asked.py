@@ -71,6 +71,7 @@ _DEFINES = frozenset(map(stem, ("mean", "meaning", "stand", "refer", "define", "
                                "describe", "explain")))
 _NOUN = re.compile(r"\b(?:which|what) ([^\W\d_]+)", re.IGNORECASE)
 _CLAUSE = re.compile(r"[,;:(]")
+_OPEN = re.compile(r"\b(?:who|whom|whose|what|which|where|when|why|how)\b", re.IGNORECASE)
 _EXCLUDES = re.compile(r"\b(?:not|except|excluding|without|other than)\b", re.IGNORECASE)
 
 
@@ -86,6 +87,12 @@ def asked_for(question: str) -> Asked:
         if re.search(asks, question, re.IGNORECASE):
             return kind
     return Asked.OPEN
+
+
+def asks_for_something(question: str) -> bool:
+    """Whether an English question asks who, what or how, and not whether: to "Does anyone mention Kew?" the
+    name itself is the answer."""
+    return _OPEN.search(question) is not None
 
 
 def asked_noun(question: str) -> str:

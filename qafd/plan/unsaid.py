@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from qafd.plan.subqueries import Name
+from qafd.plan.subqueries import WH, Name
 from qafd.reading.text.bm25 import content_words
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import QueryGraph
@@ -17,7 +17,6 @@ from qafd.records import QueryGraph
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
-_ASKING = frozenset(("WDT", "WP", "WP$", "WRB"))
 _DEGREES = frozenset(("JJR", "JJS", "RBR", "RBS"))  # longer, longest, earlier, most
 _COUNTS = frozenset(("DATE", "TIME", "CARDINAL", "ORDINAL", "QUANTITY", "PERCENT", "MONEY"))
 _ONLY = frozenset(("only", "solely", "exclusively", "alone", "twice"))
@@ -108,7 +107,7 @@ def _counted(doc: "Doc", free: Sequence[bool]) -> list[bool]:
     """Which words are of a number or date that the question gives, and of no name."""
     counted = [False] * len(doc)
     for span in doc.ents:
-        given = span.label_ in _COUNTS and not any(token.tag_ in _ASKING for token in span)
+        given = span.label_ in _COUNTS and not any(token.tag_ in WH for token in span)
         for token in span:
             counted[token.i] = given and free[token.i]
     return counted
