@@ -72,6 +72,15 @@ def test_headings_of_plain_text(text, found):
     assert headings(text) == found
 
 
+@pytest.mark.parametrize("stamp", [
+    "[2025-05-03 11:{:02}]", "(11:{:02})", "2025-05-03 11:{:02}:09", "3.5.2025, 11:{:02} -"])
+def test_what_is_said_in_a_chat_or_log_stays_a_line_of_its_own(stamp):
+    said = [f"{stamp.format(minute)} {name}: the boat lies at the upper pier and has to be {word}"
+            for minute, name, word in ((2, "Ann", "dried"), (5, "Tom", "turned"), (30, "Ann", "tarred"))]
+    assert read("\n".join(said)).text.split("\n") == said
+    assert sentences("\n".join(said)) == said
+
+
 def test_a_wrapped_contract_has_a_paragraph_for_each_clause():
     clauses = ["1.1 The owner lends the boat and its oars to the club for the time from May to the "
                "end of September of each year.",
@@ -95,6 +104,7 @@ def test_a_title_comes_from_the_heading_that_a_text_begins_with():
 
 @pytest.mark.parametrize(("text", "title"), [
     ("Loan of a boat\n\nThe owner lends it.", "Loan of a boat"),
+    ("Rye bread\n\nFlour\nSalt\n\nMix both.", "Rye bread"),
     ("Milk\n\nBread\n\nSalt", "notes"),
     ("Hello Ann,\n\nIt rains.", "notes"),
     ("Loan of a boat\nThe owner lends it.", "notes"),

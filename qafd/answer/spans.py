@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from qafd.reading.text.bm25 import FUNCTION_LETTERS, content_words, words
+from qafd.reading.text.plaintext import has_digit
 from qafd.reading.text.scripts import is_latin, length
 from qafd.reading.text.table_rows import is_row
 from qafd.records import Floats, QueryPlan, Vectors, mark_at
 from qafd.retrieve.base import RetrievedPassage
 from qafd.storage import Workspace
 
-SHORT = 4  # words below which a sentence is a heading or a remnant
+SHORT = 4  # words below which a sentence is a heading or a remnant, but with a number: "10 g salt"
 MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the best cosine, and at all
 _ASKED = re.compile(r"[?？][\s\d.]*$")  # also with the number of the next heading behind it
 
@@ -38,7 +39,9 @@ class Span:
     def states(self) -> bool:
         """Whether it reads as a sentence that states something: no heading, question or remnant."""
         text = self.text
-        if length(text) < SHORT or text in (self.passage.title, self.heading):
+        size = length(text)
+        short = size < SHORT and not (size > 1 and has_digit(text))
+        if short or text in (self.passage.title, self.heading):
             return False
         return is_row(text) or not _ASKED.search(text)
 

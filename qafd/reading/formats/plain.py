@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from qafd.reading.formats.draft import DocumentDraft, row_text
@@ -69,10 +69,11 @@ def add_plain(text: str, draft: DocumentDraft, mail: bool = False) -> None:
         paragraphs += _paragraphs_of(block, width)
     paragraphs.append(_Paragraph(""))
     body: list[str] = []
+    if draft.empty and not mail and _is_title(paragraphs[1], paragraphs[2:]):
+        paragraphs[1] = replace(paragraphs[1], heading=True)
     headed = True
     for before, one, after in zip(paragraphs, paragraphs[1:], paragraphs[2:], strict=False):
-        headed = (one.heading or _is_heading(before, one, after, headed)
-                  or draft.empty and not body and not mail and _is_title(one, after))
+        headed = one.heading or _is_heading(before, one, after, headed)
         if not headed and not one.fields:
             body.append(one.text)
             continue
@@ -182,13 +183,14 @@ def _is_heading(before: _Paragraph, one: _Paragraph, after: _Paragraph, headed: 
     return level != "" and level not in ("" if headed else _level(before.text), _level(after.text))
 
 
-def _is_title(first: _Paragraph, after: _Paragraph) -> bool:
-    """Whether the first paragraph of a text is its title: a short line without a mark that ends one, and
-    below a blank line whole sentences."""
+def _is_title(first: _Paragraph, below: Sequence[_Paragraph]) -> bool:
+    """Whether the first paragraph of a text is its title: a short line without a mark that ends one, above
+    a blank line and a text that has sentences."""
     text = first.text
     if "\n" in text or len(text) > LONGEST or text[:1].islower() or has_columns(text):
         return False
-    return after.apart and has_ended(after.text) and _MARK.search(text) is None
+    written = any(map(str.isalpha, text)) and not _MARK.search(text)
+    return written and below[0].apart and any(has_ended(one.text) for one in below)
 
 
 def _level(text: str) -> str:

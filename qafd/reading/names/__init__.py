@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVENT",
                    "WORK_OF_ART", "LAW", "LANGUAGE"})
 UNTYPED = "PROPN"
-RULES = "local-19"
+RULES = "local-20"
 """What these rules are called in the log; see `LocalExtractor.name`."""
 
 _BLANK = " \t\n-*+\u2022"

@@ -15,6 +15,9 @@ _CLAUSE = re.compile(  # "2.3 The", "§ 4", "(a) the", "Article 7"
     r"\s*(?:§+ ?\d|\d{1,3}(?:\.\d{1,3})+\.? +\S|\((?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})\) +\S"
     r"|(?:Article|Art\.|Artikel|Section|Sec\.|Clause) \d)")
 _ITEM = re.compile(r"\s*([•▪–*+-]|\(?\d+[.)]|[a-z]\))\s")
+STAMP = r"(?:[\[(][^\[\]()\n]{0,20}\d:\d\d[^\[\]()\n]{0,12}[\])]|\d+[-./]\d+[-./]\d+[,T]? ?\d{1,2}:\d\d)"
+"""A time of a chat or log: "[2 May 09:14]", "2025-05-02 09:14:30"."""
+_STAMPED = re.compile(rf"\s*{STAMP}")
 _LABEL = re.compile(r"\s*[^\W\d_](?:[^:\n.!?]|(?<!\w{4})\.){0,40}:(?:\s|$)")  # not the end of a sentence
 _ENDED = re.compile(r"[.!?:;…][\"'”’»)\]]*(?: (?:and|or))?$|, (?:and|or)$")
 _COLUMNS = re.compile(r"(?<=[^\s.!?:;\"'”’)])(?:  |\t)|\|")  # not what was typed after a sentence
@@ -73,7 +76,7 @@ def gap_between(before: str, line: str, width: float) -> str:
     ended = has_ended(before)
     if ended and line[:1].isspace() and not before[:1].isspace() or _CLAUSE.match(line) and (room or ended):
         return "\n\n"
-    item = _ITEM.match(line)
+    item = _ITEM.match(line) or _STAMPED.match(line)
     if len(line) < 0.6 * width and _NUMBERED.match(line):
         return "\n\n"
     if is_field(line) and not _NUMBERED.match(before):

@@ -2,13 +2,14 @@
 
 import re
 
-from qafd.reading.text.lines import fresh_lines
+from qafd.reading.text.lines import STAMP, fresh_lines
 from qafd.reading.text.plaintext import COLUMN
 
 ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?=\S)")
 """How an item of a list begins."""
 _LINE = re.compile(  # an item, a stamp of a chat or log, or who speaks or what follows
     r"(?m)^[ \t>]*((?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?=\S)|\[[^\[\]\n]{4,30}\][ \t]"
+    rf"|{STAMP}"
     r"|\(?\d{1,2}:\d{2}(?::\d{2})?\)?[ \t]|[^\W\d_][^:\n]{0,40}:(?:[ \t]|$))")
 _BULLET = re.compile(r"^\s*(?:[-*+\u2022][ \t]+(?=\S))?")
 _CODE = re.compile(  # "E27: Pump blocked", "ORA-00942", "0x8007": letters with a number, and a name
