@@ -127,6 +127,8 @@ def test_a_rule_parts_what_stands_around_it(rule):
 
 
 def test_an_abstract_with_labels_is_sentences_and_a_short_row_is_one():
+    labeled = "Methods: Ann rowed for a week. Tom slept.\n\nResults: Ann won by a length. Tom woke up."
+    assert len(sentences(labeled)) == 4
     row = "Name: Ada\nWork: Bakes. Sells."
     assert sentences(row) == [row]
     parts = {label: f"We asked {number} bakers. They had much to say about {'bread and ' * 20}salt."

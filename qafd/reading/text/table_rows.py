@@ -15,6 +15,7 @@ _BULLET = re.compile(r"^\s*(?:[-*+\u2022][ \t]+(?=\S))?")
 _CODE = re.compile(  # "E27: Pump blocked", "ORA-00942", "0x8007": letters with a number, and a name
     r"(?:[A-Z]{1,6}[-_]?\d[\w.\-]*|0x[0-9A-Fa-f]+)\b(?:[^\n]{0,80}[^\s.,;!?])?")
 QUOTED = 500  # characters of a row at most that is quoted as one sentence
+_PROSE = re.compile(r"[.!?] +\S")
 _COLUMN = re.compile(r"(?m)^[^:\n]+(?=: )")
 
 
@@ -47,11 +48,15 @@ def opens_sentence(text: str, start: int, end: int) -> bool:
 
 
 def is_table(text: str) -> bool:
-    """Whether a text is rows of "column: value" lines that can be quoted, with a blank line between two."""
+    """Whether a text is rows of "column: value" lines that can be quoted, with a blank line between two.
+
+    A paragraph of several sentences after a label, as "Methods: ...", is no row.
+    """
     rows = re.split(r"\n{2,}", text.strip())
     if len(rows) == 1:
         return is_quotable_row(text)
-    return all(len(row) <= QUOTED and _has_columns(row) for row in rows)
+    return all(len(row) <= QUOTED and _has_columns(row) and ("\n" in row or not _PROSE.search(row))
+               for row in rows)
 
 
 def is_quotable_row(text: str) -> bool:
