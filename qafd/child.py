@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -62,6 +63,22 @@ def ask(module: str, request: bytes, most: int, seconds: float) -> ChildReply:
     return ChildReply(content, _ended(child), late)
 
 
+@contextlib.contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """Within it, processes are started that never hear Ctrl-C, which a terminal sends to all.
+
+    Whoever started them hears it, and ends them or lets them finish.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # children inherit it
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class ForkServer:
     """A process that has loaded a module and forks a child for every request.
 
@@ -103,10 +120,11 @@ class ForkServer:
 
 
 def _started(program: str, module: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-I", "-c", program, str(Path(__file__).parent), module, *sys.path],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        env={name: os.environ[name] for name in _LOADER_VARIABLES if name in os.environ})
+    with deaf_to_interrupts():
+        return subprocess.Popen(
+            [sys.executable, "-I", "-c", program, str(Path(__file__).parent), module, *sys.path],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env={name: os.environ[name] for name in _LOADER_VARIABLES if name in os.environ})
 
 
 def _talk(child: subprocess.Popen[bytes], request: bytes, most: int, seconds: float, *,

@@ -163,6 +163,10 @@ class KnowledgeGraph:
         """Index a text under a document name."""
         from qafd.ingest import index
 
+        for given in (name, text):
+            if not isinstance(given, str):
+                raise ParameterError("add_text takes a name and a text as str, not {kind}; "
+                                     "add_files reads files", kind=type(given).__name__)
         return index(self.url, [(name, storable(text).encode())], embedder=local_embedder,
                      processes=1)
 
@@ -485,6 +489,9 @@ class KnowledgeGraph:
         ParameterError
             On an unknown method, too few or too many of them, or a budget below 1.
         """
+        if isinstance(methods, str):
+            raise ParameterError("methods are a list of names, not {methods!r}; put them into one",
+                                 methods=methods)
         graph, methods = graph or self.graph, tuple(methods)
         columns = chosen(methods, graph)
         named = {canonical(method) for method in methods if isinstance(method, str)}

@@ -246,12 +246,12 @@ class QueryPlan:
     of `keywords`. `names` are the parts of the question that are names of entities
     in this graph (canonical keys). `subqueries` are the plans of its parts, Eq. (6), none
     for a simple question; `planner` is "local" or the name of the language model that read it.
-    `read` is the question with misspelled names put right, as it is compared with texts, "" where
-    that is the question itself. `written` has what the text writes for names that stand in for its
-    own, each with the key of the entity. `conditions` are those that somebody edited or a model read; None
-    leaves them to `qafd.plan.query_graph`. `about` has what a sentence that answers speaks of, of each group
-    one (`qafd.plan.about`). `unsaid` tells what of the question no condition of these rules
-    says.
+    `read` is the question with misspelled names put right and without what texts may not have, as
+    it is compared with them, "" where that is the question itself. `written` has what the text
+    writes for names that stand in for its own, each with the key of the entity. `conditions` are
+    those that somebody edited or a model read; None leaves them to `qafd.plan.query_graph`. `about`
+    has what a sentence that answers speaks of, of each group one (`qafd.plan.about`). `unsaid`
+    tells what of the question no condition of these rules says.
     """
 
     question: str

@@ -1,6 +1,7 @@
 """What the children of test_child are asked to do; `main` is theirs."""
 
 import os
+import signal
 import sys
 import time
 
@@ -14,12 +15,14 @@ def main() -> None:
     told.append(what)
     if what == b"crash":
         os.abort()
+    if what == b"interrupted":
+        os.kill(os.getpid(), signal.SIGINT)
     if what == b"hang":
         time.sleep(60)
     if what == b"endless":
         while True:
             sys.stdout.buffer.write(b"x" * 65536)
-    reply = {b"echo": lambda: rest, b"told": lambda: b",".join(told),
+    reply = {b"echo": lambda: rest, b"interrupted": lambda: rest, b"told": lambda: b",".join(told),
              b"listen": lambda: os.read(0, 100),
              b"open": lambda: str(len(os.listdir("/dev/fd"))).encode()}[what]()
     sys.stdout.buffer.write(reply)

@@ -5,7 +5,10 @@ import itertools
 import json
 import os
 import random
+import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -460,3 +463,29 @@ def test_of_what_fifty_sessions_start_at_once_nothing_is_done_twice_or_left(tmp_
     assert sorted(tally.read_text("utf-8").split()) == passages
     assert digest == tiny_index(tmp_path / "alone.db", [
         (f"{session}.txt", f"Ada{session} met Bob{session}.".encode()) for session in range(50)])
+
+
+@pytest.mark.chaos
+@pytest.mark.skipif(os.name != "posix", reason="process groups")
+def test_ctrl_c_in_a_terminal_at_any_moment_blames_no_file_and_ends_as_interrupted(tmp_path):
+    for i in range(3):
+        (tmp_path / f"{i}.md").write_bytes(story(i, 30))
+    command = [sys.executable, "-m", "qafd", "index", "--db"]
+    files = [str(tmp_path / f"{i}.md") for i in range(3)]
+    disturbed, rng = tmp_path / "disturbed.db", random.Random(7)
+    for _ in range(3):
+        run = subprocess.Popen([*command, str(disturbed), *files], stderr=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL, text=True, start_new_session=True)
+        time.sleep(rng.uniform(2, 8))
+        with suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGINT)
+        said = run.communicate(timeout=100)[1]
+        assert run.returncode in (0, 130), said
+        assert "Traceback" not in said
+        if disturbed.exists():
+            with open_workspace(disturbed) as store:
+                assert not [file.error for file in store.files.all() if file.error]
+    for path in (disturbed, tmp_path / "calm.db"):
+        subprocess.run([*command, str(path), *files], check=True, capture_output=True)
+    with open_workspace(disturbed) as one, open_workspace(tmp_path / "calm.db") as other:
+        assert one.graph.digest() == other.graph.digest()

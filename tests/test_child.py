@@ -46,3 +46,15 @@ def test_a_server_that_is_killed_is_started_again() -> None:
         assert server.ask(b"echo c", 100, 20.0) == ChildReply(b"c", 0, False)
     with pytest.raises(ChildProcessError):
         os.waitpid(running.pid, os.WNOHANG)
+
+
+@FORKS
+def test_what_a_terminal_sends_to_all_on_ctrl_c_reaches_no_child() -> None:
+    assert ask("asked", b"interrupted a", 100, 20.0) == ChildReply(b"a", 0, False)
+    with ForkServer("asked") as server:
+        assert server.ask(b"interrupted b", 100, 20.0) == ChildReply(b"b", 0, False)
+        running = server._server
+        assert running is not None
+        os.kill(running.pid, signal.SIGINT)
+        assert server.ask(b"echo c", 100, 20.0).content == b"c"
+        assert server._server is running

@@ -138,3 +138,10 @@ def test_output_that_cannot_be_written_is_one_sentence(command: list[str], curie
 def test_questions_without_gold_are_refused(questions: list[Question], curie: KnowledgeGraph) -> None:
     with pytest.raises(ParameterError, match="no gold passages"):
         evaluate(curie, questions, {"lexical": METHODS["lexical"]()})
+
+
+def test_arguments_of_another_type_are_refused_with_a_sentence(curie: KnowledgeGraph) -> None:
+    with pytest.raises(ParameterError, match="not bytes"):
+        curie.add_text("a.txt", b"Marie Curie")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="list of names"):
+        curie.compare("Who lived in Paris?", "qafd")

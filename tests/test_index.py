@@ -89,6 +89,23 @@ def test_a_child_that_dies_ends_the_run_with_a_sentence_and_loses_nothing(path, 
         assert store.graph.digest() == tiny_index(tmp_path / "other.db", [("many.jsonl", MANY)])
 
 
+class Interrupted(TinyExtractor):
+    """Gets what a terminal sends to every process of a command on Ctrl-C."""
+
+    def extract_all(self, chunks):
+        import os
+        import signal
+
+        os.kill(os.getpid(), signal.SIGINT)
+        return super().extract_all(chunks)
+
+
+def test_children_finish_their_passages_when_ctrl_c_reaches_them_too(path, tmp_path):
+    index(path, [("many.jsonl", MANY)], extractor=Interrupted, embedder=TinyEmbedder, processes=2)
+    with open_workspace(path) as store:
+        assert store.graph.digest() == tiny_index(tmp_path / "other.db", [("many.jsonl", MANY)])
+
+
 def test_a_model_that_gives_infinity_is_refused(path):
     class Infinite(TinyEmbedder):
         def embed(self, texts):

@@ -234,6 +234,12 @@ def test_a_page_shows_its_visible_text_only():
     ]
 
 
+@pytest.mark.parametrize("depth", [1, 200, 300, 1500])
+def test_a_page_is_read_to_its_end_however_it_nests(depth):
+    page = f"<body><p>One.</p>{'<div>' * depth}Two.{'</div>' * depth}<p>Three.</p></body>"
+    assert only("page.html", page.encode()).text == "One.\n\nTwo.\n\nThree."
+
+
 def test_what_leads_about_a_page_stays_out_and_lists_of_links_elsewhere_stay():
     page = """<body><ul><li><a href="#b">1.1. How does it turn?</a></li>
 <li>2. <a href="page.html#c">Where is it kept?</a></li></ul>
@@ -391,6 +397,7 @@ UNREADABLE = {
     "xml bomb": (entity_bomb(), "entities"),
     "broken json": (b'{"text": "cut', "damaged"),
     "deep json": (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
+    "page that nests without end": (b"<body><p>Text</p>" + b"<div>" * 5000 + b"more", "too deeply"),
     "page without text": (b"<html><script>only()</script></html>", "no text"),
     "records without text": (b'[{"text": ""}, {"text": " "}]', "no text"),
     "windows program": (b"MZ\x90\0\x03" + bytes(200), "a Windows program.*txt, md, rst, html, pdf"),

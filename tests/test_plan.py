@@ -51,6 +51,14 @@ def test_a_question_without_a_word_is_refused(planner, question, why):
         planner.plan(question)
 
 
+@pytest.mark.parametrize("unseen", ["\u200b", "\u00ad", "\u2060", "\ufeff", "\u202a", "\0"])
+def test_characters_that_texts_lose_change_nothing_in_a_question_either(planner, unseen):
+    plain = planner.plan("Who presented the iPhone at Apple?")
+    plan = planner.plan(f"Who presented the iPh{unseen}one at Ap{unseen}ple?")
+    assert (plan.names, plan.keywords, plan.words) == (plain.names, plain.keywords, plain.question)
+    assert np.array_equal(plan.embedding, plain.embedding)
+
+
 def test_long_questions_are_cut_with_a_notice(planner):
     plan = planner.plan("Who founded Apple? " + "Tell me more about it. " * 450)
     assert plan.names == ("apple",)

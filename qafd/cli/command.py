@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from qafd.app.home import home
-from qafd.cli import CAPPED, DONE, FAILED, NOTHING_FOUND
+from qafd.cli import CAPPED, DONE, FAILED, INTERRUPTED, NOTHING_FOUND
 from qafd.cli.options import Function, db_option
 from qafd.errors import ModelError, ParameterError, SpendingCapError
 from qafd.knowledge import KnowledgeGraph
@@ -47,6 +47,8 @@ class Outcome:
         Why a model did not do its part, which is said last; exit code 1, or 4 at a cap.
     instead : str
         What is printed in place of that part.
+    interrupted : bool
+        Whether Ctrl-C ended the work early, which has been said; exit code 130.
     """
 
     data: Any
@@ -56,9 +58,12 @@ class Outcome:
     notes: Iterable[str] = ()
     failure: ModelError | None = None
     instead: str = ""
+    interrupted: bool = False
 
     @property
     def code(self) -> int:
+        if self.interrupted:
+            return INTERRUPTED
         if isinstance(self.failure, SpendingCapError):
             return CAPPED
         if self.failed or self.failure:
@@ -214,12 +219,16 @@ def keys_of_environment() -> dict[str, str]:
 
 
 def on_interrupt(message: str) -> Callable[[], bool]:
-    """Whether Ctrl-C was pressed from now on, which says something instead of ending at once."""
+    """Whether Ctrl-C was pressed from now on, which says something instead of ending at once.
+
+    Pressed again, it does end at once.
+    """
     pressed = False
 
     def press(*_: object) -> None:
         nonlocal pressed
         pressed = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         print(file=sys.stderr)
         note(message)
 

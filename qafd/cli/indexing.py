@@ -83,9 +83,9 @@ def index_files(db: Location | None, files: tuple[str, ...], rebuild: bool, re_e
             store.vectors.forget()
         if rebuild or re_embed:
             store.assembly.drop()
-    failed = _work(path, sources, engine)
+    failed, stopped = _work(path, sources, engine)
     counts = _counts(open_graph(path))
-    return Outcome(counts, _count_lines(counts), failed=failed)
+    return Outcome(counts, _count_lines(counts), failed=failed, interrupted=stopped)
 
 
 def _sources(files: Iterable[str]) -> Iterator[Source]:
@@ -118,8 +118,8 @@ def _begin(store: Workspace, choice: ModelChoice, go_on: bool) -> None:
         store.files.retry(file.name for file in store.files.all() if file.deleted_at is None)
 
 
-def _work(path: Location, sources: Iterable[Source], engine: int | str) -> bool:
-    """Read all sources; whether one of them failed or the work was interrupted."""
+def _work(path: Location, sources: Iterable[Source], engine: int | str) -> tuple[bool, bool]:
+    """Read all sources; whether one of them failed, and whether the work was interrupted."""
     run = f"index {now()}"
     stopped = on_interrupt("stopping after the passages at work; run the command again to go on")
     try:
@@ -139,7 +139,7 @@ def _work(path: Location, sources: Iterable[Source], engine: int | str) -> bool:
             note(f"{one_line(name, 200)}: {one_line(say_readings(reasons), 600)}")
     for file in failed:
         note(f"{one_line(file.name, 200)}: {file.error}")
-    return bool(failed) or stopped()
+    return bool(failed), stopped()
 
 
 def _count_ahead(path: Location) -> float:
@@ -250,8 +250,8 @@ def import_graph(db: Location | None, files: tuple[str, ...], dry_run: bool) -> 
     found["passages"] = file.passages
     # the first one is the summary, as it stands on the page
     notices = file.notices[1:] or graph.notices
-    return Outcome({**found, "notices": notices}, lines, failed=bool(file.error) or stopped(),
-                   notes=notices)
+    return Outcome({**found, "notices": notices}, lines, failed=bool(file.error),
+                   notes=notices, interrupted=stopped())
 
 
 @command()

@@ -52,7 +52,7 @@ def _write(knowledge: KnowledgeGraph, names: tuple[str, ...], client: Metered) -
     except ModelError as error:
         return replace(_list(knowledge), failure=error,
                        instead="What was written is used; run the command again to go on.")
-    return replace(_list(knowledge), failed=stopped())
+    return replace(_list(knowledge), interrupted=stopped())
 
 
 def _list(knowledge: KnowledgeGraph) -> Outcome:

@@ -56,6 +56,18 @@ def _numbers(what: str, values: Iterable[object]) -> Floats:
                              what=what) from None
 
 
+def _number(what: str, value: object) -> float:
+    """A value as a float; a ParameterError when it is none."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ParameterError("{what} must be a number, not {kind}", what=what,
+                             kind=type(value).__name__) from None
+    except OverflowError:
+        raise ParameterError("{what} must be below 1e308, the largest number there is",
+                             what=what) from None
+
+
 def _seeded(seeds: Mapping[Hashable, float] | Iterable[Hashable], row: Mapping[Hashable, int]
             ) -> tuple[Nodes, Floats]:
     """The rows of the seeds and their shares, which add up to 1."""
@@ -72,7 +84,7 @@ def _seeded(seeds: Mapping[Hashable, float] | Iterable[Hashable], row: Mapping[H
         raise ParameterError("the seed {seed!r} is not a node of the graph", seed=missing[0])
     if not seeds:
         raise ParameterError("diffuse needs at least one seed")
-    share = _numbers("the shares of the seeds", seeds.values())
+    share = _numbers("the shares of the seeds (a list of nodes shares equally)", seeds.values())
     if share.min() < 0 or not 0 < share.max() < 1e300:
         raise ParameterError("the shares of the seeds must be from 0 to 1e300, and one positive")
     return np.array([row[node] for node in seeds], np.int64), share / share.sum()
@@ -135,14 +147,17 @@ def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hash
     if not hasattr(G, "edges"):
         raise ParameterError("diffuse spreads over a networkx graph, not over {kind}",
                              kind=type(G).__name__)
+    if callable(weight):
+        raise ParameterError("weight is the name of an edge attribute, not a function; write its "
+                             "values into an attribute of the edges")
     graph = Graph.from_networkx(G, weight)
     nodes = list(G)
     rows, share = _seeded(seeds, {node: i for i, node in enumerate(nodes)})
-    mass = _numbers("the mass", [mass])[0]
+    mass = _number("the mass", mass)
     if not (np.isfinite(mass) and mass >= 0):
         raise ParameterError("the mass must be at least 0 and finite, not {mass}", mass=mass)
     gates = _bind_gates(weights, alignment, nodes)
-    solution = solve(graph, gates, rows, mass * share, capacity, rtol)
+    solution = solve(graph, gates, rows, mass * share, capacity, _number("rtol", rtol))
     touched = [nodes[i] for i in solution.rows.tolist()]
     order = np.lexsort((-solution.mass, -solution.x)).tolist()
     flow: dict[tuple[Hashable, Hashable], float] = {}

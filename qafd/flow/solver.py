@@ -175,23 +175,23 @@ def solve(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
     """
     if not 1e-12 <= rtol <= 0.1:
         raise ParameterError("rtol must be between 1e-12 and 0.1, not {rtol}", rtol=rtol)
+    sink = graph.capacity(capacity)
     sources = fit(graph, source_rows, source_mass, capacity)
     limits = budget or Budget()
     compiled = kernel.ready()
     if compiled is not None:
-        found = _solve_compiled(compiled, graph, gates, sources, capacity, rtol, limits)
+        found = _solve_compiled(compiled, graph, gates, sources, sink, rtol, limits)
         if found is not None:
             return found
-    return _solve_numpy(graph, gates, sources, capacity, rtol, limits)
+    return _solve_numpy(graph, gates, sources, sink, rtol, limits)
 
 
 def _solve_compiled(compiled: kernel.Compiled, graph: Graph, gates: Gates, sources: Sources,
-                    capacity: str, rtol: float, budget: Budget) -> Diffusion | None:
+                    sink: Floats, rtol: float, budget: Budget) -> Diffusion | None:
     """The solution by `qafd.flow.compiled`; None when weights are too wide or the graph too long."""
     workspace = graph.acquire()
     try:
-        spread = compiled.spread(graph, gates, workspace, sources, graph.capacity(capacity), rtol,
-                                 budget)
+        spread = compiled.spread(graph, gates, workspace, sources, sink, rtol, budget)
         if spread is None:
             return None
         return Diffusion(graph, *spread.arrays, sources.notices, sources.saturated, spread.rounds,
@@ -200,9 +200,9 @@ def _solve_compiled(compiled: kernel.Compiled, graph: Graph, gates: Gates, sourc
         graph.release(workspace)
 
 
-def _solve_numpy(graph: Graph, gates: Gates, sources: Sources, capacity: str, rtol: float,
+def _solve_numpy(graph: Graph, gates: Gates, sources: Sources, sink: Floats, rtol: float,
                  budget: Budget) -> Diffusion:
-    region = Region(graph, gates, sources, graph.capacity(capacity))
+    region = Region(graph, gates, sources, sink)
     try:
         rounds, stopped = _SupportSearch(region, rtol, budget).run()
         u, v, weight, flow = region.edges()

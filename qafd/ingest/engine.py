@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from functools import cache
 from itertools import chain, islice
 from multiprocessing.connection import wait
@@ -20,6 +21,7 @@ import numpy as np
 
 from qafd.assemble.claims import sure_names
 from qafd.assemble.readings import read
+from qafd.child import deaf_to_interrupts
 from qafd.errors import ModelError
 from qafd.models.embedder import PassageEmbedder
 from qafd.records import Chunk, Extraction, Vectors
@@ -124,7 +126,8 @@ class _Process(SpawnProcess):
         script = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")
         try:
-            return SpawnProcess._Popen(process)
+            with deaf_to_interrupts():
+                return SpawnProcess._Popen(process)
         finally:
             sys.modules["__main__"] = script
 
@@ -230,15 +233,22 @@ class Pool(Workers):
         return 5 * self._processes  # four wait for each child
 
     def _submit(self, verb: str, argument: Sequence[Any]) -> Any:
-        return self._pool.submit(_do, verb, argument)
+        with _told_of_deaths():
+            return self._pool.submit(_do, verb, argument)
 
     def _result(self, future: Any) -> Any:
-        try:
+        with _told_of_deaths():
             return future.result()
-        except BrokenProcessPool:
-            raise ModelError(
-                "A process that reads passages has died, most likely for want of memory; what "
-                "was read before is kept. Free some memory and resume.") from None
+
+
+@contextmanager
+def _told_of_deaths() -> Iterator[None]:
+    try:
+        yield
+    except BrokenProcessPool:
+        raise ModelError(
+            "A process that reads passages has died, most likely for want of memory; what "
+            "was read before is kept. Free some memory and resume.") from None
 
 
 def _start(makers: Makers) -> None:

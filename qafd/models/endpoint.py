@@ -106,9 +106,13 @@ class Endpoint(RemoteModel):
         pieces = self._adapting(lambda: self.call(
             lambda: iter(self._create(messages, None, max_tokens, stream=True)), limits))
         hearing, usage, cut = Hearing(self.secrets), None, False
+        begun = False
         try:
             while True:
                 piece, failure, _ = self._once(lambda: _next(pieces), limits)
+                if piece is None and failure is None and not begun:  # a page, not a stream
+                    failure, _ = self._worded(TypeError("no stream"), limits)
+                begun = True
                 if failure is not None:
                     failure.paid = True
                     raise failure

@@ -24,6 +24,7 @@ from qafd.reading.names.foreign import names_of as names_in_other
 from qafd.reading.names.languages import ENGLISH, function_words, language_of
 from qafd.reading.names.tagger import tagger
 from qafd.reading.text import canonical, singular, words_of
+from qafd.reading.text.plaintext import clean
 from qafd.reading.text.scripts import is_written_small
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import Keyword, QueryGraph, QueryPlan
@@ -75,7 +76,8 @@ class Planner:
         ParameterError
             When the question has no letter or digit.
         """
-        asked = " ".join(question.split())
+        plain = clean(question)  # as texts are
+        asked = " ".join(plain.split())
         if not any(character.isalnum() for character in asked):
             if not asked:
                 raise ParameterError("The question is empty; type a question about your documents.")
@@ -95,7 +97,7 @@ class Planner:
         if read != heard:
             notices += [one for one in plan.notices if one.kind in _PUT_RIGHT]
             plan, _, parts = self._read(read, self._tag(read), subqueries)
-        if read != asked:
+        if read != asked or plain != question:
             plan = replace(plan, read=read)
         return replace(plan, question=question, notices=(*notices, *plan.notices),
                        subqueries=tuple(self.plan(part) for part in parts))

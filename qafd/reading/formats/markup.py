@@ -72,14 +72,19 @@ def _parsed(text: str) -> "_Element | None":
     if re.match(r"\s*<\?xml", text):
         text = _SELF_CLOSED.sub(r"<\1\2></\1>", text)
     parser = etree.HTMLParser(
-        encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True
+        encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
     )
     try:
-        return etree.fromstring(text.encode("utf-8", "replace"), parser)
+        root: _Element | None = etree.fromstring(text.encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError as error:
         if error.msg == "unknown error":  # what libxml2 calls running out of memory
             raise MemoryError from None
         raise
+    # Where libxml2 gives up it returns what came before as if it were the page.
+    if parser.error_log.filter_types([etree.ErrorTypes.ERR_RESOURCE_LIMIT]):
+        raise ParseError("The page is nested too deeply or has too long an element to be read "
+                         "whole; flatten it or save it as plain text.")
+    return root
 
 
 @dataclass
