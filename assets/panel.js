@@ -116,7 +116,6 @@ function keep(p) {
   else url.searchParams.delete("look");
   if (url.href === location.href) return;
   history.replaceState(history.state, "", url);
-  p.href = url.href;
 }
 
 const CALM = matchMedia("(prefers-reduced-motion: reduce)");
@@ -317,14 +316,7 @@ function update(p, data) {
   p.theme = luminance([r, g, b]) < 0.35 ? "dark" : "light";
   p.root.dataset.theme = p.theme;
   if (data.told && p.selected !== data.selected) p.send(p.selected = p.asked = data.selected);
-  // The question box replaces the address; Back shall find the one before it.
-  const here = location.href;
-  if (p.href && !data.back && p.question !== data.question && p.href !== here) {
-    history.replaceState(null, "", p.href);
-    History.prototype.pushState.call(history, null, "", here);
-  }
   p.anew = p.question !== data.question;
-  p.href = here;
   if (p.anew && p.question !== undefined) {
     p.placed.clear();
     Object.assign(p.look, { kind: "", document: "", sought: (p.find.value = "") });

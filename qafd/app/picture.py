@@ -171,7 +171,7 @@ def pick(draw: Callable[[str | None], dict[str, Any]], key: str, *,
         chosen = None
     else:
         chosen = selected(key) or linked
-    told = panels({**draw(chosen), "told": back or anew, "back": back}, key=key)
+    told = panels({**draw(chosen), "told": back or anew}, key=key)
     picked = chosen if back or anew else told
     kind = "line" if picked and SEPARATOR in picked else "node"
     for one in ("node", "line"):

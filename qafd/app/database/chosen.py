@@ -9,6 +9,7 @@ import streamlit as st
 
 from qafd.app import markup
 from qafd.app.asking import asked_among
+from qafd.app.database.rows import changed_at, rows_of
 from qafd.app.escaping import brief, plain, safe, said
 from qafd.app.explore.card import heading, held, importances
 from qafd.app.home import home
@@ -41,7 +42,7 @@ from qafd.view.panel import clean, panel_data
 from qafd.view.placement import freeze, with_new
 from qafd.wording import say, say_list
 from qafd.wording.counts import count
-from qafd.wording.databases import say_facts, say_label, word_doubt
+from qafd.wording.databases import describe_draft, say_facts, say_label, word_doubt
 from qafd.wording.explanations import say_why, say_why_not
 from qafd.wording.reasons import word_notice
 
@@ -157,11 +158,6 @@ def asked_of(database: Database, question: str, method: SchemaDiffusion) -> Data
     return shared("asked", asked, lambda: database.ask(question, method, chosen))
 
 
-def changed_at(database: Database) -> int:
-    """When the file of a database was written last, in nanoseconds."""
-    return Path(database.source).stat().st_mtime_ns
-
-
 def status_line(asked: DatabaseQuestion) -> None:
     """The result in one line."""
     retrieval = asked.retrieval
@@ -216,8 +212,7 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
         if node is None:
             full = retrieval.retrieved
             if full:
-                st.code(asked.draft.sql, language="sql", wrap_lines=True)
-                draft_doubts(asked)
+                _drafted(asked)
             hint = say("Click a table or column, or press Tab, arrow keys and Enter, to see why "
                        "it is there.")
             st.html(markup.paragraph(markup.small(safe(hint)), "foremost")
@@ -233,10 +228,15 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
         held(retrieval, node)
 
 
-def draft_doubts(asked: DatabaseQuestion) -> None:
-    """What may make the draft wrong, one line each."""
-    for doubt in asked.draft.doubts:
+def _drafted(asked: DatabaseQuestion) -> None:
+    """What the draft does, what may make it wrong, and its rows where the file has any."""
+    draft = asked.draft
+    st.caption(say("The draft, made by rules without a language model, {describe_draft}.",
+                   describe_draft=plain(describe_draft(draft))))
+    for doubt in draft.doubts:
         st.caption(f":material/warning: {plain(word_doubt(doubt))}")
+    if asked.database.schema.has_rows:
+        rows_of(asked.database, draft.sql, "drafted_rows")
 
 
 def _tell(asked: DatabaseQuestion, node: str, name: str) -> None:

@@ -1,48 +1,42 @@
 """The tabs of the Database page: SQL and its rows, why, the schema, and the certificate."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import streamlit as st
 
-from qafd.app.database.chosen import changed_at, draft_doubts, why_line
+from qafd.app.database.chosen import why_line
+from qafd.app.database.rows import rows_of
 from qafd.app.escaping import brief, plain, said
 from qafd.app.explore.explained import node_choice
 from qafd.app.explore.tabs import proof
 from qafd.app.explore.why import seeds_and_ways
 from qafd.app.pages import way
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
-from qafd.app.session import bound, exchange, put, put_next, remember, session, value_of
-from qafd.app.tables import columns_of, download_csv, table
-from qafd.errors import ModelError, QafdError
+from qafd.app.session import bound, exchange, put, put_next, session, value_of
+from qafd.app.tables import columns_of, table
+from qafd.errors import ModelError
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.instructions import instructions_of
 from qafd.sql import box
-from qafd.sql.box import QueryRows
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.dialect import dialect_name
 from qafd.sql.plan import choose_seeds, seed_messages
 from qafd.sql.write import has_sql, read_sql, sql_messages, write_sql
-from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
-from qafd.wording.databases import describe_draft, say_key
+from qafd.wording.databases import say_key
 
 RAN = "ran"
 
 
 def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> None:
-    """The SQL, by rules or by a model, to be edited and run."""
+    """The draft, or what a model wrote, to be edited and run."""
     draft = asked.draft
     drafted = exchange("drafted", "")
     if drafted != draft.sql and (drafted or "sql" not in st.query_params):
         put("sql", draft.sql)
     exchange("drafted", draft.sql)
-    st.caption(say("The draft, made by rules without a language model, {describe_draft}.",
-                   describe_draft=plain(describe_draft(draft))))
-    draft_doubts(asked)
     sql = st.text_area(say("SQL"), **bound("sql"), height=190) or ""
     with st.container(horizontal=True, vertical_alignment="center"):
         if database.schema.has_rows and st.button(say("Run"), type="primary",
@@ -58,7 +52,7 @@ def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuesti
         st.caption(say("SQL of {dialect}. Only the schema is known here: copy it and run it where the rows "
                        "are.", dialect=dialect_name(database.schema.dialect)))
     if value_of(RAN, None) == (database.source, sql):
-        _result(database, sql)
+        rows_of(database, sql, "rows")
 
 
 def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
@@ -118,33 +112,6 @@ def _seeds(asked: DatabaseQuestion, model: Metered) -> None:
             st.error(said(error))
         else:
             st.rerun()
-
-
-def _result(database: Database, sql: str) -> None:
-    try:
-        rows: QueryRows = remember("rows", (database.source, changed_at(database), sql),
-                                   lambda: box.run(Path(database.source), sql))
-    except QafdError as error:
-        st.error(said(error), icon=":material/error:")
-        return
-    names = _distinct(rows.columns)
-    st.dataframe(columns_of(names, rows.rows), hide_index=True)
-    facts = [count(len(rows.rows), "row"),
-             say("{milliseconds:.1f} ms", milliseconds=rows.milliseconds), rows.cut]
-    st.caption(" · ".join(filter(None, facts)))
-    download_csv(say("CSV"), names, lambda: rows.rows, "result.csv")
-
-
-def _distinct(columns: Sequence[str]) -> list[str]:
-    """Names of columns on one line, numbered where one occurs again."""
-    names: list[str] = []
-    for column in columns:
-        name = base = clean(column, 100) or say("(no name)")
-        number = 1
-        while name in names:
-            name, number = f"{base} ({number})", number + 1
-        names.append(name)
-    return names
 
 
 def why_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> None:

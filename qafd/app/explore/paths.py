@@ -69,15 +69,18 @@ def paths_tab(view: View) -> None:
 
 
 def _chains(explanation: Explanation) -> None:
-    """The ways to what the question asks for, name by name, with the sentence of each hop."""
+    """The ways to what the question asks for, name by name; the sentence of each hop is quoted once."""
     found = explanation.chains(CHAINS)
     if not found:
         return
     st.caption(say("From a seed to what the question asks for, with the sentence of each step."))
     parts = []
+    quoted: set[str] = set()
     for chain in found:
-        hops = [safe(clean(say_hop(hop), 400)) for hop in chain.hops]
-        parts.append(markup.paragraph("<br>".join([markup.bold(safe(say_chain(chain))), *hops])))
+        hops = [say_hop(hop) for hop in chain.hops]
+        new = [safe(clean(hop, 400)) for hop in hops if hop not in quoted]
+        quoted.update(hops)
+        parts.append(markup.paragraph("<br>".join([markup.bold(safe(say_chain(chain))), *new])))
     st.html("".join(parts))
 
 

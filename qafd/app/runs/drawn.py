@@ -1,6 +1,7 @@
 """One run, or two side by side, drawn from nothing but what they hold."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -164,14 +165,22 @@ def _certificate(run: Run, checked: Verification | None) -> None:
     st.html(markup.bullets(say_verification(checked)))
 
 
-def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[str]) -> None:
+def say_two(found: RunDifference) -> str:
+    """What the second of two runs has otherwise; their questions stand above the pictures."""
+    settings = tuple(setting for setting in found.settings if setting.name != "question")
+    return capital(say_difference(replace(found, settings=settings), say("the first"), say("the second")))
+
+
+def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[str],
+             lead: Sequence[str] = ()) -> None:
     """What the second run has otherwise than the first, in words, picture and tables.
 
-    `key` names the two among what this app has drawn, `words` are beside their titles.
+    `key` names the two among what this app has drawn, `words` are beside their titles; `lead` are
+    the sentences above, in the place of those that say what differs.
     """
     found = difference(*both)
-    st.html(markup.paragraph(safe(capital(
-        say_difference(found, say("the first"), say("the second")))), "lead"))
+    for sentence in lead or (say_two(found),):
+        st.html(markup.paragraph(safe(sentence, 2000), "lead"))
     st.caption(plain(say("{nodes} in both · tokens "
                          "{before} → {after}", nodes=count(len(found.shared), "node"),
                          before=f"{found.tokens[0]:,}", after=f"{found.tokens[1]:,}")))

@@ -161,7 +161,5 @@ def _asked_again(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> Non
     asked = sent.key, knowledge.id, knowledge.version(knowledge.graph)
     with st.spinner(say("Asking again")):
         result = remember("bundle again", asked, lambda: replayed(sent.found.run, knowledge))
-    for sentence in say_replay(result):
-        st.write(brief(sentence, 2000))
     compared((sent.found.run, result.run), f"again-{'-'.join(map(str, asked))}", drawing,
-             (say("the bundle"), say("asked again here")))
+             (say("the bundle"), say("asked again here")), say_replay(result))
