@@ -29,7 +29,7 @@ def say_reading(doubt: str) -> str:
 def say_readings(doubts: Sequence[str]) -> str:
     """What is to be said of some passages of a file, the most frequent reason of them all."""
     often, _ = Counter(doubts).most_common(1)[0]
-    return say("{passages} not read as they should be: {reason}.",
+    return say("{passages} not read as intended: {reason}.",
                passages=count(len(doubts), "passage"), reason=say_reading(often))
 
 
