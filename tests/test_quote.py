@@ -52,6 +52,22 @@ def test_a_sentence_that_lacks_what_is_asked_about_is_perhaps_the_answer_at_most
     assert any(sentence.best for sentence in found.sentences) != bool(lacking)
 
 
+REPLIES = {
+    "Can I row in the mill pond?": "No. The sluice pulls boats under.",
+    "How often is the wheel greased?": "Twice a year.",
+    "What is the black barrel for?": "Old oil is kept in it until a van fetches it.",
+    "Who may come in on Mondays?": "Everybody who has a ticket from the week before.",
+}
+
+
+@pytest.mark.parametrize("question", REPLIES)
+@pytest.mark.parametrize("gap", [" ", "\n", "\n\n"], ids=["same line", "next line", "next paragraph"])
+def test_who_asks_what_a_text_asks_gets_what_it_replies(tmp_path: Path, gap: str, question: str) -> None:
+    text = "\n\n".join(f"{asked}{gap}{reply}" for asked, reply in REPLIES.items())
+    best, = (one for one in answer(tmp_path, {"asked": text}, question).sentences if one.best)
+    assert (best.about, best.text) == (question, REPLIES[question])
+
+
 def test_a_sentence_that_opens_with_a_pronoun_stands_under_its_heading(tmp_path: Path) -> None:
     found = answer(tmp_path, CUP, "When did Ada Brenner retire?")
     assert [(one.text, one.about) for one in found.sentences if one.best] == [

@@ -53,7 +53,7 @@ def find_lacking(plan: QueryPlan, spans: Sequence[Span], at: int) -> tuple[str, 
         around.append(span.passage.text[:span.start])
     elif at and spans[at - 1].rank == span.rank:
         around.append(spans[at - 1].text)
-    text = "\n".join((*around, span.text))
+    text = "\n".join((*around, span.said))
     said = stems(text)
     lacking: list[str] = []
     for group in plan.about:

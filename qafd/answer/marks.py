@@ -117,7 +117,7 @@ def _find_words(spans: Sequence[Span], asked: Sequence[str], unspaced: bool) -> 
     parts words."""
     has = np.zeros((len(spans), len(asked)))
     for row, span in enumerate(spans):
-        said = stems(f"{span.passage.title}\n{span.text}" if unspaced else span.text)
+        said = stems(f"{span.passage.title}\n{span.said}" if unspaced else span.said)
         has[row] = [word in said for word in asked]
     return has
 

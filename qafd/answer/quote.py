@@ -35,7 +35,8 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> A
     names it often says something else; where a name's meaning alone is asked for, they do
     (`find_defined`). Where a sentence brings what is asked for, words of the one before it, of its
     heading and its title count half: they tell what it is about. Where the best one only has what
-    is described, the passages of the names beside it are read for the rest (`_lead_on`). A question
+    is described, the passages of the names beside it are read for the rest (`_lead_on`). A sentence below
+    a question of the text is as near as that question is (`compare`). A question
     in letters that the bundled model does not know is compared by its words: the share that a
     sentence and its title have stands for the cosine.
     """
@@ -114,8 +115,13 @@ def _quote(answer: Answer, spans: Sequence[Span], similarity: Floats, store: Wor
                 span.text, number, float(similarity[i]), passage.start + span.start,
                 passage.start + span.end, i == 0 and not answer.abstained,
                 mark_at(marks, passage.start + span.start).page, skips,
-                (span.heading or passage.title) if opens else ""))
+                _about(span) if opens or span.asked else ""))
     return replace(answer, sentences=tuple(sentences), citations=tuple(citations))
+
+
+def _about(span: Span) -> str:
+    """What a sentence answers or stands under."""
+    return span.asked.text if span.asked else span.heading or span.passage.title
 
 
 def _stand_apart(before: Span, after: Span) -> bool:
