@@ -87,7 +87,7 @@ def _contracted(retrieval: Retrieval, idioms: Sequence[Idiom]) -> Retrieval:
         if idiom.shape == RIBBON:
             on_paths |= passages.intersection(idiom.nodes)
     if on_paths:
-        return contract_passages(retrieval, on_paths).retrieval
+        return contract_passages(retrieval, on_paths)
     return drawn_contracted(retrieval)
 
 
