@@ -7,11 +7,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from qafd.app.pages import PAGES
+from qafd.app.pages import FIRST, PAGES
 from qafd.package import assets
-
-FIRST = "explore"
-"""The page that stands at the root."""
 
 
 class Addresses:

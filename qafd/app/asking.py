@@ -7,8 +7,7 @@ import streamlit as st
 from qafd.app.escaping import brief
 from qafd.app.language import spoken
 from qafd.app.pages import way
-from qafd.app.session import QUESTION, bound, exchange, put, session, shared
-from qafd.graph import Graph
+from qafd.app.session import QUESTION, bound, exchange, in_store, put, session, shared
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import questions_of
 from qafd.samples import EXAMPLES
@@ -66,14 +65,10 @@ def ask_something(knowledge: KnowledgeGraph) -> None:
     st.write(say("Ask a question to see which part of the graph answers it, and why."))
     with st.container(horizontal=True, gap="small"):
         for question in shared("suggested", (knowledge.id, knowledge.version(graph)),
-                               lambda: _suggested(knowledge, graph)):
+                               lambda: in_store(
+                                   knowledge, lambda store: questions_of(store, graph))):
             st.button(brief(question), key=f"ask {question}",
                       on_click=put, args=(QUESTION, question))
-
-
-def _suggested(knowledge: KnowledgeGraph, graph: Graph) -> tuple[str, ...]:
-    with knowledge.store() as store:
-        return questions_of(store, graph)
 
 
 def empty_workspace(knowledge: KnowledgeGraph) -> None:

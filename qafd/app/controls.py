@@ -87,7 +87,7 @@ def started(method: FlowDiffusion, graph: Graph, span: Span) -> FlowDiffusion:
 
 
 def start_anew(method: Any, prefix: str, graph: Graph,
-               span: Span = unknown) -> None:
+               span: Span) -> None:
     """Set the controls of a method to what is suggested for a graph, before they are drawn."""
     fitted = (started(method, graph, span) if isinstance(method, FlowDiffusion) else
               method.fitted(graph))

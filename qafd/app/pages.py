@@ -24,18 +24,20 @@ PAGES = {"explore": ("Explore", ":material/hub:"),
          "graph": ("Graph", ":material/account_tree:"),
          "database": ("Database", ":material/database:"),
          "settings": ("Settings", ":material/settings:")}
+FIRST = "explore"
+"""The page that opens first and stands at the root."""
 ASKS = {"explore": "q", "compare": "q", "lab": "q", "database": "dbq"}
 """The key of the question of a page that has one."""
 
 
-def page(name: str, default: str = "explore") -> StreamlitPage:
+def page(name: str, default: str = FIRST) -> StreamlitPage:
     """One page; `default` names the one that opens first."""
     title, icon = PAGES[name]
     script = root() / "pages" / f"{name}.py"
     return st.Page(script, title=say(title), icon=icon, default=name == default)
 
 
-def pages(default: str = "explore") -> dict[str, list[StreamlitPage]]:
+def pages(default: str = FIRST) -> dict[str, list[StreamlitPage]]:
     """All pages by their groups."""
     return {say(group): [page(name, default) for name in names]
             for group, names in GROUPS.items()}

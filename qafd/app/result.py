@@ -107,7 +107,7 @@ def span_of(knowledge: KnowledgeGraph, question: str,
     version = knowledge.version(graph)
     return shared("span", (knowledge.id, version, question, method), lambda: method.span(
         knowledge.corpus(graph, method.needs),
-        plan_of(knowledge.id, version, question, knowledge, graph)))
+        plan_of(knowledge, graph, version, question)))
 
 
 def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion,
@@ -121,19 +121,18 @@ def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion,
     apart = method.subqueries == "on"
     with knowledge.store():  # which all that is asked of it here uses
         if client is None and not apart:
-            plan = plan_of(knowledge.id, version, question, knowledge, graph)
+            plan = plan_of(knowledge, graph, version, question)
         else:
             plan = _read((knowledge.id, version), question, apart, client.name if client else "",
                          knowledge, graph, client)
         asked = question if plan.planner == "local" else f"{question}\n{plan.planner}"
-        retrieval = retrieved(knowledge.id, version, asked, method, knowledge, graph, plan)
+        retrieval = retrieved(knowledge, graph, version, asked, method, plan)
     return View(knowledge, graph, version, question, plan, method, retrieval)
 
 
-def plan_of(workspace: str, version: str, question: str, knowledge: KnowledgeGraph,
-            graph: Graph) -> QueryPlan:
+def plan_of(knowledge: KnowledgeGraph, graph: Graph, version: str, question: str) -> QueryPlan:
     """The plan of a question by the local rules, kept in memory."""
-    return shared("plan", (workspace, version, question), lambda: knowledge.plan(question, graph))
+    return shared("plan", (knowledge.id, version, question), lambda: knowledge.plan(question, graph))
 
 
 # A model that failed is asked again after a minute; good replies are in the workspace.
@@ -143,10 +142,10 @@ def _read(place: tuple[str, str], question: str, apart: bool, reader: str,  # no
     return _knowledge.plan(question, _graph, subqueries=apart, client=_client)
 
 
-def retrieved(workspace: str, version: str, question: str, method: Retriever,
-              knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> Retrieval:
+def retrieved(knowledge: KnowledgeGraph, graph: Graph, version: str, question: str, method: Retriever,
+              plan: QueryPlan) -> Retrieval:
     """What a method retrieves, kept in memory."""
-    return shared("retrieval", (workspace, version, question, method),
+    return shared("retrieval", (knowledge.id, version, question, method),
                   lambda: knowledge.retrieve(plan, method, graph=graph))
 
 

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from qafd.app.runs.opened import Sent
     from qafd.evaluate.judge import Verdict
     from qafd.ingest.tuning import Tuned
+    from qafd.knowledge import KnowledgeGraph
     from qafd.models.cost import Meter
     from qafd.sql.plan import SchemaPlan
+    from qafd.storage import Workspace
 
 WORKSPACE = "ws"
 QUESTION = "q"
@@ -201,6 +203,12 @@ def shared(name: str, key: object, compute: Callable[[], T]) -> T:
     What was not asked for longest gives way to what is new.
     """
     return cast("T", _shared(name, key, compute))
+
+
+def in_store(knowledge: "KnowledgeGraph", do: Callable[["Workspace"], T]) -> T:
+    """What is read from the store of a workspace, or done there."""
+    with knowledge.store() as store:
+        return do(store)
 
 
 def remembered(name: str, key: object) -> Any:

@@ -13,7 +13,6 @@ from qafd.assemble.entities import (
     entity_node,
     find_names,
     is_entity,
-    join_said,
     passage_node,
 )
 from qafd.assemble.gathered import Gathered, align, gather, is_hub
@@ -106,7 +105,7 @@ def assemble(
             hubs[key] = gathered
         if gathered.first:
             told_in[key] = gathered.first[2]
-        nodes.append(entity_node(key, gathered.names, join_said(parts) or gathered.evidence))
+        nodes.append(entity_node(key, gathered))
         rows_of.append(align(gathered.wide, gathered.close, told.get(key)))
         scales.append(gathered.scale)
         edges += mention_edges(key, parts, log, name, gathered.heading)

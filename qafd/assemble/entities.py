@@ -1,15 +1,14 @@
 """The entities of a log: what passages say of each key, and which keys are entities by it."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from qafd.assemble.claims import ClaimedNames
+from qafd.assemble.gathered import DESCRIPTION_LIMIT, Gathered
 from qafd.assemble.parts import KeyPart, Parts, parts_of
 from qafd.assemble.readings import Alias, Reading
 from qafd.reading.text import NameIndex, canonical, count_tokens
 from qafd.records import Chunk, Node, node_id
-
-DESCRIPTION_LIMIT = 2000  # characters of an entity's merged descriptions
 
 
 def is_entity(parts: Parts) -> bool:
@@ -36,25 +35,14 @@ def find_names(log: Sequence[Reading], aliases: Mapping[str, Alias]) -> dict[str
     return found
 
 
-def entity_node(key: str, names: Counter[str], text: str) -> Node:
+def entity_node(key: str, gathered: Gathered) -> Node:
     """The node of a key by its spellings and what is said of it."""
+    names, text = gathered.names, gathered.text
     # The key must follow from the name: questions are linked by the names a graph carries.
     own = [name for name in names if canonical(name) == key]
     name = min(own, key=lambda n: (-names[n], n)) if own else key
     return Node(node_id("entity", key), "entity", key, name, text,
                 count_tokens(name) + count_tokens(text))
-
-
-def join_said(parts: Parts) -> str:
-    """What models say of an entity, in the order of the log; "" where none does."""
-    said: dict[str, None] = {}
-    known = False
-    for number in sorted(parts):
-        part = parts[number]
-        if known or part.names:  # what is said of a name before it is mentioned does not count
-            said |= dict.fromkeys(part.said)
-        known |= part.holds or bool(part.names)
-    return " ".join(said)[:DESCRIPTION_LIMIT]
 
 
 def passage_node(chunk: Chunk) -> Node:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from qafd.assemble.parts import Parts
-from qafd.assemble.readings import Reading, log_order
-from qafd.records import Floats, Nodes, Vectors
+from qafd.assemble.parts import KeyPart, Parts
+from qafd.assemble.readings import Reading
+from qafd.records import Chunk, Extraction, Floats, Nodes, Vectors
 
 HUB = 16  # passages of a name from which its sums are kept
 BLOCK = 128  # names whose vectors are summed at once, which fit into a core's cache
@@ -19,6 +19,9 @@ TERM_FACTOR = 0.1
 HUB_EXPONENT = 0.2
 TITLE_FACTOR = 4.0
 UNTOLD_FACTOR = 0.5  # of a title that no sentence says
+DESCRIPTION_LIMIT = 2000  # characters of an entity's merged descriptions
+
+_NOTHING = np.zeros(0, np.int64)
 
 Wholes = NDArray[np.int64]
 """Sums of vectors in steps of 2^-24, whose addition is exact in every order."""
@@ -34,7 +37,8 @@ class Gathered:
     `passages` counts them; `named`, `told`, `titled` and `title` count those whose part is so (see
     `KeyPart`), `names` the spellings. `wide` is the sum of the vectors of the passages, `close` that
     of the sentences, both of shape (d,). `first` is where the first passage stands that has
-    the name in a sentence, None where none has, and `evidence` is that sentence.
+    the name in a sentence, None where none has, and `evidence` is that sentence. `said` is what models
+    say of it, in the order of the log; nothing is known of it for a hub.
     """
 
     passages: int
@@ -47,6 +51,7 @@ class Gathered:
     close: Wholes = field(repr=False, compare=False)
     first: Place | None = None
     evidence: str = ""
+    said: str = ""
 
     def change(self, gone: "Gathered", fresh: "Gathered") -> "Gathered":
         """These sums without those of some passages and with those of others.
@@ -69,6 +74,11 @@ class Gathered:
             first.first, first.evidence)
 
     @property
+    def text(self) -> str:
+        """The text of the node."""
+        return self.said or self.evidence
+
+    @property
     def scale(self) -> float:
         """The factor that all mention edges of the name have in common."""
         kind = 1.0 if self.named else TERM_FACTOR
@@ -78,6 +88,52 @@ class Gathered:
     def heading(self) -> float:
         """The factor of a mention edge to a passage that has the name as its title or heading."""
         return TITLE_FACTOR if self.told else UNTOLD_FACTOR
+
+
+@dataclass(slots=True)
+class NameSoFar:
+    """What the passages so far say of one key, see `Gathered` and `KeyPart`."""
+
+    passages: int = 0
+    named: int = 0
+    told: int = 0
+    titled: int = 0
+    title: int = 0
+    names: Counter[str] = field(default_factory=Counter)
+    first: Place | None = None
+    evidence: str = ""
+    said: dict[str, None] = field(default_factory=dict)
+    described: list[KeyPart] = field(default_factory=list)
+    known: bool = False
+
+    def add(self, part: KeyPart, chunk: Chunk, extraction: Extraction) -> None:
+        """Add what the next passage of the log says."""
+        self.names.update(part.names)
+        if part.said or part.related:
+            self.described.append(part)
+        if self.known or part.names:  # what is said of a name before it is mentioned does not count
+            self.said |= dict.fromkeys(part.said)
+        self.known |= part.holds or bool(part.names)
+        if not part.holds:
+            return
+        self.passages += 1
+        self.named += part.named
+        self.told += part.told
+        self.titled += part.titled
+        self.title += part.title
+        if part.places and self.first is None:
+            start, end = extraction.sentences[min(part.places)[0]]
+            self.first, self.evidence = (chunk.document, chunk.start, chunk.id), chunk.text[start:end]
+
+    @property
+    def is_entity(self) -> bool:
+        """See `qafd.assemble.entities.is_entity`."""
+        return self.passages > 0 and bool(self.title or self.told or not self.titled)
+
+    def gather(self, wide: Wholes = _NOTHING, close: Wholes = _NOTHING) -> Gathered:
+        """All of it, with the sums of vectors."""
+        return Gathered(self.passages, self.named, self.told, self.titled, self.title, self.names,
+                        wide, close, self.first, self.evidence, " ".join(self.said)[:DESCRIPTION_LIMIT])
 
 
 def gather(parts: Parts, log: Sequence[Reading], dimension: int) -> Gathered:
@@ -90,28 +146,16 @@ def gather(parts: Parts, log: Sequence[Reading], dimension: int) -> Gathered:
     dimension : int
         Of the vectors.
     """
-    holding = {number: part for number, part in parts.items() if part.holds}
-    names: Counter[str] = Counter()
-    for part in parts.values():
-        names.update(part.names)
-    wide = [log[number].vector for number in holding]
+    so_far = NameSoFar()
+    wide: list[Vectors] = []
     close: list[Vectors] = []
-    said = []
-    for number, part in holding.items():
-        told_in = {sentence for sentence, _, _ in part.places}
-        close += [log[number].sentences[at] for at in told_in]
-        if part.places:
-            said.append(number)
-    first, evidence = None, ""
-    if said:
-        reading, places = log[min(said)], holding[min(said)].places
-        start, end = reading.extraction.sentences[min(places)[0]]
-        first, evidence = log_order(reading), reading.chunk.text[start:end]
-    count = holding.values()
-    return Gathered(
-        len(holding), sum(part.named for part in count), sum(part.told for part in count),
-        sum(part.titled for part in count), sum(part.title for part in count), names,
-        _sum(wide, dimension), _sum(close, dimension), first, evidence)
+    for number in sorted(parts):
+        part, reading = parts[number], log[number]
+        so_far.add(part, reading.chunk, reading.extraction)
+        if part.holds:
+            wide.append(reading.vector)
+            close += [reading.sentences[at] for at in {sentence for sentence, _, _ in part.places}]
+    return so_far.gather(_sum(wide, dimension), _sum(close, dimension))
 
 
 def is_hub(gathered: Gathered, parts: Parts) -> bool:

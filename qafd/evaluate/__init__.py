@@ -199,7 +199,7 @@ class Evaluation:
         most = max(score.intervals[measure].mean for score in self.scores)
         return tuple(score for score in self.scores if score.intervals[measure].mean == most)
 
-    def failures_first(self, measure: str = "recall@5") -> tuple[int, ...]:
+    def failures_first(self, measure: str) -> tuple[int, ...]:
         """The questions' places: smallest sum of a measure over all methods first.
 
         Those without gold for it come last.

@@ -229,7 +229,7 @@ def estimate_cost(knowledge: KnowledgeGraph, questions: Sequence[Question],
                 sum(dollars) if len(dollars) == len(prices) else None)
 
 
-def mark_correct(result: AnswerResult, client: Metered, repeats: int = 2,
+def mark_correct(result: AnswerResult, client: Metered, repeats: int,
                  progress: Callable[[Progress], None] = silent) -> AnswerResult:
     """The result with the measure `CORRECT`: the share of rounds in which a model calls it right.
 

@@ -78,7 +78,7 @@ class Chain:
 
 
 def find_chains(problem: Problem, streams: Streams, ranking: Sequence[RankedPassage],
-                store: Workspace, most: int = 8) -> tuple[Chain, ...]:
+                store: Workspace, most: int) -> tuple[Chain, ...]:
     """The best chains of a diffusion, one for each end, best first.
 
     They begin at the names that are seeds, or where none is, at the passages that are.

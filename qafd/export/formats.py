@@ -119,7 +119,7 @@ def write_graph(graph: Whole, name: str, file: BinaryIO, packed: bool = False) -
                     part.write(text.encode())
 
 
-def name_graph(name: str, packed: bool = False) -> str:
+def name_graph(name: str, packed: bool) -> str:
     """What a file of the whole graph is called."""
     own = FORMATS[name].file_named("graph")
     return f"{own}.zip" if packed and not own.endswith(".zip") else own

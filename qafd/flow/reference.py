@@ -105,7 +105,7 @@ def push(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
 
 
 def push_freely(graph: Graph, gates: Gates, row: int, mass: float, sink: Floats,
-                pushing: Pushing = RELEASED) -> Trace:
+                pushing: Pushing) -> Trace:
     """Algorithm 2 from one seed with capacities of one's own, for more mass than they hold, too.
 
     Parameters

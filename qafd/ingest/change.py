@@ -23,7 +23,6 @@ from qafd.assemble.entities import (
     describe_entity,
     entity_node,
     is_entity,
-    join_said,
     passage_node,
 )
 from qafd.assemble.gathered import Gathered, gather, is_hub
@@ -115,8 +114,7 @@ class GraphChange:
         for key, parts in entities.items():
             gathered = gather(parts, log, vectors.shape[1])
             sums[key] = gathered if is_hub(gathered, parts) else None
-            text = join_said(parts) or gathered.evidence
-            nodes |= self._placed(entity_node(key, gathered.names, text), gathered, said.get(key, ""))
+            nodes |= self._placed(entity_node(key, gathered), gathered, said.get(key, ""))
             edges += mention_edges(key, parts, log, names[key], gathered.heading)
         for reading in self._readings(chunks):
             node = passage_node(reading.chunk)
@@ -126,7 +124,7 @@ class GraphChange:
         hub_edges: list[Edge] = []
         for key, hub in hubs.items():
             sums[key] = gathered = hub.gathered
-            node = entity_node(key, gathered.names, gathered.evidence)
+            node = entity_node(key, gathered)
             nodes |= self._placed(node, gathered)
             between += [(node.id, node_id("passage", chunk)) for chunk in hub.passages]
             hub_edges += mention_edges(key, hub.said.parts, hub.said.log, names[key],

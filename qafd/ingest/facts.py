@@ -196,16 +196,18 @@ class Facts:
         numbers = self._postings.rows(read)
         names = list(read)
         for at in range(0, len(names), TOGETHER):
-            some = {document: read[document] for document in names[at:at + TOGETHER]}
-            index = self._index([chunk.text for own in some.values() for chunk, _, _ in own])
-            aliases = {document: aliases_of(extraction for _, _, extraction in own)
-                       for document, own in some.items()}
-            claimed = {aliases[document].get(mention.key, mention.key) for document, own in some.items()
-                       for _, _, extraction in own for mention in extraction.mentions}
-            known = self._store.names.known(claimed)
-            for document, own in some.items():
+            some = names[at:at + TOGETHER]
+            aliases, texts, claimed = {}, list[str](), set[str]()
+            for document in some:
+                alias = aliases_of(extraction for _, _, extraction in read[document])
+                aliases[document] = alias
+                for chunk, _, extraction in read[document]:
+                    texts.append(chunk.text)
+                    claimed |= {alias.get(mention.key, mention.key) for mention in extraction.mentions}
+            known, index = self._store.names.known(claimed), self._index(texts)
+            for document in some:
                 changed = document in documents
-                for chunk, _, extraction in own:
+                for chunk, _, extraction in read[document]:
                     parts = parts_of(chunk, extraction, aliases[document], known, index)
                     number, bodies = numbers[chunk.id], {key: pack_part(parts[key]) for key in parts}
                     if not changed:

@@ -5,9 +5,7 @@ name and edge.
 """
 
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, pairwise
 
@@ -16,8 +14,8 @@ import numpy as np
 from qafd.assemble import Assembly
 from qafd.assemble.claims import ClaimedNames
 from qafd.assemble.edges import FLOOR, PairPart, pairs_of, relation_edges
-from qafd.assemble.entities import DESCRIPTION_LIMIT, describe_entity, entity_node, passage_node
-from qafd.assemble.gathered import Gathered, Occurrences, Place, Wholes, may_be_hub
+from qafd.assemble.entities import describe_entity, entity_node, passage_node
+from qafd.assemble.gathered import Gathered, NameSoFar, Occurrences, may_be_hub
 from qafd.assemble.parts import KeyPart, pack_part, parts_of
 from qafd.assemble.synonyms import Near, cosines_of, nearest_names, synonym_edges
 from qafd.columns import expand_slices
@@ -25,7 +23,7 @@ from qafd.edits import connect_by_hand, edges_by_hand
 from qafd.ingest.kept_log import KeptLog, LogSlice, pack, unpack
 from qafd.pace import silent
 from qafd.reading.text import NameIndex
-from qafd.records import Chunk, Edge, Extraction, Node, Nodes, Vectors, node_id
+from qafd.records import Chunk, Edge, Node, Nodes, Vectors, node_id
 from qafd.storage.packing import (
     MENTION,
     SENTENCE,
@@ -37,54 +35,6 @@ from qafd.storage.packing import (
 from qafd.storage.rows import PlacedNode
 
 BLOCK = 8192  # edges that are made at a time
-
-_NOTHING = np.zeros(0, np.int64)
-
-
-@dataclass(slots=True)
-class _NameSoFar:
-    """What the passages so far say of one key, see `Gathered` and `KeyPart`."""
-
-    passages: int = 0
-    named: int = 0
-    told: int = 0
-    titled: int = 0
-    title: int = 0
-    names: Counter[str] = field(default_factory=Counter)
-    first: Place | None = None
-    evidence: str = ""
-    said: dict[str, None] = field(default_factory=dict)
-    described: list[KeyPart] = field(default_factory=list)
-    known: bool = False
-
-    def add(self, part: KeyPart, chunk: Chunk, extraction: Extraction) -> None:
-        """Add what the next passage of the log says."""
-        self.names.update(part.names)
-        if part.said or part.related:
-            self.described.append(part)
-        if self.known or part.names:  # what is said of a name before it is mentioned does not count
-            self.said |= dict.fromkeys(part.said)
-        self.known |= part.holds or bool(part.names)
-        if not part.holds:
-            return
-        self.passages += 1
-        self.named += part.named
-        self.told += part.told
-        self.titled += part.titled
-        self.title += part.title
-        if part.places and self.first is None:
-            start, end = extraction.sentences[min(part.places)[0]]
-            self.first, self.evidence = (chunk.document, chunk.start, chunk.id), chunk.text[start:end]
-
-    @property
-    def is_entity(self) -> bool:
-        """See `qafd.assemble.entities.is_entity`."""
-        return self.passages > 0 and bool(self.title or self.told or not self.titled)
-
-    def gather(self, wide: Wholes = _NOTHING, close: Wholes = _NOTHING) -> Gathered:
-        """All of it, with the sums of vectors."""
-        return Gathered(self.passages, self.named, self.told, self.titled, self.title, self.names,
-                        wide, close, self.first, self.evidence)
 
 
 class _MentionColumns:
@@ -142,7 +92,7 @@ class WholeGraph:
                  go_on: Callable[[], None] = silent) -> None:
         self.log, self._vectors_of, self._go_on = log, vectors_of, go_on
         self._numbers: dict[str, int] = {}
-        self._told: dict[int, _NameSoFar] = {}
+        self._told: dict[int, NameSoFar] = {}
         self._mentions, self._pairs = _MentionColumns(), _PairColumns()
         self._parts: list[bytes] = []
         self._chunks: list[str] = []
@@ -191,7 +141,7 @@ class WholeGraph:
                 for key, part in parts.items():
                     number = self._number(key)
                     if number not in self._told:
-                        self._told[number] = _NameSoFar()
+                        self._told[number] = NameSoFar()
                     self._told[number].add(part, chunk, extraction)
                     if part.holds:
                         self._mentions.add(number, passage, part)
@@ -267,9 +217,8 @@ class WholeGraph:
 
     def _entity(self, row: int) -> PlacedNode:
         key, told = self.keys[row], self._entities[row]
-        text = " ".join(told.said)[:DESCRIPTION_LIMIT] or told.evidence
         said = self._said.get(key, "")
-        return PlacedNode(entity_node(key, told.names, text), told.first[2] if told.first else "",
+        return PlacedNode(entity_node(key, told.gather()), told.first[2] if told.first else "",
                           embedding_key(self.log.model, key),
                           embedding_key(self.log.model, said) if said else "", self._scales[row])
 

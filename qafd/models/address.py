@@ -58,7 +58,7 @@ def resolve(host: str, seconds: float = 10.0) -> tuple[Address, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def check_address(base_url: str, key: str | None = None, resolver: Resolver | None = None) -> str:
+def check_address(base_url: str, key: str | None, resolver: Resolver | None = None) -> str:
     """The host (and port) of an address that may be used.
 
     With a key and https a name is not resolved here: `destinations` checks every connection.
@@ -144,7 +144,7 @@ def destinations(host: str, private: bool, resolver: Resolver | None = None) -> 
     return tuple(map(str, near if private else allowed))
 
 
-def public_destinations(host: str, resolver: Resolver | None = None) -> tuple[str, ...]:
+def public_destinations(host: str, resolver: Resolver | None) -> tuple[str, ...]:
     """The addresses of a host in the public network.
 
     Raises

@@ -118,7 +118,7 @@ def _unanswered(store: Workspace, llm: Metered, messages: Sequence[Message], max
 
 
 def plan_embedding(store: Workspace, model: str, price: Price | None,
-                   texts: Iterable[tuple[int, int]], files: int = 1) -> EmbeddingPlan:
+                   texts: Iterable[tuple[int, int]], files: int) -> EmbeddingPlan:
     """The plan of the vectors of some passages.
 
     Parameters

@@ -17,7 +17,7 @@ _EPSILON = 1e-12
 _CONTRIB = "com.microsoft"
 
 
-def with_integer_products(path: Path, apart: bool = False) -> bytes:
+def with_integer_products(path: Path, apart: bool) -> bytes:
     """The model with its int8 weights multiplied as integers, serialized.
 
     Token ids, shape (texts, tokens), become `states`, (texts, tokens, 384). The file widens its

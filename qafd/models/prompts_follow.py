@@ -28,7 +28,7 @@ Reply with the question on one line and nothing else."""
 
 
 def follow_messages(before: Sequence[tuple[str, str]], typed: str,
-                    prompt: str = FOLLOW) -> tuple[Message, ...]:
+                    prompt: str) -> tuple[Message, ...]:
     """The request for a follow-up, after some questions and their answers, the oldest first."""
     said = "\n\n".join(f"Question: {question}\nAnswer: {one_line(answer, LONGEST_ANSWER) or 'none'}"
                        for question, answer in before)

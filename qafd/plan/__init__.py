@@ -235,7 +235,7 @@ def _read_other(asked: str, language: str) -> tuple[list[Named], list[str]]:
 
 
 def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
-            subqueries: bool = False) -> QueryPlan:
+            subqueries: bool) -> QueryPlan:
     """A local plan with the keywords, and the subqueries if asked for, of a language model.
 
     When the model fails or names no keyword, the local plan stays and a notice says why.

@@ -212,7 +212,7 @@ def seeks(plan: QueryPlan) -> bool:
 
 
 def edit_query_graph(query: QueryGraph, *, add: Sequence[str] = (), remove: Sequence[str] = (),
-                     negate: Sequence[str] = ()) -> QueryGraph:
+                     negate: Sequence[str]) -> QueryGraph:
     """The graph with other conditions, given by canonical keys of names.
 
     What is added is a condition on the answer; of what is negated, conditions that were negated

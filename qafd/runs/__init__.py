@@ -107,7 +107,7 @@ def changed(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run_of(store: Workspace, graph: Graph, retrieval: Retrieval, plan: QueryPlan, answer: Answer,
-           layout: Positions | None = None, note: str = "") -> Run:
+           layout: Positions | None, note: str) -> Run:
     """The run of a retrieval that was just made on `graph`, with the digest that `verify` checks.
 
     Hashes the graph: about 0.1 s of processor time per thousand nodes.

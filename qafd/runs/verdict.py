@@ -24,7 +24,7 @@ class AnswerPlaces:
 
 
 def find_verdict(comparison: Comparison, answers: Mapping[str, Answer],
-                 needed: Collection[str] = ()) -> AnswerPlaces | None:
+                 needed: Collection[str]) -> AnswerPlaces | None:
     """The verdict on a comparison; None where no passage answers.
 
     Parameters

@@ -72,7 +72,7 @@ def read_schema(path: Path) -> Schema:
     return _schema(found)
 
 
-def read_ddl(path: Path, dialect: str = "") -> Schema:
+def read_ddl(path: Path, dialect: str) -> Schema:
     """The schema that CREATE TABLE statements describe.
 
     Parameters

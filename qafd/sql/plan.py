@@ -14,7 +14,6 @@ from qafd.errors import MalformedReplyError
 from qafd.models import LLM, Message
 from qafd.models.instructions import instructions_of
 from qafd.models.prompts_answer import fence, fill
-from qafd.models.prompts_sql import SEEDS
 from qafd.reading.text.plaintext import one_line
 from qafd.sql.schema import Schema
 
@@ -59,7 +58,7 @@ class SchemaPlan:
         return seeds
 
 
-def seed_messages(question: str, schema: Schema, prompt: str = SEEDS) -> tuple[Message, ...]:
+def seed_messages(question: str, schema: Schema, prompt: str) -> tuple[Message, ...]:
     """What a model is sent: the whole schema without values, and the question."""
     lines = []
     for table in schema.tables:
@@ -74,7 +73,7 @@ def seed_messages(question: str, schema: Schema, prompt: str = SEEDS) -> tuple[M
                             f"Question: {one_line(question, 2000)}"))
 
 
-def read_seeds(text: str, schema: Schema, model: str = "") -> SchemaPlan:
+def read_seeds(text: str, schema: Schema, model: str) -> SchemaPlan:
     """The parts of a reply with the names that the schema has, in whatever case.
 
     Raises

@@ -2,33 +2,16 @@
 # scipy carries no annotations.
 # mypy: allow-untyped-calls
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, diags_array, eye_array, hstack
+from scipy.sparse import csc_array, csr_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
 from qafd.records import Floats
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 from qafd.wording import say
-
-
-@dataclass(frozen=True)
-class Contraction:
-    """A retrieval without its passages, and where the flow that is not drawn has gone.
-
-    For every entity u, in units of mass and to rounding: what flowed out of u before equals
-    what flows out of u in `retrieval` plus `absorbed[u]` plus `canceled[u]`; what flowed into
-    u before equals what flows into u in `retrieval` plus `injected[u]` plus `canceled[u]`.
-    `held` is what the passages keep of their own source.
-    """
-
-    retrieval: Retrieval
-    absorbed: Mapping[str, float]
-    injected: Mapping[str, float]
-    canceled: Mapping[str, float]
-    held: float
 
 
 def drawn_contracted(retrieval: Retrieval) -> Retrieval:
@@ -40,29 +23,28 @@ def drawn_contracted(retrieval: Retrieval) -> Retrieval:
     seeds = [node for node in retrieval.nodes if node.seed and node.source > 0]
     passages = {node.id for node in seeds if node.kind == "passage"}
     if len(passages) == len(seeds):
-        return contract_passages(retrieval, passages).retrieval
-    without = contract_passages(retrieval).retrieval
+        return contract_passages(retrieval, passages)
+    without = contract_passages(retrieval)
     fed = {edge.target for edge in without.edges if edge.flow > 0}
     alone = {node.id for node in without.nodes if node.mass > 0 and not node.source} - fed
     spared = passages & {e.source for e in retrieval.edges if e.flow > 0 and e.target in alone}
-    return contract_passages(retrieval, spared).retrieval if spared else without
+    return contract_passages(retrieval, spared) if spared else without
 
 
-def contract_passages(retrieval: Retrieval, spared: Collection[str] = ()) -> Contraction:
+def contract_passages(retrieval: Retrieval, spared: Collection[str] = ()) -> Retrieval:
     """The retrieval with every passage but those `spared` replaced by the flow it carries.
 
     A passage p takes in f(u, p) from its neighbors and s from its own source, gives f(p, v),
     and holds the rest. All that comes in is taken to leave in the same proportions: with
-    t = s + sum f(u, p) it stands for flows f(u, p) f(p, v) / t between its neighbors, absorbs
-    f(u, p) held / t from u and injects s f(p, v) / t into v. Flow from passage to passage is
-    followed to the next entity. If more leaves a passage than enters (some methods do not
-    conserve flow), the difference counts as source.
+    t = s + sum f(u, p) it stands for flows f(u, p) f(p, v) / t between its neighbors. Flow from
+    passage to passage is followed to the next entity. If more leaves a passage than enters (some
+    methods do not conserve flow), the difference counts as source.
 
     Flows between the same two entities, direct and through any number of passages, are
-    added. Of opposite ones the difference is drawn and the smaller is booked as canceled at
-    both ends, as is flow that returns to its own entity; neither happens when flow runs
-    downhill. The weight of an edge through passages is w(u, p) w(p, v) / sum w(p, .), the
-    elimination of p from the Laplacian of the drawn edges, added to that of a direct edge.
+    added. Of opposite ones the difference is drawn, and nothing of what returns to its own
+    entity; neither happens when flow runs downhill. The weight of an edge through passages is
+    w(u, p) w(p, v) / sum w(p, .), the elimination of p from the Laplacian of the drawn edges, added
+    to that of a direct edge.
     """
     entities: list[RetrievedNode] = []
     passages: list[RetrievedNode] = []
@@ -78,15 +60,9 @@ def contract_passages(retrieval: Retrieval, spared: Collection[str] = ()) -> Con
 
     arriving, leaving = flow[:, m:].sum(axis=0), flow[m:].sum(axis=1)
     total = np.maximum(arriving + [p.source for p in passages], leaving)
-    kept = csr_array((total - leaving)[:, None])
-    onward = _onward(flow[m:, m:], hstack([flow[m:, :m], kept]), total)
-    carried = csr_array(flow[:m, m:] @ onward)
-    booked = onward.T @ (total - arriving)
-    absorbed = carried[:, [m]].toarray().ravel()
-    through = csr_array(carried[:, :m])
-    summed = csr_array(flow[:m, :m] + through)
-    opposite = summed.minimum(summed.T)
-    drawn = csr_array(summed - opposite)
+    onward = _onward(flow[m:, m:], flow[m:, :m], total)
+    summed = csr_array(flow[:m, :m] + flow[:m, m:] @ onward)
+    drawn = csr_array(summed - summed.minimum(summed.T))
     strength = weight[m:].sum(axis=1)
     joined = csr_array(weight[:m, :m] + weight[:m, m:] @ _onward(
         weight[m:, m:], weight[m:, :m], strength))
@@ -94,19 +70,13 @@ def contract_passages(retrieval: Retrieval, spared: Collection[str] = ()) -> Con
     found = {(int(u), int(v)) for u, v in zip(*drawn.nonzero(), strict=True)}
     found |= {(u, v) for u, v in direct if (v, u) not in found}
     lines = sorted(found, key=lambda at: (entities[at[0]].id, entities[at[1]].id))
-    carriers = _carriers(flow[:m, m:], onward[:, :m], passages, lines)
+    carriers = _carriers(flow[:m, m:], onward, passages, lines)
     edges = []
     for at, via, amount, strong in zip(lines, carriers, _at(drawn, lines), _at(joined, lines), strict=True):
         source, target = (entities[place].id for place in at)
         edge = direct.get(at) or direct.get(at[::-1]) or RetrievedEdge(source, target, "contracted", 0.0, 0.0)
         edges.append(RetrievedEdge(source, target, edge.kind, amount, strong, edge.label or via))
-
-    def per_entity(amounts: Floats) -> dict[str, float]:
-        return {node.id: float(a) for node, a in zip(entities, amounts, strict=True)}
-
-    return Contraction(
-        replace(retrieval, nodes=tuple(entities), edges=tuple(edges)), per_entity(absorbed),
-        per_entity(booked[:m]), per_entity(opposite.sum(axis=1)), float(booked[m]))
+    return replace(retrieval, nodes=tuple(entities), edges=tuple(edges))
 
 
 def _carriers(arriving: csr_array, onward: csr_array, passages: Sequence[RetrievedNode],

@@ -91,7 +91,7 @@ def say_made_by_hand(edge: "Edit | EdgeByHand") -> str:
     return say("Added by hand, {date}", date=date)
 
 
-def say_edit(edit: "Edit", known: Mapping[str, str], kind: str = "") -> str:
+def say_edit(edit: "Edit", known: Mapping[str, str], kind: str) -> str:
     """An edit, with the names of entities where the graph has their keys.
 
     Parameters

@@ -51,7 +51,7 @@ MEASURES = {
         "retrieved entities.")}
 
 
-def say_differences(scores: Sequence["Score"], measure: str = "recall@5") -> str:
+def say_differences(scores: Sequence["Score"], measure: str) -> str:
     """What the differences of the first method to each other one by a measure are worth."""
     first, *others = scores
     better: list[str] = []

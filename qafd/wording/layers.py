@@ -9,7 +9,7 @@ _ORIGINS = {
                            "computes communities of its own"}
 
 
-def say_origin(origin: str, state: str, model: str = "", written: int = 0, texts: int = 0) -> str:
+def say_origin(origin: str, state: str, model: str, written: int, texts: int) -> str:
     """Where a layer is from; "" where it is computed here."""
     if origin == "written":
         return say("{written} of {texts} written by {model}", written=f"{written:,}",

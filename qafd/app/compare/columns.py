@@ -288,8 +288,8 @@ def _gold_table(sides: Sides) -> None:
 
 def _whole(sides: Sides, column: ComparedMethod) -> Retrieval:
     """Whatever the budget of tokens: the same numbers as on the page Evaluate."""
-    return retrieved(sides.knowledge.id, sides.version, sides.comparison.question,
-                     sides.choice.methods[column.name], sides.knowledge, sides.graph, sides.plan)
+    return retrieved(sides.knowledge, sides.graph, sides.version, sides.comparison.question,
+                     sides.choice.methods[column.name], sides.plan)
 
 
 def _missed(asked: Question, trial: Trial) -> str:

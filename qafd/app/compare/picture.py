@@ -5,13 +5,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import streamlit as st
-
 from qafd.app.compare.choice import Choice
 from qafd.app.compare.sides import Sides
 from qafd.app.escaping import capital
 from qafd.app.picture import pick, placed
 from qafd.app.result import explored, retrieved
+from qafd.app.session import shared
 from qafd.graph import Graph
 from qafd.reasons import UNSTATED
 from qafd.retrieve import METHODS
@@ -54,8 +53,10 @@ def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) ->
         retrievals = list(map(_contracted, retrievals, idioms))
     if sides.choice.blind:
         retrievals = list(map(_anonymous, retrievals))
-    frozen, others, boxes = _frozen(sides.knowledge.id, sides.version, sides.plan.question,
-                                    _drawable(sides), sides)
+    names = _drawable(sides)
+    frozen, others, boxes = shared(
+        "compared", (sides.knowledge.id, sides.version, sides.plan.question, names),
+        lambda: _freeze(sides, names))
     positions = beside(frozen, _prominent(retrievals).values(), _near(sides.graph, retrievals), ASPECT)
     footers = map(partial(_footer, sides.choice), columns, retrievals)
     captions = list(map(Caption, sides.names, sides.ideas, footers))
@@ -86,7 +87,7 @@ def _contracted(retrieval: Retrieval, idioms: Sequence[Idiom]) -> Retrieval:
         if idiom.shape == RIBBON:
             on_paths |= passages.intersection(idiom.nodes)
     if on_paths:
-        return contract_passages(retrieval, on_paths).retrieval
+        return contract_passages(retrieval, on_paths)
     return drawn_contracted(retrieval)
 
 
@@ -135,16 +136,15 @@ def _drawable(sides: Sides) -> tuple[str, ...]:
     return tuple(name for name in DEFAULT if built.issuperset(METHODS[name].needs))
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _frozen(workspace: str, version: str, question: str, names: tuple[str, ...],
-            _sides: Sides) -> tuple[Positions, tuple[RetrievedNode, ...], list[str]]:
+def _freeze(sides: Sides, names: Sequence[str]) -> tuple[Positions, tuple[RetrievedNode, ...], list[str]]:
     """Where Explore has what the default methods show, and their foremost seeds.
 
     No parameter or choice moves a node.
     """
+    graph, question = sides.graph, sides.plan.question
     columns = [make_column(name, name, partial(
-        retrieved, workspace, version, question, method_of(name).fitted(_sides.graph),
-        _sides.knowledge, _sides.graph, _sides.plan), _sides.graph, BUDGET) for name in names]
+        retrieved, sides.knowledge, graph, sides.version, question, method_of(name).fitted(graph),
+        sides.plan), graph, BUDGET) for name in names]
     retrievals = [column.retrieval for column in columns if column.retrieval is not None]
     boxes: set[str] = set()
     for retrieval in retrievals:
@@ -153,9 +153,9 @@ def _frozen(workspace: str, version: str, question: str, names: tuple[str, ...],
         seeds = [node for node in seeds if node.kind != "passage"] or seeds
         seeds.sort(key=lambda node: (-node.importance, node.id))
         boxes |= {node.id for node in seeds[:BOXES]}
-    view = explored(_sides.knowledge, question, FlowDiffusion().fitted(_sides.graph))
+    view = explored(sides.knowledge, question, FlowDiffusion().fitted(graph))
     known, _ = placed(view)
     shown = _prominent(retrievals)
-    positions = beside(known, shown.values(), _near(_sides.graph, retrievals), EXPLORE_ASPECT)
+    positions = beside(known, shown.values(), _near(graph, retrievals), EXPLORE_ASPECT)
     return (spread({id: positions[id] for id in shown}, ASPECT), tuple(shown.values()),
             sorted(boxes))

@@ -81,20 +81,20 @@ def compared(knowledge: KnowledgeGraph, question: str, choice: Choice) -> Sides:
     """The question answered by every chosen method on the graph as it is now."""
     graph = knowledge.graph
     version = knowledge.version(graph)
-    plan = plan_of(knowledge.id, version, question, knowledge, graph)
+    plan = plan_of(knowledge, graph, version, question)
     names = list(choice.methods)
     if choice.order:
         Random(choice.order).shuffle(names)
-    columns = tuple(
-        make_column(name, label_of(name), partial(
-            retrieved, knowledge.id, version, question, choice.methods[name], knowledge, graph,
-            plan), graph, choice.budget) for name in names)
+    columns = []
+    for name in names:
+        retrieve = partial(retrieved, knowledge, graph, version, question, choice.methods[name], plan)
+        columns.append(make_column(name, label_of(name), retrieve, graph, choice.budget))
     if choice.blind:
         shown, ideas = tuple(LETTERS[:len(names)]), ("",) * len(names)
     else:
         shown = tuple(say(label_of(name)) for name in names)
         ideas = tuple(say(choice.methods[name].idea.split(";")[0]) for name in names)
-    return Sides(knowledge, graph, version, plan, Comparison(question, choice.budget, columns),
+    return Sides(knowledge, graph, version, plan, Comparison(question, choice.budget, tuple(columns)),
                  shown, ideas, choice)
 
 

@@ -10,7 +10,7 @@ from qafd.app.escaping import brief, safe, said
 from qafd.app.links import link
 from qafd.app.markup import marked, spaced
 from qafd.app.page_images import show_page
-from qafd.app.session import WORKSPACE, empty, fresh_key, value_of
+from qafd.app.session import WORKSPACE, empty, fresh_key, in_store, value_of
 from qafd.curate.excerpt import Excerpt, Passage, around, excerpt
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
@@ -71,25 +71,17 @@ def _head(knowledge: KnowledgeGraph, head: Head) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         name = re.sub(r"[^\w.-]+", "_", head.name)[-80:]
         if head.original:
-            st.download_button(say("Original file"), lambda: _original(knowledge, head.source),
+            st.download_button(say("Original file"), lambda: in_store(
+                knowledge, lambda store: store.files.original(head.source) or b""),
                                re.sub(r"[^\w.-]+", "_", head.source)[-80:], on_click="ignore",
                                icon=":material/download:")
-        st.download_button(say("Text"), lambda: _whole(knowledge, head.name),
+        st.download_button(say("Text"), lambda: in_store(
+            knowledge, lambda store: store.documents.get(head.name).text),
                            name if name.endswith(".txt") else f"{name}.txt", "text/plain",
                            on_click="ignore", icon=":material/download:",
                            help=say("The text as it is stored.") if head.original else
                            say("The text as it is stored. The file itself is not kept once it is "
                                "read."))
-
-
-def _original(knowledge: KnowledgeGraph, source: str) -> bytes:
-    with knowledge.store() as store:
-        return store.files.original(source) or b""
-
-
-def _whole(knowledge: KnowledgeGraph, name: str) -> str:
-    with knowledge.store() as store:
-        return store.documents.get(name).text
 
 
 def _list(knowledge: KnowledgeGraph, shown: Excerpt) -> None:

@@ -1,6 +1,6 @@
 """The list of files on the Documents page: read, delete, bring back, retry, erase."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -8,15 +8,13 @@ import streamlit as st
 from qafd.app.documents.models import notices, start
 from qafd.app.escaping import brief, plain
 from qafd.app.pages import way
-from qafd.app.session import empty, fresh_key, session, shared
+from qafd.app.session import empty, fresh_key, in_store, session, shared
 from qafd.app.tables import SHARE_BAR, columns_of, table
 from qafd.curate.filelist import FileLine, listing
 from qafd.curate.unread import Unread, find_nameless, unread
 from qafd.ingest.erase import footprint
 from qafd.ingest.jobs import enqueue, retry
 from qafd.knowledge import KnowledgeGraph
-from qafd.storage import Workspace
-from qafd.storage.rows import Contents
 from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
@@ -41,7 +39,7 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     chosen = _table(lines)
     _told(lines)
     said = say_nameless(shared("nameless", (knowledge.id, knowledge.version(knowledge.graph)),
-                               lambda: _of_store(knowledge, find_nameless)))
+                               lambda: in_store(knowledge, find_nameless)))
     if said:
         st.caption(f":material/info: {brief(said, 800)}")
     _actions(knowledge, lines, chosen)
@@ -59,14 +57,9 @@ def _lines(knowledge: KnowledgeGraph) -> tuple[FileLine, ...]:
         files, working = store.files.all(), bool(store.queue.open())
     state = (knowledge.id, knowledge.version(knowledge.graph),
              [(file.name, file.passages) for file in files])
-    contents: dict[str, Contents] = shared("contents", state, lambda: _of_store(
+    contents = shared("contents", state, lambda: in_store(
         knowledge, lambda store: store.files.contents()))
     return listing(files, contents, notices(knowledge), working)
-
-
-def _of_store(knowledge: KnowledgeGraph, read: Callable[[Workspace], Any]) -> Any:
-    with knowledge.store() as store:
-        return read(store)
 
 
 def _held(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:

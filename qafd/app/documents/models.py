@@ -161,16 +161,7 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
     if not planned.passages and not waiting and not (vectors and vectors.texts[1]):
         return
     with st.container(border=True):
-        if choice.model:
-            st.markdown(say("**To be read by {name}**", name=_name(choice)))
-            st.markdown(plain(say_reading_plan(planned)))
-        if vectors is not None:
-            st.markdown(say("**To be embedded by {embedder_name}**",
-                            embedder_name=plain(embedder_name(choice))))
-            st.markdown(plain(say_embedding_plan(vectors)))
-        st.caption(plain(
-            say("{sentence} Caps and prices are in Settings; ~ marks estimates.",
-                sentence=say_cap(choice.cap))))
+        _say_plan(planned, choice)
         if doubted:
             many = sum(map(len, doubted.values()))
             st.caption(say("Also {many} passages again that were not read as they should be.",
@@ -180,6 +171,19 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
                 retry(store, waiting)
             start(knowledge)
             st.rerun()
+
+
+def _say_plan(planned: RunPlan, choice: ModelChoice) -> None:
+    if choice.model:
+        st.markdown(say("**To be read by {name}**", name=_name(choice)))
+        st.markdown(plain(say_reading_plan(planned)))
+    if planned.embedding is not None:
+        st.markdown(say("**To be embedded by {embedder_name}**",
+                        embedder_name=plain(embedder_name(choice))))
+        st.markdown(plain(say_embedding_plan(planned.embedding)))
+    st.caption(plain(
+        say("{sentence} Caps and prices are in Settings; ~ marks estimates.",
+            sentence=say_cap(choice.cap))))
 
 
 def meter(knowledge: KnowledgeGraph, job: int) -> None:

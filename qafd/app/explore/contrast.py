@@ -108,8 +108,7 @@ def _released(view: View) -> None:
     """What the authors' released code makes of the question; it solves no problem, so it is no preset."""
     st.caption(say(ReleasedCode.idea))
     method = ReleasedCode().fitted(view.graph)
-    found = retrieved(view.knowledge.id, view.version, view.question, method, view.knowledge, view.graph,
-                      view.plan)
+    found = retrieved(view.knowledge, view.graph, view.version, view.question, method, view.plan)
     drawn(view, (view.retrieval, found), (say("as set in the sidebar"), say(ReleasedCode.label)))
 
 

@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from qafd.app.documents.models import start
 from qafd.app.escaping import brief, plain, said
-from qafd.app.session import shared
+from qafd.app.session import in_store, shared
 from qafd.curate import entities as curate
 from qafd.curate.entities import Entity, Suggestion, entities, suggestions
 from qafd.edits import Edit
@@ -28,18 +28,13 @@ PAIRS = 8  # shown at a time
 
 def known_entities(knowledge: KnowledgeGraph) -> tuple[Entity, ...]:
     """The entities of a workspace; repeats come from memory."""
-    return shared("entities", state_of(knowledge), lambda: _entities(knowledge))
+    return shared("entities", state_of(knowledge), lambda: in_store(knowledge, entities))
 
 
 def state_of(knowledge: KnowledgeGraph) -> tuple[str, str, tuple[Edit, ...]]:
     """What the entities of a workspace depend on."""
     with knowledge.store() as store:
         return knowledge.id, store.graph.version, store.edits.all()
-
-
-def _entities(knowledge: KnowledgeGraph) -> tuple[Entity, ...]:
-    with knowledge.store() as store:
-        return entities(store)
 
 
 def put_right(knowledge: KnowledgeGraph, change: Callable[[Workspace], object],
@@ -101,7 +96,8 @@ def _undo(store: Workspace, number: int) -> None:
 def pairs(knowledge: KnowledgeGraph) -> None:
     """The pairs, each with a sentence about both."""
     with st.spinner(say("Looking for names that may be one")):
-        found = shared("alike", state_of(knowledge), lambda: _suggestions(knowledge))
+        found = shared("alike", state_of(knowledge), lambda: in_store(
+            knowledge, lambda store: suggestions(store, knowledge.graph)))
     if not found:
         st.write(say("No two names look like one entity."))
         return
@@ -112,11 +108,6 @@ def pairs(knowledge: KnowledgeGraph) -> None:
             _pair(knowledge, pair)
     if len(found) > PAIRS:
         st.caption(say("{found} more wait behind these.", found=len(found) - PAIRS))
-
-
-def _suggestions(knowledge: KnowledgeGraph) -> tuple[Suggestion, ...]:
-    with knowledge.store() as store:
-        return suggestions(store, knowledge.graph)
 
 
 def _pair(knowledge: KnowledgeGraph, pair: Suggestion) -> None:

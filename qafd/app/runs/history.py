@@ -12,7 +12,7 @@ from qafd.app.asking import empty_workspace
 from qafd.app.compare.choice import PREFIXES
 from qafd.app.pages import page, way
 from qafd.app.runs.drawn import compared, drawn, figures_of, made, question_of, settings
-from qafd.app.session import exchange, forget_all_but, shared
+from qafd.app.session import exchange, forget_all_but, in_store, shared
 from qafd.app.tables import columns_of, format_button, table
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.methods import label_of
@@ -144,13 +144,9 @@ def _change(knowledge: KnowledgeGraph, do: Callable[[Workspace], Any]) -> None:
 
 def _loaded(past: History, key: str) -> Run:
     row = next(row for row in past.rows if row.id == key)
-    run = shared("run", (past.knowledge.id, key), lambda: _read(past.knowledge, key))
+    run = shared("run", (past.knowledge.id, key), lambda: in_store(
+        past.knowledge, lambda store: runs.load(store, key)))
     return replace(run, note=row.note)
-
-
-def _read(knowledge: KnowledgeGraph, key: str) -> Run:
-    with knowledge.store() as store:
-        return runs.load(store, key)
 
 
 def _link(knowledge: KnowledgeGraph, run: Run) -> tuple[str, dict[str, Any]]:
