@@ -60,13 +60,17 @@ def test_no_letter_or_digit_is_lost_but_the_number_of_quotation(text):
     ("Scope\n=====\nFor boats.\n\nFees\n----\nLow.", ["Scope", "Fees"]),
     ("=====\nScope\n=====\n\nFor boats.", ["Scope"]),
     ("OPENING HOURS\nWe open at nine.", ["OPENING HOURS"]),
+    ("OPENING HOURS\nMonday: nine to five\nTuesday: closed", ["OPENING HOURS"]),
+    ("1. Hours\nDecided: we open at nine.", ["1. Hours"]),
+    ("PHONE: 12\nMAIL: A\nOPEN: DAILY", []),
     ("1. milk\n2. bread\n3. salt\n\nBring a bag.", []),
     ("1. Milk\n2. Bread\n3. Salt\n\nBring a bag.", []),
     ("It costs as much as\n\n20 April 2024", []),
     ("Tom Hale\nLONDON\n\nDear Ann, it rains.", []),
     ("It rains. NO WAY\n\nIt snows.", []),
     ("Name   Age\n----------\nTom    4\nAnn    5", []),
-], ids=["numbers", "paragraphs", "capitals", "number above", "underlined", "overlined", "one", "small items",
+], ids=["numbers", "paragraphs", "capitals", "number above", "underlined", "overlined", "one", "above fields",
+        "above a label", "fields in capitals", "small items",
         "items", "last line", "address", "within", "table"])
 def test_headings_of_plain_text(text, found):
     assert headings(text) == found

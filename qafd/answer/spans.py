@@ -14,7 +14,7 @@ from qafd.records import Floats, QueryPlan, Vectors, mark_at
 from qafd.retrieve.base import RetrievedPassage
 from qafd.storage import Workspace
 
-SHORT = 4  # words below which a sentence is a heading or a remnant, but with a number: "10 g salt"
+SHORT = 4  # words below which a sentence is a heading or a remnant
 STEP = 0.1  # what each sentence costs that stands between a question in the text and one that answers it
 MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the best cosine, and at all
 _ASKED = re.compile(r"[?？][\s\d.]*$")  # also with the number of the next heading behind it
@@ -61,10 +61,15 @@ class Span:
     @property
     def states(self) -> bool:
         """Whether it reads as a sentence that states something: no heading, question or remnant."""
-        text = self.text
-        size = length(text)
-        short = size < SHORT and not self.asked and not (size > 1 and has_digit(text))
-        return not (short or self.begins or text == self.passage.title)
+        remnant = self.short and not self.asked
+        return not (remnant or self.begins or self.text == self.passage.title)
+
+    @property
+    def short(self) -> bool:
+        """Whether it is too short for a sentence, unlike "10 g salt" and "Ada voted against."."""
+        text, size = self.text, length(self.text)
+        whole = has_digit(text) and size > 1 or text.endswith(".") and size == SHORT - 1
+        return size < SHORT and not whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +112,7 @@ def _answering(spans: Sequence[Span]) -> Iterator[Span]:
         if span.begins:
             asked = Asked(span.text, span.vector, 0) if span.asks and span.opens else None
             yield span
-        elif asked and behind and length(span.text) < SHORT and not behind.begins:
+        elif asked and behind and span.short and not behind.begins:
             start = span.start if start is None else start
         else:
             yield replace(span, asked=asked, start=span.start if start is None else start)

@@ -79,7 +79,8 @@ def gap_between(before: str, line: str, width: float) -> str:
     item = _ITEM.match(line) or _STAMPED.match(line)
     if len(line) < 0.6 * width and _NUMBERED.match(line):
         return "\n\n"
-    if is_field(line) and not _NUMBERED.match(before):
+    heads = _NUMBERED.match(before) or before.isupper() and not is_field(before)
+    if is_field(line) and not heads:
         return "\n"
     # A short line that no sentence ends is a heading, and never a part of the next one.
     if room and not item and before[-1:].isalnum() and body[:1].isupper():
