@@ -46,7 +46,7 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
         st.write(say("No name was found in these documents."))
         return
     with st.container(key="sift"):
-        finding, typing, ordering = st.columns([3, 1, 1])
+        finding, typing, ordering = st.columns([5, 3, 4])
     words = finding.text_input(say("Find"), **bound("find"),
                                placeholder=say("a name, or the beginnings of its words"))
     types = sorted({_type(one) for one in known})
