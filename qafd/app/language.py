@@ -55,8 +55,13 @@ def errors_said() -> Iterator[None]:
 
 def catalog() -> Catalog:
     """The templates of this session's language."""
-    keep_linked(KEY)  # a link's language is that of the pages after it too
-    file = languages().get(value_of(KEY, _usual()))
+    known = languages()
+    chosen = value_of(KEY, _usual())
+    if chosen in known:
+        keep_linked(KEY)  # a link's language is that of the pages after it too
+    else:
+        chosen = _usual()
+    file = known[chosen]
     return {} if file is None else _read(file)
 
 
