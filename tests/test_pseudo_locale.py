@@ -16,6 +16,7 @@ from qafd.app.database.chosen import EXAMPLES as DATABASES
 from qafd.app.pages import PAGES
 from qafd.knowledge import KnowledgeGraph
 from qafd.learn.cards import CARDS
+from qafd.models.embedder import local_embedder
 from qafd.package import assets
 from qafd.plan.suggest import questions_of
 from qafd.retrieve.qafd import FlowDiffusion
@@ -23,6 +24,7 @@ from qafd.runs import keep
 from qafd.runs.replay import recorded
 from qafd.samples import EXAMPLES, SAMPLES
 from qafd.sql.box import read_schema
+from qafd.sql.database import Database
 from qafd.wording import speaking
 
 SAMPLE = "apple-amazon"
@@ -166,13 +168,16 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> str:
         documents = [store.documents.get(file.name) for file in store.files.all()]
     knowledge.build_layers(["communities"])
     reports = knowledge.corpus().layer("communities")
-    ferries = read_schema(assets() / "samples" / "ferries.sqlite")
+    file = assets() / "samples" / "ferries.sqlite"
+    database = Database.open(file, local_embedder())
+    columns = database.run(database.ask(FERRIES[0]).draft.sql).columns  # of the rows beside the picture
+    ferries = read_schema(file)
     schema = [part for table in ferries.tables for column in table.columns
               for part in (table.name, column.label, column.type, *column.values)]
     toys = [name for card in CARDS for name in card.toy.names]
     for some in EXAMPLES.values():
         asked = (*asked, *some)
-    texts = [*made_by, *SAMPLES, *toys, *asked, *labels, *schema, *FERRIES, NAMES, "empty", "en",
+    texts = [*made_by, *SAMPLES, *toys, *asked, *labels, *schema, *columns, *FERRIES, NAMES, "empty", "en",
              *knowledge.graph.names, *knowledge.graph.ids,
              *reports.titles, *reports.texts,  # made of names and sentences, and kept
              *(document.text for document in documents),

@@ -63,6 +63,19 @@ def test_keys_reach_question_tabs_table_picture_and_list(open_page: Open) -> Non
 
 
 @pytest.mark.browser
+def test_the_page_that_tab_reaches_is_outlined(open_page: Open) -> None:
+    page = open_page("/")
+    page.locator(IDLE).wait_for(state="attached")
+    link = page.get_by_role("link", name="Evaluate")
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        if link.evaluate("one => one === document.activeElement"):
+            break
+    assert link.evaluate("one => one === document.activeElement")
+    assert link.evaluate("one => getComputedStyle(one).outlineStyle") == "solid"
+
+
+@pytest.mark.browser
 def test_keys_zoom_walk_and_clear_the_selection(open_page: Open) -> None:
     page = open_page("/")
     picture, node = page.locator(".panel"), page.locator("[data-node]").first

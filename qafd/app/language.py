@@ -11,14 +11,14 @@ from typing import ParamSpec
 import streamlit as st
 
 from qafd.app.escaping import plain, said
-from qafd.app.session import bound, value_of
+from qafd.app.session import bound, keep_linked, value_of
 from qafd.errors import QafdError
 from qafd.package import assets
 from qafd.wording import Catalog, read_catalog, say, speaking
 
 VARIABLE = "QAFD_LANGUAGE"
 """Names the file that `qafd app --language` was given."""
-ENGLISH = "en"
+ENGLISH = "English"
 KEY = "language"
 P = ParamSpec("P")
 
@@ -55,19 +55,25 @@ def errors_said() -> Iterator[None]:
 
 def catalog() -> Catalog:
     """The templates of this session's language."""
-    file = languages().get(value_of(KEY, _usual()))
+    known = languages()
+    chosen = value_of(KEY, _usual())
+    if chosen in known:
+        keep_linked(KEY)  # a link's language is that of the pages after it too
+    else:
+        chosen = _usual()
+    file = known[chosen]
     return {} if file is None else _read(file)
 
 
 def languages() -> dict[str, Path | None]:
-    """The file of every language by its name; English needs none."""
+    """The file of every language by what it calls itself, as links name it; English needs none."""
     files = sorted((assets() / "languages").glob("*.json"))
     named = os.environ.get(VARIABLE)
     if named:
         files.append(Path(named))
     found: dict[str, Path | None] = {ENGLISH: None}
     for file in files:
-        found[file.stem] = file
+        found[_name(file)] = file
     return found
 
 
@@ -75,18 +81,17 @@ def language_settings() -> None:
     """The choice of a language, where there is more than one."""
     offered = list(languages())
     if len(offered) > 1:
-        st.selectbox(say("Language"), offered, offered.index(_usual()), **bound(KEY), format_func=_name)
+        st.selectbox(say("Language"), offered, offered.index(_usual()), **bound(KEY))
 
 
 def _usual() -> str:
     named = os.environ.get(VARIABLE)
-    return Path(named).stem if named else ENGLISH
+    return _name(Path(named)) if named else ENGLISH
 
 
-def _name(language: str) -> str:
-    """What a language calls itself: its translation of its name in English."""
-    file = languages()[language]
-    return "English" if file is None else _read(file).get("English", language)
+def _name(file: Path) -> str:
+    """What a language calls itself: its translation of its name in English, else the name of its file."""
+    return _read(file).get(ENGLISH) or file.stem
 
 
 @cache

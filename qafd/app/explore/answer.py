@@ -1,6 +1,6 @@
-"""The Answer tab: quoted sentences, or a model's words as they come, with their sources."""
+"""The Answer tab: the passages behind the quoted sentences, or a model's words as they come."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -34,16 +34,16 @@ RUBRICS = {"Paper's five": PAPER, "Empowerment (SG-RAG)": EMPOWERMENT}
 
 
 def answer_tab(view: View) -> None:
-    """Sentences that answer the question, and on request an answer in a model's words."""
+    """The sources of the answer that stands beside the picture, and on request a model's words."""
     answer = view.answer
     model = language_model(view.knowledge.url, "answer", view.question)
     if model is not None:
         _written(view, answer, model)
-    st.html(_quoted(answer, capital(why_no_model())))
+    st.html(_quoted_from(answer, capital(why_no_model())))
 
 
-def _quoted(answer: Answer, why_quoted: str) -> str:
-    """The sentences and their sources, and why no model wrote instead, "" where one may, as HTML."""
+def _quoted_from(answer: Answer, why_quoted: str) -> str:
+    """The sources with their sentences marked, and why no model wrote instead, "" where one may, as HTML."""
     words = say("Extractive: sentences of your documents, quoted, no language model.")
     if answer.sentences:
         words += " " + say_need(answer)
@@ -68,42 +68,37 @@ def _quoted(answer: Answer, why_quoted: str) -> str:
     near: dict[int, list[float]] = {}
     for sentence in answer.sentences:
         near.setdefault(sentence.citation, []).append(sentence.similarity)
-    return html + markup.side_by_side([quoted_html(answer, "quoted"),
-                                       sources_html(answer.citations, "quoted", near)])
+    return html + markup.side_by_side([source_html(citation, "quoted", near[citation.number])
+                                       for citation in answer.citations])
 
 
-def quoted_html(answer: Answer, anchor: str = "") -> str:
+def quoted_html(answer: Answer) -> str:
     """The quoted sentences as one paragraph, with the numbers of their sources."""
     parts = []
     for sentence in answer.sentences:
         if sentence.skips:
             parts.append("…")
-        number = markup.cited(sentence.citation, f"[{sentence.cited}]", anchor)
+        number = markup.cited(sentence.citation, f"[{sentence.cited}]")
         said = markup.about(sentence.about) + markup.best(sentence.line, sentence.best)
         parts.append(f"{said}\xa0{number}")
     return markup.paragraph(" ".join(parts), "answer")
 
 
-def sources_html(citations: Sequence[Citation], anchor: str,
-                 near: Mapping[int, Sequence[float]] | None = None) -> str:
-    """Where each citation stands, and its passage with the cited sentences marked.
+def source_html(citation: Citation, anchor: str, similar: Sequence[float]) -> str:
+    """Where a citation stands, and its passage with the cited sentences marked.
 
-    `near` are the similarities of its sentences, in the order in which they are quoted.
+    `similar` are the similarities of its sentences, in the order in which they are quoted.
     """
-    html = ""
-    for citation in citations:
-        at = citation.passage
-        similar = near[citation.number] if near else [citation.support]
-        facts = [safe(citation.where), say("similarity {numbers}",
-                                           numbers=", ".join(f"{each:.2f}" for each in similar))]
-        if citation.support < WEAK:
-            facts.append(say("weak support"))
-        facts.append(in_document(at.document, at.chunk, [(at.start + start, at.start + end)
-                                                         for start, end in citation.marks]))
-        head = f"[{citation.number}] {markup.bold(safe(citation.title))} — {' · '.join(facts)}"
-        html += markup.anchored(markup.paragraph(head) + markup.paragraph(
-            markup.marked(at.text, citation.marks)), anchor, citation.number)
-    return html
+    at = citation.passage
+    facts = [safe(citation.where), say("similarity {numbers}",
+                                       numbers=", ".join(f"{each:.2f}" for each in similar))]
+    if citation.support < WEAK:
+        facts.append(say("weak support"))
+    facts.append(in_document(at.document, at.chunk, [(at.start + start, at.start + end)
+                                                     for start, end in citation.marks]))
+    head = f"[{citation.number}] {markup.bold(safe(citation.title))} — {' · '.join(facts)}"
+    return markup.anchored(markup.paragraph(head) + markup.paragraph(
+        markup.marked(at.text, citation.marks)), anchor, citation.number)
 
 
 def write_from_table(view: View, retrieval: Retrieval, plan: QueryPlan) -> None:
@@ -140,7 +135,7 @@ def _written(view: View, answer: Answer, model: Metered, certain: bool = False) 
         try:
             known = _streamed(draft, model, place)
         except ModelError as error:
-            st.error(said(f"{say_error(error)} {say('The quoted answer below needs no model.')}"))
+            st.error(said(f"{say_error(error)} {say('The quoted answer needs no model.')}"))
         place.empty()
     if known is not None:
         written = view.knowledge.written(draft, known, model.name)
@@ -188,7 +183,8 @@ def _show(written: Written, model: Metered) -> None:
         st.caption(f":material/warning: {brief(doubt, 600)}")
     if not written.citations and not written.abstained:
         st.caption(say(":material/warning: It cites no source, so nothing here is proved."))
-    st.html(sources_html(written.citations, "source"))
+    sources = [source_html(citation, "source", [citation.support]) for citation in written.citations]
+    st.html("".join(sources))
 
 
 def _say_cost(spent: Reply | Verdict, model: Metered) -> str:

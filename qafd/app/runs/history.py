@@ -63,7 +63,7 @@ def _choose(knowledge: KnowledgeGraph, rows: Sequence[KeptRun]) -> tuple[str, ..
     places = {row.id: place for place, row in enumerate(rows)}
     linked = [places[key] for key in st.query_params.get_all("run") if key in places]
     columns = columns_of(
-        ("time (UTC)", "question", "note", "method", "settings", "nodes", "tokens", "exact"),
+        ("kept (UTC)", "question", "note", "method", "settings", "nodes", "tokens", "exact"),
         [(made(row.made_at), row.question, row.note, say(label_of(row.method)), settings(row.changed),
           row.nodes, row.tokens, say_exact(row.exact)) for row in rows])
     widths = {"question": 260, "note": 110, "method": 120, "settings": 130}
