@@ -129,7 +129,7 @@ def test_rst_keeps_its_titles_and_the_text_of_directives():
     document = only("guide.rst", RST.encode())
     assert (document.kind, document.title) == ("rst", "Backup")
     assert under(document) == [
-        (None, "Backup", "Backup\n\nRead the guide first, then begin."),
+        (None, "Backup", "Backup\n\nauthor: Ada\n\nRead the guide first, then begin."),
         (None, "Excluding files", "Excluding files\n\n"
          "The option --exclude of restic takes a pattern:\n\n"
          '$ restic backup \\\n        --exclude="*.c"\n\n$ ls\n\n   notes\n\n'

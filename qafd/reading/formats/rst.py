@@ -1,4 +1,4 @@
-"""reStructuredText: titles become headings, the text of directives stays, most fields go."""
+"""reStructuredText: titles become headings, the text of directives stays, options go."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -39,8 +39,8 @@ def looks_like_rst(text: str) -> bool:
 
 def read_rst(text: str, limits: Limits) -> DocumentDraft:
     """The document without its markup. Roles are unwrapped; of directives the content stays, and
-    their argument where it is more than one word; comments, targets and fields go, but those of a
-    term that is defined, which are a row with it, as the rows of tables are."""
+    their argument where it is more than one word; comments, targets and options go. The fields of a
+    document are a row, and those of a term that is defined one with it, as the rows of tables are."""
     draft = DocumentDraft("rst", limits)
     reader = _RstReader(draft)
     for line in clean(text).split("\n"):
@@ -134,7 +134,7 @@ class _RstReader:
             self._block.append(body)
         elif _RULE.fullmatch(body):
             self.end_block()
-        elif _FIELD.match(body) and not self._block:
+        elif indent and _FIELD.match(body) and not self._block:  # of a directive
             self._hidden = indent
         elif field := _FIELD.match(body):
             self._fields.append((field[1], body[field.end():]))
