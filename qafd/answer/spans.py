@@ -31,7 +31,7 @@ class Span:
     end: int
     vector: Vectors
     heading: str
-    asked: "Asked | None" = None
+    asked: "TextQuestion | None" = None
 
     @property
     def text(self) -> str:
@@ -73,7 +73,7 @@ class Span:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class TextQuestion:
     """A question of a text, its vector, shape (d,), and how many sentences stand after it before one."""
 
     text: str
@@ -106,11 +106,11 @@ def _answering(spans: Sequence[Span]) -> Iterator[Span]:
     A question begins its paragraph, which what somebody asks in a story seldom does. A remnant as
     "No." after one is joined with the sentence behind it.
     """
-    asked: Asked | None = None
+    asked: TextQuestion | None = None
     start = None  # of a remnant that waits for the sentence behind it
     for span, behind in zip(spans, [*spans[1:], None], strict=True):
         if span.begins:
-            asked = Asked(span.text, span.vector, 0) if span.asks and span.opens else None
+            asked = TextQuestion(span.text, span.vector, 0) if span.asks and span.opens else None
             yield span
         elif asked and behind and span.short and not behind.begins:
             start = span.start if start is None else start
