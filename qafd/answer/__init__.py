@@ -46,8 +46,8 @@ class Sentence:
 
     `best` marks the one that answers most of the question, none where the evidence is too weak;
     `skips` that words of its document stand between it and the quoted one before it. `about` is the
-    heading or title that it stands under where it opens with a pronoun and no quoted sentence before it says
-    whom that means, else "".
+    question of the text that it answers, or the heading or title that it stands under where it opens with a
+    pronoun and no quoted sentence before it says whom that means, else "".
     """
 
     text: str

@@ -21,9 +21,18 @@ _ASKED = re.compile(r"[?？][\s\d.]*$")  # also with the number of the next head
 
 
 @dataclass(frozen=True, eq=False)
+class TextQuestion:
+    """A question of a text, its vector, shape (d,), and how many sentences stand after it before one."""
+
+    text: str
+    vector: Vectors
+    before: int
+
+
+@dataclass(frozen=True, eq=False)
 class Span:
     """A sentence of the passage of a rank, at `start:end` of it under a heading, and its vector,
-    shape (d,). `asked` is the question of the text that it follows, if any, and how far."""
+    shape (d,). `asked` is the question of the text that it answers, if any."""
 
     rank: int
     passage: RetrievedPassage
@@ -31,7 +40,7 @@ class Span:
     end: int
     vector: Vectors
     heading: str
-    asked: "TextQuestion | None" = None
+    asked: TextQuestion | None = None
 
     @property
     def text(self) -> str:
@@ -70,15 +79,6 @@ class Span:
         text, size = self.text, length(self.text)
         whole = has_digit(text) and size > 1 or text.endswith(".") and size == SHORT - 1
         return size < SHORT and not whole
-
-
-@dataclass(frozen=True, eq=False)
-class TextQuestion:
-    """A question of a text, its vector, shape (d,), and how many sentences stand after it before one."""
-
-    text: str
-    vector: Vectors
-    before: int
 
 
 def read_spans(passages: Sequence[RetrievedPassage], store: Workspace) -> list[Span]:
