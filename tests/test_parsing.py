@@ -125,6 +125,11 @@ a.txt   3
 """
 
 
+def test_a_title_right_below_the_fields_of_an_rst_document_is_one():
+    document = only("guide.rst", b":orphan:\n:author: Ada\n  Brenner\nBackup\n======\n\nRead the guide.")
+    assert (document.title, document.text) == ("Backup", "author: Ada Brenner\n\nBackup\n\nRead the guide.")
+
+
 def test_rst_keeps_its_titles_and_the_text_of_directives():
     document = only("guide.rst", RST.encode())
     assert (document.kind, document.title) == ("rst", "Backup")

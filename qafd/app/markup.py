@@ -59,10 +59,8 @@ def about(heading: str) -> str:
     return f"{small(safe(heading, 100))} · " if heading else ""
 
 
-def cited(number: int, words: str, anchor: str = "") -> str:
-    """The number of a source above the line, a link to its place on the page where it has one."""
-    if anchor:
-        words = f"<a href='#{anchor}-{number}'>{words}</a>"
+def cited(words: str) -> str:
+    """The number of a source above the line."""
     return f"<sup>{words}</sup>"
 
 

@@ -154,7 +154,8 @@ def gather(parts: Parts, log: Sequence[Reading], dimension: int) -> Gathered:
         so_far.add(part, reading.chunk, reading.extraction)
         if part.holds:
             wide.append(reading.vector)
-            close += [reading.sentences[at] for at in {sentence for sentence, _, _ in part.places}]
+            sentences = {sentence for sentence, _, _ in part.places}
+            close += [reading.sentences[at] for at in sentences]
     return so_far.gather(_sum(wide, dimension), _sum(close, dimension))
 
 

@@ -78,7 +78,7 @@ def quoted_html(answer: Answer) -> str:
     for sentence in answer.sentences:
         if sentence.skips:
             parts.append("…")
-        number = markup.cited(sentence.citation, f"[{sentence.cited}]")
+        number = markup.cited(f"[{sentence.cited}]")
         said = markup.about(sentence.about) + markup.best(sentence.line, sentence.best)
         parts.append(f"{said}\xa0{number}")
     return markup.paragraph(" ".join(parts), "answer")

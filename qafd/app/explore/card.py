@@ -169,7 +169,7 @@ def _answer(view: View) -> None:
     html = ""
     for sentence in answer.sentences:
         said = markup.about(sentence.about) + markup.best(sentence.line, sentence.best, 300)
-        number = markup.cited(sentence.citation, f"[{sentence.cited}]")
+        number = markup.cited(f"[{sentence.cited}]")
         html += paragraph(f"{said}\xa0{number}", "quoted")
     st.html(html)
     source_buttons(answer.citations)

@@ -122,6 +122,8 @@ class _RstReader:
         return self._borders < 2 or SIMPLE.fullmatch(self._block[-1].strip()) is None
 
     def _read_text(self, body: str, indent: int) -> None:
+        if self._fields and not indent and not _FIELD.match(body):
+            self.end_block()  # a field goes on indented
         directive = _DIRECTIVE.match(body)
         if directive:
             self.end_block()

@@ -69,25 +69,31 @@ def is_title(line: str, after: str, width: float) -> bool:
 def gap_between(before: str, line: str, width: float) -> str:
     """What stands between two lines: a blank, a line break, two between paragraphs, or nothing
     where a word is parted."""
-    room = fits(before, line, width)
-    body = line.strip()
-    if _HYPHEN.search(before) and body[:1].isalnum() and width != float("inf"):
+    if _HYPHEN.search(before) and line.strip()[:1].isalnum() and width != float("inf"):
         return ""
+    room = fits(before, line, width)
+    if _begins_paragraph(before, line, width, room):
+        return "\n\n"
+    alone = width < NARROWEST or room or not line or has_columns(before)
+    return "\n" if alone or is_field(line) or _is_item(line) else " "
+
+
+def _begins_paragraph(before: str, line: str, width: float, room: bool) -> bool:
+    """Whether a line is a clause, a heading or indented, or stands below a heading; `room` as by `fits`."""
     ended = has_ended(before)
     if ended and line[:1].isspace() and not before[:1].isspace() or _CLAUSE.match(line) and (room or ended):
-        return "\n\n"
-    item = _ITEM.match(line) or _STAMPED.match(line)
+        return True
     if len(line) < 0.6 * width and _NUMBERED.match(line):
-        return "\n\n"
-    heads = _NUMBERED.match(before) or before.isupper() and not is_field(before)
-    if is_field(line) and not heads:
-        return "\n"
+        return True
+    if is_field(line) and (is_field(before) or not (_NUMBERED.match(before) or before.isupper())):
+        return False
     # A short line that no sentence ends is a heading, and never a part of the next one.
-    if room and not item and before[-1:].isalnum() and body[:1].isupper():
-        return "\n\n"
-    if width < NARROWEST or room or item or not line or has_columns(before):
-        return "\n"
-    return " "
+    return room and not _is_item(line) and before[-1:].isalnum() and line.strip()[:1].isupper()
+
+
+def _is_item(line: str) -> bool:
+    """Whether a line is an item of a list, or said at a time in a chat or log."""
+    return _ITEM.match(line) is not None or _STAMPED.match(line) is not None
 
 
 def fresh_lines(text: str) -> Iterator[int]:
