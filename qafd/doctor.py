@@ -1,11 +1,11 @@
 """The doctor: what is wrong with a workspace, in words; nothing is changed."""
 
-from qafd.records import Check, check
+from qafd.records import Check
 from qafd.storage import Location, examine
 from qafd.wording.damage import say_diagnosis
 
 
 def doctor(location: Location | None = None, deep: bool = False) -> list[Check]:
     """Check the installation and, if one is named, a workspace; see `qafd.storage.examine`."""
-    return [check(found.aspect, not found.faults, "{found}", found=say_diagnosis(found))
+    return [Check(found.aspect, not found.faults, say_diagnosis(found))
             for found in examine(location, deep)]

@@ -30,19 +30,9 @@ class QafdError(Exception):
 
     Parameters
     ----------
-    template : str
-        One sentence or two with ``{names}``: what happened, with the numbers, and what to do.
-    values : object
-        What stands in the place of the names; without any the template is the message.
+    message : str
+        One sentence or two: what happened, with the numbers, and what to do.
     """
-
-    def __init__(self, template: str = "", /, **values: object) -> None:
-        self.template, self.values = template, values
-        super().__init__(template.format(**values) if values else template)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """What another process makes the same error from."""
-        return _remade, (type(self), self.template, self.values)
 
 
 class ParameterError(QafdError, ValueError):
@@ -113,7 +103,11 @@ class MalformedReplyError(ModelError):
 
 
 class ReplyLimitError(MalformedReplyError):
-    """The reply ended at its limit before it was what was asked for."""
+    """The reply of `model` ended at its limit before it was complete."""
+
+    def __init__(self, message: str = "", model: str = "") -> None:
+        super().__init__(message)
+        self.model = model
 
 
 class SpendingCapError(ModelError):
@@ -127,6 +121,3 @@ class ParseError(QafdError):
 class SqlError(QafdError):
     """A database cannot be read, or a query is wrong, not allowed or too much."""
 
-
-def _remade(kind: type[QafdError], template: str, values: dict[str, object]) -> QafdError:
-    return kind(template, **values)

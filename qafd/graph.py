@@ -53,8 +53,8 @@ LEAST = 1e-60  # factor of a weight: three of them multiply to a number with a n
 def kind_bit(kind: str) -> int:
     """The bit that stands for an edge kind in `Graph.edge_kinds`."""
     if kind not in EDGE_KINDS:
-        raise ParameterError("{kind!r} is not an edge kind; the kinds are {kinds}", kind=kind,
-                             kinds=", ".join(EDGE_KINDS))
+        raise ParameterError(f"{kind!r} is not an edge kind; the kinds are "
+                             f"{', '.join(EDGE_KINDS)}")
     return 1 << EDGE_KINDS.index(kind)
 
 
@@ -124,12 +124,11 @@ class _NodeColumns:
         """Raise ParameterError when ids repeat or a column has another length."""
         n, distinct = len(self.ids), len(set(self.ids))
         if distinct != n:
-            raise ParameterError("{twice} of {n} node ids occur twice", twice=n - distinct, n=n)
+            raise ParameterError(f"{n - distinct} of {n} node ids occur twice")
         for column in ("names", "kinds", "tokens"):
             length = len(getattr(self, column))
             if length != n:
-                raise ParameterError("{length} {column} were given for {n} nodes", length=length,
-                                     column=column, n=n)
+                raise ParameterError(f"{length} {column} were given for {n} nodes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,13 +262,12 @@ class Graph:
             try:
                 strength = float(strength)
             except (TypeError, ValueError, OverflowError):
-                raise ParameterError("the edge {u!r} - {v!r} has {weight} {strength}, which is no "
-                                     "number that can be reckoned with", u=u, v=v, weight=weight,
-                                     strength=str(strength)[:40]) from None
+                raise ParameterError(f"the edge {u!r} - {v!r} has {weight} "
+                                     f"{str(strength)[:40]}, which is no number that can be "
+                                     "reckoned with") from None
             if not strength > 0:
-                raise ParameterError("the edge {u!r} - {v!r} has {weight} {strength}; flow "
-                                     "diffusion needs positive edge weights", u=u, v=v,
-                                     weight=weight, strength=strength)
+                raise ParameterError(f"the edge {u!r} - {v!r} has {weight} {strength}; flow "
+                                     "diffusion needs positive edge weights")
             ends = (min(row[u], row[v]), max(row[u], row[v]))
             added[ends] = added.get(ends, 0.0) + strength
         ends_of = np.array(list(added), np.int64).reshape(-1, 2)
@@ -353,8 +351,7 @@ class Graph:
             return self._unit
         if choice == "tokens":
             return self._token_capacity
-        raise ParameterError("{choice!r} is not a sink capacity; choose {capacities}",
-                             choice=choice, capacities=", ".join(CAPACITIES))
+        raise ParameterError(f"{choice!r} is not a sink capacity; choose {', '.join(CAPACITIES)}")
 
     def component_capacity(self, choice: str) -> Floats:
         """Sum of T over each connected component, indexed by `component[row]`."""
@@ -469,24 +466,21 @@ def _unit_rows(column: str, rows: VectorColumn | None, n: int) -> VectorColumn |
     if rows is None:
         return None
     if len(rows.shape) != 2 or len(rows) != n:
-        raise ParameterError("{column} of shape {shape} were given for {n} nodes", column=column,
-                             shape=rows.shape, n=n)
+        raise ParameterError(f"{column} of shape {rows.shape} were given for {n} nodes")
     return rows if isinstance(rows, ByteRows) else np.ascontiguousarray(rows, np.float32)
 
 
 def _check_edges(n: int, source: Nodes, target: Nodes, strength: Floats) -> None:
     if not len(source) == len(target) == len(strength):
-        raise ParameterError("{sources} sources, {targets} targets and {similarities} similarities "
-                             "do not make a list of edges", sources=len(source),
-                             targets=len(target), similarities=len(strength))
+        raise ParameterError(f"{len(source)} sources, {len(target)} targets and "
+                             f"{len(strength)} similarities do not make a list of edges")
     ends = np.concatenate([source, target])
     if np.any((ends < 0) | (ends >= n)):
-        raise ParameterError("an edge ends outside the {n} nodes", n=n)
+        raise ParameterError(f"an edge ends outside the {n} nodes")
     if not np.all((strength >= LEAST) & (strength <= 1 / LEAST)):
-        raise ParameterError("every edge similarity must be positive, from {least:g} to {largest:g} "
-                             "so that floats can hold the product of three; these are {low:g} to "
-                             "{high:g}", least=LEAST, largest=1 / LEAST, low=strength.min(),
-                             high=strength.max())
+        raise ParameterError(f"every edge similarity must be positive, from {LEAST:g} to "
+                             f"{1 / LEAST:g} so that floats can hold the product of three; "
+                             f"these are {strength.min():g} to {strength.max():g}")
 
 
 def _bits(edge_kinds: str | Sequence[str] | Bits, k: int) -> Bits:
@@ -498,7 +492,7 @@ def _bits(edge_kinds: str | Sequence[str] | Bits, k: int) -> Bits:
         known = {str(kind): kind_bit(str(kind)) for kind in set(edge_kinds)}
         bits = np.array([known[str(kind)] for kind in edge_kinds], np.uint8)
     if len(bits) != k:
-        raise ParameterError("{given} edge kinds were given for {k} edges", given=len(bits), k=k)
+        raise ParameterError(f"{len(bits)} edge kinds were given for {k} edges")
     return bits
 
 

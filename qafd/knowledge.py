@@ -165,8 +165,8 @@ class KnowledgeGraph:
 
         for given in (name, text):
             if not isinstance(given, str):
-                raise ParameterError("add_text takes a name and a text as str, not {kind}; "
-                                     "add_files reads files", kind=type(given).__name__)
+                raise ParameterError("add_text takes a name and a text as str, not "
+                                     f"{type(given).__name__}; add_files reads files")
         return index(self.url, [(name, storable(text).encode())], embedder=local_embedder,
                      processes=1)
 
@@ -346,8 +346,7 @@ class KnowledgeGraph:
             When the workspace was indexed with another model.
         """
         if not isinstance(question, str):
-            raise ParameterError("a question is a text, not {kind}",
-                                 kind=type(question).__name__)
+            raise ParameterError(f"a question is a text, not {type(question).__name__}")
         question = storable(question)
         with self.store() as store:
             stored = store.runs.plan(question)
@@ -490,8 +489,8 @@ class KnowledgeGraph:
             On an unknown method, too few or too many of them, or a budget below 1.
         """
         if isinstance(methods, str):
-            raise ParameterError("methods are a list of names, not {methods!r}; put them into one",
-                                 methods=methods)
+            raise ParameterError(f"methods are a list of names, not {methods!r}; put them into "
+                                 "one")
         graph, methods = graph or self.graph, tuple(methods)
         columns = chosen(methods, graph)
         named = {canonical(method) for method in methods if isinstance(method, str)}
@@ -585,12 +584,11 @@ class KnowledgeGraph:
                 asked, graph, subqueries=wants_subqueries(method))
             asked = self.retrieve(plan, named, graph=graph, **params)
         if asked.method != "qafd":
-            raise ParameterError("balances and paths are those of flow diffusion; {method!r} gives "
-                                 "its reasons on its nodes", method=asked.method)
+            raise ParameterError("balances and paths are those of flow diffusion; "
+                                 f"{asked.method!r} gives its reasons on its nodes")
         if asked.revision != graph.revision:
             raise ParameterError("the graph has changed since this was retrieved (version "
-                                 "{revision}, now {now}); ask again", revision=asked.revision,
-                                 now=graph.revision)
+                                 f"{asked.revision}, now {graph.revision}); ask again")
         plan = plan or self.plan(asked.query, graph, subqueries=asked.by_subqueries)
         with self.store() as store:
             corpus = corpus_of(graph, store)

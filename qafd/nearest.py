@@ -124,8 +124,8 @@ def nearest(vectors: VectorColumn, keywords: Vectors, count: int, codes: SignCod
         scored.
     """
     if count < 1 or not len(keywords):
-        raise ParameterError("{count} rows for {keywords} keywords is not a search; both must be at "
-                             "least 1", count=count, keywords=len(keywords))
+        raise ParameterError(f"{count} rows for {len(keywords)} keywords is not a search; both "
+                             "must be at least 1")
     if codes is None:
         rows = np.arange(len(vectors)) if among is None else among
     else:

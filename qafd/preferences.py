@@ -61,10 +61,11 @@ class Preferences:
     def __post_init__(self) -> None:
         for name in ("provider", "base_url", "model", "embed_model"):
             if not isinstance(getattr(self, name), str):
-                raise ParameterError("{name} is no text", name=name)
+                raise ParameterError(f"{name} is no text")
         if self.provider not in PROVIDERS:
-            raise ParameterError("there is no provider {provider!r}; choose {known}",
-                                 provider=self.provider, known=', '.join(PROVIDERS))
+            raise ParameterError("there is no provider {provider!r}; choose {known}".format(
+                                     provider=self.provider,
+                                     known=', '.join(PROVIDERS)))
         for name, largest in LARGEST.items():
             value = getattr(self, name)
             kinds = (int, float) if name.endswith("dollars") else (int,)
@@ -124,8 +125,7 @@ def load(path: Path) -> Preferences:
         return Preferences()
     except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError,
             RecursionError) as error:
-        raise ParameterError("{path} cannot be read as settings ({error}); mend or delete it",
-                             path=path, error=error) from error
+        raise ParameterError(f"{path} cannot be read as settings ({error}); mend or delete it") from error
 
 
 def save(path: Path, preferences: Preferences) -> None:

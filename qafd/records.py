@@ -6,7 +6,7 @@ from documents: they are shown, never trusted.
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -276,26 +276,20 @@ class QueryPlan:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at: the template and its values say what was found and what to do.
+    """The result of one check; `text` is what was found and what to do, in a sentence or two.
 
-    `warning` says that it works, but not as it should.
+    With `warning` the thing works, but not as it should.
     """
 
     name: str
     ok: bool
-    template: str
-    values: Mapping[str, object] = field(default_factory=dict)
+    text: str
     warning: bool = False
 
     @property
     def state(self) -> str:
         """"ok", "warn" or "fail"."""
         return "fail" if not self.ok else "warn" if self.warning else "ok"
-
-
-def check(name: str, ok: bool, template: str, /, *, warning: bool = False, **values: object) -> Check:
-    """A check with the values of its template."""
-    return Check(name, ok, template, values, warning)
 
 
 def node_id(kind: str, key: str) -> str:

@@ -42,8 +42,9 @@ def copied(name: str, folder: Path) -> Path:
         The folder cannot be written.
     """
     if name not in SAMPLES:
-        raise ParameterError("there is no sample {name!r}; choose {known}", name=name,
-                             known=', '.join(SAMPLES))
+        raise ParameterError("there is no sample {name!r}; choose {known}".format(
+                                 name=name,
+                                 known=', '.join(SAMPLES)))
     path = folder / f"{name}.db"
     if not path.exists():
         try:
@@ -56,7 +57,7 @@ def copied(name: str, folder: Path) -> Path:
                     store.compact()
                 copy.replace(path)
         except OSError as error:
-            raise StoreError("The sample {name} cannot be copied into {folder} ({reason}); make "
-                             "that folder writable, or choose another one with QAFD_HOME.",
-                             name=name, folder=folder, reason=error.strerror) from error
+            raise StoreError(f"The sample {name} cannot be copied into {folder} "
+                             f"({error.strerror}); make that folder writable, or choose "
+                             "another one with QAFD_HOME.") from error
     return path

@@ -13,8 +13,8 @@ def page(name: str, **query: str | list[str]) -> AppTest:
     """A page by its name in PAGES, run once with these query parameters."""
     app = AppTest.from_string(
         "import streamlit as st\nfrom qafd.app.frame import run\n"
-        "from qafd.app.language import speak\nfrom qafd.app.pages import pages\n"
-        f"with speak():\n    run(st.navigation(pages({name!r})))",
+        "from qafd.app.pages import pages\n"
+        f"run(st.navigation(pages({name!r})))",
         default_timeout=60)
     for key, value in query.items():
         app.query_params[key] = value

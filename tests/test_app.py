@@ -161,15 +161,3 @@ def test_a_link_that_asks_for_what_a_page_does_not_have_is_answered(home: Path) 
     assert "best_mass=9999, ramp=red and preset=paper, which this page cannot show" in told
     app.run()
     assert not app.toast
-
-
-@pytest.mark.parametrize(("language", "title"), [
-    ("Svenska", "Inställningar"), ("English", "Settings"), ("Klingon", "Inställningar")])
-def test_a_link_is_spoken_in_the_language_that_it_names_as_its_box_does(
-        language: str, title: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "sv.json"
-    file.write_text('{"English": "Svenska", "Settings": "Inställningar"}', "utf-8")
-    monkeypatch.setenv("QAFD_LANGUAGE", str(file))
-    app = page("settings", language=language)
-    assert app.title[0].value == title
-    assert app.selectbox(key="language").value == ("Svenska" if language == "Klingon" else language)

@@ -8,7 +8,6 @@ import pytest
 from qafd.cli import main
 from qafd.installation import Configuration, installation
 from qafd.records import Check
-from qafd.wording import say_check
 
 LONG = "correct horse battery"
 
@@ -28,9 +27,9 @@ def pretend(folder: Path, name: str, version: str, *needs: str) -> None:
 
 def test_this_installation_is_whole_and_nothing_is_written(tmp_path: Path) -> None:
     checks = found(tmp_path / "not" / "there")
-    assert [say_check(check) for check in checks.values() if not check.ok] == []
-    assert "numpy 2" in say_check(checks["packages"])
-    assert str(tmp_path / "not" / "there") in say_check(checks["folder"])
+    assert [check.text for check in checks.values() if not check.ok] == []
+    assert "numpy 2" in checks["packages"].text
+    assert str(tmp_path / "not" / "there") in checks["folder"].text
     assert list(tmp_path.iterdir()) == []
 
 
@@ -43,7 +42,7 @@ def test_packages_that_are_missing_old_or_hollow_are_named(
     monkeypatch.syspath_prepend(tmp_path)
     check = found(tmp_path)["packages"]
     assert not check.ok
-    first, second, third = say_check(check).removesuffix(": install qafd again with pip.").split("; ")
+    first, second, third = check.text.removesuffix(": install qafd again with pip.").split("; ")
     assert first.startswith("numpy 2")
     assert first.endswith("is not >=99")
     assert second == "no-such-package is missing"
@@ -57,7 +56,7 @@ def test_a_model_that_is_not_the_measured_one_fails(
     record.write_text("model.onnx,,\n")
     (tmp_path / "model.onnx").write_bytes(b"another")
     monkeypatch.syspath_prepend(tmp_path)
-    assert "SHA-256" in say_check(found(tmp_path)["embedding model"])
+    assert "SHA-256" in found(tmp_path)["embedding model"].text
     assert not found(tmp_path)["embedding model"].ok
 
 
@@ -68,8 +67,8 @@ def test_a_password_that_protects_little_is_warned_of(
         password: str | None, state: str, said: str, tmp_path: Path) -> None:
     check = {c.name: c for c in installation(tmp_path, Configuration(password))}["password"]
     assert check.state == state
-    assert said in say_check(check)
-    assert LONG not in say_check(check)
+    assert said in check.text
+    assert LONG not in check.text
 
 
 @pytest.mark.parametrize(("said", "state"), [
@@ -86,8 +85,8 @@ def test_a_password_that_protects_little_is_warned_of(
 def test_a_key_that_leaks_or_that_strangers_can_spend_is_said(
         said: dict[str, str], state: str, tmp_path: Path) -> None:
     check = found(tmp_path, **said)["API key"]
-    assert check.state == state, say_check(check)
-    assert "CANARY" not in say_check(check)
+    assert check.state == state, check.text
+    assert "CANARY" not in check.text
 
 
 def test_the_command_says_a_line_for_each_and_its_exit_code_whether_one_failed(

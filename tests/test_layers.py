@@ -73,7 +73,7 @@ def layer(parts: Sequence[str]) -> int:
     file = ROOT / "qafd" / "wording" / f"{parts[-1]}.py"
     if parts[0] == "wording" and file.exists():
         below = [name.split(".")[1:] for name in imported(file) if name.startswith("qafd.")]
-        own = max(own, *map(layer, below))
+        own = max([own, *map(layer, below)])
     return own
 
 

@@ -14,7 +14,6 @@ from qafd.models.endpoint import Endpoint
 from qafd.models.endpoint_embedder import EndpointEmbedder
 from qafd.models.probe import probe
 from qafd.preferences import Preferences, amend, load, save
-from qafd.wording import say_check
 
 CHOSEN = Preferences("ollama", "http://localhost:11434/v1", "qwen", "embed", 10, 2000, 1.5,
                      (("qwen", Price(0.5, 2.0)),), calls=CallSettings(30.0, 0.5, 4096, 8192))
@@ -73,7 +72,7 @@ def says(fault: str = "ok", **named: object) -> dict[str, tuple[bool, str]]:
         found = probe(Endpoint(str(named.get("model", "tiny")), server.url, deadline=1.0,
                                attempts=1),
                       EndpointEmbedder("e", server.url, deadline=1.0, attempts=1))
-    return {check.name: (check.ok, say_check(check)) for check in found.checks}
+    return {check.name: (check.ok, check.text) for check in found.checks}
 
 
 def test_a_good_endpoint_passes_every_check() -> None:

@@ -1,39 +1,28 @@
-"""Sentences come out in the language in force, errors too, and the catalog is read with care."""
+"""Lists and counts read as people write them; errors survive a copy between processes."""
 
 import copy
-from pathlib import Path
 
 import pytest
 
-from qafd.errors import BusyError, ParameterError
-from qafd.wording import read_catalog, say, say_count, say_error, say_list, speaking
-
-GERMAN = {"{full} of {all} nodes": "{full} von {all} Knoten", "{number} node": "{number} Knoten",
-          "{first} and {last}": "{first} und {last}", "It has {size} MB.": "Es hat {size} MB."}
+from qafd.errors import BusyError
+from qafd.wording import count_words, join_some, join_words
 
 
-def test_values_stand_where_the_language_puts_them() -> None:
-    assert say("{full} of {all} nodes", full=3, all=11) == "3 of 11 nodes"
-    with speaking(GERMAN):
-        assert say("Ask") == "Ask"
-        assert say("{full} of {all} nodes", full=3, all=11) == "3 von 11 Knoten"
-        assert say_count(1, "{number} node", "{number} nodes") == "1 Knoten"
-        assert say_list(["a", "b", "c"]) == "a, b und c"
-        assert say_error(ParameterError("It has {size} MB.", size=7)) == "Es hat 7 MB."
-    assert say_list(["a", "b", "c"]) == "a, b and c"
+@pytest.mark.parametrize(("number", "words"), [(0, "0 nodes"), (1, "1 node"), (1200, "1,200 nodes")])
+def test_one_is_singular_and_all_else_plural(number: int, words: str) -> None:
+    assert count_words(number, "{number} node", "{number} nodes") == words
 
 
-def test_braces_of_a_sentence_without_values_are_only_braces() -> None:
-    assert str(ParameterError("{odd")) == "{odd"
+def test_a_list_has_an_and_before_its_last() -> None:
+    assert [join_words(list("abc")[:size]) for size in range(4)] == ["", "a", "a and b", "a, b and c"]
 
 
-def test_an_error_keeps_its_values_where_it_is_copied_as_between_processes() -> None:
-    error = copy.copy(BusyError("{who} writes", who="a worker"))
-    assert (type(error), str(error), error.values) == (BusyError, "a worker writes", {"who": "a worker"})
+def test_a_cut_list_never_hides_a_single_name() -> None:
+    names = list("abcde")
+    assert join_some(names[:4]) == "a, b, c and d"
+    assert join_some(names) == "a, b, c and 2 more"
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"a": 1}'], ids=["empty", "list", "number"])
-def test_a_file_that_is_no_language_is_refused(content: str, tmp_path: Path) -> None:
-    (tmp_path / "xx.json").write_text(content)
-    with pytest.raises(ParameterError, match=r"xx\.json"):
-        read_catalog(tmp_path / "xx.json")
+def test_an_error_is_the_same_after_a_copy() -> None:
+    error = copy.copy(BusyError("a worker writes"))
+    assert (type(error), str(error)) == (BusyError, "a worker writes")

@@ -23,7 +23,6 @@ from qafd.reading.text.table_rows import is_row
 from qafd.records import Chunk, Mark, Vectors, mark_at
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.storage import Workspace
-from qafd.wording import say
 
 SHARED = 0.3  # what all its words in a sentence are worth beside the cosine of a statement with it
 WEAK = 0.3  # cosine below which a source supports a sentence weakly
@@ -280,11 +279,11 @@ def where(passage: RetrievedPassage, pages: Sequence[int] = ()) -> str:
     """Document, page or `pages`, heading and characters of a passage, for people."""
     if len(pages) < 2:
         pages = [] if passage.page is None else [passage.page]
-    stretch = say("characters {start}-{end}", start=passage.start, end=passage.end)
+    stretch = f"characters {passage.start}-{passage.end}"
     return ", ".join(filter(None, [passage.document, _paged(pages), passage.heading, stretch]))
 
 
 def _paged(pages: Sequence[int]) -> str:
     if len(pages) > 1:
-        return say("pages {first}-{last}", first=pages[0], last=pages[-1])
-    return say("page {number}", number=pages[0]) if pages else ""
+        return f"pages {pages[0]}-{pages[-1]}"
+    return f"page {pages[0]}" if pages else ""

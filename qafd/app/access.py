@@ -6,7 +6,6 @@ import streamlit as st
 
 from qafd.app import signing
 from qafd.app.escaping import plain, render
-from qafd.wording import say
 
 shared = False
 """Whether others than the owner of this machine reach this process, as `qafd.app.serve` knows."""
@@ -20,38 +19,38 @@ def asks_who() -> bool:
 def refuse_strangers() -> None:
     """Stop the app for everybody who has not signed in where that is asked for."""
     if not signing.active and signing.is_unasked():
-        st.error(say("{variable} is set, and this server does not ask for it: start it with "
-                     "'qafd app' instead of 'streamlit run'.", variable=plain(signing.VARIABLE)))
+        st.error(f"{plain(signing.VARIABLE)} is set, and this server does not ask for it: "
+                  "start it with 'qafd app' instead of 'streamlit run'.")
         st.stop()
     if not asks_who():
         return
     if not st.user.is_logged_in:
-        st.title(say("QAFD Explorer"))
-        st.write(say("This app is for people who have an account."))
-        st.button(say("Sign in"), on_click=st.login, type="primary")
+        st.title("QAFD Explorer")
+        st.write("This app is for people who have an account.")
+        st.button("Sign in", on_click=st.login, type="primary")
         st.stop()
     if not _is_allowed(str(st.user.get("email") or "").lower()):
-        st.title(say("QAFD Explorer"))
-        st.error(say("{person} may not use this app; ask whoever runs it.", person=_person()))
-        st.button(say("Sign out"), on_click=st.logout)
+        st.title("QAFD Explorer")
+        st.error(f"{_person()} may not use this app; ask whoever runs it.")
+        st.button("Sign out", on_click=st.logout)
         st.stop()
 
 
 def access_settings() -> None:
     """Who is signed in, whether visitors are asked for a password, and the way out."""
-    st.header(say("Access"), anchor=False)
+    st.header("Access", anchor=False)
     if asks_who():
-        st.write(say("Signed in as {person}.", person=_person()))
-        st.button(say("Sign out"), key="sign_out", on_click=st.logout)
+        st.write(f"Signed in as {_person()}.")
+        st.button("Sign out", key="sign_out", on_click=st.logout)
     if signing.active:
-        st.write(say("Visitors are asked for the shared password; it is kept until the browser "
-                     "closes."))
+        st.write("Visitors are asked for the shared password; it is kept until the browser closes.")
         # not st.link_button, which would leave this page open beside the form
-        st.html(render(f"[{plain(say('Sign out'))}]({signing.SIGN_OUT})"))
+        st.html(render(f"[{'Sign out'}]({signing.SIGN_OUT})"))
     elif not asks_who():
-        st.write(say("Whoever reaches this address can use the app. Set {variable} before "
-                       "{command} to ask for a shared password.", variable=f"`{signing.VARIABLE}`",
-                       command="`qafd app`"))
+        st.write(("Whoever reaches this address can use the app. Set {variable} before "
+                  "{command} to ask for a shared password.").format(
+                     variable=f"`{signing.VARIABLE}`",
+                     command="`qafd app`"))
 
 
 def _person() -> str:

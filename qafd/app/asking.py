@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from qafd.app.error_display import with_errors_shown
 from qafd.app.escaping import brief
-from qafd.app.language import spoken
 from qafd.app.pages import way
 from qafd.app.session import QUESTION, bound, exchange, in_store, put, session, shared
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import questions_of
 from qafd.samples import EXAMPLES
-from qafd.wording import say
 
 
 def question_box(knowledge: KnowledgeGraph) -> str:
@@ -22,7 +21,7 @@ def question_box(knowledge: KnowledgeGraph) -> str:
         session().anew = True
         put(QUESTION, examples[0] if examples else "")
         st.query_params.pop("node", None)
-    return asked_among(examples, QUESTION, say("Ask your documents a question"),
+    return asked_among(examples, QUESTION, "Ask your documents a question",
                        [turn.question for turn in knowledge.questions])
 
 
@@ -34,7 +33,7 @@ def asked_among(examples: Sequence[str], key: str, placeholder: str,
     """
     row = st.container(horizontal=True, gap="small", key=f"asked-{key}")
     question = row.text_input(
-        say("Question"), value=examples[0] if examples else "", **bound(key),
+        "Question", value=examples[0] if examples else "", **bound(key),
         placeholder=placeholder, label_visibility="collapsed", icon=":material/search:")
     others = [one for one in earlier if one != question and one not in examples]
     if others:
@@ -49,8 +48,8 @@ def asked_among(examples: Sequence[str], key: str, placeholder: str,
 
 
 def _earlier(questions: Sequence[str], key: str) -> None:
-    st.selectbox(say("Earlier questions"), questions, index=None, key="earlier", width=320,
-                 placeholder=say("Earlier questions"), label_visibility="collapsed",
+    st.selectbox("Earlier questions", questions, index=None, key="earlier", width=320,
+                 placeholder="Earlier questions", label_visibility="collapsed",
                  on_change=_ask_again, args=(key,))
 
 
@@ -62,7 +61,7 @@ def _ask_again(key: str) -> None:
 def ask_something(knowledge: KnowledgeGraph) -> None:
     """An invitation, with questions that this graph may answer."""
     graph = knowledge.graph
-    st.write(say("Ask a question to see which part of the graph answers it, and why."))
+    st.write("Ask a question to see which part of the graph answers it, and why.")
     with st.container(horizontal=True, gap="small"):
         for question in shared("suggested", (knowledge.id, knowledge.version(graph)),
                                lambda: in_store(
@@ -76,16 +75,16 @@ def empty_workspace(knowledge: KnowledgeGraph) -> None:
     with knowledge.store() as store:
         waiting = bool(store.queue.open())
     if waiting:
-        st.header(say("Documents are being read"), anchor=False)
-        st.write(say("The graph appears with the first passages."))
-        label = say("See the progress")
+        st.header("Documents are being read", anchor=False)
+        st.write("The graph appears with the first passages.")
+        label = "See the progress"
     else:
-        st.header(say("This workspace is empty"), anchor=False)
-        st.write(say("Add documents, and their knowledge graph appears here."))
-        label = say("Add documents")
+        st.header("This workspace is empty", anchor=False)
+        st.write("Add documents, and their knowledge graph appears here.")
+        label = "Add documents"
     way("documents", label)
     if waiting:
-        st.fragment(spoken(_wait_for_a_graph), run_every=1.0)(knowledge)
+        st.fragment(with_errors_shown(_wait_for_a_graph), run_every=1.0)(knowledge)
 
 
 def _wait_for_a_graph(knowledge: KnowledgeGraph) -> None:

@@ -23,7 +23,6 @@ from qafd.retrieve.conditions import LinkedQuery, edit_conditions, link_conditio
 from qafd.retrieve.exact import ExactMatches
 from qafd.view.panel import clean
 from qafd.view.query_picture import draw_query
-from qafd.wording import say
 from qafd.wording.conditions import STAGES, say_met, say_met_by, say_query, say_step
 from qafd.wording.reasons import word_notice, word_seed
 
@@ -38,8 +37,8 @@ Writer = Callable[[Retrieval, QueryPlan], None]
 def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
                      writer: Writer | None = None) -> None:
     """Draw the conditions of a question, and the table of what meets them."""
-    st.caption(say("Each name of the question is a condition on the answer. Exact retrieval lists what "
-                   "meets all of them, with what shows it."))
+    st.caption("Each name of the question is a condition on the answer. Exact retrieval lists "
+                "what meets all of them, with what shows it.")
     plan = _read(knowledge, graph, plan)
     left, right = st.columns([2, 3], gap="medium")
     with right:
@@ -50,21 +49,21 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
         if exchange("evidence of", plan.question) != plan.question and "evidence" not in st.query_params:
             put("evidence", begin)
         evidence = choose_option(
-            say("Weakest evidence"), EVIDENCE, "evidence", default=begin,
-            help=say("What meets a condition: only a relation; also a sentence that has both names; also a "
-                     "passage that has both."))
+            "Weakest evidence", EVIDENCE, "evidence", default=begin,
+            help=("What meets a condition: only a relation; also a sentence that has both "
+                  "names; also a passage that has both."))
     with left:
         linked = link_conditions(graph, plan)
-        legend = say("What is sought is round; a broken line is a condition that must not hold.")
+        legend = "What is sought is round; a broken line is a condition that must not hold."
         if any(node.others for node in linked.known.values()):
-            legend += " " + say("Of names with a slash between them one is enough.")
+            legend += " " + "Of names with a slash between them one is enough."
         st.image(draw_query(linked, graph.names), caption=legend, alt=say_query(linked.query))
     retrieval = by_sentences if evidence == "sentence" else _match(knowledge, graph, plan, evidence)
     if retrieval.notices:
         told = [said(word_notice(notice)) for notice in retrieval.notices]
         if evidence == "passage" and _meets_all(retrieval):
-            told.append(say("Met means here at least that one passage names both; it need not say that "
-                            "they are related."))
+            told.append("Met means here at least that one passage names both; it need not say "
+                         "that they are related.")
         st.write(" ".join(told))
     rows: list[tuple[str, ...]] = []
     for answer in knowledge.conditions(retrieval):
@@ -75,16 +74,16 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
         table(columns_of(COLUMNS, rows), column_config={"Sentence": st.column_config.Column(width="large")})
         if writer is not None:
             writer(retrieval, plan)
-    with st.expander(say("How the names were found")):
+    with st.expander("How the names were found"):
         _names(graph, linked)
-    with st.expander(say("How it is matched, step by step")):
+    with st.expander("How it is matched, step by step"):
         _steps(knowledge, graph, plan, evidence)
 
 
 def _match(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan, evidence: str) -> Retrieval:
     """What meets the conditions of a question by evidence that is no weaker than this."""
     method = ExactMatches(evidence=evidence)
-    with st.spinner(say("Matching")):
+    with st.spinner("Matching"):
         knowledge.build_layers(method.needs)
         return knowledge.retrieve(plan, method, graph=graph)
 
@@ -104,20 +103,20 @@ def _names(graph: Graph, linked: LinkedQuery) -> None:
     if rows:
         table(columns_of(NAMES, rows), formats={"Score": "%.2f"})
     else:
-        st.write(say("No name of the question is an entity."))
+        st.write("No name of the question is an entity.")
 
 
 def _steps(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan, evidence: str) -> None:
     """The algorithms on this question, one step lit in the picture, and what the filter leaves."""
     length = st.segmented_control(
-        say("Conditions on a path"), (1, 2), default=1, required=True, key=keep("path_length"),
-        help=say("The question is cut into paths of this length, as SG-RAG looks them up.")) or 1
+        "Conditions on a path", (1, 2), default=1, required=True, key=keep("path_length"),
+        help="The question is cut into paths of this length, as SG-RAG looks them up.") or 1
     walk = walk_through(knowledge.corpus(graph, ExactMatches.needs), plan, length, evidence)
     nodes = walk.linked.query.nodes
     left, right = st.columns([2, 3], gap="medium")
     with right, st.container(height=STEPS if len(walk.steps) > FEW_STEPS else "content", border=False):
         number = st.radio(
-            say("Step"), range(len(walk.steps)), key=f"step {plan.question} {length}",
+            "Step", range(len(walk.steps)), key=f"step {plan.question} {length}",
             format_func=lambda at: f"{at + 1}. {plain(clean(say_step(walk.steps[at], nodes), 300))}")
     step = walk.steps[number or 0]
     joined = None if step.path is None else step.path.edges
@@ -126,8 +125,8 @@ def _steps(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan, evidence: s
         st.image(draw_query(walk.linked, graph.names, shown, joined), alt=say_query(walk.linked.query))
     if not walk.survivors:
         return
-    st.caption(say("What each stage of the paper's filter leaves of {number} entities. The matching "
-                   "above needs none of it and misses nothing.",
+    st.caption(("What each stage of the paper's filter leaves of {number} entities. The "
+                "matching above needs none of it and misses nothing.").format(
                    number=f"{graph.count('entity'):,}"))
     columns: dict[str, list[str] | list[int]] = {"Sought": [nodes[left.node].text for left in walk.survivors]}
     for stage, title in STAGES.items():
@@ -143,15 +142,15 @@ def _read(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> QueryPlan
     name = plain(clean(model.name, 40))
     messages = query_messages(plan.words, instructions_of(model).prompt("query"))
     wanted = st.toggle(
-        say("Let {model} read the conditions", model=name), **bound("model_reads_conditions"),
-        help=say("One call of about {tokens} tokens for each new question; without it, rules read "
-                 "the names of the question.", tokens=f"{tokens_of(messages):,}"))
+        f"Let {name} read the conditions", **bound("model_reads_conditions"),
+        help=(f"One call of about {tokens_of(messages):,} tokens for each new question; without "
+              "it, rules read the names of the question."))
     if not wanted:
         return plan
     key = (knowledge.id, knowledge.version(graph), plan.question, model.name)
     read = _read_by(key, knowledge, graph, plan, replace(model, accepts=holds_query))
     if read.conditions is not None:
-        st.caption(say("Read by {model}.", model=name))
+        st.caption(f"Read by {name}.")
     return read
 
 
@@ -170,11 +169,11 @@ def _edited(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> QueryPlan:
         (refused if place in negated else wanted).extend(graph.names[row] for row in node.named)
     every = list(dict.fromkeys((*wanted, *refused)))
     hold, fail = f"conditions hold {plan.question}", f"conditions fail {plan.question}"
-    holds = st.multiselect(say("Must hold"), every, wanted, key=hold, on_change=_take_over,
+    holds = st.multiselect("Must hold", every, wanted, key=hold, on_change=_take_over,
                            args=(hold, fail))
-    fails = st.multiselect(say("Must not hold"), every, refused, key=fail, on_change=_take_over,
+    fails = st.multiselect("Must not hold", every, refused, key=fail, on_change=_take_over,
                            args=(fail, hold))
-    added = st.text_input(say("Add a name"), key=f"conditions add {plan.question}").strip()
+    added = st.text_input("Add a name", key=f"conditions add {plan.question}").strip()
     kept = {*holds, *fails}
     turned = [name for name in kept if (name in fails) != (name in refused)]
     removed = [name for name in every if name not in kept]

@@ -12,7 +12,6 @@ from streamlit.delta_generator import DeltaGenerator
 from qafd.app.session import bound, keep, put, session, value_of
 from qafd.graph import Graph
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.wording import say
 
 NEAREST = 20  # passages that may be seeds beside the names of the question
 _LABELS = {"a": "Constant a (hybrid)", "b": "Factor b (hybrid)",
@@ -74,9 +73,8 @@ def mass_control(method: FlowDiffusion, usual: FlowDiffusion, prefix: str, graph
     if usual.rule == method.rule == "source-degree":
         begin, end, _ = method.scale(graph, span(method))
         if begin < usual.mass:
-            st.caption(say("The paper's alpha is {alpha}. Here all that these seeds are connected to is "
-                           "full at {end}, so it begins at {begin}.", alpha=f"{usual.mass:g}",
-                           end=f"{end:.2f}", begin=f"{begin:.2f}"))
+            st.caption(f"The paper's alpha is {usual.mass:g}. Here all that these seeds are "
+                        f"connected to is full at {end:.2f}, so it begins at {begin:.2f}.")
     return chosen
 
 
@@ -102,8 +100,8 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
     key, label = f"{prefix}_{spec.name}", _label(spec.name, method)
     if meta["options"]:
         return st.selectbox(label, meta["options"], index=meta["options"].index(value),
-                            **bound(key, meta["options"]),
-                            format_func=say, help=say(meta["help"]))
+                            **bound(key),
+                            help=meta["help"])
     high, whole = meta["high"], isinstance(value, int)
     step = 1.0 if whole else 0.01 if high <= 2 else 0.1
     if isinstance(method, FlowDiffusion):
@@ -125,7 +123,7 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
     suggested[key] = kind(value)
     digits = 0 if whole else max(2, math.ceil(-math.log10(step)))
     number = st.slider(label, kind(low), kind(high), kind(value), kind(step), key=key,
-                       format=f"%.{digits}f", bind="query-params", help=say(meta["help"]))
+                       format=f"%.{digits}f", bind="query-params", help=meta["help"])
     if spec.name == "mass":
         session().highest_mass = float(high)
     return number
@@ -163,8 +161,8 @@ def _label(name: str, method: Any) -> str:
     """What a parameter is called, in the words of the chosen rules."""
     if isinstance(method, FlowDiffusion):
         if name == "mass":
-            return say(_MASS.get((method.rule, method.capacity), _MASS.get((method.rule, ""),
-                                                                           "Source mass alpha")))
+            return _MASS.get((method.rule, method.capacity), _MASS.get((method.rule, ""),
+                                                                           "Source mass alpha"))
         if name == "seeds":
-            return say("Passage seeds") if method.seeding == "question" else say("Seeds N")
-    return say(_LABELS.get(name, name.replace("_", " ").capitalize()))
+            return "Passage seeds" if method.seeding == "question" else "Seeds N"
+    return _LABELS.get(name, name.replace("_", " ").capitalize())

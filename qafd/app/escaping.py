@@ -7,14 +7,13 @@ from markdown_it import MarkdownIt
 
 from qafd.errors import QafdError
 from qafd.view.panel import clean
-from qafd.wording import say_error
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False})
 
 
 def said(error: QafdError | str) -> str:
     """The sentence of an error or a notice for Streamlit's markdown, beginning with a capital."""
-    return plain(capital(say_error(error) if isinstance(error, QafdError) else error))
+    return plain(capital(str(error) if isinstance(error, QafdError) else error))
 
 
 def capital(text: str) -> str:

@@ -16,7 +16,6 @@ import streamlit as st
 
 from qafd.view.drawing import RAMPS
 from qafd.view.panel import clean
-from qafd.wording import say
 from qafd.wording.panels import say_number
 
 if TYPE_CHECKING:
@@ -82,9 +81,11 @@ def sweep_map(cells: Sequence["Cell"], axes: SweepAxes, now: "Cell | None") -> "
     hovers = []
     for c in cells:
         value = values[c.mass, c.seeds]
-        hovers.append(say("mass {mass}, {seeds} seeds: {value} {unit}", mass=f"{c.mass:g}",
-                          seeds=c.seeds, value=say_number(value or 0),
-                          unit=say(METRICS[axes.metric][1])))
+        hovers.append("mass {mass}, {seeds} seeds: {value} {unit}".format(
+                          mass=f"{c.mass:g}",
+                          seeds=c.seeds,
+                          value=say_number(value or 0),
+                          unit=METRICS[axes.metric][1]))
     figure = _new(90 + 44 * len(counts), _steps(axes.mass, len(masses)),
                   _steps(axes.seeds, len(counts)),
                   title={"text": cells[0].variant, "font": {"size": 15}})
@@ -132,7 +133,7 @@ def sweep_lines(variations: Sequence["Variation"], name: str, metric: str) -> "F
         others = ", ".join(f"{key} {value}" for key, value in one.params.items() if key != name)
         lines.setdefault(others, []).append(one)
     figure = _new(320, {"title": label(name), "type": "category", "fixedrange": True}, {
-        "title": say(METRICS[metric][1]), "fixedrange": True, "rangemode": "tozero"},
+        "title": METRICS[metric][1], "fixedrange": True, "rangemode": "tozero"},
         font={"color": ink()})
     for place, (others, line) in enumerate(lines.items()):
         figure.add_scatter(
@@ -152,7 +153,7 @@ def lanes(timeline: "Timeline", shown: int, mass_label: str, now: float) -> "Fig
 
     A line marks the mass `now`, if it is on the axis.
     """
-    figure = _new(104, {"title": say("full from: {mass}", mass=mass_label), "fixedrange": True,
+    figure = _new(104, {"title": f"full from: {mass_label}", "fixedrange": True,
                       "range": [0, timeline.up_to * 1.01]}, {}, bargap=0)
     inside: dict[str, list[TimelineEntry]] = {}
     for entry in timeline.entries[:shown]:
@@ -169,7 +170,7 @@ def lanes(timeline: "Timeline", shown: int, mass_label: str, now: float) -> "Fig
         figure.add_vline(x=now, line={"color": ink(), "width": 1.5, "dash": "dash"})
         left = now > 0.8 * timeline.up_to
         figure.add_annotation(x=now, y=1, yref="paper", yanchor="bottom", showarrow=False,
-                              text=say("now: {mass}", mass=say_number(now)),
+                              text=f"now: {say_number(now)}",
                               xanchor="right" if left else "left", font={"size": 12, "color": ink()})
     figure.update_layout(height=104 + 19 * place, yaxis=_rows(place))
     return figure
@@ -180,7 +181,7 @@ def _add_lane(figure: "Figure", entries: Sequence["TimelineEntry"], place: int, 
     rows = [place + i for i in range(len(entries))]
     starts = [entry.mass for entry in entries]
     names = [label(entry.name) for entry in entries]
-    hovers = [say("{name}: full from {mass}", name=name, mass=say_number(mass))
+    hovers = [f"{name}: full from {say_number(mass)}"
               for name, mass in zip(names, starts, strict=True)]
     figure.add_bar(x=[up_to - mass for mass in starts], base=starts, y=rows, orientation="h",
                    marker={"color": color, "opacity": 0.4}, width=0.84, hovertext=hovers,
@@ -208,13 +209,13 @@ def gate_histogram(gates: Sequence["GateFlow"], beside: Sequence["GateFlow"] = (
     """
     both = np.log10([g.weight for g in (*gates, *beside)])
     edges = np.linspace(both.min() - 1e-9, both.max() + 1e-9, 31)
-    figure = _new(280, {"title": say("edge weight w, power of ten"), "range": [edges[0], edges[-1]]},
-                  {"title": say("number of gates")}, barmode="stack", legend=ABOVE)
-    hover = say("{count} gates near 10^{power}", count="%{y}", power="%{x:.1f}") + BARE
+    figure = _new(280, {"title": "edge weight w, power of ten", "range": [edges[0], edges[-1]]},
+                  {"title": "number of gates"}, barmode="stack", legend=ABOVE)
+    hover = "{count} gates near 10^{power}".format(count="%{y}", power="%{x:.1f}") + BARE
     for closed, name, color in ((False, "open", GREEN), (True, "closed", GREY)):
         here = [np.log10(gate.weight) for gate in gates if gate.closed == closed]
         count, _ = np.histogram(here, edges)
-        figure.add_bar(x=(edges[1:] + edges[:-1]) / 2, y=count, name=say(name), hovertemplate=hover,
+        figure.add_bar(x=(edges[1:] + edges[:-1]) / 2, y=count, name=name, hovertemplate=hover,
                        marker={"color": color}, width=float(edges[1] - edges[0]))
     return figure
 
@@ -222,11 +223,12 @@ def gate_histogram(gates: Sequence["GateFlow"], beside: Sequence["GateFlow"] = (
 def kept_histogram(shares: Sequence[float]) -> "Figure":
     """How many nodes kept which share of their neighbors, in steps of a tenth."""
     count, edges = np.histogram([100 * share for share in shares], np.linspace(0, 110, 12) - 5)
-    figure = _new(280, {"title": say("neighbors kept, %"), "range": [-6, 106]},
-                  {"title": say("nodes")})
+    figure = _new(280, {"title": "neighbors kept, %", "range": [-6, 106]},
+                  {"title": "nodes"})
     figure.add_bar(
         x=(edges[1:] + edges[:-1]) / 2, y=count, width=9, marker={"color": GREEN},
-        hovertemplate=say("{count} nodes kept {share} of their neighbors", count="%{y}",
+        hovertemplate="{count} nodes kept {share} of their neighbors".format(
+                          count="%{y}",
                           share="%{x:.0f}%") + BARE)
     return figure
 
@@ -235,15 +237,15 @@ def return_bars(returns: Sequence["Return"], shown: int) -> "Figure":
     """The share of draws in which each node returned, the steadiest on top."""
     first = returns[:shown]
     figure = _new(110 + 19 * len(first), {
-        "title": say("returned in % of the draws"), "range": [0, 102], "fixedrange": True,
+        "title": "returned in % of the draws", "range": [0, 102], "fixedrange": True,
         "tickvals": list(range(0, 101, 20))}, _rows(len(first)), bargap=0, legend=ABOVE)
     names = [label(one.name) for one in first]
     for usual, title, color in ((True, "retrieved without noise", GREEN),
                                 (False, "comes only with noise", YELLOW)):
         at = [i for i, one in enumerate(first) if one.usual == usual]
-        hovers = [say("{name}: {share} of the draws", name=names[i], share=f"{first[i].share:.0%}")
+        hovers = [f"{names[i]}: {first[i].share:.0%} of the draws"
                   for i in at]
-        figure.add_bar(x=[100 * first[i].share for i in at], y=at, orientation="h", name=say(title),
+        figure.add_bar(x=[100 * first[i].share for i in at], y=at, orientation="h", name=title,
                        marker={"color": color, "opacity": 0.4}, width=0.84, hovertext=hovers,
                        hoverinfo="text")
     _add_names(figure, [0] * len(first), list(range(len(first))), names, "middle right")
@@ -253,34 +255,35 @@ def return_bars(returns: Sequence["Return"], shown: int) -> "Figure":
 def recovery_points(experiment: "Experiment") -> "Figure":
     """Each draw: the share of R that was retrieved against the leakage, with its bound."""
     worst = max((t.recovery.leakage for t in experiment.trials), default=0.0)
-    figure = _new(300, {"title": say("share of R retrieved, %"), "range": [-3, 103]}, {
-        "title": say("leakage, % of R's capacity"),
+    figure = _new(300, {"title": "share of R retrieved, %", "range": [-3, 103]}, {
+        "title": "leakage, % of R's capacity",
         "range": [0, 115 * max(worst, experiment.beta)]}, legend=ABOVE)
-    hover = say("{share} of R retrieved, leakage {leakage}", share="%{x:.0f}%",
+    hover = "{share} of R retrieved, leakage {leakage}".format(
+                share="%{x:.0f}%",
                 leakage="%{y:.1f}%") + BARE
     for connected, name, symbol in ((True, "R connected", "circle"), (False, "R in pieces", "x")):
         found = [t.recovery for t in experiment.trials if t.recovery.connected == connected]
         figure.add_scatter(
             x=[100 * r.share for r in found], y=[100 * r.leakage for r in found], mode="markers",
-            name=say(name), hovertemplate=hover,
+            name=name, hovertemplate=hover,
             marker={"symbol": symbol, "size": 11, "color": GREEN, "opacity": 0.7})
     figure.add_hline(y=100 * experiment.beta, line={"dash": "dash", "color": RED},
-                     annotation={"text": say("bound beta"), "xanchor": "right"})
+                     annotation={"text": "bound beta", "xanchor": "right"})
     return figure
 
 
 def separation_points(experiment: "Experiment") -> "Figure":
     """Each draw: the smallest weight inside R and the largest across its boundary, Lemma 6."""
-    figure = _new(300, {"title": say("draw")}, {
-        "title": say("edge weight w (logarithmic)"), "type": "log", "exponentformat": "power"},
+    figure = _new(300, {"title": "draw"}, {
+        "title": "edge weight w (logarithmic)", "type": "log", "exponentformat": "power"},
         legend=ABOVE)
     draws = list(range(1, len(experiment.trials) + 1))
-    hover = say("draw {draw}: {weight}", draw="%{x}", weight="%{y:.2e}") + BARE
+    hover = "draw {draw}: {weight}".format(draw="%{x}", weight="%{y:.2e}") + BARE
     for field, name, color, symbol in (
             ("smallest_inside", "smallest inside R", GREEN, "triangle-up"),
             ("largest_across", "largest across", RED, "triangle-down")):
         values = [getattr(t.separation, field) for t in experiment.trials]
-        figure.add_scatter(x=draws, y=values, mode="markers", name=say(name), hovertemplate=hover,
+        figure.add_scatter(x=draws, y=values, mode="markers", name=name, hovertemplate=hover,
                            marker={"color": color, "symbol": symbol, "size": 10})
     return figure
 
@@ -295,11 +298,11 @@ def scale_curves(sizes: Sequence["Size"]) -> "Figure":
     for row, field, name, color in (
             (1, "support", "retrieved", GREEN), (1, "touched", "touched", YELLOW),
             (2, "milliseconds", "time of one solve", RED)):
-        figure.add_trace(go.Scatter(x=nodes, y=[getattr(s, field) for s in sizes], name=say(name),
+        figure.add_trace(go.Scatter(x=nodes, y=[getattr(s, field) for s in sizes], name=name,
                                     mode="lines+markers", line={"color": color}), row=row, col=1)
     figure.update_xaxes(type="log", tickvals=nodes, tickformat=",")
-    figure.update_xaxes(title=say("nodes of the graph (logarithmic)"), row=2)
-    figure.update_yaxes(title=say("nodes"), rangemode="tozero", row=1)
-    figure.update_yaxes(title=say("milliseconds"), rangemode="tozero", row=2)
+    figure.update_xaxes(title="nodes of the graph (logarithmic)", row=2)
+    figure.update_yaxes(title="nodes", rangemode="tozero", row=1)
+    figure.update_yaxes(title="milliseconds", rangemode="tozero", row=2)
     figure.update_layout(height=450, margin={"l": 60, "r": 8, "t": 64, "b": 44}, legend=ABOVE)
     return figure

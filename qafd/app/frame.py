@@ -7,8 +7,8 @@ from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from qafd.app.access import refuse_strangers
+from qafd.app.error_display import show_errors
 from qafd.app.escaping import plain
-from qafd.app.language import errors_said, speak
 from qafd.app.markup import style_words
 from qafd.app.pages import ASKS, for_a_class, name_of, pages
 from qafd.app.session import WORKSPACE, forget, session, value_of
@@ -17,7 +17,7 @@ from qafd.app.workspaces import choose_workspace, keep_workers_going, location_o
 from qafd.package import assets
 from qafd.storage import is_writable, size_of
 from qafd.view.panel import clean
-from qafd.wording import say, say_list
+from qafd.wording import join_words
 
 PROGRAM = "QAFD Explorer"
 
@@ -26,16 +26,15 @@ def show() -> None:
     """The app: its navigation, and the page that the address names."""
     logo = assets() / "logo.png"
     st.set_page_config(PROGRAM, logo, layout="wide")
-    with speak():
-        refuse_strangers()
-        # With nothing in it there is no sidebar.
-        page = st.navigation(pages(), position="hidden" if for_a_class() else "sidebar")
-        st.logo(logo, size="large")
-        st.html(assets() / "page.css")
-        st.html(style_words({"menu": say("Menu")}))
-        keep_workers_going()
-        listen()
-        run(page)
+    refuse_strangers()
+    # With nothing in it there is no sidebar.
+    page = st.navigation(pages(), position="hidden" if for_a_class() else "sidebar")
+    st.logo(logo, size="large")
+    st.html(assets() / "page.css")
+    st.html(style_words({"menu": "Menu"}))
+    keep_workers_going()
+    listen()
+    run(page)
 
 
 def run(page: StreamlitPage) -> None:
@@ -48,7 +47,7 @@ def run(page: StreamlitPage) -> None:
     session().linked = True
     title = _title(page)
     st.set_page_config(title)
-    with errors_said():
+    with show_errors():
         if name_of(page) == "learn" and for_a_class() or choose_workspace():
             _begin(page)
     _say_what_cannot_be_written()
@@ -97,8 +96,7 @@ def _say_what_cannot_be_written() -> None:
         return
     location = location_of(st.session_state[WORKSPACE])
     if not is_writable(location) and size_of(location) is not None:
-        st.sidebar.caption(say("This workspace cannot be written here: it can be read but not "
-                               "changed."))
+        st.sidebar.caption("This workspace cannot be written here: it can be read but not changed.")
 
 
 def _say_what_was_refused(linked: dict[str, list[str]]) -> None:
@@ -107,8 +105,8 @@ def _say_what_was_refused(linked: dict[str, list[str]]) -> None:
     for key, texts in linked.items():
         refused += [plain(f"{key}={text[:40]}") for text in texts if not _taken(key, text)]
     if refused:
-        st.toast(say("The link asks for {wishes}, which this page cannot show. The controls say "
-                     "what it shows.", wishes=say_list(refused)),
+        st.toast((f"The link asks for {join_words(refused)}, which this page cannot show. The "
+                  "controls say what it shows."),
                  icon=":material/link_off:", duration="infinite")
 
 
@@ -116,9 +114,9 @@ def _taken(key: str, text: str) -> bool:
     """Whether a page's widget shows what a link says, as far as the page has such a widget."""
     # What a widget cannot take is dropped from the address, as is what it shows anyway; the two
     # named here have their own sentences.
-    if key in (WORKSPACE, "methods", *session().translated) or key not in st.session_state:
+    if key in (WORKSPACE, "methods") or key not in st.session_state:
         return True
-    return text in st.query_params.get_all(key) or _shows(key, text) or _shows(key, say(text))
+    return text in st.query_params.get_all(key) or _shows(key, text) or _shows(key, text)
 
 
 def _shows(key: str, text: str) -> bool:

@@ -15,7 +15,7 @@ from qafd.learn.card import Card, Settings, entries, filmed, promise, proof, set
 from qafd.learn.cards import CARDS, SOUGHT
 from qafd.learn.conditions import sift_toy
 from qafd.learn.lesson import LESSON
-from qafd.wording import say, say_list
+from qafd.wording import join_words
 from qafd.wording.conditions import STAGES
 
 CARD = "card"
@@ -31,7 +31,7 @@ def show() -> None:
     if card is not None:
         show_card(card, taught=True)
         return
-    heading(say("Learn"), say("The method in eight cards, each with a graph to play with."))
+    heading("Learn", "The method in eight cards, each with a graph to play with.")
     _lesson()
     card = choose_card()
     show_card(card, taught=False)
@@ -52,7 +52,7 @@ def choose_card() -> Card:
     if CARD not in st.session_state and linked in BY_KEY:
         put(CARD, linked)
     # Not bound to the URL, where it would stand under its title instead of its key.
-    key = st.pills(say("Card"), list(BY_KEY), default=CARDS[0].key, required=True, key=CARD,
+    key = st.pills("Card", list(BY_KEY), default=CARDS[0].key, required=True, key=CARD,
                    label_visibility="collapsed", format_func=_title) or CARDS[0].key
     st.query_params[CARD] = key
     return BY_KEY[key]
@@ -61,20 +61,20 @@ def choose_card() -> Card:
 def _lesson() -> None:
     """The steps of a lesson, folded, each with the way to its page."""
     minutes = sum(step.minutes for step in LESSON)
-    with st.expander(say("A lesson of {minutes} minutes", minutes=minutes)):
+    with st.expander(f"A lesson of {minutes} minutes"):
         for number, step in enumerate(LESSON, 1):
             words, link = st.columns([4, 2], vertical_alignment="center", gap="medium")
-            words.markdown(f"**{number}.** {say(step.text)}")
+            words.markdown(f"**{number}.** {step.text}")
             if step.page == "learn":
-                link.button(say(step.label), key=f"step {number}", icon=":material/arrow_forward:",
+                link.button(step.label, key=f"step {number}", icon=":material/arrow_forward:",
                             type="tertiary", on_click=put, args=(CARD, step.query[CARD]))
             else:
-                link.page_link(page(step.page), label=say(step.label), icon=":material/arrow_forward:",
+                link.page_link(page(step.page), label=step.label, icon=":material/arrow_forward:",
                                query_params=dict(step.query))
 
 
 def _title(key: str) -> str:
-    return f"{list(BY_KEY).index(key) + 1}. {say(BY_KEY[key].title)}"
+    return f"{list(BY_KEY).index(key) + 1}. {BY_KEY[key].title}"
 
 
 def _turn(card: Card) -> None:
@@ -83,20 +83,20 @@ def _turn(card: Card) -> None:
     with st.container(horizontal=True):
         if at > 0:
             before = CARDS[at - 1].key
-            st.button(say("Previous: {card}", card=_title(before)), icon=":material/arrow_back:",
+            st.button(f"Previous: {_title(before)}", icon=":material/arrow_back:",
                       on_click=put, args=(CARD, before))
         if at + 1 < len(CARDS):
             after = CARDS[at + 1].key
-            st.button(say("Next: {card}", card=_title(after)), icon=":material/arrow_forward:",
+            st.button(f"Next: {_title(after)}", icon=":material/arrow_forward:",
                       type="primary", on_click=put, args=(CARD, after))
         else:
-            way("explore", say("Ask a question"))
+            way("explore", "Ask a question")
 
 
 def show_card(card: Card, taught: bool) -> None:
     """The card: idea, toy graph, what to notice, a question, and the mathematics behind toggles."""
-    st.header(say(card.title), anchor=False)
-    st.write(say(card.idea))
+    st.header(card.title, anchor=False)
+    st.write(card.idea)
     if taught:
         linked = {spec.name: st.query_params.get(spec.name, "") for spec in fields(Settings)}
     else:
@@ -107,20 +107,20 @@ def show_card(card: Card, taught: bool) -> None:
                      Staging(card.mode, plain=True)), key=f"toy-{card.key}")
     if card.key in NUMBERS:
         NUMBERS[card.key](card, settings)
-    st.write(f"**{say('Notice.')}** {say(card.notice)}")
-    st.write(f"**{say('Ask yourself.')}** {say(card.question)}")
-    with st.expander(say("Answer")):
-        st.write(say(card.answer))
-    with st.expander(say("The mathematics, and where it stands")):
+    st.write(f"**Notice.** {card.notice}")
+    st.write(f"**Ask yourself.** {card.question}")
+    with st.expander("Answer"):
+        st.write(card.answer)
+    with st.expander("The mathematics, and where it stands"):
         st.latex(card.equation)
-        st.caption(say(card.where))
+        st.caption(card.where)
     if taught:
-        st.link_button(say("All cards and controls"), f"?{urlencode({CARD: card.key})}")
+        st.link_button("All cards and controls", f"?{urlencode({CARD: card.key})}")
     else:
         st.link_button(
-            say("Link for a class"), _link(card, settings), icon=":material/school:",
-            help=say("Opens this card with these settings, without controls; random pushes come "
-                     "in the same order for everybody."))
+            "Link for a class", _link(card, settings), icon=":material/school:",
+            help=("Opens this card with these settings, without controls; random pushes come "
+                  "in the same order for everybody."))
 
 
 def _controls(card: Card) -> dict[str, str]:
@@ -129,7 +129,7 @@ def _controls(card: Card) -> dict[str, str]:
     columns = st.columns(max(len(card.ranges), 1), gap="medium")
     for column, (name, bounds) in zip(columns, card.ranges.items(), strict=False):
         key, start = keep(f"{card.key}_{name}"), getattr(card.start, name)
-        label = "beta" if (card.key, name) == ("guarantee", "mass") else say(LABELS[name])
+        label = "beta" if (card.key, name) == ("guarantee", "mass") else LABELS[name]
         value: Any
         if isinstance(bounds[0], str):
             value = column.segmented_control(label, bounds, default=start, required=True, key=key,
@@ -143,7 +143,7 @@ def _controls(card: Card) -> dict[str, str]:
 
 def _option(option: str) -> str:
     """An option as it is shown; names of weights and nodes are the same in every language."""
-    return say(OPTIONS[option]) if option in OPTIONS else option
+    return OPTIONS.get(option, option)
 
 
 def _link(card: Card, settings: Settings) -> str:
@@ -164,29 +164,27 @@ def _checks(card: Card, settings: Settings) -> None:
              for line in found.lines]
     names = ("node", "height x", "mass m", "capacity T", "x (T - m)")
     table(columns_of(names, lines), formats=dict.fromkeys(names[1:], "%.3f"))
-    st.write(say("All checks pass: this is the solution.") if found.optimal else
-             say("Some check fails: this is not the solution."))
-    st.write(say("Gap {gap}, F(x) = {objective}, worst overflow {overflow} units.",
-                 gap=f"{found.gap:.3f}", objective=f"{found.objective:.3f}",
-                 overflow=f"{max(found.overfull, 0.0):.3f}"))
+    st.write("All checks pass: this is the solution." if found.optimal else
+             "Some check fails: this is not the solution.")
+    st.write(f"Gap {found.gap:.3f}, F(x) = {found.objective:.3f}, worst overflow "
+              f"{max(found.overfull, 0.0):.3f} units.")
 
 
 def _promise(card: Card, settings: Settings) -> None:
     kept = promise(card, settings)
     if kept.missing:
-        st.write(say("Empty: {names}.", names=say_list(kept.missing)))
+        st.write(f"Empty: {join_words(kept.missing)}.")
     else:
-        st.write(say("All five are full."))
-    st.write(say(
-        "Outside, full buckets hold {leaked} of what the five can; the theorem allows {beta}. "
-        "Another {standing} stands there in buckets that are not full, and so not retrieved.",
-        leaked=f"{kept.leaked:.0%}", beta=f"{kept.beta:.0%}", standing=f"{kept.standing:.0%}"))
+        st.write("All five are full.")
+    st.write(f"Outside, full buckets hold {kept.leaked:.0%} of what the five can; the theorem "
+              f"allows {kept.beta:.0%}. Another {kept.standing:.0%} stands there in buckets "
+              "that are not full, and so not retrieved.")
 
 
 def _sifting(card: Card, _: Settings) -> None:
     """Which of the suppliers each stage of SG-RAG's filter leaves."""
     left = sift_toy(card.toy, SOUGHT)
-    rows = [(say(STAGES[stage]), len(names), say_list(names)) for stage, names in left.items()]
+    rows = [(STAGES[stage], len(names), join_words(names)) for stage, names in left.items()]
     table(columns_of(("Stage", "Left", "Suppliers"), rows))
 
 

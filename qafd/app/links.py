@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from qafd.app.escaping import safe
-from qafd.wording import say
 
 
 def in_document(document: str, chunk: str, spans: Iterable[tuple[int, int]] = (),
@@ -21,7 +20,7 @@ def in_document(document: str, chunk: str, spans: Iterable[tuple[int, int]] = ()
     """
     address = {"ws": st.session_state.get("ws", ""), "doc": document, "passage": chunk,
                "at": [f"{start}-{end}" for start, end in spans]}
-    return link("documents", address, words or safe(say("open in document")))
+    return link("documents", address, words or safe("open in document"))
 
 
 def link(to: str, address: dict[str, str | list[str]], words: str) -> str:

@@ -11,7 +11,6 @@ from qafd.app.component import component
 from qafd.flow.reference import RELEASED
 from qafd.view.drawing import RAMPS
 from qafd.view.panel import NAME_LENGTH, clean
-from qafd.wording import say
 
 if TYPE_CHECKING:
     from qafd.lab.movie import Movie
@@ -81,7 +80,7 @@ def movie_data(movie: "Movie", names: Sequence[str],
     """
     return {
         **asdict(staging), "ramp": RAMPS[staging.ramp],
-        "words": {key: say(template) for key, template in WORDS.items()},
+        "words": dict(WORDS.items()),
         "released": RELEASED.most_pushes, "objective": movie.objective,
         "nodes": [{
             "name": clean(name, NAME_LENGTH), "T": capacity, "d": source, "X": x, "M": mass,
@@ -89,7 +88,7 @@ def movie_data(movie: "Movie", names: Sequence[str],
                 names, movie.capacity.tolist(), movie.source.tolist(), movie.x.tolist(),
                 movie.mass.tolist(), strict=True))],
         "edges": [movie.u.tolist(), movie.v.tolist(), movie.weight.tolist()],
-        "takes": [{"order": t.order, "name": say(ORDERS[t.order]), "pushed": t.pushed.tolist(),
+        "takes": [{"order": t.order, "name": ORDERS[t.order], "pushed": t.pushed.tolist(),
                    "converged": t.converged} for t in movie.takes],
     }
 

@@ -10,7 +10,6 @@ from qafd.errors import QafdError, StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.parsing import draw_page
 from qafd.records import mark_at
-from qafd.wording import say
 
 
 def show_page(knowledge: KnowledgeGraph, document: str, spans: Sequence[tuple[int, int]]) -> bool:
@@ -39,8 +38,8 @@ def show_page(knowledge: KnowledgeGraph, document: str, spans: Sequence[tuple[in
     except QafdError as error:
         st.caption(said(error))
         return False
-    st.image(image, caption=say("Page {page} of {pages}", page=page, pages=head.pages),
-             width="stretch", alt=say("The page as it was printed, with the quoted sentences marked"))
+    st.image(image, caption=f"Page {page} of {head.pages}",
+             width="stretch", alt="The page as it was printed, with the quoted sentences marked")
     return True
 
 
@@ -48,5 +47,5 @@ def _draw(knowledge: KnowledgeGraph, source: str, page: int, quotes: tuple[str, 
     with knowledge.store() as store:
         data = store.files.original(source)
     if data is None:
-        raise StoreError("The file {name} is no longer kept.", name=source)
+        raise StoreError(f"The file {source} is no longer kept.")
     return draw_page(data, page, quotes)

@@ -6,9 +6,8 @@ from typing import Any
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from qafd.app.session import WORKSPACE, keep_english
+from qafd.app.session import WORKSPACE
 from qafd.package import root
-from qafd.wording import say
 
 GROUPS = {"Ask": ("explore",),
           "Compare and measure": ("compare", "evaluate", "lab", "runs"),
@@ -34,18 +33,18 @@ def page(name: str, default: str = FIRST) -> StreamlitPage:
     """One page; `default` names the one that opens first."""
     title, icon = PAGES[name]
     script = root() / "pages" / f"{name}.py"
-    return st.Page(script, title=say(title), icon=icon, default=name == default)
+    return st.Page(script, title=title, icon=icon, default=name == default)
 
 
 def pages(default: str = FIRST) -> dict[str, list[StreamlitPage]]:
     """All pages by their groups."""
-    return {say(group): [page(name, default) for name in names]
+    return {group: [page(name, default) for name in names]
             for group, names in GROUPS.items()}
 
 
 def name_of(page: StreamlitPage) -> str:
     """The name in `PAGES` of a page."""
-    return next(name for name, (title, _) in PAGES.items() if say(title) == page.title)
+    return next(name for name, (title, _) in PAGES.items() if title == page.title)
 
 
 def way(name: str, label: str, **address: str | list[str]) -> None:
@@ -63,8 +62,7 @@ def heading(name: str, what: str) -> None:
 
 def draw_tabs(tabs: Mapping[str, Callable[..., object]], key: str, *things: Any) -> None:
     """Tabs by their titles, of which the open one alone is drawn, of some things."""
-    titles = [say(title) for title in tabs]
-    keep_english(key, dict(zip(tabs, titles, strict=True)))
+    titles = list(tabs)
     for tab, draw in zip(st.tabs(titles, key=key, bind="query-params"), tabs.values(), strict=True):
         if tab.open:
             with tab:
@@ -73,7 +71,7 @@ def draw_tabs(tabs: Mapping[str, Callable[..., object]], key: str, *things: Any)
 
 def fold_tabs(tabs: Mapping[str, Callable[..., object]], *things: Any) -> None:
     """Small tabs inside a page: all are drawn, and the browser alone changes between them."""
-    for tab, draw in zip(st.tabs([say(title) for title in tabs]), tabs.values(), strict=True):
+    for tab, draw in zip(st.tabs(list(tabs)), tabs.values(), strict=True):
         with tab:
             draw(*things)
 

@@ -19,7 +19,6 @@ from qafd.view.layout import Positions
 from qafd.view.neighbors import new_neighbors, with_neighbors
 from qafd.view.panel import panel_data
 from qafd.view.placement import ASPECT, DRAWN, beside, freeze, with_new
-from qafd.wording import say
 
 TOP = 2.0  # of the suggested mass, where colors and widths end
 SEPARATOR = "|"  # of the two ends in the id of an edge
@@ -27,14 +26,13 @@ SEPARATOR = "|"  # of the two ends in the id of an edge
 
 def drawing_controls() -> Drawing:
     """How to draw, in the sidebar."""
-    with st.sidebar, st.expander(say("Picture")):
+    with st.sidebar, st.expander("Picture"):
         st.toggle(
-            say("Contract passages"), True, **bound("contract"),
-            help=say("Draw the flow that passages carry between their entities; it still adds "
-                     "up."))
-        choose_option(say("Edge thickness"), {"flow": "flow", "weight": "weight"}, "thickness",
-               help=say("Flow w (x_u - x_v), or the query-aware weight w alone."))
-        choose_option(say("Colors"), {ramp: ramp for ramp in RAMPS}, "ramp")
+            "Contract passages", True, **bound("contract"),
+            help="Draw the flow that passages carry between their entities; it still adds up.")
+        choose_option("Edge thickness", {"flow": "flow", "weight": "weight"}, "thickness",
+               help="Flow w (x_u - x_v), or the query-aware weight w alone.")
+        choose_option("Colors", {ramp: ramp for ramp in RAMPS}, "ramp")
     return chosen_drawing()
 
 
@@ -123,8 +121,8 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | Non
 def caption(view: View) -> Caption:
     """What stands above the picture of a result."""
     if view.answer.abstained:
-        return Caption("QAFD", say("pale: what is retrieved does not answer for sure"))
-    return Caption("QAFD", say("query-aware flow diffusion"))
+        return Caption("QAFD", "pale: what is retrieved does not answer for sure")
+    return Caption("QAFD", "query-aware flow diffusion")
 
 
 def deselect(view: View) -> None:

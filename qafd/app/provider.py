@@ -19,7 +19,6 @@ from qafd.models.cost import FREE, Meter, Metered
 from qafd.models.instructions import Instructed, Instructions
 from qafd.preferences import PROVIDERS, Preferences, load
 from qafd.storage import open_workspace
-from qafd.wording import say, say_error
 
 if TYPE_CHECKING:
     from qafd.models.endpoint import Endpoint
@@ -72,10 +71,9 @@ def allow(base_url: str) -> None:
     """
     own = (os.environ.get("OPENAI_BASE_URL", ""), PROVIDERS["openai"].base_url)
     if base_url not in own and not addresses_are_free():
-        raise ParameterError(
-            "this app can be reached by others, so it does not call {address}; set "
-            "OPENAI_BASE_URL where it is started, or QAFD_ALLOW_CUSTOM_BASE_URL=1",
-            address=base_url)
+        raise ParameterError("this app can be reached by others, so it does not call "
+                             f"{base_url}; set OPENAI_BASE_URL where it is started, or "
+                             "QAFD_ALLOW_CUSTOM_BASE_URL=1")
 
 
 def endpoint() -> "Endpoint | None":
@@ -118,14 +116,14 @@ def why_no_model() -> str:
     """One sentence on why there is no language model, "" when there is one."""
     chosen = preferences()
     if chosen.provider == "offline":
-        return say("No language model is set in Settings; the answer quotes your documents.")
+        return "No language model is set in Settings; the answer quotes your documents."
     if not chosen.model:
-        return say("No model is chosen yet.")
+        return "No model is chosen yet."
     try:
         allow(chosen.base_url)
         check_address(chosen.base_url, key_for(chosen.base_url))
     except QafdError as error:
-        return say_error(error)
+        return str(error)
     return ""
 
 

@@ -17,7 +17,7 @@ from qafd.reasons import NoticeKind
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval, Retriever
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
-from qafd.wording import say, say_count
+from qafd.wording import count_words
 from qafd.wording.flaws import say_doubt
 from qafd.wording.reasons import word_notice
 
@@ -64,17 +64,16 @@ def method_controls(knowledge: KnowledgeGraph, question: str,
     """
     graph, span = knowledge.graph, partial(span_of, knowledge, question)
     with st.sidebar:
-        labels = {one.label: name for name, one in PRESETS.items()}
-        name = st.radio(say("Preset"), list(PRESETS), **bound("preset", labels),
-                        format_func=lambda key: say(PRESETS[key].label))
+        name = st.radio("Preset", list(PRESETS), **bound("preset"),
+                        format_func=lambda key: PRESETS[key].label)
         method = PRESETS[name].method
         if session().anew:
             session().anew = False
             forget_all_but(*OF_ALL_PRESETS)
             start_anew(method, name, graph, span)
-        st.caption(say(PRESETS[name].quality))
+        st.caption(PRESETS[name].quality)
         basic = st.container()
-        places = ControlPlaces(basic, st.expander(say("Advanced")), basic)
+        places = ControlPlaces(basic, st.expander("Advanced"), basic)
         fixed = {"mass": method.mass} if mass_apart else {}
         return controls(method, name, graph, places, fixed, span)
 
@@ -91,10 +90,9 @@ def upon_controls(knowledge: KnowledgeGraph, question: str, method: FlowDiffusio
             span = partial(span_of, knowledge, question)
             method = mass_control(method, PRESETS[preset].method, preset, knowledge.graph, span)
         aware = choose_option(
-            say("Edges"), {AWARE: AWARE, PLAIN: PLAIN}, "edges",
-            help=say("Query-aware edges are wide where they lead towards the question; plain "
-                     "ones are as wide as the graph has them, whatever edge weight the sidebar "
-                     "has."))
+            "Edges", {AWARE: AWARE, PLAIN: PLAIN}, "edges",
+            help=("Query-aware edges are wide where they lead towards the question; plain ones "
+                  "are as wide as the graph has them, whatever edge weight the sidebar has."))
     return replace(method, variant="plain") if aware == PLAIN else method
 
 
@@ -157,31 +155,29 @@ def status_line(view: View, following: str = "") -> None:
     certificate = view.certificate
     parts = [_say_retrieved(view, sum(n.kind == "passage" for n in full), len(full))]
     if by_tokens:
-        parts.append(say("{used} of {budget} tokens", used=f"{used:,}",
-                         budget=f"{view.method.mass:,.0f}"))
+        parts.append(f"{used:,} of {view.method.mass:,.0f} tokens")
     else:
-        parts.append(say_count(used, "{number} token", "{number} tokens"))
+        parts.append(count_words(used, "{number} token", "{number} tokens"))
     help = None
     if certificate["optimal"]:
-        parts.append(say("exact (checked)"))
-        help = say("Exact: every optimality condition was checked, number by number in the tab "
-                   "Certificate; the relative gap is {gap}.",
+        parts.append("exact (checked)")
+        help = ("Exact: every optimality condition was checked, number by number in the tab "
+                "Certificate; the relative gap is {gap}.").format(
                    gap=f"{abs(certificate['relative_gap']):.0e}")
     else:
-        parts.append(say("not converged: {reason}", reason=say_doubt(certificate)))
-    parts.append(say("{time} ms", time=f"{view.retrieval.work.milliseconds:.1f}"))
+        parts.append(f"not converged: {say_doubt(certificate)}")
+    parts.append(f"{view.retrieval.work.milliseconds:.1f} ms")
     little = by_tokens and bool(following) and used < view.method.mass * LITTLE
     if following and not little:
         parts.append(plain(following))
     st.caption(" · ".join(parts), help=help)
     if little:
-        st.caption(plain(say("Most of the budget lies on nodes that it cannot fill yet; "
-                             "{following}.", following=following)))
+        st.caption(plain(f"Most of the budget lies on nodes that it cannot fill yet; {following}."))
     with view.knowledge.store() as store:
         waiting = store.queue.open()
     if waiting:
-        st.caption(say(":material/info: Documents are still being read; what they add is not in "
-                       "this result yet."))
+        st.caption(":material/info: Documents are still being read; what they add is not in "
+                    "this result yet.")
 
 
 def reading_notes(view: View) -> None:
@@ -199,12 +195,12 @@ def detail_notes(view: View) -> None:
 
 
 def _say_retrieved(view: View, passages: int, full: int) -> str:
-    found = say_count(len(view.graph), "{full} of {number} node retrieved",
+    found = count_words(len(view.graph), "{full} of {number} node retrieved",
                       "{full} of {number} nodes retrieved", full=f"{full:,}")
     if not passages:
         return found
-    names = say_count(full - passages, "{number} name", "{number} names")
-    return f"{found} ({names}, {say_count(passages, '{number} passage', '{number} passages')})"
+    names = count_words(full - passages, "{number} name", "{number} names")
+    return f"{found} ({names}, {count_words(passages, '{number} passage', '{number} passages')})"
 
 
 def counts_tokens(method: FlowDiffusion) -> bool:

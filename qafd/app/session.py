@@ -4,14 +4,12 @@ Values of widgets are in `st.session_state` under the keys of the widgets; all e
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
-
-from qafd.wording import say
 
 if TYPE_CHECKING:
     from qafd.app.explore.reading import Followed
@@ -47,8 +45,6 @@ class Session:
 
     linked: bool = False
     """Whether the first run has read the link that opened the app."""
-    translated: set[str] = field(default_factory=set)
-    """Widgets of which the link named an option in English."""
     page: str = ""
     """The page of the last run."""
     source: str = ""
@@ -93,14 +89,9 @@ def session() -> Session:
     return cast("Session", st.session_state["session"])
 
 
-def keep(key: str, options: Collection[str] | Mapping[str, object] = ()) -> str:
-    """The key of a widget whose value shall outlive a visit to another page; links win over it.
-
-    Links have options as they are shown; `options`, by their templates where these are others, are
-    what links in English have.
-    """
+def keep(key: str) -> str:
+    """The key of a widget whose value shall outlive a visit to another page; links win over it."""
     kept = session().kept
-    keep_english(key, options)
     if key in session().coming:
         st.session_state[key] = session().coming.pop(key)
     if key in st.session_state:
@@ -111,12 +102,12 @@ def keep(key: str, options: Collection[str] | Mapping[str, object] = ()) -> str:
     return key
 
 
-def bound(key: str, options: Collection[str] | Mapping[str, object] = ()) -> dict[str, Any]:
+def bound(key: str) -> dict[str, Any]:
     """The arguments of a widget that stands in the address and outlives a visit to another page.
 
     See `keep`.
     """
-    return {"key": keep(key, options), "bind": "query-params"}
+    return {"key": keep(key), "bind": "query-params"}
 
 
 def choose_option(label: str, options: Mapping[T, str], key: str, default: T | None = None, **more: Any) -> T:
@@ -126,17 +117,9 @@ def choose_option(label: str, options: Mapping[T, str], key: str, default: T | N
     """
     first = next(iter(options)) if default is None else default
     chosen: T | None = st.segmented_control(
-        label, list(options), default=first, required=True, format_func=lambda one: say(options[one]),
-        **bound(key, {template: one for one, template in options.items()}), **more)
+        label, list(options), default=first, required=True, format_func=lambda one: options[one],
+        **bound(key), **more)
     return first if chosen is None else chosen
-
-
-def keep_english(key: str, options: Collection[str] | Mapping[str, object]) -> None:
-    """Let a link in English name an option of another language by its template."""
-    linked = st.query_params.get(key, "")
-    if linked in options and linked != say(linked) and key not in st.session_state:
-        st.session_state[key] = options[linked] if isinstance(options, Mapping) else linked
-        session().translated.add(key)
 
 
 def keep_linked(key: str) -> None:

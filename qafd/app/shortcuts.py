@@ -6,7 +6,6 @@ import streamlit as st
 
 from qafd.app.component import component
 from qafd.app.session import keep, value_of
-from qafd.wording import say
 
 
 @dataclass(frozen=True)
@@ -39,16 +38,16 @@ def listen() -> None:
     with st.container(key="shortcut-keys"):
         # In a list: Streamlit would look for data frames in a dict, and load pandas for it.
         component("shortcuts")(key="keys", data=[{
-            "on": value_of(keep(ON), True), "title": say("Keyboard"), "close": say("Close"),
-            "rows": [[list(one.keys), say(one.what)] for one in SHORTCUTS]}])
+            "on": value_of(keep(ON), True), "title": "Keyboard", "close": "Close",
+            "rows": [[list(one.keys), one.what] for one in SHORTCUTS]}])
 
 
 def keyboard_settings() -> None:
     """The list, and the switch for those whose keys are taken or spoken."""
-    st.header(say("Keyboard"), anchor=False)
-    st.toggle(say("Single keys act while nothing is typed"), True, key=keep(ON),
-              help=say("Turn it off when a screen reader or speech input uses single keys."))
-    with st.expander(say("Shortcuts")):
+    st.header("Keyboard", anchor=False)
+    st.toggle("Single keys act while nothing is typed", True, key=keep(ON),
+              help="Turn it off when a screen reader or speech input uses single keys.")
+    with st.expander("Shortcuts"):
         for one in SHORTCUTS:
             keys = " ".join(f"`{key}`" for key in one.keys)
-            st.markdown(f"{keys} {say(one.what)}")
+            st.markdown(f"{keys} {one.what}")

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qafd.errors import ParameterError
 from qafd.package import assets
-from qafd.wording import say, say_count
+from qafd.wording import count_words
 
 VARIABLE = "QAFD_PASSWORD"
 FILE_VARIABLE = "QAFD_PASSWORD_FILE"
@@ -64,11 +64,9 @@ def password() -> str | None:
     try:
         words = Path(file).read_text("utf-8").strip("\r\n")
     except (OSError, ValueError) as error:
-        raise ParameterError("the password file {file} cannot be read ({error})", file=file,
-                             error=error) from error
+        raise ParameterError(f"the password file {file} cannot be read ({error})") from error
     if not words:
-        raise ParameterError("the password file {file} is empty; write the password into it",
-                             file=file)
+        raise ParameterError(f"the password file {file} is empty; write the password into it")
     return words
 
 
@@ -155,13 +153,13 @@ class PasswordGate:
         now = self._clock()
         wait = max(self._tries_of(one, now).until for one in counted) - now
         if wait > 0:
-            return _ask(429, say_count(
+            return _ask(429, count_words(
                 ceil(wait), "Too many wrong tries: wait {number} second.",
                 "Too many wrong tries: wait {number} seconds."))
         if body is None or not hmac.compare_digest(_digest(_given(body)), self._expected):
             for one in counted:
                 self._count(one, now)
-            return _ask(401, say("This is not the password."))
+            return _ask(401, "This is not the password.")
         self._tries.pop(counted[0], None)
         session = secrets.token_urlsafe(32)
         self._open.add(session)
@@ -244,7 +242,7 @@ async def _body(receive: Receive) -> bytes | None:
 def _ask(status: int, wrong: str = "") -> Response:
     """The form that asks for the password; it sends to its own address, with its query."""
     form = _form()
-    for place, words in (("PASSWORD", say("Password of this app")), ("BUTTON", say("Sign in")),
+    for place, words in (("PASSWORD", "Password of this app"), ("BUTTON", "Sign in"),
                          ("WRONG", wrong)):
         form = form.replace(place, html.escape(words))
     return HTMLResponse(form, status, HEADERS)

@@ -8,7 +8,6 @@ import streamlit as st
 from qafd.export import table_csv
 from qafd.export.formats import ExportFormat
 from qafd.view.panel import clean
-from qafd.wording import say
 
 LONGEST = 1000  # characters of a cell
 SHARE_BAR = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)
@@ -33,14 +32,14 @@ def table(columns: Columns, *, formats: Mapping[str, str] | None = None,
     formats, meanings = formats or {}, meanings or {}
     config = dict(options.pop("column_config", {}))
     for name in columns:
-        meaning = say(meanings[name]) if name in meanings else None
+        meaning = meanings.get(name, None)
         if name in formats:
             config[name] = st.column_config.NumberColumn(help=meaning, format=formats[name])
         elif meaning:
             config[name] = st.column_config.Column(help=meaning)
-    cells = {say(name): [clean(value, LONGEST) if isinstance(value, str) else value for value in values]
+    cells = {name: [clean(value, LONGEST) if isinstance(value, str) else value for value in values]
              for name, values in columns.items()}
-    said = {say(name): settings for name, settings in config.items()}
+    said = dict(config.items())
     options.setdefault("placeholder", "")
     return st.dataframe(cells, hide_index=True, column_config=said, **options)
 
@@ -61,8 +60,8 @@ def download(label: str, content: Callable[[], str | bytes], file: str, mime: st
 def format_button(form: ExportFormat[Any], write: Callable[[], str | bytes], file: str = "") -> None:
     """A button for a file of a format, for those that have one."""
     if form.label:
-        download(say(form.label), write, file or form.file, form.mime,
-                 help=say(form.meaning) if form.meaning else None)
+        download(form.label, write, file or form.file, form.mime,
+                 help=form.meaning if form.meaning else None)
 
 
 def download_csv(label: str, names: Collection[str], rows: Callable[[], Iterable[Sequence[Any]]],

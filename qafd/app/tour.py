@@ -1,7 +1,6 @@
 """The tour of the first page: four steps, which a visitor sees once and may skip."""
 
 from qafd.app.component import component
-from qafd.wording import say
 
 STEPS = (
     "Ask your documents a question, or choose one of these. What answers it is found in the graph of "
@@ -19,5 +18,5 @@ def tour() -> None:
     """Draw the tour for those who have not seen it; the browser remembers who has."""
     # In a list: Streamlit would look for data frames in a dict, and load pandas for it.
     component("tour")(key="tour", data=[{
-        "steps": [say(step) for step in STEPS], "next": say("Next"), "skip": say("Skip the tour"),
-        "done": say("Done"), "of": say("Step {number} of {all}")}])
+        "steps": list(STEPS), "next": "Next", "skip": "Skip the tour",
+        "done": "Done", "of": "Step {number} of {all}"}])

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from qafd.app.error_display import with_errors_shown
 from qafd.app.escaping import plain, said
 from qafd.app.home import home
 from qafd.app.keys import keys
-from qafd.app.language import spoken
 from qafd.app.pages import page
 from qafd.app.provider import preferences, spending
 from qafd.app.session import WORKSPACE, put_next, session
@@ -26,7 +26,6 @@ from qafd.storage import (
     place_of,
     size_of,
 )
-from qafd.wording import say
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 
@@ -52,8 +51,8 @@ def location_of(name: str) -> Location:
     if given and name == place_of(given).name:
         return given
     if not _NAME.fullmatch(name):
-        raise ParameterError("{name} cannot be a workspace name; use up to 60 letters from a to z, "
-                             "digits, '-' and '_'", name=repr(name[:60]))
+        raise ParameterError(f"{repr(name[:60])} cannot be a workspace name; use up to 60 "
+                             "letters from a to z, digits, '-' and '_'")
     return beside(_root(), name)
 
 
@@ -93,9 +92,9 @@ def new_workspace(key: str) -> None:
     """A name and a button that make a workspace and choose it; the key is that of the form."""
     with st.form(key, clear_on_submit=True, border=False):
         box, button = st.columns([3, 1], vertical_alignment="bottom", gap="small")
-        name = box.text_input(say("New workspace"), placeholder=say("letters, digits, - and _"))
+        name = box.text_input("New workspace", placeholder="letters, digits, - and _")
         # Enter and a click on the button send the form twice, empty the second time.
-        if button.form_submit_button(say("Create")) and name.strip():
+        if button.form_submit_button("Create") and name.strip():
             _create("-".join(name.split()))
 
 
@@ -107,7 +106,7 @@ def _create(name: str) -> None:
         st.error(said(error))
         return
     if name in names():
-        st.error(plain(say("There is a workspace {name} already; choose another name.", name=name)))
+        st.error(plain(f"There is a workspace {name} already; choose another name."))
         return
     home().mkdir(parents=True, exist_ok=True)
     KnowledgeGraph.open(location)
@@ -116,7 +115,7 @@ def _create(name: str) -> None:
 
 
 def _ask_for_name() -> None:
-    st.caption(say("For documents of your own; samples and other workspaces stay as they are."))
+    st.caption("For documents of your own; samples and other workspaces stay as they are.")
     new_workspace("ask_name")
 
 
@@ -134,17 +133,16 @@ def choose_workspace() -> bool:
         # drawn to its end takes the choice out of the address and out of the box.
         st.session_state[WORKSPACE] = st.session_state[WORKSPACE]
     chosen = st.sidebar.selectbox(
-        say("Workspace"), choices, key=WORKSPACE, bind="query-params",
-        help=say("Samples and your own document collections."))
+        "Workspace", choices, key=WORKSPACE, bind="query-params",
+        help="Samples and your own document collections.")
     if chosen in SAMPLES:
-        st.sidebar.caption(say("{sample}. To ask your own documents, make a new workspace.",
-                               sample=say(SAMPLES[chosen])))
-    if st.sidebar.button(say("New workspace"), icon=":material/add:", type="tertiary"):
-        st.dialog(say("New workspace"))(spoken(_ask_for_name))()
+        st.sidebar.caption(f"{SAMPLES[chosen]}. To ask your own documents, make a new workspace.")
+    if st.sidebar.button("New workspace", icon=":material/add:", type="tertiary"):
+        st.dialog("New workspace")(with_errors_shown(_ask_for_name))()
     if asked is None or asked in choices:
         return True
-    offer_instead(say("There is no workspace {name} here; choose one that is, or make a new one.",
-                      name=repr(asked[:60])), choices, choose)
+    offer_instead((f"There is no workspace {repr(asked[:60])} here; choose one that is, or make "
+                   "a new one."), choices, choose)
     return False
 
 

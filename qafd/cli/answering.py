@@ -23,7 +23,6 @@ from qafd.reading.text import count_tokens
 from qafd.reading.text.markdown import plain_pieces
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import Retrieval
-from qafd.wording import say_error
 from qafd.wording.answers import say_absence, say_doubts, say_gap
 from qafd.wording.explanations import say_chain, say_hop
 from qafd.wording.reasons import word_notice
@@ -97,7 +96,7 @@ def follow_last(inquiry: Inquiry, client: Metered | None) -> Inquiry:
     made = inquiry.knowledge.follow_up(
         inquiry.text, client=replace(client, purpose="plan") if client else None)
     if made.failure is not None:
-        note(f"{one_line(say_error(made.failure), 600)} The follow-up was read by rules.")
+        note(f"{one_line(str(made.failure), 600)} The follow-up was read by rules.")
     if made.made_by:
         note(f"asked as: {one_line(made.question, 600)}")
     return replace(inquiry, question=made.question)
@@ -109,7 +108,7 @@ def keep_question(inquiry: Inquiry, typed: str) -> None:
         with inquiry.knowledge.store() as store:
             keep_turn(store, inquiry.text, typed)
     except StoreError as error:
-        note(f"the question is not kept for a follow-up: {one_line(say_error(error), 600)}")
+        note(f"the question is not kept for a follow-up: {one_line(str(error), 600)}")
 
 
 def write_answer(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metered, quoted: Answer,

@@ -36,7 +36,6 @@ from qafd.runs.comparison import report as comparison_report
 from qafd.runs.formats import RUN_FORMATS
 from qafd.runs.replay import recorded
 from qafd.storage import Location
-from qafd.wording import say_error
 from qafd.wording.answers import say_certainty
 from qafd.wording.comparison import word_missed
 from qafd.wording.reasons import word_notice
@@ -101,8 +100,8 @@ def export(inquiry: Inquiry, graph: bool, form: str, out: Path | None) -> int:
     if graph:
         return _export_graph(knowledge, form, out)
     if form in FORMATS and form not in OF_RETRIEVAL:
-        raise ParameterError("{form} is a format of the whole graph; for a question choose {formats}, "
-                             "or add --graph", form=form, formats=", ".join(OF_RETRIEVAL))
+        raise ParameterError(f"{form} is a format of the whole graph; for a question choose "
+                             f"{', '.join(OF_RETRIEVAL)}, or add --graph")
     retrieval = inquiry.retrieve()
     if form in FORMATS:
         write_out(FORMATS[form].write(retrieval), out)
@@ -143,7 +142,7 @@ def compare(db: Location | None, question: str, methods: str, budget: int, form:
     comparison = knowledge.compare(text_of(question), methods.split(","), budget=budget)
     failed = [column for column in comparison.columns if column.error]
     for column in failed:
-        told = say_error(column.error) if column.error else ""
+        told = str(column.error) if column.error else ""
         note(f"{one_line(column.label, 100)}: {told}")
     unbuilt = {layer.name for layer in knowledge.layers() if layer.state != "built"}
     if any(unbuilt.intersection(METHODS[c.name].needs) for c in failed if c.name in METHODS):
@@ -225,8 +224,7 @@ def sweep_settings(knowledge: KnowledgeGraph, question: str, preset: str, titles
     for first, second, both in (("csv", "json", csv and wants_json()),
                                 ("mass", "alpha", masses and alphas)):
         if both:
-            raise ParameterError("--{first} and --{second} exclude each other; choose one",
-                                 first=first, second=second)
+            raise ParameterError(f"--{first} and --{second} exclude each other; choose one")
     if varied:
         return _vary(knowledge, text_of(question), varied, titles, csv)
     corpus = knowledge.corpus()
@@ -252,7 +250,7 @@ def _vary(knowledge: KnowledgeGraph, question: str, varied: Sequence[str], title
     """One retrieval for each combination of values of a method's own parameters."""
     names = {canonical(text.partition(".")[0]) for text in varied}
     if len(names) > 1:
-        raise ParameterError("a sweep is of one method, not of {methods}", methods=", ".join(names))
+        raise ParameterError(f"a sweep is of one method, not of {', '.join(names)}")
     method: Any = method_of(names.pop())
     values = _values_of(method, varied)
     knowledge.build_layers(method.needs)
@@ -295,8 +293,8 @@ def _passages_titled(corpus: Corpus, title: str) -> list[str]:
     passages = zip(corpus.passages.rows.tolist(), corpus.passages.titles, strict=True)
     named = [corpus.graph.ids[row] for row, own in passages if own.casefold() == title.casefold()]
     if not named:
-        raise ParameterError("no passage has the title {title!r}; 'qafd query' prints titles",
-                             title=title[:80])
+        raise ParameterError(f"no passage has the title {title[:80]!r}; 'qafd query' prints "
+                             "titles")
     return named
 
 

@@ -14,7 +14,6 @@ from qafd.models.address import OPENAI
 from qafd.reading.text.plaintext import one_line
 from qafd.records import Check
 from qafd.storage import Location
-from qafd.wording import say_check
 
 
 @command()
@@ -41,7 +40,7 @@ def doctor(db: Location | None, quick: bool, deep: bool, endpoint: bool, model: 
     checks += workspace_doctor.doctor(None if quick else db, deep=deep)
     if endpoint:
         checks += _probe(model, base_url, embed_model)
-    found = [{"name": check.name, "ok": check.ok, "sentence": say_check(check),
+    found = [{"name": check.name, "ok": check.ok, "sentence": check.text,
               "warning": check.warning, "state": check.state} for check in checks]
     lines = [f"{one['state']:4} {one['name']}: {one_line(str(one['sentence']), 2000)}" for one in found]
     return Outcome(found, lines, failed=not all(check.ok for check in checks))

@@ -178,11 +178,11 @@ def open_graph(db: Location | None) -> KnowledgeGraph:
     path = named(db)
     written = place_of(path).written if isinstance(path, str) else path
     if not is_there(path):
-        raise ParameterError("there is no workspace at {path}; 'qafd index FILE --db {path}' makes "
-                             "one", path=written)
+        raise ParameterError(f"there is no workspace at {written}; 'qafd index FILE --db "
+                             f"{written}' makes one")
     if size_of(path) == 0:
-        raise ParameterError("{path} is empty and no workspace; 'qafd index FILE --db {path}' "
-                             "makes one of it", path=written)
+        raise ParameterError(f"{written} is empty and no workspace; 'qafd index FILE --db "
+                             f"{written}' makes one of it")
     knowledge = KnowledgeGraph.open(path, keys_of_environment())
     with knowledge.store() as store:
         if not store.log.choice:  # nothing here is paid

@@ -55,8 +55,7 @@ def docs(knowledge: KnowledgeGraph, search: str | None, errors: str | None,
          ) -> Outcome:
     alone = [name for name, given in (("search", search), ("errors", errors)) if given is not None]
     if len(alone) > 1 or (alone and (delete or undo or erase)):
-        raise ParameterError("--{option} does one thing alone; leave the other options out",
-                             option=alone[-1])
+        raise ParameterError(f"--{alone[-1]} does one thing alone; leave the other options out")
     if search is not None:
         return _search(knowledge, search)
     if errors is not None:
@@ -64,8 +63,7 @@ def docs(knowledge: KnowledgeGraph, search: str | None, errors: str | None,
     if erase and not yes:  # before anything else is changed
         with knowledge.store() as store:
             going = say_going(footprint(store, erase))
-        raise ParameterError("{going} {stays} Add --yes to erase.", going=one_line(going, 4000),
-                             stays=say_staying())
+        raise ParameterError(f"{one_line(going, 4000)} {say_staying()} Add --yes to erase.")
     if delete or undo:
         with knowledge.store() as store:
             store.documents.delete(*delete)

@@ -178,7 +178,7 @@ def _read_pair(explanation: Explanation, text: str) -> tuple[str, str]:
         ends = ",".join(parts[:cut]).strip(), ",".join(parts[cut:]).strip()
         if len(parts) == 2 or all(map(explanation.known, ends)):
             return ends
-    raise ParameterError("{text!r} does not name two nodes; write NAME,NAME", text=text[:80])
+    raise ParameterError(f"{text[:80]!r} does not name two nodes; write NAME,NAME")
 
 
 def _read_edge(explanation: Explanation, text: str) -> tuple[tuple[int, int], float]:
@@ -188,5 +188,4 @@ def _read_edge(explanation: Explanation, text: str) -> tuple[tuple[int, int], fl
     try:
         return (u, v), float(number)
     except ValueError as error:
-        raise ParameterError("{text!r} is not a number; it follows the two names",
-                             text=number[:40]) from error
+        raise ParameterError(f"{number[:40]!r} is not a number; it follows the two names") from error

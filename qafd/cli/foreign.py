@@ -23,7 +23,6 @@ from qafd.sql.plan import choose_seeds
 from qafd.sql.sources import schema_from, schema_json
 from qafd.sql.write import has_sql, write_sql
 from qafd.storage import Location
-from qafd.wording import say_error
 from qafd.wording.databases import describe_draft, word_doubt
 from qafd.wording.reasons import word_notice
 
@@ -64,7 +63,7 @@ def sql(source: str, question: str, running: bool, dialect: str, db: Location | 
         try:
             chosen = choose_seeds(text, database.schema, client)
         except ModelError as error:
-            notes.append(f"{one_line(say_error(error), 600)} The seeds were chosen by rules.")
+            notes.append(f"{one_line(str(error), 600)} The seeds were chosen by rules.")
     found = database.ask(text, replace(METHOD, **parameters), chosen)
     draft, said = found.draft, describe_draft(found.draft)
     written = draft.sql
@@ -76,7 +75,7 @@ def sql(source: str, question: str, running: bool, dialect: str, db: Location | 
         try:
             written, said = write_sql(found, replace(client, accepts=has_sql)), f"Written by {client.name}."
         except ModelError as error:
-            notes += [f"{one_line(say_error(error), 600)} This is the draft.", *doubts]
+            notes += [f"{one_line(str(error), 600)} This is the draft.", *doubts]
     rows = database.run(written) if running else None
     if rows is not None and rows.cut:
         notes.append(rows.cut)

@@ -72,8 +72,7 @@ def _check_count(ids: Sequence[str], alone: bool, deleting: bool) -> None:
     """Refuse more runs than are looked at together, and none where one is needed."""
     most = 1 if alone else 2
     if not deleting and len(ids) > most:
-        raise ParameterError("{count} runs are named; at most {most} can be here", count=len(ids),
-                             most=most)
+        raise ParameterError(f"{len(ids)} runs are named; at most {most} can be here")
     if not ids and (deleting or alone):
         raise ParameterError("no run is named; 'qafd runs' lists their ids")
 
@@ -82,8 +81,8 @@ def _add(store: Workspace, file: str) -> str:
     """Keep the run of a bundle; its id."""
     found = examined(read_file(file))
     if not found.keepable:
-        raise ParseError("{file} does not hold and is not kept: {reason}", file=file,
-                         reason=say_finding(found.checked.findings[0]))
+        raise ParseError(f"{file} does not hold and is not kept: "
+                         f"{say_finding(found.checked.findings[0])}")
     check_size(found.run.retrieval)
     return keep(store, found.run)
 
@@ -153,8 +152,7 @@ def verify(file: str) -> Outcome:
         else:
             result = verify_query(json.loads(decode(stored)[0]))
     except (ValueError, RecursionError) as error:
-        raise QafdError("{file} is no stored query; 'qafd query --json' prints one", file=file
-                        ) from error
+        raise QafdError(f"{file} is no stored query; 'qafd query --json' prints one") from error
     sentences = say_verification(result)
     data = {"ok": result.ok, "sentences": sentences, "findings": result.findings}
     return Outcome(data, sentences, failed=not result.ok)

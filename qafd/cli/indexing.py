@@ -71,8 +71,8 @@ def index_files(db: Location | None, files: tuple[str, ...], rebuild: bool, re_e
     sources = chain(first, found)
     before = _choice_before(path)
     if before is None and not files and not dry_run:
-        raise ParameterError("there is no workspace at {path} yet; name files or folders to make "
-                             "one of", path=path)
+        raise ParameterError(f"there is no workspace at {path} yet; name files or folders to "
+                             "make one of")
     choice = choose_reader(reader, before or ModelChoice())
     if dry_run:
         return _plan(path, sources, choice, re_embed)

@@ -63,9 +63,8 @@ class Inquiry:
         own = [spec.name for spec in fields(chosen)]  # type: ignore[arg-type]
         for knob in self.knobs:
             if knob not in own:
-                raise ParameterError("the method {method!r} has no {option}; it has {options}",
-                                     method=name, option=_option(knob),
-                                     options=", ".join(map(_option, own)))
+                raise ParameterError(f"the method {name!r} has no {_option(knob)}; it has "
+                                     f"{', '.join(map(_option, own))}")
         return methods.tuned(chosen, self.knobs, graph)
 
 

@@ -44,7 +44,6 @@ from qafd.models.instructions import Instructed, instructions_of
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.methods import configured
 from qafd.storage import Location
-from qafd.wording import say_error
 from qafd.wording.evaluation import MEASURES, say_differences
 from qafd.wording.reasons import word_notice
 
@@ -160,8 +159,8 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Lo
     model thinks, if asked: it does not see which method wrote what, and equal answers once.
     """
     if (how["judge"] or how["dry_run"]) and not asked.model:
-        raise ParameterError("{option} needs a model; name one with --model",
-                             option="--judge" if how["judge"] else "--dry-run")
+        raise ParameterError("{option} needs a model; name one with --model".format(
+                                 option="--judge" if how["judge"] else "--dry-run"))
     gold = read_questions(_read(questions), questions.name, limit, with_gold=False)
     with _workspace(gold, questions.name, passages, db) as (knowledge, meter):
         client = asked.client(knowledge, "answer") if asked.model else None
@@ -193,9 +192,8 @@ for one in (conditions, written_answers):
 
 def _check_size(judging: Judging, methods: int) -> None:
     if judging.grades and methods > AT_ONCE:
-        raise ParameterError("the grades of {methods} answers do not fit into one reply; name at most "
-                             "{most} methods, or judge with --judge correct", methods=methods,
-                             most=AT_ONCE)
+        raise ParameterError(f"the grades of {methods} answers do not fit into one reply; name "
+                             f"at most {AT_ONCE} methods, or judge with --judge correct")
 
 
 def _judge_named(name: str | None, base_url: str | None, client: Metered) -> Metered:
@@ -212,8 +210,8 @@ def _judge_named(name: str | None, base_url: str | None, client: Metered) -> Met
     other = endpoint_named(name, base_url).with_settings(told.calls)
     price = price_at(other)
     if price is None and client.meter.cap.cost is not None:
-        raise ParameterError("there is no price for {model}, so its cost cannot be capped; enter it in "
-                             "Settings, or cap tokens with --max-tokens", model=name)
+        raise ParameterError(f"there is no price for {name}, so its cost cannot be capped; "
+                             "enter it in Settings, or cap tokens with --max-tokens")
     return replace(client, llm=Instructed(other, told), price=price, purpose="judge")
 
 
@@ -229,7 +227,7 @@ def _judged(result: AnswerResult, judging: Judging, progress: Callable[[Progress
         return result, opinions(result.side_by_side(), judging.client, names,
                                 repeats=judging.rounds, progress=progress)
     except ModelError as error:  # what was paid for before is told
-        return replace(result, stopped=say_error(error)), None
+        return replace(result, stopped=str(error)), None
 
 
 def _failures(result: AnswerResult, graded: Opinions | None) -> Iterator[str]:
@@ -319,7 +317,7 @@ def _workspace(asked: QuestionSet, source: str, file: Path | None, db: Location 
                                      "or --db FILE of a workspace that holds the documents")
             db = Path(stack.enter_context(TemporaryDirectory())) / "passages.db"
         elif not passages and not is_there(db):
-            raise ParameterError("there is no workspace at {path}; add --passages FILE", path=db)
+            raise ParameterError(f"there is no workspace at {db}; add --passages FILE")
         meter = stack.enter_context(ProgressLine())
         knowledge = (collection(db, source, passages, progress=meter.show) if passages
                      else KnowledgeGraph.open(db))
@@ -371,5 +369,4 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise ParameterError("{file} cannot be read: {reason}", file=path, reason=error.strerror
-                             ) from error
+        raise ParameterError(f"{path} cannot be read: {error.strerror}") from error

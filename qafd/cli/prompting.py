@@ -39,8 +39,8 @@ def prompts(knowledge: KnowledgeGraph, task: str | None, file: Path | None, aske
     changing = [name for name, wanted in (("--set", file), ("--ours", wishes["ours"]),
                                           ("--tune", tuning)) if wanted]
     if len(changing) > 1:
-        raise ParameterError("{options} cannot be used together; choose one",
-                             options=" and ".join(changing))
+        raise ParameterError("{options} cannot be used together; choose one".format(
+                                 options=" and ".join(changing)))
     if wishes["keep"] and not tuning:
         raise ParameterError("--keep keeps what --tune gives; add --tune")
     if tuning:
@@ -49,7 +49,7 @@ def prompts(knowledge: KnowledgeGraph, task: str | None, file: Path | None, aske
         return _tune(knowledge, asked, wishes["keep"])
     if task is None:
         if changing or wishes["history"]:
-            raise ParameterError("no prompt is named; choose {known}", known=", ".join(TASKS))
+            raise ParameterError(f"no prompt is named; choose {', '.join(TASKS)}")
         return _list(knowledge)
     if wishes["history"]:
         with knowledge.store() as store:

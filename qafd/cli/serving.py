@@ -66,5 +66,4 @@ def _token(file: Path | None) -> str:
     try:
         return file.read_text("utf-8").strip()
     except (OSError, ValueError) as error:
-        raise ParameterError("the token file {file} cannot be read ({error})", file=file,
-                             error=error) from error
+        raise ParameterError(f"the token file {file} cannot be read ({error})") from error

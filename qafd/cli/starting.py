@@ -14,7 +14,6 @@ from qafd.cli.options import FILE, db_option, engine_option, name_option, with_o
 from qafd.errors import ParameterError
 from qafd.package import app_file
 from qafd.storage import Location
-from qafd.wording import read_catalog
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -44,7 +43,6 @@ class Wishes:
     frames: str
     password_file: Path | None
     oidc: Path | None
-    language: Path | None
     engine: int | str
     i_know: bool
 
@@ -61,8 +59,6 @@ app_options = with_options(
     click.option("--oidc", type=FILE,
                  help="Let visitors sign in with accounts of a provider (OpenID Connect), as the "
                  "[auth] section of this file of Streamlit's secrets says."),
-    click.option("--language", type=FILE,
-                 help="A JSON file of templates and their translations."),
     engine_option,
     click.option("--i-know", is_flag=True,
                  help="Allow a public host although the app has no login; with QAFD_PASSWORD set "
@@ -89,10 +85,9 @@ def _start(db: Location | None, wishes: Wishes) -> None:
     login = wishes.oidc or os.environ.get("QAFD_PASSWORD") or os.environ.get("QAFD_PASSWORD_FILE")
     if host not in LOOPBACK and not login:
         if not wishes.i_know:
-            raise ParameterError(
-                "{host} can be reached by others and the app has no login; set QAFD_PASSWORD to "
-                "ask for a shared password, put it behind a proxy that asks for one, or add "
-                "--i-know", host=host)
+            raise ParameterError(f"{host} can be reached by others and the app has no login; "
+                                 "set QAFD_PASSWORD to ask for a shared password, put it "
+                                 "behind a proxy that asks for one, or add --i-know")
         print(f"qafd: warning: {host} can be reached by others and the app has no login: whoever "
               "reaches it reads and changes every workspace; QAFD_PASSWORD sets a shared password",
               file=sys.stderr)
@@ -119,14 +114,11 @@ def _start(db: Location | None, wishes: Wishes) -> None:
 
 def _check_files(wishes: Wishes) -> None:
     """Look for all files before anything starts, and leave their names to the app."""
-    if wishes.language:
-        read_catalog(wishes.language)
-        os.environ["QAFD_LANGUAGE"] = str(wishes.language.absolute())
     if wishes.password_file:
         os.environ["QAFD_PASSWORD_FILE"] = str(wishes.password_file.absolute())
     for file in (wishes.oidc, wishes.password_file):
         if file and not file.is_file():
-            raise ParameterError("there is no file {file}; name one that is", file=file)
+            raise ParameterError(f"there is no file {file}; name one that is")
 
 
 def check_free(host: str, port: int) -> None:
@@ -135,6 +127,5 @@ def check_free(host: str, port: int) -> None:
     try:
         socket.create_server((host, port), family=family).close()
     except OSError as error:
-        raise ParameterError("port {port} of {host} cannot be used ({reason}); choose another, "
-                             "such as --port {next}", port=port, host=host, reason=error.strerror,
-                             next=port + 1) from None
+        raise ParameterError(f"port {port} of {host} cannot be used ({error.strerror}); choose "
+                             f"another, such as --port {port + 1}") from None

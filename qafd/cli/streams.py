@@ -45,11 +45,12 @@ def read_file(name: str) -> bytes:
         with Path(name).open("rb") as file:
             stored = file.read(LARGEST + 1)  # a device may have no end
     except OSError as error:
-        raise QafdError("{file} cannot be read: {reason}", file=name or "a file without a name",
-                        reason=error.strerror) from error
+        raise QafdError("{file} cannot be read: {reason}".format(
+                            file=name or "a file without a name",
+                            reason=error.strerror)) from error
     if len(stored) > LARGEST:
-        raise QafdError("{file} has more than {limit} MB, which no stored query has; 'qafd query "
-                        "--json' prints one", file=name, limit=LARGEST // 2**20)
+        raise QafdError(f"{name} has more than {LARGEST // 2**20} MB, which no stored query "
+                        "has; 'qafd query --json' prints one")
     return stored
 
 
@@ -76,8 +77,7 @@ def open_output(out: Path | None) -> Iterator[BinaryIO]:
         with out.open("wb") as file:
             yield file
     except OSError as error:
-        raise ParameterError("{file} cannot be written: {reason}", file=out,
-                             reason=error.strerror) from error
+        raise ParameterError(f"{out} cannot be written: {error.strerror}") from error
 
 
 def check_output(out: Path, *read: str | os.PathLike[str] | None) -> None:
@@ -90,12 +90,12 @@ def check_output(out: Path, *read: str | os.PathLike[str] | None) -> None:
     """
     for ending in ("", "-wal", "-shm", "-journal"):
         if _is_database(Path(str(out).removesuffix(ending))):
-            raise ParameterError("{file} belongs to a workspace or another database and is not "
-                                 "written over; name another file", file=out)
+            raise ParameterError(f"{out} belongs to a workspace or another database and is not "
+                                 "written over; name another file")
     for other in read:
         if other is not None and _are_same(out, Path(other)):
-            raise ParameterError("{file} is read by this command and is not written over; name "
-                                 "another file", file=out)
+            raise ParameterError(f"{out} is read by this command and is not written over; name "
+                                 "another file")
 
 
 def _is_database(path: Path) -> bool:

@@ -21,8 +21,8 @@ def earlier_graph(store: Workspace) -> Graph:
     """
     model, _ = store.vectors.earlier
     if not model:
-        raise StoreError("{workspace} has vectors of one embedding model only; embed it anew with "
-                         "another one to compare the two.", workspace=store.place.name)
+        raise StoreError(f"{store.place.name} has vectors of one embedding model only; embed "
+                         "it anew with another one to compare the two.")
     made = assemble_stored(store, store.log.read(), model)
     order = sorted(range(len(made.nodes)), key=lambda i: made.nodes[i].id)
     nodes = [made.nodes[i] for i in order]

@@ -172,8 +172,7 @@ def entity(store: Workspace, name: str) -> Entity:
     key = canonical(name)
     for one in entities(store, store.edits.merged().get(key, key)) if key else ():
         return one
-    raise ParameterError("there is no entity called {name!r}; 'qafd entities' lists them",
-                         name=name)
+    raise ParameterError(f"there is no entity called {name!r}; 'qafd entities' lists them")
 
 
 def call(store: Workspace, known: str, name: str) -> int:
@@ -185,13 +184,12 @@ def call(store: Workspace, known: str, name: str) -> int:
     one = entity(store, known)
     name = " ".join(name.split())
     if not canonical(name):
-        raise ParameterError("{name!r} cannot be a name; give one with a letter or digit",
-                             name=name)
+        raise ParameterError(f"{name!r} cannot be a name; give one with a letter or digit")
     if canonical(name) in hidden_keys(store.edits.all()):
-        raise ParameterError("{name!r} is hidden, so the entity would be too; undo that edit "
-                             "first, or choose another name", name=name)
+        raise ParameterError(f"{name!r} is hidden, so the entity would be too; undo that edit "
+                             "first, or choose another name")
     if name == one.name:
-        raise ParameterError("{name!r} is what it is called already", name=name)
+        raise ParameterError(f"{name!r} is what it is called already")
     return store.edits.add("same", one.key, name)
 
 
@@ -210,12 +208,12 @@ def retype(store: Workspace, known: str, kind: str) -> int:
     one = entity(store, known)
     words = one_line(kind.replace("_", " ")).rstrip(GUESS)
     if not any(letter.isalpha() for letter in words) or len(words) > TYPE:
-        raise ParameterError("{kind!r} cannot be a type; give a word or two, such as person, of at "
-                             "most {most} characters", kind=one_line(kind, TYPE + 20), most=TYPE)
+        raise ParameterError(f"{one_line(kind, TYPE + 20)!r} cannot be a type; give a word or "
+                             f"two, such as person, of at most {TYPE} characters")
     tag = _tag(store, words)
     if type_words(tag) == type_words(one.type):
-        raise ParameterError("{type!r} is the type of {one!r} already; give another one, or undo "
-                             "the edit that gave it", type=type_words(one.type), one=one.name)
+        raise ParameterError(f"{type_words(one.type)!r} is the type of {one.name!r} already; "
+                             "give another one, or undo the edit that gave it")
     return store.edits.add("type", one.key, tag)
 
 

@@ -61,12 +61,11 @@ def connect(store: Workspace, one: str, other: str, label: str = "", note: str =
     source, target = entity(store, one), entity(store, other)
     label, note = one_line(label, LABEL), one_line(note, NOTE)
     if source.key == target.key:
-        raise ParameterError("{source!r} cannot be connected to itself; name another entity",
-                             source=source.name)
+        raise ParameterError(f"{source.name!r} cannot be connected to itself; name another entity")
     joined, _ = edges_by_hand(store.edits.all())
     if (source.key, target.key, label) in joined:
-        raise ParameterError("{source!r} and {target!r} are connected like this already; give "
-                             "another label", source=source.name, target=target.name)
+        raise ParameterError(f"{source.name!r} and {target.name!r} are connected like this "
+                             "already; give another label")
     return store.edits.add("join", source.key, target.key, label, note)
 
 
@@ -86,9 +85,9 @@ def disconnect(store: Workspace, one: str, other: str) -> int:
     joined, cut = edges_by_hand(store.edits.all())
     if not (any(pair == {*spot[:2]} for spot in joined) or (pair not in cut and any(
             {e.source, e.target} == {first.id, second.id} for e in store.graph.edges([first.id])))):
-        raise ParameterError("no edge joins {first!r} and {second!r}, only passages that name both "
-                             "may; the page Graph lists the neighbors of each", first=first.name,
-                             second=second.name)
+        raise ParameterError(f"no edge joins {first.name!r} and {second.name!r}, only passages "
+                             "that name both may; the page Graph lists the neighbors of "
+                             "each")
     return store.edits.add("cut", first.key, second.key)
 
 

@@ -58,14 +58,14 @@ def collection(
         others = [file.name for file in store.files.all()
                   if file.deleted_at is None and file.name != name]
     if others:
-        raise ParameterError("{path} holds {count} other files, which would compete with the "
-                             "passages; name a new file", path=knowledge.place.written, count=len(others))
+        raise ParameterError(f"{knowledge.place.written} holds {len(others)} other files, "
+                             "which would compete with the passages; name a new file")
     index(location, [(name, data.encode("utf-8", "replace"))], progress=progress, processes=processes)
     with knowledge.store() as store:
         file = next(file for file in store.files.all() if file.name == name)
     if file.status != "done":
-        raise ParameterError("the passages were not indexed ({reason}); run the command again to "
-                             "go on", reason=file.error or file.status)
+        raise ParameterError(f"the passages were not indexed ({file.error or file.status}); run the command "
+                              "again to go on")
     return knowledge
 
 
@@ -96,9 +96,9 @@ def gold_documents(
             found[name] = _documents_called(name, by_name)
     missing = [name for name, documents in found.items() if not documents]
     if len(missing) == len(found):
-        raise ParameterError(
-            "none of the {count} gold passages is in this workspace (the first is {name!r}); name "
-            "titles or documents that are", count=len(found), name=one_line(missing[0], 80))
+        raise ParameterError(f"none of the {len(found)} gold passages is in this workspace "
+                             f"(the first is {one_line(missing[0], 80)!r}); name titles or "
+                             "documents that are")
     if not missing:
         return found, ()
     return found, (_unknown(NoticeKind.GOLD_UNKNOWN, missing, len(found)),)

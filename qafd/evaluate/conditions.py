@@ -112,14 +112,13 @@ def read_factual_questions(data: bytes, name: str = "The file", limit: int | Non
             answers = [answers]
         if not isinstance(text, str) or not text.strip() or not answers or not isinstance(
                 answers, list):
-            raise ParseError("Record {number} of {name} has no 'question' or no 'answer'; give it "
-                             "both, the answer as a name or a list of names.", number=number,
-                             name=name)
+            raise ParseError(f"Record {number} of {name} has no 'question' or no 'answer'; "
+                             "give it both, the answer as a name or a list of names.")
         conditions = record.get("conditions")
         questions.append(FactualQuestion(
             text, tuple(map(str, answers)), conditions if isinstance(conditions, int) else 0))
     if not questions:
-        raise ParseError("{name} has no question; write one a line.", name=name)
+        raise ParseError(f"{name} has no question; write one a line.")
     return tuple(questions)
 
 
@@ -187,8 +186,8 @@ def _known_answers(graph: Graph, questions: Sequence[FactualQuestion]
     ids = entities_named(graph, names)
     known = sum(not ids.keys().isdisjoint(question.answers) for question in questions)
     if not known:
-        raise ParameterError("none of the {count} answers is an entity of this workspace; name one "
-                             "that holds what the questions are about", count=len(names))
+        raise ParameterError(f"none of the {len(names)} answers is an entity of this "
+                             "workspace; name one that holds what the questions are about")
     return ids, known
 
 

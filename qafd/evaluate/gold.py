@@ -95,10 +95,11 @@ def read_questions(data: bytes, name: str = "The file", limit: int | None = None
         questions.append(_question_of(record, place, str(number), gold))
     if not questions:
         if not with_gold:
-            raise ParseError("{name} has no question; write one a line, as {example}.", name=name,
-                             example='{"question": "...", "answer": "..."}')
-        raise ParseError("{name} has no question with gold passages ({count} without); give each its "
-                         "'gold', a list of titles or names of documents.", name=name, count=left_out)
+            raise ParseError("{name} has no question; write one a line, as {example}.".format(
+                                 name=name,
+                                 example='{"question": "...", "answer": "..."}'))
+        raise ParseError(f"{name} has no question with gold passages ({left_out} without); "
+                         "give each its 'gold', a list of titles or names of documents.")
     notices = (notice(NoticeKind.GOLD_LEFT_OUT, count=left_out),) if left_out else ()
     return QuestionSet(tuple(questions), tuple(passages.values()), notices)
 
@@ -116,13 +117,12 @@ def read_passages(data: bytes, name: str = "The file") -> tuple[GoldPassage, ...
         identity = next((str(record[key]) for key in _IDS if key in record), "")
         text = record.get("text")
         if not 0 < len(identity) <= LONGEST_ID or not isinstance(text, str):
-            raise ParseError("Record {number} of {name} is no passage; it needs 'pid' (at most {most} "
-                             "characters), 'title' and 'text'.", number=number, name=name,
-                             most=LONGEST_ID)
+            raise ParseError(f"Record {number} of {name} is no passage; it needs 'pid' (at "
+                             f"most {LONGEST_ID} characters), 'title' and 'text'.")
         passage = GoldPassage(identity, str(record.get("title") or ""), text)
         if passages.setdefault(identity, passage) != passage:
-            raise ParseError("Record {number} of {name} repeats the id {id!r} with another text; give "
-                             "each passage its own.", number=number, name=name, id=identity)
+            raise ParseError(f"Record {number} of {name} repeats the id {identity!r} with "
+                             "another text; give each passage its own.")
     return tuple(passages.values())
 
 
@@ -144,8 +144,7 @@ def read_records(data: bytes, name: str, keys: tuple[str, ...]) -> Iterator[dict
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ParseError("{name} is not UTF-8 (byte {byte:,}); save it as UTF-8.", name=name,
-                         byte=error.start) from None
+        raise ParseError(f"{name} is not UTF-8 (byte {error.start:,}); save it as UTF-8.") from None
     try:
         whole: Any = json.loads(text)
     except (ValueError, RecursionError):
@@ -155,8 +154,7 @@ def read_records(data: bytes, name: str, keys: tuple[str, ...]) -> Iterator[dict
         whole = next((whole[key] for key in keys if isinstance(whole.get(key), list)), [whole])
     for number, record in enumerate(whole if isinstance(whole, list) else [whole], 1):
         if not isinstance(record, dict):
-            raise ParseError("Record {number} of {name} is no object; see the template.",
-                             number=number, name=name)
+            raise ParseError(f"Record {number} of {name} is no object; see the template.")
         yield record
 
 
@@ -164,14 +162,13 @@ def _line(line: str, number: int, name: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
-        raise ParseError("Line {number:,} of {name} is not JSON; mend it and retry.", number=number,
-                         name=name) from None
+        raise ParseError(f"Line {number:,} of {name} is not JSON; mend it and retry.") from None
 
 
 def _question_of(record: dict[str, Any], place: str, number: str, gold: Iterable[str]) -> Question:
     text = record.get("question")
     if not isinstance(text, str) or not any(map(str.isalnum, text)):
-        raise ParseError("{place} has no text under 'question'; write one.", place=place)
+        raise ParseError(f"{place} has no text under 'question'; write one.")
     identity = next((str(record[key]) for key in ("qid", "id", "_id") if key in record), number)
     return Question(_whole(identity), _whole(text), tuple(dict.fromkeys(gold)), _answers(record),
                     _distinct(record.get("nodes")))
@@ -192,14 +189,14 @@ def _gold_of(record: dict[str, Any], place: str, needed: bool
             titles = {title for title, _ in supporting}
             return found, [passage.id for passage in found if passage.title in titles]
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise ParseError("{place} is like HotpotQA, 2WikiMultihopQA or MuSiQue but not in their "
-                         "published form.", place=place) from None
+        raise ParseError(f"{place} is like HotpotQA, 2WikiMultihopQA or MuSiQue but not in "
+                         "their published form.") from None
     key = next((key for key in _GOLD if key in record), None)
     if key is None and not needed:
         return [], []
     if key is None:
-        raise ParseError("{place} has none of {keys}, context or paragraphs; see the template.",
-                         place=place, keys=", ".join(_GOLD))
+        raise ParseError(f"{place} has none of {', '.join(_GOLD)}, context or paragraphs; see "
+                         "the template.")
     return [], _texts(record[key])
 
 

@@ -84,8 +84,8 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
         The endpoint failed.
     """
     if repeats < 1 or not answers:
-        raise ParameterError("{count} answers and {repeats} rounds were given; a judge needs at "
-                             "least one of each", count=len(answers), repeats=repeats)
+        raise ParameterError(f"{len(answers)} answers and {repeats} rounds were given; a judge "
+                             "needs at least one of each")
     names = list(distinct(answers))
     read: list[dict[str, list[float]]] = []
     failed: list[str] = []
@@ -108,8 +108,7 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
         tokens_in, tokens_out = tokens_in + spent[0], tokens_out + spent[1]
         estimated |= spent[2]
     if not read:
-        raise MalformedReplyError("{client} gave no grades in {repeats} rounds: {failed}",
-                                  client=client.name, repeats=repeats, failed=failed[0])
+        raise MalformedReplyError(f"{client.name} gave no grades in {repeats} rounds: {failed[0]}")
     judged = {answers[name]: name for name in names}
     judgments = []
     for name, text in answers.items():

@@ -166,8 +166,8 @@ def opinions(asked: Sequence[Answers], client: LLM, names: Sequence[str], *, rep
     if not verdicts:
         if why is None:
             raise ModelError("There is no question to judge.")
-        raise ModelError("No question was judged: {reason}",
-                         reason=why.values.get("text", "the work was stopped."))
+        raise ModelError("No question was judged: "
+                         f"{why.values.get('text', 'the work was stopped.')}")
     return Opinions(client.name, tuple(judged), _opinions(verdicts, names), tuple(verdicts), why)
 
 

@@ -188,7 +188,7 @@ def answer_all(knowledge: KnowledgeGraph, questions: Sequence[Question],
             found[name].append(replace(answered, measured=_measured(answered, question, told)))
     kept = tuple(questions[:len(next(iter(found.values())))])
     if not kept:
-        raise ParameterError("no question was answered: {reason}", reason=stopped)
+        raise ParameterError(f"no question was answered: {stopped}")
     scores = tuple(AnswerScore(name, label_of(name), tuple(answers), _means(answers, tuple(told)))
                    for name, answers in found.items())
     return AnswerResult(kept, scores, client.name if client else "", stopped)

@@ -70,8 +70,8 @@ def along(whole: Retrieval, runs: Sequence[RunExplanation], u: str, v: str,
     names = {id: shown(graph, graph.row[id]) for id in (u, v)}
     edge = next((e for e in drawn.edges if {e.source, e.target} == {u, v}), None)
     if edge is None:
-        raise ParameterError("no edge joins {source} and {target} in what was retrieved; choose two "
-                             "nodes that a line joins", source=names[u], target=names[v])
+        raise ParameterError(f"no edge joins {names[u]} and {names[v]} in what was retrieved; "
+                             "choose two nodes that a line joins")
     u, v = edge.source, edge.target
     own = next((e for e in whole.edges if {e.source, e.target} == {u, v}), None)
     visible = {node.id for node in drawn.nodes}

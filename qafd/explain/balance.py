@@ -56,8 +56,8 @@ def mass_balance(retrieval: Retrieval, node_id: str) -> Balance:
     """
     nodes = {node.id: node for node in retrieval.nodes}
     if node_id not in nodes:
-        raise ParameterError("the node {node!r} was not touched by this retrieval; raise the source "
-                             "mass or choose one of its nodes", node=node_id)
+        raise ParameterError(f"the node {node_id!r} was not touched by this retrieval; raise "
+                             "the source mass or choose one of its nodes")
     inflows = [(e.source, e.flow) for e in retrieval.edges if e.target == node_id and e.flow > 0]
     outflows = [(e.target, e.flow) for e in retrieval.edges if e.source == node_id and e.flow > 0]
     names = {near: shown_name(nodes[near]) for near, _ in inflows + outflows}

@@ -53,8 +53,8 @@ def entries(problem: Problem, up_to: float | None = None) -> Path:
     mass = problem.method.mass if up_to is None else up_to
     support = len(problem.at(mass).support)
     if support > WALKED:
-        raise ParameterError("{support:,} nodes are retrieved, and entries are computed for up to "
-                             "{most:,}; lower the mass", support=support, most=WALKED)
+        raise ParameterError(f"{support:,} nodes are retrieved, and entries are computed for "
+                             f"up to {WALKED:,}; lower the mass")
     return entry_alphas(problem.layer, problem.gates, problem.seeds.rows, problem.per_unit(),
                         problem.method.capacity, mass)
 

@@ -104,8 +104,8 @@ class Explanation:
             if why is not None:
                 found.append(why)
         if not found:
-            raise ParameterError("no diffusion's mass reached {name}; it was not touched, so ask why "
-                                 "it is not retrieved", name=shown(self.graph, row))
+            raise ParameterError(f"no diffusion's mass reached {shown(self.graph, row)}; it "
+                                 "was not touched, so ask why it is not retrieved")
         whole = next(n for n in self.retrieval.nodes if n.id == id)
         balance = add_balances(whole, [why.balance for why in found])
         inflows = []
@@ -129,7 +129,7 @@ class Explanation:
         """
         row = self.find(node)
         if self.retrieved(self.graph.ids[row]):
-            raise ParameterError("{name} is retrieved; ask why it is", name=shown(self.graph, row))
+            raise ParameterError(f"{shown(self.graph, row)} is retrieved; ask why it is")
         found = [run.why_not(row, nodes) for run in self.runs]
         if len(found) == 1:
             return found[0]
@@ -205,8 +205,8 @@ class Explanation:
             poured += run.problem.seeds.rows.tolist()
         for row in sorted(gone.difference(poured)):
             names = [shown(self.graph, seed) for seed in dict.fromkeys(poured)]
-            raise ParameterError("{name} is not a seed; the seeds are {seeds}",
-                                 name=shown(self.graph, row), seeds=", ".join(names))
+            raise ParameterError(f"{shown(self.graph, row)} is not a seed; the seeds are "
+                                 f"{', '.join(names)}")
         for document in documents:
             for run in self.runs:
                 rows.update(run.provenance.passages_of(document))
@@ -300,15 +300,15 @@ def explain(corpus: Corpus, retrieval: Retrieval, plan: QueryPlan, open_store: C
     found, problems = retrieval.parts or (retrieval,), method.problems(corpus, plan)
     named = [part.query for part in retrieval.parts]
     if len(found) != len(problems) or named and named != [one.plan.question for one in problems]:
-        raise ParameterError("{question!r} was retrieved in other parts than this plan has; name "
-                             "the plan that it was retrieved with", question=retrieval.query[:80])
+        raise ParameterError(f"{retrieval.query[:80]!r} was retrieved in other parts than this "
+                             "plan has; name the plan that it was retrieved with")
     subqueries = len(plan.subqueries) if method.subqueries == "on" else 1
     shared = max(1, subqueries) if method.divided else 1
     runs = []
     for part, problem in zip(found, problems, strict=True):
         if part.seeds != corpus.graph.ids_of(problem.seeds.rows.tolist()):
-            raise ParameterError("{question!r} was retrieved by another plan than this; name the "
-                                 "plan that it was retrieved with", question=part.query[:80])
+            raise ParameterError(f"{part.query[:80]!r} was retrieved by another plan than "
+                                 "this; name the plan that it was retrieved with")
         runs.append(RunExplanation(corpus.graph, part, open_store, evidence, problem,
                                    problem.solve(), shared))
     return Explanation(corpus.graph, retrieval, plan, method, ask, tuple(runs))

@@ -38,6 +38,6 @@ def edge_place(graph: Graph, u: int, v: int) -> int:
     """Where the edge from u to v stands in the arrays of the graph."""
     place = graph.entry(u, v)
     if place is None:
-        raise ParameterError("there is no edge between {source!r} and {target!r} that mass could "
-                             "run over", source=graph.names[u], target=graph.names[v])
+        raise ParameterError(f"there is no edge between {graph.names[u]!r} and "
+                             f"{graph.names[v]!r} that mass could run over")
     return place

@@ -106,9 +106,8 @@ class Provenance:
 def nearest_error(template: str, name: str, near: Sequence[str]) -> ParameterError:
     """That there is no such name, with those that are perhaps meant."""
     if not near:
-        return ParameterError(template + ", nor one with a name like it", name=name[:80])
-    return ParameterError(template + "; did you mean {near}?", name=name[:80],
-                          near=", ".join(map(repr, near)))
+        return ParameterError(f"{template.format(name=name[:80])}, nor one with a name like it")
+    return ParameterError(f"{template.format(name=name[:80])}; did you mean {', '.join(map(repr, near))}?")
 
 
 _DOCUMENTS: WeakKeyDictionary[Graph, Mapping[int, str]] = WeakKeyDictionary()

@@ -90,7 +90,7 @@ def apply_change(problem: Problem, change: Change) -> Problem:
     for (u, v), value in similarity.items():
         if u == v or not 0 < value < np.inf:
             raise ParameterError("an edge joins two different nodes, and its similarity is a "
-                                 "positive number, not {similarity:g}", similarity=value)
+                                 f"positive number, not {value:g}")
     for (u, v), factor in change.scales:
         similarity[_pair(u, v)] = _scaled_similarity(problem, u, v, factor)
     layer = problem.layer
@@ -145,17 +145,16 @@ def _scaled_similarity(problem: Problem, u: int, v: int, factor: float) -> float
     """The H(u, v) at which the weight is `factor` times what it is, from Eq. (1)."""
     weights, gate = problem.gates.weights, gate_of(problem, u, v)
     if not factor > 0:
-        raise ParameterError("a weight must stay positive, so it cannot be multiplied by {factor}",
-                             factor=factor)
+        raise ParameterError("a weight must stay positive, so it cannot be multiplied by "
+                             f"{factor}")
     if weights.outer == "times":
         return factor * gate.structure
     aligned = gate.weight - weights.c * gate.structure
     wanted = (factor * gate.weight - aligned) / weights.c
     if not wanted > 0:
-        raise ParameterError(
-            "this weight is a sum, and {share:.3g} of it comes from the two similarities with the "
-            "question; it can be multiplied by more than that, not by {factor:g}",
-            share=aligned / gate.weight, factor=factor)
+        raise ParameterError(f"this weight is a sum, and {aligned / gate.weight:.3g} of it "
+                             "comes from the two similarities with the question; it can be "
+                             f"multiplied by more than that, not by {factor:g}")
     return wanted
 
 

@@ -103,8 +103,8 @@ def write_graph(graph: Whole, name: str, file: BinaryIO, packed: bool = False) -
         There is no such format, or more nodes than a page can draw.
     """
     if name not in OF_GRAPH:
-        raise ParameterError("a graph is not written as {form!r}; choose from {formats}", form=name,
-                             formats=", ".join(OF_GRAPH))
+        raise ParameterError(f"a graph is not written as {name!r}; choose from "
+                             f"{', '.join(OF_GRAPH)}")
     parts = OF_GRAPH[name].graph
     if len(parts) == 1 and not packed:
         for pieces in parts.values():

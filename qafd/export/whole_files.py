@@ -152,9 +152,9 @@ def _drawn_edge(e: WholeEdge) -> RetrievedEdge:
 def html(graph: Whole) -> Iterator[str]:
     """A picture of a graph of up to `DRAWN` nodes, else a ParameterError."""
     if graph.node_count > DRAWN:
-        raise ParameterError("a page draws at most {drawn} nodes and the graph has {node_count:,}; "
-                             "export GraphML or GEXF and open it in Gephi or Cytoscape, or export a "
-                             "retrieval as html", drawn=DRAWN, node_count=graph.node_count)
+        raise ParameterError(f"a page draws at most {DRAWN} nodes and the graph has "
+                             f"{graph.node_count:,}; export GraphML or GEXF and open it in "
+                             "Gephi or Cytoscape, or export a retrieval as html")
     edges = [edge for edge in graph.edges() if edge.kind not in BESIDE]
     degree = Counter(end for edge in edges for end in (edge.source, edge.target))
     nodes = tuple(sorted((RetrievedNode(n.id, n.name, n.kind, float(degree[n.id]), 0.0, SATURATED,

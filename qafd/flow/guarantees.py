@@ -51,9 +51,8 @@ class Model:
 
     def __post_init__(self) -> None:
         if not 2 <= self.relevant < self.nodes:
-            raise ParameterError("{relevant} relevant nodes of {nodes} is not a planted set; it "
-                                 "needs at least 2 and fewer than all", relevant=self.relevant,
-                                 nodes=self.nodes)
+            raise ParameterError(f"{self.relevant} relevant nodes of {self.nodes} is not a "
+                                 "planted set; it needs at least 2 and fewer than all")
         if min(self.inside, self.across, self.outside) < 0 or max(
                 self.inside, self.across, self.outside) > 1:
             raise ParameterError("edge probabilities must be between 0 and 1")
@@ -168,7 +167,7 @@ def recover(model: Model, draws: int, rng: np.random.Generator, beta: float = 0.
         Whether the source is in R, which the theorem needs and does not say.
     """
     if not beta > 0:
-        raise ParameterError("beta must be positive, not {beta}", beta=beta)
+        raise ParameterError(f"beta must be positive, not {beta}")
     rows = []
     for _ in range(draws):
         one = draw(model, rng)

@@ -59,8 +59,7 @@ class Path:
     def x(self, alpha: float) -> Floats:
         """Importance of `rows` at one alpha, shape (k,); 0 for those that have not entered."""
         if not 0 <= alpha <= self.up_to:
-            raise ParameterError("alpha = {alpha} is outside the path, from 0 to {up_to}",
-                                 alpha=alpha, up_to=self.up_to)
+            raise ParameterError(f"alpha = {alpha} is outside the path, from 0 to {self.up_to}")
         starts = [piece.alpha for piece in self.pieces]
         piece = self.pieces[int(np.searchsorted(starts, alpha, side="right")) - 1]
         x = np.zeros(len(self.rows))
@@ -88,7 +87,7 @@ def entry_alphas(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floa
         entering node.
     """
     if not 0 < up_to < np.inf:
-        raise ParameterError("the path needs 0 < up_to < infinity, not {up_to}", up_to=up_to)
+        raise ParameterError(f"the path needs 0 < up_to < infinity, not {up_to}")
     rows = np.asarray(source_rows, np.int64)
     direction = np.asarray(direction, np.float64)
     limit = {}  # of alpha, for each component with seeds

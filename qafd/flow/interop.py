@@ -50,10 +50,9 @@ def _numbers(what: str, values: Iterable[object]) -> Floats:
     try:
         return np.array([float(value) for value in values], np.float64)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise ParameterError("{what} must be numbers", what=what) from None
+        raise ParameterError(f"{what} must be numbers") from None
     except OverflowError:
-        raise ParameterError("{what} must be below 1e308, the largest number there is",
-                             what=what) from None
+        raise ParameterError(f"{what} must be below 1e308, the largest number there is") from None
 
 
 def _number(what: str, value: object) -> float:
@@ -61,11 +60,9 @@ def _number(what: str, value: object) -> float:
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise ParameterError("{what} must be a number, not {kind}", what=what,
-                             kind=type(value).__name__) from None
+        raise ParameterError(f"{what} must be a number, not {type(value).__name__}") from None
     except OverflowError:
-        raise ParameterError("{what} must be below 1e308, the largest number there is",
-                             what=what) from None
+        raise ParameterError(f"{what} must be below 1e308, the largest number there is") from None
 
 
 def _seeded(seeds: Mapping[Hashable, float] | Iterable[Hashable], row: Mapping[Hashable, int]
@@ -73,15 +70,14 @@ def _seeded(seeds: Mapping[Hashable, float] | Iterable[Hashable], row: Mapping[H
     """The rows of the seeds and their shares, which add up to 1."""
     if isinstance(seeds, str) or not isinstance(seeds, Iterable):
         raise ParameterError("seeds are a list of nodes or a mapping of nodes to shares, not "
-                             "{seeds!r}; put a single node into a list", seeds=seeds)
+                             f"{seeds!r}; put a single node into a list")
     try:
         seeds = seeds if isinstance(seeds, Mapping) else dict.fromkeys(seeds, 1.0)
     except TypeError:
-        raise ParameterError("a seed of {seeds!r} cannot be a node of a graph",
-                             seeds=seeds) from None
+        raise ParameterError(f"a seed of {seeds!r} cannot be a node of a graph") from None
     missing = [node for node in seeds if node not in row]
     if missing:
-        raise ParameterError("the seed {seed!r} is not a node of the graph", seed=missing[0])
+        raise ParameterError(f"the seed {missing[0]!r} is not a node of the graph")
     if not seeds:
         raise ParameterError("diffuse needs at least one seed")
     share = _numbers("the shares of the seeds (a list of nodes shares equally)", seeds.values())
@@ -96,13 +92,12 @@ def _bind_gates(weights: Weights | str | None, alignment: Mapping[Hashable, floa
     if isinstance(weights, str):
         weights = Weights.named(weights)
     if not isinstance(weights, Weights | None):
-        raise ParameterError("weights is {weights!r}; give Weights or the name of a variant",
-                             weights=weights)
+        raise ParameterError(f"weights is {weights!r}; give Weights or the name of a variant")
     if alignment is None:
         return PLAIN if weights is None else Gates(weights)
     if not isinstance(alignment, Mapping):
-        raise ParameterError("alignment is a mapping of nodes to numbers, not {kind}",
-                             kind=type(alignment).__name__)
+        raise ParameterError("alignment is a mapping of nodes to numbers, not "
+                             f"{type(alignment).__name__}")
     aligned = _numbers("every alignment", (alignment.get(node, 1.0) for node in nodes))
     if not np.all((aligned > 0) & (aligned < np.inf)):
         raise ParameterError("every alignment must be positive; a gate of 0 is a missing edge")
@@ -145,8 +140,7 @@ def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hash
     ([0, 1, 2], 1.0)
     """
     if not hasattr(G, "edges"):
-        raise ParameterError("diffuse spreads over a networkx graph, not over {kind}",
-                             kind=type(G).__name__)
+        raise ParameterError(f"diffuse spreads over a networkx graph, not over {type(G).__name__}")
     if callable(weight):
         raise ParameterError("weight is the name of an edge attribute, not a function; write its "
                              "values into an attribute of the edges")
@@ -155,7 +149,7 @@ def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hash
     rows, share = _seeded(seeds, {node: i for i, node in enumerate(nodes)})
     mass = _number("the mass", mass)
     if not (np.isfinite(mass) and mass >= 0):
-        raise ParameterError("the mass must be at least 0 and finite, not {mass}", mass=mass)
+        raise ParameterError(f"the mass must be at least 0 and finite, not {mass}")
     gates = _bind_gates(weights, alignment, nodes)
     solution = solve(graph, gates, rows, mass * share, capacity, _number("rtol", rtol))
     touched = [nodes[i] for i in solution.rows.tolist()]

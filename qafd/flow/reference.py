@@ -81,10 +81,9 @@ class Pushing:
 
     def __post_init__(self) -> None:
         if self.order not in ORDERS:
-            raise ParameterError("{order!r} is not a push order; choose {orders}",
-                                 order=self.order, orders=", ".join(ORDERS))
+            raise ParameterError(f"{self.order!r} is not a push order; choose {', '.join(ORDERS)}")
         if not self.epsilon > 0:
-            raise ParameterError("epsilon must be positive, not {epsilon}", epsilon=self.epsilon)
+            raise ParameterError(f"epsilon must be positive, not {self.epsilon}")
 
 
 RANDOM = Pushing()

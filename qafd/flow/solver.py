@@ -174,7 +174,7 @@ def solve(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
         When `converged` is false, `stopped` says why and `certificate.residual` by how much.
     """
     if not 1e-12 <= rtol <= 0.1:
-        raise ParameterError("rtol must be between 1e-12 and 0.1, not {rtol}", rtol=rtol)
+        raise ParameterError(f"rtol must be between 1e-12 and 0.1, not {rtol}")
     sink = graph.capacity(capacity)
     sources = fit(graph, source_rows, source_mass, capacity)
     limits = budget or Budget()

@@ -64,10 +64,9 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
     """
     rows = np.asarray(rows, np.int64)
     if not np.isfinite(alpha) or alpha < 0:
-        raise ParameterError("alpha must be a number of at least 0, not {alpha}", alpha=alpha)
+        raise ParameterError(f"alpha must be a number of at least 0, not {alpha}")
     if rule not in _RULES:
-        raise ParameterError("{rule!r} is not a source-mass rule; choose {rules}", rule=rule,
-                             rules=", ".join(RULES))
+        raise ParameterError(f"{rule!r} is not a source-mass rule; choose {', '.join(RULES)}")
     k = len(rows)
     if shares is None:
         part: Floats = np.full(k, 1.0 / max(k, 1))
@@ -114,8 +113,8 @@ def _source_unit(asked: _SourceRequest) -> Floats:
 
 def _volume(asked: _SourceRequest) -> Floats:
     if asked.alpha >= 1:
-        raise ParameterError("rule 'volume' fills a share of a component; alpha = {alpha} must be "
-                             "below 1", alpha=asked.alpha)
+        raise ParameterError("rule 'volume' fills a share of a component; alpha = "
+                             f"{asked.alpha} must be below 1")
     component = asked.graph.component[asked.rows]
     inside = np.array([asked.part[component == c].sum() for c in component])
     room = asked.graph.component_capacity(asked.capacity)[component]
@@ -126,8 +125,8 @@ def _volume(asked: _SourceRequest) -> Floats:
 def _path(asked: _SourceRequest) -> Floats:
     k = len(asked.rows)
     if len(asked.paths) != k:
-        raise ParameterError("rule 'path' needs one path per seed, not {paths} for {k}",
-                             paths=len(asked.paths), k=k)
+        raise ParameterError(f"rule 'path' needs one path per seed, not {len(asked.paths)} for "
+                             f"{k}")
     length: Floats = np.array([float(asked.sink[path].sum()) for path in asked.paths])
     scaled: Floats = asked.alpha * k * asked.part * length
     return scaled
@@ -139,10 +138,10 @@ def _paper_literal(asked: _SourceRequest) -> Floats:
     reached = np.unique(graph.component[rows])
     held = float(graph.component_capacity(asked.capacity)[reached].sum())
     if mass.sum() >= held:
-        raise InfeasibleError("{mass:g} units of source mass, alpha times the capacity of all nodes "
-                              "for each of {seeds} seeds as Section 2.2 prints it, cannot fit into "
-                              "the {held:g} units that can be reached; use the rule 'source-degree' "
-                              "or 'budget'", mass=mass.sum(), seeds=len(rows), held=held)
+        raise InfeasibleError(f"{mass.sum():g} units of source mass, alpha times the capacity "
+                              f"of all nodes for each of {len(rows)} seeds as Section 2.2 "
+                              f"prints it, cannot fit into the {held:g} units that can be "
+                              "reached; use the rule 'source-degree' or 'budget'")
     return mass
 
 
@@ -192,17 +191,16 @@ def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sour
     sources scaled down together, with a notice. A seed without neighbors takes no mass.
     """
     if np.asarray(rows).dtype.kind not in "iu" and len(rows):
-        raise ParameterError("seeds are row numbers, not {kind}", kind=np.asarray(rows).dtype)
+        raise ParameterError(f"seeds are row numbers, not {np.asarray(rows).dtype}")
     rows, mass = np.asarray(rows, np.int64), np.asarray(mass, np.float64)
     if rows.shape != mass.shape or rows.ndim != 1:
-        raise ParameterError("{seeds} seeds and {masses} masses do not match", seeds=rows.shape,
-                             masses=mass.shape)
+        raise ParameterError(f"{rows.shape} seeds and {mass.shape} masses do not match")
     if not len(rows):
         return Sources(rows, mass)
     total = _add_up(rows, mass)
     distinct = np.array(list(total), np.int64)
     if distinct[0] < 0 or distinct[-1] >= len(graph):
-        raise ParameterError("a seed is outside the {nodes} nodes", nodes=len(graph))
+        raise ParameterError(f"a seed is outside the {len(graph)} nodes")
     poured = np.array(list(total.values()))
     lone = graph.degree_of(distinct) == 0
     isolated = int((poured[lone] > 0).sum())

@@ -47,12 +47,11 @@ class Similarity:
 
     def __post_init__(self) -> None:
         if self.kind not in SIMILARITIES:
-            raise ParameterError("{kind!r} is not a similarity; choose {similarities}",
-                                 kind=self.kind, similarities=", ".join(SIMILARITIES))
+            raise ParameterError(f"{self.kind!r} is not a similarity; choose "
+                                 f"{', '.join(SIMILARITIES)}")
         if not (TINY <= self.floor <= 1 and 0 <= self.gamma < np.inf):
-            raise ParameterError("a similarity needs {tiny:g} <= floor <= 1 and gamma >= 0, not "
-                                 "floor {floor} and gamma {gamma}", tiny=TINY, floor=self.floor,
-                                 gamma=self.gamma)
+            raise ParameterError(f"a similarity needs {TINY:g} <= floor <= 1 and gamma >= 0, "
+                                 f"not floor {self.floor} and gamma {self.gamma}")
 
     def __call__(self, cosine: Floats) -> Floats:
         """H of each cosine, same shape."""
@@ -85,12 +84,12 @@ class Weights:
 
     def __post_init__(self) -> None:
         if {self.outer, self.inner} - {"times", "plus"}:
-            raise ParameterError("the operations of Eq. (1) are 'times' and 'plus', not {outer!r} "
-                                 "and {inner!r}", outer=self.outer, inner=self.inner)
+            raise ParameterError("the operations of Eq. (1) are 'times' and 'plus', not "
+                                 f"{self.outer!r} and {self.inner!r}")
         numbers = (self.a, self.b, self.c)
         if not np.all(np.isfinite(numbers)) or min(numbers) < 0 or self.c == 0:
-            raise ParameterError("Eq. (1) needs a, b >= 0 and c > 0, not a = {a}, b = {b}, c = {c}",
-                                 a=self.a, b=self.b, c=self.c)
+            raise ParameterError(f"Eq. (1) needs a, b >= 0 and c > 0, not a = {self.a}, b = "
+                                 f"{self.b}, c = {self.c}")
         if self.outer == "times" and self.a == 0 and self.b == 0:
             raise ParameterError("a = b = 0 closes every edge; raise one of them")
 
@@ -109,8 +108,7 @@ class Weights:
             return cls("times", "times", 0.0, 1.0)
         if variant == "plain":
             return cls("times", "plus", 1.0, 0.0)
-        raise ParameterError("{variant!r} is not a weight variant; choose {variants}",
-                             variant=variant, variants=", ".join(VARIANTS))
+        raise ParameterError(f"{variant!r} is not a weight variant; choose {', '.join(VARIANTS)}")
 
     def __call__(self, similarity: Floats, s_u: Floats, s_v: Floats) -> Floats:
         """Weights w > 0 of edges, from their similarity and the alignments of their ends.
@@ -161,16 +159,15 @@ class Gates:
         """Raise ParameterError unless the alignment or the query fits the graph."""
         if self.alignment is not None:
             if np.shape(self.alignment) != (len(graph),):
-                raise ParameterError("an alignment of shape {shape} was given for {nodes} nodes",
-                                     shape=np.shape(self.alignment), nodes=len(graph))
+                raise ParameterError(f"an alignment of shape {np.shape(self.alignment)} was "
+                                     f"given for {len(graph)} nodes")
         elif self.query is not None and len(graph):
             if graph.vectors is None:
                 raise ParameterError("this graph has no vectors to compare the query with; "
                                      "pass the alignment of its nodes")
             if self.query.shape != graph.vectors.shape[1:]:
-                raise ParameterError("a query of shape {query} cannot be compared with vectors of "
-                                     "{numbers} numbers", query=self.query.shape,
-                                     numbers=graph.vectors.shape[1])
+                raise ParameterError(f"a query of shape {self.query.shape} cannot be compared "
+                                     f"with vectors of {graph.vectors.shape[1]} numbers")
 
     def align(self, graph: Graph, rows: Nodes) -> Floats:
         """Alignment s(v) of the given rows, shape (k,)."""
@@ -190,8 +187,8 @@ def positive(alignment: Floats) -> Floats:
     """The alignments, when all are positive and finite."""
     if len(alignment) and not (alignment.min() >= LEAST and alignment.max() < np.inf):
         wrong = alignment.min() if not alignment.min() >= LEAST else alignment.max()
-        raise ParameterError("an alignment is {wrong:g}; all must be at least {least:g} and finite, "
-                             "because a gate of 0 is a missing edge", wrong=wrong, least=LEAST)
+        raise ParameterError(f"an alignment is {wrong:g}; all must be at least {LEAST:g} and "
+                             "finite, because a gate of 0 is a missing edge")
     return alignment
 
 

@@ -34,9 +34,9 @@ def parse_engine(text: str) -> int | str:
         return text
     if text.isdecimal() and 1 <= int(text) <= MOST_PROCESSES:
         return int(text)
-    raise ParameterError("{text} is no engine; say serial, how many processes (1 to {most}), or "
-                         "the address of a Dask scheduler as dask://host:8786", text=text,
-                         most=MOST_PROCESSES)
+    raise ParameterError(f"{text} is no engine; say serial, how many processes (1 to "
+                         f"{MOST_PROCESSES}), or the address of a Dask scheduler as "
+                         "dask://host:8786")
 
 
 class Cluster(Workers):
@@ -72,9 +72,9 @@ class Cluster(Workers):
             self.models: Models = self._result(self._client.submit(_models, self._makers, pure=False))
         except TimeoutError:
             self.close()
-            raise ModelError("The scheduler at {address} has no worker; start one with 'dask "
-                             "worker {host} --nthreads 1' and resume.", address=address,
-                             host=address.removeprefix(SCHEME)) from None
+            raise ModelError(f"The scheduler at {address} has no worker; start one with 'dask "
+                             f"worker {address.removeprefix(SCHEME)} --nthreads 1' and "
+                             "resume.") from None
         except BaseException:
             self.close()
             raise
@@ -110,15 +110,14 @@ def _connect(address: str) -> "Client":
     try:
         from distributed import Client
     except ImportError:
-        raise ParameterError("{address} is a Dask cluster, for which distributed is not installed; "
-                             "install it with pip install 'qafd[dask]'", address=address) from None
+        raise ParameterError(f"{address} is a Dask cluster, for which distributed is not "
+                             "installed; install it with pip install 'qafd[dask]'") from None
     try:
         return Client(f"tcp://{address.removeprefix(SCHEME)}", timeout=CONNECT_SECONDS,
                       set_as_default=False)
     except (OSError, ValueError) as error:
-        raise ParameterError("no Dask scheduler answers at {address} ({reason}); start one with "
-                             "'dask scheduler', or name another", address=address,
-                             reason=str(error)) from None
+        raise ParameterError(f"no Dask scheduler answers at {address} ({str(error)}); start "
+                             "one with 'dask scheduler', or name another") from None
 
 
 @cache

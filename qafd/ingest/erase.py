@@ -71,9 +71,9 @@ def erase(
     """
     with open_workspace(location) as store:
         if store.lease.writer is not None:
-            raise BusyError("Process {writer} is indexing {workspace}, so nothing was erased; do "
-                            "it again when that has ended, or cancel its jobs.",
-                            writer=store.lease.writer, workspace=store.place.name)
+            raise BusyError(f"Process {store.lease.writer} is indexing {store.place.name}, so "
+                            "nothing was erased; do it again when that has ended, or cancel "
+                            "its jobs.")
         with store.lease.hold():
             return _erased(store, names, keys, Local(extractor, embedder))
 

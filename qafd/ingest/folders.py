@@ -51,10 +51,10 @@ def files_below(
     for given in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
         path = Path(given)
         if not os.fspath(given) or not os.path.exists(path):
-            raise ParameterError("there is no file or folder {given!r}", given=os.fspath(given))
+            raise ParameterError(f"there is no file or folder {os.fspath(given)!r}")
         if not path.is_dir() and not path.is_file():
-            raise ParameterError("{path} is neither a file nor a folder; '-' reads text from stdin",
-                                 path=path)
+            raise ParameterError(f"{path} is neither a file nor a folder; '-' reads text from "
+                                 "stdin")
         below = _files(path) if path.is_dir() else [path]
         found += [_given(path, file) for file in below]
         if not below:
@@ -155,8 +155,7 @@ def _files(folder: Path) -> list[Path]:
                       and (file := Path(place, name)).is_file()
                       and file.resolve().is_relative_to(own)]
     except OSError as error:
-        raise ParameterError("{filename} cannot be read: {reason}",
-                             filename=error.filename or folder, reason=error.strerror) from error
+        raise ParameterError(f"{error.filename or folder} cannot be read: {error.strerror}") from error
     return sorted(found)
 
 
@@ -164,4 +163,4 @@ def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise ParameterError("{path} cannot be read: {reason}", path=path, reason=error.strerror) from error
+        raise ParameterError(f"{path} cannot be read: {error.strerror}") from error

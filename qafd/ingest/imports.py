@@ -60,8 +60,7 @@ def read_graph(
     try:
         data = [_beginning(file) for file in files]
     except OSError as error:
-        raise ParameterError("{filename} cannot be read: {reason}", filename=error.filename,
-                             reason=error.strerror) from error
+        raise ParameterError(f"{error.filename} cannot be read: {error.strerror}") from error
     graph = note_missing([file.name for file in files], parse_graph(data))
     return name_of([file.absolute() for file in files]), graph
 
@@ -96,7 +95,7 @@ def files_of(paths: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
     for given in paths:
         path = Path(given)
         if not os.fspath(given) or not os.path.exists(path):
-            raise ParameterError("there is no file or folder {given!r}", given=os.fspath(given))
+            raise ParameterError(f"there is no file or folder {os.fspath(given)!r}")
         found |= dict.fromkeys(_in_folder(path) if path.is_dir() else _beside(path))
     if not found:
         raise ParameterError("no file is named; name one or more files of a graph")
@@ -112,16 +111,17 @@ def _in_folder(folder: Path) -> list[Path]:
             if found and kind is _LIGHTRAG or len(absent) == 0:
                 return found
             if found and lacking is None:
-                lacking = ParameterError(
-                    "{folder} holds {found} of GraphRAG but no {absent}, without which there is "
-                    "no graph; copy it there from the output of the index.",
-                    folder=place, found=found[0].name, absent=" and no ".join(absent))
+                lacking = ParameterError(("{folder} holds {found} of GraphRAG but no "
+                                          "{absent}, without which there is no graph; copy "
+                                          "it there from the output of the index.").format(
+                                             folder=place,
+                                             found=found[0].name,
+                                             absent=" and no ".join(absent)))
     if lacking is not None:
         raise lacking
-    raise ParameterError("{folder} holds neither GraphRAG's entities.parquet and "
+    raise ParameterError(f"{folder} holds neither GraphRAG's entities.parquet and "
                          "relationships.parquet nor LightRAG's "
-                         "graph_chunk_entity_relation.graphml; name the files of the graph",
-                         folder=folder)
+                         "graph_chunk_entity_relation.graphml; name the files of the graph")
 
 
 def _beside(path: Path) -> list[Path]:

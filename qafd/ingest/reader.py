@@ -72,8 +72,8 @@ class ModelChoice:
                                 ("together", 1, 16), ("reply_tokens", 1, 1_000_000),
                                 ("deadline", 0.1, 3600)):
             if not low <= getattr(self, name) <= high:
-                raise ParameterError("{name} is {value}, outside of {low} to {high}", name=name,
-                                     value=getattr(self, name), low=low, high=high)
+                raise ParameterError(f"{name} is {getattr(self, name)}, outside of {low} to "
+                                     f"{high}")
         if not self.types:
             raise ParameterError("no entity type is named; name at least one")
         for name, url in ((self.model, self.base_url), (self.embedder, self.embedder_url)):
@@ -220,9 +220,9 @@ def engine_of(choice: ModelChoice, store: Workspace, keys: Keys, run: str, local
     meter = meter_of(store, choice.cap, run)
     embedder = embedder_of(choice, store, keys, meter, run)
     if embedder is not None and embedder.price is None and choice.cap.cost is not None:
-        raise ParameterError("there is no price for {embedder}, so its cost cannot be capped; "
-                             "enter its price in Settings or with --embed-price, or cap calls or "
-                             "tokens", embedder=embedder.name)
+        raise ParameterError(f"there is no price for {embedder.name}, so its cost cannot be "
+                             "capped; enter its price in Settings or with --embed-price, or "
+                             "cap calls or tokens")
     base = local.engine if embedder is None else EndpointEngine(local.extractor, embedder)
     if not choice.model:
         return base

@@ -101,8 +101,8 @@ def read_tuned(text: str) -> Tuned:
     lines += [_record("relationship", one, ("source", "target", "description", "keywords", "strength"))
               for one in _objects(value.get("relations"))]
     if not TYPES[0] <= len(types) <= TYPES[1] or not domain or not sentence or len(lines) < 3:
-        raise MalformedReplyError("the model's reply has no domain, no {least} to {most} types, or no "
-                                  "example with records; ask again.", least=TYPES[0], most=TYPES[1])
+        raise MalformedReplyError(f"the model's reply has no domain, no {TYPES[0]} to "
+                                  f"{TYPES[1]} types, or no example with records; ask again.")
     ours = TASKS["extract"].prompt
     head, _, rest = ours.partition("Example. For ")
     _, _, end = rest.partition("\n\n")

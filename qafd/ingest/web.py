@@ -77,8 +77,8 @@ def _checked(address: str) -> str:
     except ValueError:
         named = False
     if not named or not is_address(address) or len(address) > LONGEST:
-        raise ParameterError("the address of a page is http(s)://host/..., without a user name and "
-                             "of at most {most} characters", most=LONGEST)
+        raise ParameterError("the address of a page is http(s)://host/..., without a user "
+                             f"name and of at most {LONGEST} characters")
     return address
 
 
@@ -89,19 +89,18 @@ def _follow(client: httpx2.Client, place: str, most: int) -> bytes:
                 place = _checked(urljoin(place, response.headers["location"]))
                 continue
             return _body(response, urlsplit(place).hostname or "", most)
-    raise ParseError("{place} redirects more than {hops} times; enter the final address.",
-                     place=one_line(place, 200), hops=HOPS)
+    raise ParseError(f"{one_line(place, 200)} redirects more than {HOPS} times; enter the "
+                     "final address.")
 
 
 def _body(response: httpx2.Response, host: str, most: int) -> bytes:
     """What a page holds, in UTF-8 where its head names a character set."""
     if response.status_code >= 400:
-        raise ParseError("{host} has no such page ({status}); check the address.",
-                         host=host, status=response.status_code)
+        raise ParseError(f"{host} has no such page ({response.status_code}); check the address.")
     kind = response.headers.get("content-type", "text/html").lower()
     if not _KINDS.match(kind):
-        raise ParseError("The page at {host} is of the kind {kind}, which holds no text that can be "
-                         "read.", host=host, kind=one_line(kind, 60))
+        raise ParseError(f"The page at {host} is of the kind {one_line(kind, 60)}, which holds "
+                         "no text that can be read.")
     told = response.headers.get("content-length", "")
     if told.isdecimal() and int(told) > most:
         raise _too_large(host, most)
@@ -114,20 +113,20 @@ def _body(response: httpx2.Response, host: str, most: int) -> bytes:
 
 
 def _too_large(host: str, most: int) -> ParseError:
-    return ParseError("The page at {host} is larger than {most:.0f} MB; save the part you need and "
-                      "add the file.", host=host, most=most / 1e6)
+    return ParseError(f"The page at {host} is larger than {most / 1e6:.0f} MB; save the part "
+                      "you need and add the file.")
 
 
 def _failure(error: Exception, limits: CallLimits, place: str, seconds: float,
              most: int) -> ParameterError | ParseError:
     host = urlsplit(place).hostname or ""
     if limits.refused:
-        return ParameterError("{reason}", reason=limits.refused)
+        return ParameterError(f"{limits.refused}")
     if limits.broken == "size":
         return _too_large(host, most)
     if limits.broken or not limits.left or isinstance(error, httpx2.TimeoutException):
-        return ParseError("{host} sent no complete page within {seconds:.0f} s; try again later, or "
-                          "save the page and add the file.", host=host, seconds=seconds)
-    return ParseError("{host} cannot be reached ({cause}); check the address and that this machine "
-                      "is online, or save the page elsewhere and add the file.",
-                      host=host, cause=one_line(str(error) or type(error).__name__, 200))
+        return ParseError(f"{host} sent no complete page within {seconds:.0f} s; try again "
+                          "later, or save the page and add the file.")
+    reason = one_line(str(error) or type(error).__name__, 200)
+    return ParseError(f"{host} cannot be reached ({reason}); check the address and that this "
+                      "machine is online, or save the page elsewhere and add the file.")

@@ -51,13 +51,13 @@ def returns(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, noise: float
     """
     graph = corpus.graph
     if noise < 0 or draws < 1:
-        raise ParameterError("{draws} draws with noise {noise} make no experiment; choose at least "
-                             "1 draw and a noise of at least 0", draws=draws, noise=noise)
+        raise ParameterError(f"{draws} draws with noise {noise} make no experiment; choose at "
+                             "least 1 draw and a noise of at least 0")
     if graph.vectors is None:
         raise ParameterError("this graph has no embeddings to jitter")
     if len(graph) > LARGEST:
-        raise ParameterError("jittering the embeddings of {nodes:,} nodes takes too long; the limit "
-                             "is {largest:,}", nodes=len(graph), largest=LARGEST)
+        raise ParameterError(f"jittering the embeddings of {len(graph):,} nodes takes too "
+                             f"long; the limit is {LARGEST:,}")
     usual = set(method.problem(corpus, plan).solve().support.tolist())
     start = graph.starts
     h = Similarity(method.similarity, gamma=method.gamma)

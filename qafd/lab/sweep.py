@@ -134,8 +134,7 @@ def vary(corpus: Corpus, plan: QueryPlan, method: Retriever, values: Mapping[str
     own = [spec.name for spec in fields(method)]  # type: ignore[arg-type]
     for name in values:
         if name not in own:
-            raise ParameterError("this method has no parameter {name!r}; it has {own}", name=name,
-                                 own=", ".join(own))
+            raise ParameterError(f"this method has no parameter {name!r}; it has {', '.join(own)}")
     combinations = list(product(*values.values()))
     if not values or not combinations:
         raise ParameterError("a sweep needs at least one value of one parameter")
@@ -201,8 +200,8 @@ def _rows_of(graph: Graph, gold: Iterable[str]) -> Nodes:
     for node in gold:
         row = graph.row.get(node, -1)
         if row < 0 or graph.kinds[row] != "passage":
-            raise ParameterError("{node!r} is no passage of this graph; name passages by their id",
-                                 node=node)
+            raise ParameterError(f"{node!r} is no passage of this graph; name passages by "
+                                 "their id")
         rows.append(row)
     return np.array(sorted(set(rows)), np.int64)
 

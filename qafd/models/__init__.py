@@ -102,8 +102,8 @@ class Recorded:
         self.asked.append(RecordedCall(tuple(messages), schema, max_tokens))
         reply = next(self._replies, None)
         if reply is None:
-            raise ModelError("{name} has no reply left for call {count}; record one more.",
-                             name=self.name, count=len(self.asked))
+            raise ModelError(f"{self.name} has no reply left for call {len(self.asked)}; "
+                             "record one more.")
         if isinstance(reply, ModelError):
             raise reply
         if isinstance(reply, str):
@@ -135,10 +135,10 @@ def with_json(reply: Reply, schema: Mapping[str, Any]) -> Reply:
         # an escaped lone surrogate is JSON, but no text that can be stored
         last = json.dumps(found[-1], ensure_ascii=False).encode("utf-8", "replace").decode()
         return replace(reply, text=last)
-    error = MalformedReplyError("The model's reply of {count:,} characters holds no JSON object "
-                                "with {wanted}; ask again or choose another model.",
-                                count=len(reply.text),
-                                wanted=', '.join(sorted(wanted)) or 'anything in it')
+    error = MalformedReplyError(("The model's reply of {count:,} characters holds no JSON "
+                                 "object with {wanted}; ask again or choose another model.").format(
+                                    count=len(reply.text),
+                                    wanted=', '.join(sorted(wanted)) or 'anything in it'))
     error.tokens = (reply.tokens_in, reply.tokens_out, reply.estimated)
     raise error
 

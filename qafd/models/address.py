@@ -89,10 +89,10 @@ def check_address(base_url: str, key: str | None, resolver: Resolver | None = No
             raise _no_endpoint(f"{host} ({found[0]})")
         if not is_local(base_url, resolver):
             if not key:
-                raise MissingKeyError("{host} needs an API key; set OPENAI_API_KEY, or enter one "
-                                      "in Settings.", host=host)
-            raise ParameterError("the key would travel to {host} unencrypted; use its https:// "
-                                 "address", host=host)
+                raise MissingKeyError(f"{host} needs an API key; set OPENAI_API_KEY, or enter "
+                                      "one in Settings.")
+            raise ParameterError(f"the key would travel to {host} unencrypted; use its "
+                                 "https:// address")
     return f"{host}:{port}" if port else host
 
 
@@ -138,9 +138,8 @@ def destinations(host: str, private: bool, resolver: Resolver | None = None) -> 
         raise _no_endpoint(f"{host} ({', '.join(map(str, found[:3]))})")
     near = [address for address in allowed if _private(address)]
     if private and not near:
-        raise ParameterError("{host} is not in your network but at {allowed}; use its https:// "
-                             "address and a key, or enter another address", host=host,
-                             allowed=allowed[0])
+        raise ParameterError(f"{host} is not in your network but at {allowed[0]}; use its "
+                             "https:// address and a key, or enter another address")
     return tuple(map(str, near if private else allowed))
 
 
@@ -157,15 +156,15 @@ def public_destinations(host: str, resolver: Resolver | None) -> tuple[str, ...]
     allowed = destinations(host, private=False, resolver=resolver)
     public = [place for place in allowed if _reached(ip_address(place)).is_global]
     if not public:
-        raise ParameterError("{host} ({address}) is in a private network, where no page is fetched "
-                             "that was not asked for by its own address", host=host,
-                             address=allowed[0])
+        raise ParameterError(f"{host} ({allowed[0]}) is in a private network, where no page is "
+                             "fetched that was not asked for by its own address")
     return tuple(public)
 
 
 def _no_endpoint(host: str) -> ParameterError:
-    return ParameterError("{host} is a link-local, metadata, multicast or empty address and no model "
-                          "endpoint or page; enter another, for this machine 127.0.0.1", host=host)
+    return ParameterError(f"{host} is a link-local, metadata, multicast or empty address and "
+                          "no model endpoint or page; enter another, for this machine "
+                          "127.0.0.1")
 
 
 def _host(base_url: str) -> str:

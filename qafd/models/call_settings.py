@@ -30,7 +30,7 @@ def name_limit(error: ReplyLimitError, purpose: str) -> ReplyLimitError:
     """The error with the setting to raise, of a call for a purpose: answer, plan, judge and so on."""
     if purpose not in _RAISE:
         return error
-    told = ReplyLimitError(_RAISE[purpose], **error.values)
+    told = ReplyLimitError(_RAISE[purpose].format(model=error.model), error.model)
     told.tokens = error.tokens
     return told
 
@@ -66,8 +66,8 @@ class CallSettings:
         for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-                raise ParameterError("{name} is {value}; it is a number from {least} to {most:,}",
-                                     name=name, value=str(value)[:40], least=least, most=most)
+                raise ParameterError(f"{name} is {str(value)[:40]}; it is a number from "
+                                     f"{least} to {most:,}")
 
     def fit(self, budget: int, question_tokens: int = 0) -> int:
         """How many tokens of data, at most `budget`, fit beside rules, question and answer.
@@ -81,8 +81,8 @@ class CallSettings:
             return budget
         left = self.context - self.answer_tokens - RULES - question_tokens
         if left < 1:
-            raise ParameterError(
-                "the model reads {context:,} tokens at once, which an answer of {answer:,} leaves no "
-                "room in for passages; lower the reply limit, or let the server read more",
-                context=self.context, answer=self.answer_tokens)
+            raise ParameterError(f"the model reads {self.context:,} tokens at once, which an "
+                                 f"answer of {self.answer_tokens:,} leaves no room in for "
+                                 "passages; lower the reply limit, or let the server read "
+                                 "more")
         return min(budget, left)

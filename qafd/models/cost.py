@@ -39,9 +39,8 @@ class Price:
 
     def __post_init__(self) -> None:
         if not all(math.isfinite(p) and p >= 0 for p in (self.tokens_in, self.tokens_out)):
-            raise ParameterError("{tokens_in} and {tokens_out} are no prices; a price is a number "
-                                 "of dollars >= 0", tokens_in=self.tokens_in,
-                                 tokens_out=self.tokens_out)
+            raise ParameterError(f"{self.tokens_in} and {self.tokens_out} are no prices; a "
+                                 "price is a number of dollars >= 0")
 
     def of(self, tokens_in: int, tokens_out: int) -> float:
         """The cost of some tokens, in dollars."""
@@ -62,8 +61,7 @@ class Cap:
     def __post_init__(self) -> None:
         for what, most in (("calls", self.calls), ("tokens", self.tokens), ("dollars", self.cost)):
             if most is not None and not most >= 0:  # NaN neither
-                raise ParameterError("a cap of {most} {what} caps nothing; it is at least 0",
-                                     most=most, what=what)
+                raise ParameterError(f"a cap of {most} {what} caps nothing; it is at least 0")
 
 
 @dataclass(frozen=True)
@@ -140,15 +138,15 @@ class Meter:
             if cap is None or value <= cap:
                 continue
             if self.scope == "day":
-                raise SpendingCapError(
-                    "The next call could exceed the cap of {cap:,} {name} that all together may "
-                    "spend on a day ({had:,.6g} spent or under way), so it was not made; raise it, "
-                    "in Settings or with --max-day-{option}, or go on tomorrow.",
-                    cap=cap, name=name, had=had, option=option)
-            raise SpendingCapError(
-                "The next call could exceed the cap of {cap:,} {name} ({had:,.6g} spent or under "
-                "way), so it was not made; raise the cap, in Settings or with --max-{option}, and "
-                "go on.", cap=cap, name=name, had=had, option=option)
+                raise SpendingCapError(f"The next call could exceed the cap of {cap:,} {name} "
+                                       f"that all together may spend on a day ({had:,.6g} "
+                                       "spent or under way), so it was not made; raise it, "
+                                       f"in Settings or with --max-day-{option}, or go on "
+                                       "tomorrow.")
+            raise SpendingCapError(f"The next call could exceed the cap of {cap:,} {name} "
+                                   f"({had:,.6g} spent or under way), so it was not made; "
+                                   f"raise the cap, in Settings or with --max-{option}, and "
+                                   "go on.")
 
 
 class Bill:
@@ -278,9 +276,9 @@ class Metered:
 
     def __post_init__(self) -> None:
         if self.price is None and self.meter.cap.cost is not None:
-            raise ParameterError("there is no price for {name}, so its cost cannot be capped; "
-                                 "enter its price in Settings, or cap calls or tokens",
-                                 name=self.name)
+            raise ParameterError(f"there is no price for {self.name}, so its cost cannot be "
+                                 "capped; enter its price in Settings, or cap calls or "
+                                 "tokens")
 
     @property
     def name(self) -> str:

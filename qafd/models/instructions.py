@@ -123,14 +123,13 @@ def check_prompt(name: str, prompt: str) -> None:
     """
     task = TASKS.get(name)
     if task is None:
-        raise ParameterError("there is no prompt {name!r}; choose {known}", name=name[:40],
-                             known=", ".join(TASKS))
+        raise ParameterError(f"there is no prompt {name[:40]!r}; choose {', '.join(TASKS)}")
     if not prompt.strip() or len(prompt) > LONGEST_PROMPT:
-        raise ParameterError("the prompt has {length:,} characters; write 1 to {most:,}",
-                             length=len(prompt.strip()), most=LONGEST_PROMPT)
+        raise ParameterError(f"the prompt has {len(prompt.strip()):,} characters; write 1 to "
+                             f"{LONGEST_PROMPT:,}")
     fields = set(re.findall(r"\{(\w+)\}", prompt))
     missing = [f"{{{one}}}" for one in task.required if one not in fields]
     if missing:
-        raise ParameterError("the prompt lacks {missing}: what is put there is needed to read the "
-                             "reply, or to keep documents from speaking to the model",
-                             missing=", ".join(missing))
+        raise ParameterError(f"the prompt lacks {', '.join(missing)}: what is put there is "
+                             "needed to read the reply, or to keep documents from speaking "
+                             "to the model")

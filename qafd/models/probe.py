@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from qafd.errors import MalformedReplyError, ModelError
 from qafd.models import Message
-from qafd.records import Check, check
+from qafd.records import Check
 
 if TYPE_CHECKING:
     from qafd.models.endpoint import Endpoint
@@ -57,12 +57,14 @@ def _listed(llm: "Endpoint") -> tuple[tuple[str, ...], Check]:
     except ModelError as error:
         return (), _failed("models", error)
     if not models:
-        return models, check("models", True, "The endpoint lists no models; the name is taken as it is.")
+        return models, Check("models", True,
+                             "The endpoint lists no models; the name is taken as it is.")
     if llm.name in models:
-        return models, check("models", True, "{model} is one of {count} that the endpoint lists.",
-                             model=llm.name, count=len(models))
-    return models, check("models", False, "{model} is not among the endpoint's models: {listed}; "
-                         "choose one of them.", model=llm.name or "-", listed=", ".join(models[:LISTED]))
+        return models, Check("models", True,
+                             f"{llm.name} is one of {len(models)} that the endpoint lists.")
+    return models, Check("models", False,
+                         f"{llm.name or '-'} is not among the endpoint's models: "
+                         f"{', '.join(models[:LISTED])}; choose one of them.")
 
 
 def _window(llm: "Endpoint") -> Check:
@@ -71,9 +73,10 @@ def _window(llm: "Endpoint") -> Check:
     except ModelError as error:
         return _failed("context length", error)
     if not size:
-        return check("context length", True,
+        return Check("context length", True,
                      "The endpoint does not say how much the model can read at once.")
-    return check("context length", True, "{tokens:,} tokens.", tokens=size)
+    return Check("context length", True,
+                 f"{size:,} tokens.")
 
 
 def _chat(llm: "Endpoint") -> Check:
@@ -82,29 +85,32 @@ def _chat(llm: "Endpoint") -> Check:
     except ModelError as error:
         return _failed("chat", error)
     if reply.estimated:
-        return check("chat", True, "{model} answers; it does not count tokens, so they are estimated.",
-                     model=llm.name)
-    return check("chat", True, "{model} answers, and counts its tokens.", model=llm.name)
+        return Check("chat", True,
+                     f"{llm.name} answers; it does not count tokens, so they are estimated.")
+    return Check("chat", True,
+                 f"{llm.name} answers, and counts its tokens.")
 
 
 def _json(llm: "Endpoint") -> Check:
     try:
         llm.complete(_ASK, schema=_SCHEMA, max_tokens=200)
     except MalformedReplyError:
-        return check("JSON", False, "{model} was asked for JSON and wrote none: planning, judging and "
-                     "extraction will mostly fall back to the local rules.", model=llm.name)
+        return Check("JSON", False,
+                     f"{llm.name} was asked for JSON and wrote none: planning, judging and "
+                     "extraction will mostly fall back to the local rules.")
     except ModelError as error:
         return _failed("JSON", error)
-    return check("JSON", True, _JSON[llm.json_mode], mode=llm.json_mode)
+    return Check("JSON", True,
+                 _JSON[llm.json_mode].format(mode=llm.json_mode))
 
 
 def _vectors(embedder: "EndpointEmbedder") -> Check:
     try:
-        return check("embeddings", True, "{model} gives {size} dimensions.", model=embedder.name,
-                     size=embedder.dimension)
+        return Check("embeddings", True,
+                     f"{embedder.name} gives {embedder.dimension} dimensions.")
     except ModelError as error:
         return _failed("embeddings", error)
 
 
 def _failed(name: str, error: ModelError) -> Check:
-    return Check(name, False, error.template, error.values)
+    return Check(name, False, str(error))

@@ -210,9 +210,9 @@ def read_grades(text: str, count: int, criteria: Sequence[Criterion] = PAPER) ->
     """
     found = json.loads(text).get("grades")
     if not isinstance(found, list) or len(found) != count:
-        raise MalformedReplyError("the judge was asked for {count} grades and gave {found}.",
-                                  count=count,
-                                  found=len(found) if isinstance(found, list) else 'none')
+        raise MalformedReplyError("the judge was asked for {count} grades and gave {found}.".format(
+                                      count=count,
+                                      found=len(found) if isinstance(found, list) else 'none'))
     return [[_grade(one, criterion) for criterion in criteria] for one in found]
 
 
@@ -224,7 +224,7 @@ def _grade(grades: object, criterion: Criterion) -> float:
         value = float(number[1])
     if isinstance(value, bool) or not isinstance(value, int | float) or not (
             0 <= value <= criterion.highest):
-        raise MalformedReplyError("the judge's grade for {criterion} is {value!r}, not 0 to "
-                                  "{highest:g}.", criterion=criterion.name,
-                                  value=one_line(str(value), 40), highest=criterion.highest)
+        raise MalformedReplyError(f"the judge's grade for {criterion.name} is "
+                                  f"{one_line(str(value), 40)!r}, not 0 to "
+                                  f"{criterion.highest:g}.")
     return float(value)

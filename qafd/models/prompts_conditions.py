@@ -123,8 +123,7 @@ def holds_query(reply: Reply) -> bool:
 def _listed(value: Mapping[str, object], key: str, most: int) -> Sequence[object]:
     listed = value.get(key)
     if not isinstance(listed, list) or not 0 < len(listed) <= most:
-        raise MalformedReplyError("the model's query graph has not 1 to {most} {key}.", most=most,
-                                  key=key)
+        raise MalformedReplyError(f"the model's query graph has not 1 to {most} {key}.")
     return listed
 
 

@@ -63,6 +63,6 @@ def read_correct(text: str, count: int) -> list[bool]:
     found = value.get("correct") if isinstance(value, dict) else None
     if not isinstance(found, list) or len(found) != count or not all(
             isinstance(mark, bool) for mark in found):
-        raise MalformedReplyError("the judge was asked for {count} marks, true or false, and did not "
-                                  "give them.", count=count)
+        raise MalformedReplyError(f"the judge was asked for {count} marks, true or false, and "
+                                  "did not give them.")
     return found

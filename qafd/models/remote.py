@@ -107,9 +107,9 @@ class RemoteModel:
                 break
             wait = wait or self._pause * 2 ** (attempt - 1) * random.uniform(1.0, 1.5)
             if wait > limits.left:
-                failure = UnreachableError("{failure} It asks to wait {wait:,.0f} s, longer than "
-                                           "the {left:,.0f} s that this call has left; try again "
-                                           "later.", failure=failure, wait=wait, left=limits.left)
+                failure = UnreachableError(f"{failure} It asks to wait {wait:,.0f} s, longer "
+                                           f"than the {limits.left:,.0f} s that this call "
+                                           "has left; try again later.")
                 break
             tell_of_retry(failure)
             time.sleep(wait)
@@ -134,42 +134,37 @@ class RemoteModel:
 
     def _worded(self, error: Exception, limits: CallLimits) -> tuple[ModelError, float | None]:
         if limits.refused:
-            return RefusedError("{refused}.", refused=limits.refused), None
+            return RefusedError(f"{limits.refused}."), None
         if limits.broken == "size":
-            return DeadlineError("{host} sent more than {megabytes:.0f} MB for one call, which was "
-                                 "ended; check that it is a model endpoint.", host=self.host,
-                                 megabytes=MAX_BYTES / 1e6), None
+            return DeadlineError(f"{self.host} sent more than {MAX_BYTES / 1e6:.0f} MB for one "
+                                 "call, which was ended; check that it is a model endpoint."), None
         if limits.broken or not limits.left or isinstance(error, openai.APITimeoutError):
-            return DeadlineError("{host} gave no complete answer within {deadline:,.0f} s; try "
-                                 "again, or allow more time.", host=self.host,
-                                 deadline=self.deadline), None
+            return DeadlineError(f"{self.host} gave no complete answer within "
+                                 f"{self.deadline:,.0f} s; try again, or allow more time."), None
         if isinstance(error, openai.APIStatusError):
             return self._status(error)
         if isinstance(error, (openai.APIConnectionError, httpx2.HTTPError, OSError)):
             cause = self.redacted(str(error.__cause__ or error) or type(error).__name__)
-            return UnreachableError("{host} cannot be reached or hung up ({cause}); check the "
-                                    "address and that the server runs.", host=self.host,
-                                    cause=cause), 0.0
-        return UnreachableError("{host} answered with something that is no reply of a model "
-                                "({kind}); check the address, it usually ends in /v1.",
-                                host=self.host, kind=type(error).__name__), 0.0
+            return UnreachableError(f"{self.host} cannot be reached or hung up ({cause}); "
+                                    "check the address and that the server runs."), 0.0
+        return UnreachableError(f"{self.host} answered with something that is no reply of a "
+                                f"model ({type(error).__name__}); check the address, it "
+                                "usually ends in /v1."), 0.0
 
     def _status(self, error: openai.APIStatusError) -> tuple[ModelError, float | None]:
         status = error.status_code
         said = self.redacted(error.message, 400)
         if status in (401, 403):
-            return MissingKeyError("{host} refuses the API key ({status}); enter a valid one.",
-                                   host=self.host, status=status), None
+            return MissingKeyError(f"{self.host} refuses the API key ({status}); enter a valid "
+                                   "one."), None
         if status < 400:
-            return RefusedError("{host} redirects to another address ({status}), which is not "
-                                "followed; enter the final address.", host=self.host, status=status), None
+            return RefusedError(f"{self.host} redirects to another address ({status}), which "
+                                "is not followed; enter the final address."), None
         if (status in _LATER or status >= 500) and not TOO_LONG.search(said) and not any(
                 word in said for word in ("insufficient_quota", *FORMAT)):
             wait = _seconds(error.response.headers.get("retry-after", ""))
-            return UnreachableError("{host} cannot answer now ({status}: {said}).", host=self.host,
-                                    status=status, said=said), wait
-        return RefusedError("{host} declines the request ({status}: {said}).", host=self.host,
-                            status=status, said=said), None
+            return UnreachableError(f"{self.host} cannot answer now ({status}: {said})."), wait
+        return RefusedError(f"{self.host} declines the request ({status}: {said})."), None
 
     def redacted(self, text: str, length: int = 200) -> str:
         """One line without the key."""

@@ -81,7 +81,7 @@ class Planner:
         if not any(character.isalnum() for character in asked):
             if not asked:
                 raise ParameterError("The question is empty; type a question about your documents.")
-            raise ParameterError("“{words}” has no letter or digit; ask in words.", words=asked[:40])
+            raise ParameterError(f"“{asked[:40]}” has no letter or digit; ask in words.")
         notices: list[Notice] = []
         if len(asked) > READ:
             notices.append(notice(NoticeKind.QUESTION_CUT, count=len(asked), read=READ))
@@ -194,8 +194,8 @@ class Planner:
         for label, vector in zip(labels, vectors, strict=True):
             known = self._names.get(label) or self._names.get(singular(label))
             if not known and not find_name(plan.question, label):
-                raise MalformedReplyError("the model's query graph has “{label}”, which neither the "
-                                          "question nor the graph names.", label=label[:80])
+                raise MalformedReplyError(f"the model's query graph has “{label[:80]}”, which "
+                                          "neither the question nor the graph names.")
             known = known or self._names.stand_in(label, vector)[0]
             if known:
                 keys[label] = known

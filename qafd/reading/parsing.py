@@ -103,8 +103,8 @@ def refuse_size(data: bytes, limits: Limits = Limits()) -> ParseError | None:  #
         limits = max(limits, GRAPH_LIMITS, key=lambda one: one.input_bytes)
     if len(data) <= limits.input_bytes:
         return None
-    return ParseError("The file has {size:.1f} MB, more than {most:g} MB; split it and add the parts.",
-                      size=len(data) / 1e6, most=limits.input_bytes / 1e6)
+    return ParseError(f"The file has {len(data) / 1e6:.1f} MB, more than "
+                      f"{limits.input_bytes / 1e6:g} MB; split it and add the parts.")
 
 
 def _extraction(sentences: Sequence[Any], mentions: Sequence[Any], assertions: Sequence[Any],
@@ -126,8 +126,8 @@ def parse_graph(files: Sequence[bytes], limits: Limits = GRAPH_LIMITS) -> Import
     """
     data = b"".join(files)
     if len(data) > limits.input_bytes:
-        raise ParseError("The graph has {size:.1f} MB, more than {most:g} MB; import a part of it.",
-                         size=len(data) / 1e6, most=limits.input_bytes / 1e6)
+        raise ParseError(f"The graph has {len(data) / 1e6:.1f} MB, more than "
+                         f"{limits.input_bytes / 1e6:g} MB; import a part of it.")
     reply = _ask_child({"name": "", "limits": asdict(limits), "sizes": [*map(len, files)]}, data,
                        limits)
     return graph_of([read_node_link(reply["graph"])], limits)
@@ -165,18 +165,16 @@ def _ask_child(request: dict[str, Any], data: bytes, limits: Limits,
     most = 4 * limits.text_characters + 4000 * min(limits.pieces, limits.text_characters)
     reply = ask(json.dumps(request).encode() + b"\n" + data, most + 1, limits.wall_seconds)
     if reply.late:
-        raise ParseError("Reading the file took more than {seconds:g} s; split it or save it in a "
-                         "simpler form.", seconds=limits.wall_seconds)
+        raise ParseError(f"Reading the file took more than {limits.wall_seconds:g} s; split it "
+                         "or save it in a simpler form.")
     if reply.code == _SIGXCPU:
-        raise ParseError("Reading the file took more than {seconds} s of computing time; split it "
-                         "or save it in a simpler form.", seconds=limits.cpu_seconds)
+        raise ParseError(f"Reading the file took more than {limits.cpu_seconds} s of computing "
+                         "time; split it or save it in a simpler form.")
     try:
         answer: dict[str, Any] = json.loads(reply.content)
     except ValueError:
-        raise ParseError(
-            "The reader broke down on this file (exit code {code}), so it is probably damaged; "
-            "save it again or in another form.", code=reply.code) from None
+        raise ParseError(f"The reader broke down on this file (exit code {reply.code}), so it "
+                         "is probably damaged; save it again or in another form.") from None
     if "error" in answer:
-        template, values = answer["error"]
-        raise ParseError(template, **values)
+        raise ParseError(answer["error"])
     return answer

@@ -211,8 +211,8 @@ def _keys_of(names: Names, asked: Sequence[str]) -> list[str]:
     for name in asked:
         key = names.get(canonical(name))
         if key is None:
-            raise ParameterError("no entity is called {name!r}; the page Graph and 'qafd entities' "
-                                 "list them", name=name[:80])
+            raise ParameterError(f"no entity is called {name[:80]!r}; the page Graph and 'qafd "
+                                 "entities' list them")
         keys.append(key)
     return keys
 

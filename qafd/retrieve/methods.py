@@ -80,8 +80,8 @@ def method_by(method: str | Retriever, params: Mapping[str, Any], graph: Graph) 
     """
     if not isinstance(method, str):
         if not hasattr(method, "retrieve"):
-            raise ParameterError("{method} is no method; give a name or a method of "
-                                 "qafd.retrieve.METHODS", method=str(method)[:40])
+            raise ParameterError(f"{str(method)[:40]} is no method; give a name or a method of "
+                                 "qafd.retrieve.METHODS")
         return method
     given = dict(params)
     if "alpha" in given:
@@ -89,7 +89,7 @@ def method_by(method: str | Retriever, params: Mapping[str, Any], graph: Graph) 
         try:
             mass = float(alpha)
         except (TypeError, ValueError, OverflowError):
-            raise ParameterError("alpha is {alpha!r}; give a number", alpha=str(alpha)[:40]) from None
+            raise ParameterError(f"alpha is {str(alpha)[:40]!r}; give a number") from None
         given = {"rule": "source-degree", **given, "mass": mass}
     return tuned(method_of(canonical(method)), given, graph)
 

@@ -169,8 +169,8 @@ def _found(store: Workspace, key: str) -> tuple[str, str]:
     """Id and note of the one run whose id begins so."""
     found = store.runs.notes(key) if key else {}
     if not found:
-        raise StoreError("There is no kept run {id!r} in {workspace}; 'qafd runs' lists them.",
-                         id=key[:40], workspace=store.place.name)
+        raise StoreError(f"There is no kept run {key[:40]!r} in {store.place.name}; 'qafd "
+                         "runs' lists them.")
     if len(found) > 1:
-        raise StoreError("More than one run begins with {id!r}; give more of its id.", id=key[:40])
+        raise StoreError(f"More than one run begins with {key[:40]!r}; give more of its id.")
     return next(iter(found.items()))

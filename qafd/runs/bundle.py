@@ -131,19 +131,18 @@ def check_size(retrieval: Retrieval) -> None:
     """Raise ParseError unless a retrieval, perhaps a stranger's, is small enough to be drawn."""
     nodes, edges = len(retrieval.nodes), len(retrieval.edges)
     if nodes > NODES_DRAWN or edges > EDGES_DRAWN:
-        raise ParseError("The run has {nodes:,} nodes and {edges:,} edges, and the app draws at most "
-                         "{most_nodes:,} and {most_edges:,}; 'qafd verify' checks it all the same.",
-                         nodes=nodes, edges=edges, most_nodes=NODES_DRAWN, most_edges=EDGES_DRAWN)
+        raise ParseError(f"The run has {nodes:,} nodes and {edges:,} edges, and the app draws "
+                         f"at most {NODES_DRAWN:,} and {EDGES_DRAWN:,}; 'qafd verify' checks "
+                         "it all the same.")
     passages = {node.id for node in retrieval.nodes if node.kind == "passage"}
     ends: Counter[str] = Counter()
     for edge in retrieval.edges:
         ends.update(passages.intersection((edge.source, edge.target)))
     ways = sum(count**2 for count in ends.values())
     if len(passages) > PASSAGES_DRAWN or ways > WAYS_DRAWN:
-        raise ParseError("The run has {passages:,} passages with {ways:,} ways through them, and "
-                         "the app draws at most {passages_drawn:,} with {ways_drawn:,}; 'qafd "
-                         "verify' checks it all the same.", passages=len(passages), ways=ways,
-                         passages_drawn=PASSAGES_DRAWN, ways_drawn=WAYS_DRAWN)
+        raise ParseError(f"The run has {len(passages):,} passages with {ways:,} ways through "
+                         f"them, and the app draws at most {PASSAGES_DRAWN:,} with "
+                         f"{WAYS_DRAWN:,}; 'qafd verify' checks it all the same.")
 
 
 def _files(data: bytes) -> dict[str, bytes]:
@@ -154,32 +153,34 @@ def _files(data: bytes) -> dict[str, bytes]:
             infos = archive.infolist()
             if sorted(info.filename for info in infos) != sorted(NAMES):
                 names = ", ".join(info.filename[:80] for info in infos[:len(NAMES) + 1])
-                raise ParseError("This is no whole bundle of a run: it holds {names!r} instead of "
-                                 "{wanted}.", names=names, wanted=", ".join(NAMES))
+                raise ParseError(f"This is no whole bundle of a run: it holds {names!r} "
+                                 f"instead of {', '.join(NAMES)}.")
             left, files = LARGEST, {}
             for info in infos:
                 if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                    raise ParseError("{filename} is packed in a way that qafd does not use.",
-                                     filename=info.filename)
+                    raise ParseError(f"{info.filename} is packed in a way that qafd does not use.")
                 with archive.open(info) as file:
                     files[info.filename] = file.read(left + 1)  # stated sizes may lie
                 left -= len(files[info.filename])
                 if left < 0:
-                    raise ParseError("The bundle unpacks to more than {megabytes} MB, which no run "
-                                     "has; it was not read.", megabytes=LARGEST // 2**20)
+                    raise ParseError(f"The bundle unpacks to more than {LARGEST // 2**20} MB, "
+                                     "which no run has; it was not read.")
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
-        raise ParseError("This is no readable bundle of a run ({error}); download or make it again.",
-                         error=str(error)[:80]) from error
+        raise ParseError(f"This is no readable bundle of a run ({str(error)[:80]}); download "
+                         "or make it again.") from error
     return files
 
 
 def _obj(files: dict[str, bytes]) -> dict[str, Any]:
     obj = json_of(files[RUN], RUN)
     if not isinstance(obj, dict) or obj.get("format") != FORMAT:
-        raise ParseError("{run} is no run of qafd.", run=RUN)
+        raise ParseError(f"{RUN} is no run of qafd.")
     if obj.get("version") != VERSION:
-        raise ParseError("{run} has format {found}, this version of qafd reads {version}; install a "
-                         "newer one.", run=RUN, found=str(obj.get('version'))[:20], version=VERSION)
+        raise ParseError(("{run} has format {found}, this version of qafd reads {version}; "
+                          "install a newer one.").format(
+                             run=RUN,
+                             found=str(obj.get('version'))[:20],
+                             version=VERSION))
     return obj
 
 
@@ -187,10 +188,10 @@ def _run(obj: dict[str, Any]) -> Run:
     try:
         run: Run = record_of(Run, obj, "the run")
     except RecursionError as error:
-        raise ParseError("{run} is nested too deeply to be a run.", run=RUN) from error
+        raise ParseError(f"{RUN} is nested too deeply to be a run.") from error
     if len(run.retrieval.parts) > PARTS or any(part.parts for part in run.retrieval.parts):
-        raise ParseError("The run has {parts} parts or parts of parts; a question has at most "
-                         "{most} diffusions.", parts=len(run.retrieval.parts), most=PARTS)
+        raise ParseError(f"The run has {len(run.retrieval.parts)} parts or parts of parts; a "
+                         f"question has at most {PARTS} diffusions.")
     for retrieval in (run.retrieval, *run.retrieval.parts):
         _check_shape(retrieval)
     return run

@@ -17,7 +17,6 @@ from qafd.runs.report import said
 from qafd.view.drawing import Caption, Drawing, Look, largest_of, share_of
 from qafd.view.panel import panel_data
 from qafd.view.placement import freeze
-from qafd.wording import say_error
 from qafd.wording.answers import say_absence
 from qafd.wording.comparison import word_missed
 from qafd.wording.counts import count
@@ -216,7 +215,7 @@ def _sections(comparison: Comparison, answers: Mapping[str, Answer]) -> Iterator
             in_common.append((label, *(f"{share:.2f}" for share in row)))
         yield _Section(f"{title} in common (Jaccard index)", (), ("", *labels), tuple(in_common))
     yield _listed(rows(comparison), labels, kept)
-    failed = tuple(f"{c.label}: {say_error(c.error)}" for c in comparison.columns if c.error)
+    failed = tuple(f"{c.label}: {str(c.error)}" for c in comparison.columns if c.error)
     if failed:
         yield _Section("Methods that failed", failed)
     yield _Section("Made by", tuple(imprint(c.retrieval) for c in columns if c.retrieval))

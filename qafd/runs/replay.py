@@ -80,14 +80,14 @@ def method_of(run: Run) -> Retriever:
     """The method of a run with its parameters; raises ParameterError as `replayed`."""
     name, params = run.retrieval.method, run.retrieval.params
     if name not in METHODS:
-        raise ParameterError("this version of qafd has no method {method!r}; it has {methods}",
-                             method=name[:40], methods=", ".join(METHODS))
+        raise ParameterError(f"this version of qafd has no method {name[:40]!r}; it has "
+                             f"{', '.join(METHODS)}")
     own = {spec.name for spec in fields(METHODS[name])}  # type: ignore[arg-type]
     for param in params:
         if param not in own:
-            raise ParameterError("this version of qafd has no parameter {parameter!r} of {method}; "
-                                 "the run was made by qafd {version}", parameter=param[:40],
-                                 method=name, version=run.retrieval.made_by.qafd)
+            raise ParameterError(f"this version of qafd has no parameter {param[:40]!r} of "
+                                 f"{name}; the run was made by qafd "
+                                 f"{run.retrieval.made_by.qafd}")
     method: Retriever = METHODS[name](**params)
     return method
 
@@ -98,8 +98,8 @@ def _check_plan(plan: QueryPlan, graph: Graph) -> None:
     for part in (plan, *plan.subqueries):
         count += len(part.keywords) + len(part.names) + len(part.subqueries)
     if count > READ:
-        raise ParseError("The run's question is read as {count:,} keywords, names and subqueries, "
-                         "and at most {most:,} are asked.", count=count, most=READ)
+        raise ParseError(f"The run's question is read as {count:,} keywords, names and "
+                         f"subqueries, and at most {READ:,} are asked.")
     for part in (plan, *plan.subqueries):
         if not any(character.isalnum() for character in part.question):
             raise ParseError("The run has a question without letter or digit; it was damaged or "
@@ -107,7 +107,7 @@ def _check_plan(plan: QueryPlan, graph: Graph) -> None:
         width = graph.vectors.shape[1] if graph.vectors is not None else part.embedding.size
         if part.embedding.shape != (width,) or part.keyword_embeddings.shape != (
                 len(part.keywords), width):
-            raise ParseError("The vectors of the run's question do not fit the {width} dimensions of "
-                             "this graph, though it names the same model; it was damaged or made "
-                             "by another program.", width=width)
+            raise ParseError(f"The vectors of the run's question do not fit the {width} "
+                             "dimensions of this graph, though it names the same model; it "
+                             "was damaged or made by another program.")
 

@@ -76,8 +76,7 @@ def _tuple(inner: tuple[Any, ...], value: Any, where: str) -> tuple[Any, ...]:
     items = _of(list, value, where)
     kinds = inner[:1] * len(items) if inner[-1] is Ellipsis else inner
     if len(items) != len(kinds):
-        raise ParseError("{where} has {found} values instead of {wanted}.", where=where,
-                         found=len(items), wanted=len(kinds))
+        raise ParseError(f"{where} has {len(items)} values instead of {len(kinds)}.")
     return tuple(record_of(k, v, f"{where}[{i}]")
                  for i, (k, v) in enumerate(zip(kinds, items, strict=True)))
 
@@ -89,7 +88,7 @@ def _scalar(kind: Any, value: Any, where: str) -> Any:
         return _of(bool, value, where)
     number = _number(value, where)
     if kind is int and number % 1:
-        raise ParseError("{where} is {number:g} and no whole number.", where=where, number=number)
+        raise ParseError(f"{where} is {number:g} and no whole number.")
     return int(number) if kind is int else number
 
 
@@ -104,18 +103,17 @@ def json_of(data: bytes, what: str) -> Any:
     """
     many = sum(data.count(mark) for mark in (b",", b"[", b"{"))
     if many > VALUES:
-        raise ParseError("{what} has up to {many:,} values, and at most {values:,} are read.",
-                         what=what, many=many, values=VALUES)
+        raise ParseError(f"{what} has up to {many:,} values, and at most {VALUES:,} are read.")
 
     def refuse(name: str) -> Any:
-        raise ParseError("{what} holds {name}, which is no number of JSON; it was damaged or made "
-                         "by another program.", what=what, name=name)
+        raise ParseError(f"{what} holds {name}, which is no number of JSON; it was damaged or "
+                         "made by another program.")
 
     try:
         return json.loads(data.decode("utf-8"), parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        raise ParseError("{what} is no JSON ({error}); it was damaged or made by another program.",
-                         what=what, error=str(error)[:80]) from error
+        raise ParseError(f"{what} is no JSON ({str(error)[:80]}); it was damaged or made by "
+                         "another program.") from error
 
 
 @cache
@@ -130,7 +128,7 @@ def _record(kind: Any, value: Any, where: str) -> Any:
             made[spec.name] = record_of(_types(kind)[spec.name], given[spec.name],
                                         f"{where}.{spec.name}")
         elif spec.default is MISSING and spec.default_factory is MISSING:
-            raise ParseError("{where} has no {name!r}.", where=where, name=spec.name)
+            raise ParseError(f"{where} has no {spec.name!r}.")
     return kind(**made)
 
 
@@ -158,7 +156,7 @@ def _kind_and_values(
     given = _of(dict, value, where)
     name = _of(str, given.get("kind"), f"{where}.kind")
     if name not in [str(kind) for kind in kinds]:
-        raise ParseError("{where} is of an unknown kind, {name!r}.", where=where, name=name[:40])
+        raise ParseError(f"{where} is of an unknown kind, {name[:40]!r}.")
     values = _of(dict, given.get("values", {}), f"{where}.values")
     return kinds(name), {key: _value(one, where) for key, one in values.items()}
 
@@ -180,8 +178,7 @@ def _check_said(say: Callable[[], object], where: str) -> None:
     try:
         say()
     except (LookupError, ValueError, TypeError) as error:
-        raise ParseError("{where} lacks a value or has one of another type.",
-                         where=where) from error
+        raise ParseError(f"{where} lacks a value or has one of another type.") from error
 
 
 _WRONG = {list: "{where} is not a list.", dict: "{where} is not an object.",
@@ -190,22 +187,21 @@ _WRONG = {list: "{where} is not a list.", dict: "{where} is not an object.",
 
 def _of(kind: Any, value: Any, where: str) -> Any:
     if not isinstance(value, kind):
-        raise ParseError(_WRONG[kind], where=where)
+        raise ParseError(_WRONG[kind].format(where=where))
     return value
 
 
 def _number(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
-        raise ParseError("{where} is not a finite number.", where=where)
+        raise ParseError(f"{where} is not a finite number.")
     return float(value)
 
 
 def _finite(value: Any, where: str, left: int = DEEPEST) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
-        raise ParseError("{where} is not a finite number.", where=where)
+        raise ParseError(f"{where} is not a finite number.")
     if not left:
-        raise ParseError("{where} is nested more than {deepest} levels deep.", where=where,
-                         deepest=DEEPEST)
+        raise ParseError(f"{where} is nested more than {DEEPEST} levels deep.")
     if isinstance(value, dict):
         return {key: _finite(v, where, left - 1) for key, v in value.items()}
     return [_finite(v, where, left - 1) for v in value] if isinstance(value, list) else value
@@ -217,12 +213,11 @@ def _vectors(value: Any, where: str) -> Vectors:
     try:
         data = base64.b64decode(_of(str, given.get("float32"), where), validate=True)
     except ValueError as error:
-        raise ParseError("{where} is not in base 64.", where=where) from error
+        raise ParseError(f"{where} is not in base 64.") from error
     if (len(shape) > DIMENSIONS or not all(0 <= size <= VALUES for size in shape)
             or 4 * math.prod(shape) != len(data)):
-        raise ParseError("{where} has {bytes} bytes, which do not fit its shape.", where=where,
-                         bytes=len(data))
+        raise ParseError(f"{where} has {len(data)} bytes, which do not fit its shape.")
     found = np.frombuffer(data, "<f4").reshape(shape).astype(np.float32)
     if not np.isfinite(found).all():
-        raise ParseError("{where} holds NaN or infinity.", where=where)
+        raise ParseError(f"{where} holds NaN or infinity.")
     return found

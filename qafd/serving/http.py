@@ -18,7 +18,6 @@ from qafd.app.names import OwnNames
 from qafd.errors import ParameterError, QafdError
 from qafd.knowledge import KnowledgeGraph
 from qafd.serving import verbs
-from qafd.wording import say, say_error
 
 Verb = Callable[..., Any]
 VERBS: dict[str, Verb] = {"search": verbs.search_passages, "retrieve": verbs.retrieve,
@@ -44,8 +43,8 @@ def make_app(knowledge: KnowledgeGraph, token: str, names: Collection[str] = ())
         The token is too short.
     """
     if len(token) < LEAST_TOKEN:
-        raise ParameterError("the token has {length} characters; choose one with at least {least}",
-                             length=len(token), least=LEAST_TOKEN)
+        raise ParameterError(f"the token has {len(token)} characters; choose one with at least "
+                             f"{LEAST_TOKEN}")
     description = describe()
     routes = [Route("/health", lambda _: _reply({"status": "ok"})),
               Route("/openapi.json", lambda _: _reply(description))]
@@ -60,14 +59,14 @@ def _endpoint(knowledge: KnowledgeGraph, verb: Verb, token: str) -> Callable[[Re
     def respond(request: Request) -> Response:  # in a thread of its own, since it is no coroutine
         given = request.headers.get("authorization", "").encode()
         if not hmac.compare_digest(given, expected):
-            return _refuse(401, say("this workspace asks for a token; send it as "
-                                    "'Authorization: Bearer TOKEN'"))
+            return _refuse(401, ("this workspace asks for a token; send it as 'Authorization: "
+                                 "Bearer TOKEN'"))
         try:
             return _reply(asdict(verb(knowledge, **_read_arguments(request, verb))))
         except ParameterError as error:
-            return _refuse(400, say_error(error))
+            return _refuse(400, str(error))
         except QafdError as error:
-            return _refuse(409, say_error(error))
+            return _refuse(409, str(error))
 
     return respond
 
@@ -78,18 +77,17 @@ def _read_arguments(request: Request, verb: Verb) -> dict[str, str | int]:
     arguments: dict[str, str | int] = {}
     for name, text in request.query_params.multi_items():
         if name not in wanted or name in arguments:
-            raise ParameterError("the parameter {name!r} is not expected here, or not twice; there "
-                                 "are {wanted}", name=name, wanted=", ".join(wanted))
+            raise ParameterError(f"the parameter {name!r} is not expected here, or not twice; "
+                                 f"there are {', '.join(wanted)}")
         if wanted[name].annotation is not int:
             arguments[name] = text
         elif text.isascii() and text.isdecimal() and len(text) < 10:
             arguments[name] = int(text)
         else:
-            raise ParameterError("{name} is {text!r}; give a whole number", name=name, text=text)
+            raise ParameterError(f"{name} is {text!r}; give a whole number")
     for name, parameter in wanted.items():
         if parameter.default is parameter.empty and name not in arguments:
-            raise ParameterError("the parameter {name!r} is missing; add it to the address",
-                                 name=name)
+            raise ParameterError(f"the parameter {name!r} is missing; add it to the address")
     return arguments
 
 

@@ -7,7 +7,6 @@ from qafd import __version__
 from qafd.errors import ParameterError, QafdError
 from qafd.knowledge import KnowledgeGraph
 from qafd.serving import verbs
-from qafd.wording import say_error
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -41,7 +40,7 @@ def make_server(knowledge: KnowledgeGraph) -> "MCPServer":
         try:
             return verb(knowledge, *arguments)
         except QafdError as error:
-            raise ToolError(say_error(error)) from error
+            raise ToolError(str(error)) from error
 
     def search(words: str, limit: int = 10) -> verbs.SearchReply:
         """Find the passages that have these words."""

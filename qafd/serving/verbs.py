@@ -223,8 +223,7 @@ def _check(question: str, limit: int) -> None:
     if not question.strip():
         raise ParameterError("nothing is asked; give a question or some words")
     if len(question) > LONGEST:
-        raise ParameterError("the question has {length} characters; ask with at most {most}",
-                             length=len(question), most=LONGEST)
+        raise ParameterError(f"the question has {len(question)} characters; ask with at most "
+                             f"{LONGEST}")
     if not 1 <= limit <= MOST:
-        raise ParameterError("the limit is {limit}; choose one from 1 to {most}", limit=limit,
-                             most=MOST)
+        raise ParameterError(f"the limit is {limit}; choose one from 1 to {MOST}")

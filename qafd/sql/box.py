@@ -67,8 +67,7 @@ def read_schema(path: Path) -> Schema:
     found, _ = _ask(path, "schema", seconds=5.0)
     if not found["tables"]:
         which = " whose names are UTF-8" if found["notices"] else ""
-        raise SqlError("{path} has no table{which}; choose a database that has some.",
-                       path=path.name, which=which)
+        raise SqlError(f"{path.name} has no table{which}; choose a database that has some.")
     return _schema(found)
 
 
@@ -87,14 +86,14 @@ def read_ddl(path: Path, dialect: str) -> Schema:
     """
     size = path.stat().st_size
     if size > LARGEST_DDL:
-        raise SqlError("{path} has {size:,.1f} MB, more than {most:,.1f} MB; export the schema "
-                       "without rows, as pg_dump --schema-only does.", path=path.name,
-                       size=size / 1e6, most=LARGEST_DDL / 1e6)
+        raise SqlError(f"{path.name} has {size / 1e6:,.1f} MB, more than "
+                       f"{LARGEST_DDL / 1e6:,.1f} MB; export the schema without rows, as "
+                       "pg_dump --schema-only does.")
     found, _ = _ask(path, "ddl", "qafd.sql.ddl", seconds=_WAIT / 2, memory=COPYING,
                     dialect=dialect)
     if not found["tables"]:
-        raise SqlError("{path} has no CREATE TABLE statement that can be read; choose a SQLite file, "
-                       "or the DDL or JSON of a schema.", path=path.name)
+        raise SqlError(f"{path.name} has no CREATE TABLE statement that can be read; choose a "
+                       "SQLite file, or the DDL or JSON of a schema.")
     return _schema(found, found["dialect"], has_rows=False)
 
 
@@ -147,9 +146,8 @@ def copy(path: Path) -> bytes:
         It is too large, damaged, or no database.
     """
     if path.stat().st_size > LARGEST:
-        raise SqlError("The database has {size:,.0f} MB, more than {most:,.0f} MB; make a "
-                       "smaller one of the tables you need.",
-                       size=path.stat().st_size / 1e6, most=LARGEST / 1e6)
+        raise SqlError(f"The database has {path.stat().st_size / 1e6:,.0f} MB, more than "
+                       f"{LARGEST / 1e6:,.0f} MB; make a smaller one of the tables you need.")
     return _ask(path, "copy", seconds=_WAIT / 2, memory=COPYING)[1]
 
 
@@ -166,8 +164,8 @@ def _ask(path: Path, do: str, module: str = "qafd.sql.child", *, seconds: float 
     try:
         said: dict[str, Any] = json.loads(line)
     except ValueError:
-        raise SqlError("{path} could not be read within {seconds:g} s and the limits of memory; it "
-                       "may be damaged, or the query too much.", path=path.name, seconds=_WAIT) from None
+        raise SqlError(f"{path.name} could not be read within {_WAIT:g} s and the limits of "
+                       "memory; it may be damaged, or the query too much.") from None
     if "error" in said:
         raise SqlError(late if said["error"] == "interrupted" else
                        _sentence(path, said["error"]))

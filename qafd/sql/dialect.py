@@ -27,8 +27,8 @@ def write_dialect(sql: str, dialect: str) -> str:
     try:
         return sqlglot.transpile(sql, read=SQLITE, write=dialect, identify=True, pretty=True)[0]
     except ValueError as error:
-        raise SqlError("There is no dialect {dialect!r}; it is one of those of sqlglot, as postgres, "
-                       "mysql, duckdb or tsql.", dialect=dialect) from error
+        raise SqlError(f"There is no dialect {dialect!r}; it is one of those of sqlglot, as "
+                       "postgres, mysql, duckdb or tsql.") from error
 
 
 def check_select(sql: str, schema: Schema) -> None:
@@ -57,10 +57,9 @@ def check_select(sql: str, schema: Schema) -> None:
         made = {cte.alias for cte in statements[0].find_all(exp.CTE)}
         for table in statements[0].find_all(exp.Table):
             if table.name not in known and table.name not in made:
-                raise SqlError("There is no table {name} here; use one of {known}.", name=table.name,
-                               known=", ".join(list(known)[:12]))
+                raise SqlError(f"There is no table {table.name} here; use one of "
+                               f"{', '.join(list(known)[:12])}.")
         qualify(statements[0], schema=known, dialect=schema.dialect)
     except sqlglot.errors.SqlglotError as error:
-        raise SqlError("The SQL cannot be read as {dialect} ({error}). Change it.",
-                       dialect=dialect_name(schema.dialect),
-                       error=str(error).splitlines()[0][:200]) from error
+        raise SqlError(f"The SQL cannot be read as {dialect_name(schema.dialect)} "
+                       f"({str(error).splitlines()[0][:200]}). Change it.") from error

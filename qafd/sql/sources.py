@@ -43,8 +43,8 @@ def schema_from(source: str | Path, dialect: str = "") -> Schema:
         return inspect_server(source)
     path = Path(source)
     if not path.is_file():
-        raise ParameterError("there is no file {path}; name a SQLite database, the DDL or JSON of a "
-                             "schema, or the address of a server", path=str(path))
+        raise ParameterError(f"there is no file {str(path)}; name a SQLite database, the DDL "
+                             "or JSON of a schema, or the address of a server")
     ending = path.suffix.lower()
     if ending in DDL:
         return box.read_ddl(path, dialect)
@@ -67,19 +67,18 @@ def read_json(path: Path, dialect: str = "") -> Schema:
         It is none.
     """
     if path.stat().st_size > box.LARGEST_DDL:
-        raise SqlError("{path} is larger than {most:,.1f} MB; leave out what is no schema.",
-                       path=path.name, most=box.LARGEST_DDL / 1e6)
+        raise SqlError(f"{path.name} is larger than {box.LARGEST_DDL / 1e6:,.1f} MB; leave out "
+                       "what is no schema.")
     try:
         value = json.loads(path.read_text("utf-8"))
         tables = [_table(name, table) for name, table in _each(value["tables"])]
         joins = [_join(join) for join in value.get("joins") or value.get("foreign_keys") or ()]
         dialect = dialect or str(value.get("dialect") or SQLITE)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise SqlError("{path} is no JSON of a schema ({error}); it is an object with tables, each with "
-                       "a name and columns, and joins.", path=path.name,
-                       error=str(error)[:100]) from None
+        raise SqlError(f"{path.name} is no JSON of a schema ({str(error)[:100]}); it is an "
+                       "object with tables, each with a name and columns, and joins.") from None
     if not tables or not all(table.columns for table in tables):
-        raise SqlError("{path} has no table, or one without columns; name them.", path=path.name)
+        raise SqlError(f"{path.name} has no table, or one without columns; name them.")
     return Schema.of(tables, joins, dialect=dialect, has_rows=False)
 
 
@@ -140,14 +139,14 @@ def inspect_duckdb(path: Path) -> Schema:
     try:
         import duckdb
     except ImportError:
-        raise SqlError("{path} needs DuckDB; install it with pip install 'qafd[databases]', or export "
-                       "its DDL.", path=path.name) from None
+        raise SqlError(f"{path.name} needs DuckDB; install it with pip install "
+                       "'qafd[databases]', or export its DDL.") from None
     try:
         with duckdb.connect(path, read_only=True) as database:
             rows = database.execute("SELECT sql FROM duckdb_tables() WHERE NOT internal").fetchall()
     except duckdb.Error as error:
-        raise SqlError("{path} cannot be read by DuckDB ({error}); choose another copy.",
-                       path=path.name, error=str(error).splitlines()[0][:200]) from error
+        raise SqlError(f"{path.name} cannot be read by DuckDB "
+                       f"({str(error).splitlines()[0][:200]}); choose another copy.") from error
     with TemporaryDirectory() as folder:
         statements = Path(folder) / f"{path.stem}.sql"
         statements.write_text("\n".join(sql for (sql,) in rows), "utf-8")
@@ -176,9 +175,10 @@ def inspect_server(address: str) -> Schema:
         engine = sqlalchemy.create_engine(url, poolclass=sqlalchemy.NullPool,
                                           connect_args=_limits(kind))
     except (ArgumentError, NoSuchModuleError, ImportError, ValueError) as error:
-        raise SqlError("The address of the database cannot be used ({error}); it is as "
-                       "postgresql://user@host/name, and needs pip install 'qafd[databases]'.",
-                       error=str(error).splitlines()[0][:200]) from None
+        raise SqlError("The address of the database cannot be used "
+                       f"({str(error).splitlines()[0][:200]}); it is as "
+                       "postgresql://user@host/name, and needs pip install "
+                       "'qafd[databases]'.") from None
     try:
         with engine.connect() as connection:
             found = sqlalchemy.inspect(connection)
@@ -186,9 +186,10 @@ def inspect_server(address: str) -> Schema:
             keys, references = found.get_multi_pk_constraint(), found.get_multi_foreign_keys()
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).strip()
-        raise SqlError("{address} cannot be read ({error}); check the address, the user and that the "
-                       "server runs.", address=url.render_as_string(hide_password=True),
-                       error=reason.splitlines()[0][:200] if reason else "") from None
+        raise SqlError(("{address} cannot be read ({error}); check the address, the user and "
+                        "that the server runs.").format(
+                           address=url.render_as_string(hide_password=True),
+                           error=reason.splitlines()[0][:200] if reason else "")) from None
     tables, joins = [], []
     for at, described in columns.items():
         name = at[1]
@@ -201,8 +202,8 @@ def inspect_server(address: str) -> Schema:
                               reference["referred_table"], tuple(reference["referred_columns"])))
     tables = [table for table in tables if table.columns]
     if not tables:
-        raise SqlError("{address} has no table that this user may see; choose another database or "
-                       "user.", address=url.render_as_string(hide_password=True))
+        raise SqlError(f"{url.render_as_string(hide_password=True)} has no table that this "
+                       "user may see; choose another database or user.")
     return Schema.of(tables, joins, dialect=_DIALECTS.get(kind, kind), has_rows=False)
 
 

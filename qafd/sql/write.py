@@ -135,8 +135,8 @@ def read_sql(text: str) -> str:
         found = _SELECT.search(_unwrapped(candidate))
         if found is not None and (candidate is not text or _begins(found[0])):
             return found[0].strip().rstrip(";").rstrip()
-    raise MalformedReplyError("The model wrote no SELECT but: “{text}”; use the draft or ask in "
-                              "other words.", text=one_line(text, 200))
+    raise MalformedReplyError(f"The model wrote no SELECT but: “{one_line(text, 200)}”; use "
+                              "the draft or ask in other words.")
 
 
 def has_sql(reply: Reply) -> bool:

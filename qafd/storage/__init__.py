@@ -127,15 +127,13 @@ def copy_workspace(source: Location, target: Location) -> None:
     """
     place = place_of(target)
     if size_of(target) is not None:
-        raise StoreError("There is a workspace at {place}; a copy never overwrites one.",
-                         place=place.written)
+        raise StoreError(f"There is a workspace at {place.written}; a copy never overwrites one.")
     with open_workspace(source, read_only=True) as old, open_workspace(target) as new, old.snapshot():
         new.take(old)
         same = new.graph.digest() == old.graph.digest()
     if not same:
         remove_workspace(target)
-        raise StoreError("The copy at {place} was not what was copied, and was removed.",
-                         place=place.written)
+        raise StoreError(f"The copy at {place.written} was not what was copied, and was removed.")
 
 
 def remove_workspace(location: Location) -> None:
@@ -177,12 +175,12 @@ def _backend(url: str) -> Backend:
     """
     scheme = url.partition("://")[0]
     if scheme not in BACKENDS:
-        raise ParameterError(
-            "a workspace at {scheme}:// cannot be opened; name a file, or a URL that begins with "
-            "{known}", scheme=scheme, known=", ".join(f"{name}://" for name in BACKENDS))
+        raise ParameterError(("a workspace at {scheme}:// cannot be opened; name a file, or "
+                              "a URL that begins with {known}").format(
+                                 scheme=scheme,
+                                 known=", ".join(f"{name}://" for name in BACKENDS)))
     try:
         return cast("Backend", import_module(BACKENDS[scheme]))
     except ModuleNotFoundError as error:
-        raise ParameterError(
-            'workspaces at {scheme}:// need the module {module}; run pip install "qafd[postgres]"',
-            scheme=scheme, module=error.name) from error
+        raise ParameterError(f"workspaces at {scheme}:// need the module {error.name}; run pip "
+                             'install "qafd[postgres]"') from error

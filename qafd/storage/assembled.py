@@ -35,9 +35,8 @@ def assemble_stored(store: Workspace, log: Log, model: str) -> Assembly:
         found = store.vectors.get(embedding_key(model, name) for name in names)
         missing = len(names) - len(found)
         if missing:
-            raise StoreError("{missing} of {count} names came after the vectors of {model}; to "
-                             "compare the two models, embed anew with each.", missing=missing,
-                             count=len(names), model=model)
+            raise StoreError(f"{missing} of {len(names)} names came after the vectors of "
+                             f"{model}; to compare the two models, embed anew with each.")
         return np.array([found[embedding_key(model, name)] for name in names])
 
     pairs = list(zip(log.chunks, apply_edits(log.extractions, log.edits), strict=True))

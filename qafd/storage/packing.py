@@ -146,6 +146,5 @@ def check_finite(vectors: Vectors) -> None:
     """
     bad = int((~np.isfinite(vectors)).any(axis=-1).sum()) if vectors.size else 0
     if bad:
-        raise ParameterError("{bad} of {count} embeddings hold NaN or infinity and are not stored; "
-                             "the embedding model or its file is broken.", bad=bad,
-                             count=len(vectors))
+        raise ParameterError(f"{bad} of {len(vectors)} embeddings hold NaN or infinity and are "
+                             "not stored; the embedding model or its file is broken.")

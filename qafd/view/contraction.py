@@ -11,7 +11,6 @@ from scipy.sparse.linalg import splu
 
 from qafd.records import Floats
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
-from qafd.wording import say
 
 
 def drawn_contracted(retrieval: Retrieval) -> Retrieval:
@@ -88,9 +87,9 @@ def _carriers(arriving: csr_array, onward: csr_array, passages: Sequence[Retriev
     words = []
     for many, place in zip(counts, _at(csr_array(enters @ places @ leaves), lines), strict=True):
         if round(many) == 1:
-            words.append(say("via {name}", name=passages[round(place)].name))
+            words.append(f"via {passages[round(place)].name}")
         else:
-            words.append(say("via {number} passages", number=round(many)) if round(many) else "")
+            words.append(f"via {round(many)} passages" if round(many) else "")
     return words
 
 

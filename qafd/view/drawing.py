@@ -75,14 +75,12 @@ class Drawing:
 
     def __post_init__(self) -> None:
         if self.thickness not in ("flow", "weight"):
-            raise ParameterError("thickness is {thickness!r}; it shows 'flow' or 'weight'",
-                                 thickness=self.thickness)
+            raise ParameterError(f"thickness is {self.thickness!r}; it shows 'flow' or 'weight'")
         if self.ramp not in RAMPS:
-            raise ParameterError("there is no color ramp {ramp!r}; choose from {ramps}",
-                                 ramp=self.ramp, ramps=", ".join(RAMPS))
+            raise ParameterError(f"there is no color ramp {self.ramp!r}; choose from "
+                                 f"{', '.join(RAMPS)}")
         if self.limit < 1:
-            raise ParameterError("limit is {limit}; a panel draws 1 node at least",
-                                 limit=self.limit)
+            raise ParameterError(f"limit is {self.limit}; a panel draws 1 node at least")
 
     def amount(self, edge: RetrievedEdge) -> float:
         """What the thickness of an edge shows."""

@@ -67,8 +67,7 @@ def layout(
         When `aspect` or the length of an edge is not a positive number.
     """
     if not 0 < aspect < np.inf:
-        raise ParameterError("aspect is {aspect}; give a positive number such as 1.45",
-                             aspect=aspect)
+        raise ParameterError(f"aspect is {aspect}; give a positive number such as 1.45")
     ids = sorted(set(node_ids))
     if not ids:
         return {}
@@ -198,8 +197,8 @@ def _lengths(ids: Sequence[str], edges: Edges) -> csr_array:
             a, b = sorted((row[str(u)], row[str(v)]))
             stated = float(rest[0]) if rest else np.nan
             if rest and not 0 < stated < np.inf:
-                raise ParameterError("the edge {u} - {v} has length {stated}; lengths are positive "
-                                     "numbers", u=u, v=v, stated=stated)
+                raise ParameterError(f"the edge {u} - {v} has length {stated}; lengths are "
+                                     "positive numbers")
             given[a, b] = float(np.fmin(given.get((a, b), np.nan), stated))
     pairs = np.array(sorted(given), dtype=np.int64).reshape(-1, 2)
     degree = np.bincount(pairs.ravel(), minlength=len(ids))

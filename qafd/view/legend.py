@@ -8,7 +8,6 @@ import numpy as np
 from qafd.retrieve.base import SATURATED, WET, RetrievedNode
 from qafd.view.drawing import DIVERGING, PALE, RAMPS, Drawing, Look, Scale, largest_of, share_of
 from qafd.view.shown import Shown
-from qafd.wording import say
 from qafd.wording.panels import say_number, say_percent
 
 
@@ -19,8 +18,8 @@ def coloring(shown: Sequence[Shown], ranked: bool, drawing: Drawing, largest: Se
     if look.scale is not None:
         legend |= _legend_of(look.scale)
     if look.signed is not None:
-        return DIVERGING, {**legend, "color": say("difference"), "low": say("second only"),
-                           "high": say("first only"), "note": ""}
+        return DIVERGING, {**legend, "color": "difference", "low": "second only",
+                           "high": "first only", "note": ""}
     return PALE if look.unsure else RAMPS[drawing.ramp], legend
 
 
@@ -36,20 +35,20 @@ def _legend(shown: Sequence[Shown], ranked: bool, drawing: Drawing,
     if drawing.measures:
         color, width = drawing.measures
     else:
-        color = say("importance")
-        width = say("edge weight") if drawing.thickness == "weight" else say("flow")
+        color = "importance"
+        width = "edge weight" if drawing.thickness == "weight" else "flow"
     best = largest_of(nodes)
     low = high = note = ""
     if best > 0 and ranked:
-        low, high = say("lowest rank"), say("highest")
+        low, high = "lowest rank", "highest"
     elif best > 0 and drawing.measures:
-        low, high, note = "0", say_number(best), say("square-root scale")
+        low, high, note = "0", say_number(best), "square-root scale"
     elif best > 0:
         # Two panels have each their largest, one of which not all need to show.
         top = 1.0 if len(shown) > 1 else share_of(best, largest[0])
-        low, high, note = "0%", say_percent(top), say("square-root scale")
+        low, high, note = "0%", say_percent(top), "square-root scale"
     return {
-        "color": say("{measure} by rank", measure=color) if ranked else color,
+        "color": f"{color} by rank" if ranked else color,
         "low": low, "high": high, "note": note, "thickness": width,
         "widths": [[round(w, 3), text] for w, text in _reference_widths(shown, drawing)],
         "wet": any(node.state == WET for node in nodes),
@@ -66,7 +65,7 @@ def _legend_of(scale: Scale) -> dict[str, Any]:
     for value in (widest / 10, widest):
         if value > 0:
             widths.append([round(float(np.sqrt(value / scale.amount)), 3), say_number(value)])
-    return {"low": say("low"), "high": say("high"), "note": say("the same at every mass"),
+    return {"low": "low", "high": "high", "note": "the same at every mass",
             "widths": widths}
 
 
@@ -78,7 +77,7 @@ def _reference_widths(shown: Sequence[Shown], drawing: Drawing) -> list[tuple[fl
     if drawing.measures:
         return [(float(np.sqrt(v / top)) / 2, say_number(v)) for v in sorted({1.0, top})]
     if len(shown) > 1:
-        return [(float(np.sqrt(0.1)), "10%"), (1.0, say("panel's largest"))]
+        return [(float(np.sqrt(0.1)), "10%"), (1.0, "panel's largest")]
     widest = _round_down(top)
     return [(float(np.sqrt(v / top)), say_number(v)) for v in (widest / 10, widest)]
 

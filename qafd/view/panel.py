@@ -20,7 +20,6 @@ from qafd.view.idioms import Idiom
 from qafd.view.layout import Positions
 from qafd.view.legend import coloring
 from qafd.view.shown import Shown, choose, drawn_nodes, found_once
-from qafd.wording import say
 from qafd.wording.panels import (
     say_footer,
     say_idiom,
@@ -96,8 +95,8 @@ def _check_matched(retrievals: int, given: Mapping[str, Sequence[Any]]) -> None:
     """Refuse what is given for other than each retrieval."""
     for name, some in given.items():
         if len(some) != retrievals:
-            raise ParameterError("{given} {name} for {retrievals} retrievals; give one for each or none",
-                                 given=len(some), name=name, retrievals=retrievals)
+            raise ParameterError(f"{len(some)} {name} for {retrievals} retrievals; give one "
+                                 "for each or none")
 
 
 def _state(look: Look, index: Mapping[str, int]) -> dict[str, Any]:
@@ -212,7 +211,7 @@ class _Picture:
     def _nodes(self, shown: Shown, largest: float) -> list[dict[str, Any]]:
         full = [n.importance if n.state == SATURATED else 0.0 for n in shown.nodes]
         colors = self.colors(np.array(full)).tolist()
-        measure = self.drawing.measures[0] if self.drawing.measures else say("importance")
+        measure = self.drawing.measures[0] if self.drawing.measures else "importance"
         nodes = []
         for node, color in zip(shown.nodes, colors, strict=True):
             if self.signed is not None:
@@ -221,7 +220,7 @@ class _Picture:
                      else say_percent(share_of(node.importance, largest)))
             facts = [[measure, value], *_facts(node)]
             if self.signed and node.id in self.signed:
-                facts.append([say("difference"), f"{self.signed[node.id]:+.2f}"])
+                facts.append(["difference", f"{self.signed[node.id]:+.2f}"])
             nodes.append({
                 "n": self.index[node.id], "state": node.state, "seed": node.seed,
                 "only": node.id in self.only,
@@ -232,10 +231,10 @@ class _Picture:
     def _edge(self, edge: RetrievedEdge, top: float) -> dict[str, Any]:
         drawing = self.drawing
         arrows, thickest = drawing.thickness == "flow", 0.5 if drawing.measures else 1.0
-        weight = drawing.measures[1] if drawing.measures else say("weight")
+        weight = drawing.measures[1] if drawing.measures else "weight"
         share = min(drawing.amount(edge) / top, 1.0) if top > 0 else 0.0
         width = thickest * float(np.sqrt(share))
-        facts = [[say("flow"), say_number(edge.flow)]] if arrows or edge.flow > 0 else []
+        facts = [["flow", say_number(edge.flow)]] if arrows or edge.flow > 0 else []
         return {"u": self.index[edge.source], "v": self.index[edge.target], "w": round(width, 3),
                 "arrow": arrows and edge.flow > 0, "label": clean(edge.label, NAME_LENGTH),
                 "facts": [*facts, [weight, say_number(edge.weight)]]}
@@ -244,13 +243,12 @@ class _Picture:
 def _facts(node: RetrievedNode) -> list[list[str]]:
     facts = []
     if node.capacity > 0:
-        held = say("{mass} of {capacity}", mass=say_number(node.mass),
-                   capacity=say_number(node.capacity))
-        facts.append([say("mass"), held])
+        held = f"{say_number(node.mass)} of {say_number(node.capacity)}"
+        facts.append(["mass", held])
     if node.source > 0:
-        facts.append([say("source"), say_number(node.source)])
+        facts.append(["source", say_number(node.source)])
     if node.alignment:
-        facts.append([say("similarity to question"), f"{node.alignment:.2f}"])
+        facts.append(["similarity to question", f"{node.alignment:.2f}"])
     return facts
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from qafd.wording import say, say_count, say_list, say_some
+from qafd.wording import count_words, join_some, join_words
 from qafd.wording.reasons import word_cause
 
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 def word_missed(group: "MissedGroup") -> str:
     """The sentence of a group: who leaves it out, and why the other method brings it."""
-    values = {"finder": say(group.finder_label), "other": say(group.other_label),
-              "names": say_some(group.names), "because": word_cause(group.reasons).rstrip(".")}
+    values = {"finder": group.finder_label, "other": group.other_label,
+              "names": join_some(group.names), "because": word_cause(group.reasons).rstrip(".")}
     if group.texts:
         one = ("{other} leaves out the passage {names}; {finder} brings it because {because}.")
         many = ("{other} leaves out the passages {names}; {finder} brings them because {because}.")
@@ -24,11 +24,11 @@ def word_missed(group: "MissedGroup") -> str:
     else:
         one = "{other} leaves out {names}; {finder} brings it because {because}."
         many = "{other} leaves out {names}; {finder} brings them because {because}."
-    sentence = say_count(len(group.nodes), one, many, **values)
+    sentence = count_words(len(group.nodes), one, many, **values)
     if not group.rest:
         return sentence
-    rest = say_count(group.rest, "It brings {number} other too.", "It brings {number} others too.")
-    return say("{sentence} {rest}", sentence=sentence, rest=rest)
+    rest = count_words(group.rest, "It brings {number} other too.", "It brings {number} others too.")
+    return f"{sentence} {rest}"
 
 
 def say_verdict(verdict: "AnswerPlaces", names: Mapping[str, str]) -> str:
@@ -44,20 +44,21 @@ def say_verdict(verdict: "AnswerPlaces", names: Mapping[str, str]) -> str:
             missing.append(names[column])
     parts = []
     for place in sorted(by_place):
-        finders = say_list(by_place[place])
+        finders = join_words(by_place[place])
         if place == 1:
-            parts.append(say("first by {names}", names=finders))
+            parts.append(f"first by {finders}")
         else:
-            parts.append(say("at place {place} by {names}", place=place, names=finders))
-    values = {"title": verdict.titles[0], "places": say_list(parts)}
+            parts.append(f"at place {place} by {finders}")
+    values = {"title": verdict.titles[0], "places": join_words(parts)}
     if verdict.known:
-        found = say("The passage that answers, “{title}”, is found {places}.", **values)
+        found = "The passage that answers, “{title}”, is found {places}.".format(**values)
     else:
-        found = say("The passage that most answers quote, “{title}”, is found {places}.", **values)
+        found = "The passage that most answers quote, “{title}”, is found {places}.".format(
+                    **values)
     if not missing:
         return found
-    lacking = say_count(len(missing), "{names} does not find it.", "{names} do not find it.",
-                        names=say_list(missing))
+    lacking = count_words(len(missing), "{names} does not find it.", "{names} do not find it.",
+                        names=join_words(missing))
     return f"{found} {lacking}"
 
 
@@ -67,6 +68,6 @@ def _say_share(verdict: "AnswerPlaces", names: Mapping[str, str]) -> str:
         by_count.setdefault(len(places), []).append(names[column])
     parts = []
     for found in sorted(by_count, reverse=True):
-        parts.append(say("{found} by {names}", found=found, names=say_list(by_count[found])))
-    return say("Of the {number} passages that the answer needs, these are found: {shares}.",
-               number=len(verdict.titles), shares="; ".join(parts))
+        parts.append(f"{found} by {join_words(by_count[found])}")
+    return (f"Of the {len(verdict.titles)} passages that the answer needs, these are found: "
+            f"{'; '.join(parts)}.")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from qafd.wording import say, say_count, say_list
+from qafd.wording import count_words, join_words
 
 if TYPE_CHECKING:
     from qafd.explain.conditions import AnswerConditions, ConditionRow
@@ -29,30 +29,30 @@ def say_met(answer: "AnswerConditions") -> str:
     counted = f"{answer.met}/{answer.wanted}"
     if not answer.perhaps:
         return counted
-    return say("{counted}, {more} more perhaps", counted=counted, more=answer.perhaps)
+    return f"{counted}, {answer.perhaps} more perhaps"
 
 
 def say_condition(row: "ConditionRow") -> str:
     """Whether a condition is met, by which sentence of which document."""
     if row.negated:
-        return say("{name}: not related, as asked", name=row.name)
+        return f"{row.name}: not related, as asked"
     if not row.level:
-        return say("{name}: not met", name=row.name)
+        return f"{row.name}: not met"
     if not row.document:
-        return say("{name}: {met}", name=row.name, met=say_met_by(row))
+        return f"{row.name}: {say_met_by(row)}"
     met = say_met_by(row) if row.level == "relation" else ""
-    return say(_SHOWN[row.level], name=row.name, met=met, sentence=row.sentence, document=row.document)
+    return _SHOWN[row.level].format(name=row.name, met=met, sentence=row.sentence, document=row.document)
 
 
 def say_met_by(row: "ConditionRow") -> str:
     """By what a condition is met, in few words; a relation is said as the graph calls it."""
     if row.negated:
-        return say("not related, as asked")
+        return "not related, as asked"
     if row.level == "relation" and row.label:
         return row.label
     if row.level == "relation" and row.sentence:
-        return say("named together")
-    return say(_MET_BY.get(row.level, "not met"))
+        return "named together"
+    return _MET_BY.get(row.level, "not met")
 
 
 def say_step(step: "MatchingStep", nodes: "tuple[QueryNode, ...]") -> str:
@@ -65,8 +65,8 @@ def say_query(query: "QueryGraph") -> str:
     pairs = []
     for condition in query.conditions:
         pair = f"{query.nodes[condition.source].text} – {query.nodes[condition.target].text}"
-        pairs.append(say("not {condition}", condition=pair) if condition.negated else pair)
-    return say("The conditions of the question: {conditions}", conditions=say_list(pairs))
+        pairs.append(f"not {pair}" if condition.negated else pair)
+    return f"The conditions of the question: {join_words(pairs)}"
 
 
 def say_path(path: "QueryPath", nodes: "tuple[QueryNode, ...]") -> str:
@@ -77,57 +77,55 @@ def say_path(path: "QueryPath", nodes: "tuple[QueryNode, ...]") -> str:
 def _some(step: "MatchingStep") -> str:
     """The first names of a step, and that there are more."""
     if step.count <= SOME:
-        return say_list(step.names)
-    return say("{names} and others", names=", ".join(step.names[:SOME]))
+        return join_words(step.names)
+    return f"{', '.join(step.names[:SOME])} and others"
 
 
 def _say_read(step: "MatchingStep", nodes: "tuple[QueryNode, ...]") -> str:
     sought = [nodes[place].text for place in step.nodes if nodes[place].unknown]
-    return say_count(step.count, "The question is read: {number} condition; sought: {sought}.",
+    return count_words(step.count, "The question is read: {number} condition; sought: {sought}.",
                      "The question is read: {number} conditions; sought: {sought}.",
-                     sought=say_list(sought))
+                     sought=join_words(sought))
 
 
 def _say_link(step: "MatchingStep", _: "tuple[QueryNode, ...]") -> str:
     if not step.count:
-        return say("No name of the question is an entity.")
-    return say_count(step.count, "{number} name is an entity of the graph: {names}.",
+        return "No name of the question is an entity."
+    return count_words(step.count, "{number} name is an entity of the graph: {names}.",
                      "{number} names are entities of the graph: {names}.",
-                     names=say_list(step.names))
+                     names=join_words(step.names))
 
 
 def _say_chosen(step: "MatchingStep", nodes: "tuple[QueryNode, ...]") -> str:
     assert step.path is not None
     path = say_path(step.path, nodes)
     if not step.path.overlap:
-        return say("Path {number} is {path}, of weight {weight}.", number=step.count, path=path,
-                   weight=step.path.weight)
-    return say("Path {number} is {path}, of weight {weight}; {overlap} of its conditions are on a path "
-               "before.", number=step.count, path=path, weight=step.path.weight,
-               overlap=step.path.overlap)
+        return f"Path {step.count} is {path}, of weight {step.path.weight}."
+    return (f"Path {step.count} is {path}, of weight {step.path.weight}; {step.path.overlap} of "
+            "its conditions are on a path before.")
 
 
 def _say_labels(step: "MatchingStep", nodes: "tuple[QueryNode, ...]") -> str:
     assert step.path is not None
     name, path = nodes[step.nodes[0]].text, say_path(step.path, nodes)
     if not step.count:
-        return say("Nothing stands where “{name}” is on {path}.", name=name, path=path)
-    return say_count(step.count, "{number} entity stands where “{name}” is on {path}: {some}.",
+        return f"Nothing stands where “{name}” is on {path}."
+    return count_words(step.count, "{number} entity stands where “{name}” is on {path}: {some}.",
                      "{number} entities stand where “{name}” is on {path}: {some}.", name=name,
                      path=path, some=_some(step))
 
 
 def _say_combined(step: "MatchingStep", _: "tuple[QueryNode, ...]") -> str:
-    return say_count(step.count, "{number} set of paths without unknowns would be looked up.",
+    return count_words(step.count, "{number} set of paths without unknowns would be looked up.",
                      "{number} sets of paths without unknowns would be looked up one by one.")
 
 
 def _say_matched(step: "MatchingStep", _: "tuple[QueryNode, ...]") -> str:
     if not step.count:
-        return say("Nothing meets all conditions; what meets most of them is listed.")
-    return say_count(step.count, "{number} answer meets all conditions {by}: {some}.",
+        return "Nothing meets all conditions; what meets most of them is listed."
+    return count_words(step.count, "{number} answer meets all conditions {by}: {some}.",
                      "{number} answers meet all conditions {by}: {some}.",
-                     by=say(_BY[step.level]), some=_some(step))
+                     by=_BY[step.level], some=_some(step))
 
 
 _SAYING = {"read": _say_read, "link": _say_link, "path": _say_chosen, "labels": _say_labels,

@@ -1,6 +1,6 @@
 """Numbers of things, with the word that follows them."""
 
-from qafd.wording import say, say_count
+from qafd.wording import count_words
 
 MINUTE, HOUR = 60, 3600
 
@@ -39,7 +39,7 @@ NOUNS = {
 def count(number: int, noun: str) -> str:
     """A number of things that have a word in `NOUNS`: "1 passage", "2,000 passages"."""
     one, many = NOUNS[noun]
-    return say_count(number, one, many)
+    return count_words(number, one, many)
 
 
 def say_left(seconds: float | None) -> str:
@@ -47,10 +47,10 @@ def say_left(seconds: float | None) -> str:
     if seconds is None:
         return ""
     if seconds < 10:
-        return say("a few seconds left")
+        return "a few seconds left"
     if seconds < 55:
-        return say("about {seconds} s left", seconds=10 * round(seconds / 10))
+        return f"about {10 * round(seconds / 10)} s left"
     if seconds < 0.9 * HOUR:
-        return say("about {minutes} min left", minutes=round(seconds / MINUTE) or 1)
+        return f"about {round(seconds / MINUTE) or 1} min left"
     digits = 1 if seconds < 10 * HOUR else 0
-    return say("about {hours} h left", hours=f"{seconds / HOUR:.{digits}f}")
+    return "about {hours} h left".format(hours=f"{seconds / HOUR:.{digits}f}")

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from qafd.storage.diagnosis import Aspect, FaultKind
-from qafd.wording import say, say_error
 
 if TYPE_CHECKING:
     from qafd.storage.diagnosis import Diagnosis, Fault
@@ -89,23 +88,22 @@ _REMEDIES = {
 def say_diagnosis(found: "Diagnosis") -> str:
     """What was found of one aspect, and what to do."""
     if found.values.get("grown"):
-        return say(_GROWN)
+        return _GROWN
     if not found.faults:
-        return say(_FINE[found.aspect], **_in_megabytes(found))
+        return _FINE[found.aspect].format(**_in_megabytes(found))
     first, many = found.faults[0], len(found.faults)
     if first.kind is FaultKind.REFUSED:
-        return say_error(first.values["error"])
+        return str(first.values["error"])
     remedy = _RESTORE if first.kind is FaultKind.UNREADABLE else _REMEDIES[found.aspect]
     if first.kind is FaultKind.DAMAGED_VECTORS:
         remedy = _EMBED
     if many > 1:
-        return say("{fault} ({number} such findings); {remedy}.", fault=_say_fault(first),
-                   number=many, remedy=say(remedy))
-    return say("{fault}; {remedy}.", fault=_say_fault(first), remedy=say(remedy))
+        return f"{_say_fault(first)} ({many} such findings); {remedy}."
+    return f"{_say_fault(first)}; {remedy}."
 
 
 def _say_fault(fault: "Fault") -> str:
-    return say(_FAULTS[fault.kind], **fault.values)
+    return _FAULTS[fault.kind].format(**fault.values)
 
 
 def _in_megabytes(found: "Diagnosis") -> dict[str, object]:

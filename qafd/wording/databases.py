@@ -2,7 +2,6 @@
 
 from qafd.sql.draft import MOST, DoubtKind, DraftDoubt, SqlDraft
 from qafd.sql.schema import Column, Schema
-from qafd.wording import say
 from qafd.wording.counts import count
 
 _DOUBTS = {
@@ -30,32 +29,32 @@ def describe_draft(draft: SqlDraft) -> str:
     selection = draft.selection
     shown = [column.label for column in selection.shown]
     if not selection.total:
-        words = [say("lists {columns}", columns=", ".join(shown) or "*")]
+        words = ["lists {columns}".format(columns=", ".join(shown) or "*")]
     elif selection.totaled is None:
-        words = [say("counts rows of {table}", table=selection.focus)]
+        words = [f"counts rows of {selection.focus}"]
     else:
-        words = [say(_TOTALS[selection.total], column=selection.totaled.label)]
+        words = [_TOTALS[selection.total].format(column=selection.totaled.label)]
     if len(draft.tables) > 1:
-        words.append(say("joined with {tables}", tables=", ".join(draft.tables[1:])))
+        words.append(f"joined with {', '.join(draft.tables[1:])}")
     if draft.conditions:
         conditions = " AND ".join(condition.sql for condition in draft.conditions)
-        words.append(say("where {conditions}", conditions=conditions))
+        words.append(f"where {conditions}")
     if selection.groups and shown:
-        words.append(say("for each {column}", column=shown[0]))
+        words.append(f"for each {shown[0]}")
     if selection.limit:
-        by = selection.order.label if selection.order else say("that number")
-        kept = (say("and keeps the {count} largest by {column}", count=selection.limit, column=by)
+        by = selection.order.label if selection.order else "that number"
+        kept = (f"and keeps the {selection.limit} largest by {by}"
                 if selection.descending else
-                say("and keeps the {count} smallest by {column}", count=selection.limit, column=by))
+                f"and keeps the {selection.limit} smallest by {by}")
         words.append(kept)
     elif not selection.total:
-        words.append(say("at most {count} rows", count=MOST))
+        words.append(f"at most {MOST} rows")
     return ", ".join(words)
 
 
 def word_doubt(doubt: DraftDoubt) -> str:
     """What may make a draft wrong, as a sentence."""
-    return say(_DOUBTS[doubt.kind], name=doubt.name, column=doubt.column)
+    return _DOUBTS[doubt.kind].format(name=doubt.name, column=doubt.column)
 
 
 def say_facts(schema: Schema, name: str) -> str:
@@ -63,18 +62,17 @@ def say_facts(schema: Schema, name: str) -> str:
     if name in schema.table:
         table = schema.table[name]
         if not schema.has_rows:
-            return say("{columns}.", columns=count(len(table.columns), "column"))
+            return f"{count(len(table.columns), 'column')}."
         if table.rows is None:
-            return say("more than 1,000,000 rows, {columns}.", columns=count(len(table.columns), "column"))
-        return say("{rows}, {columns}.", rows=count(table.rows, "row"),
-                   columns=count(len(table.columns), "column"))
+            return f"more than 1,000,000 rows, {count(len(table.columns), 'column')}."
+        return f"{count(table.rows, 'row')}, {count(len(table.columns), 'column')}."
     column = schema.column[name]
-    facts = [column.type or say("no type")]
+    facts = [column.type or "no type"]
     if column.key:
-        facts.append(say("primary key"))
+        facts.append("primary key")
     sentences = [f"{', '.join(facts)}."]
     if column.values:
-        sentences.append(say("Values such as {values}.", values=", ".join(column.values)))
+        sentences.append(f"Values such as {', '.join(column.values)}.")
     for words in _say_joins(schema, column):
         sentences.append(words)
     return " ".join(sentences)
@@ -86,17 +84,17 @@ def _say_joins(schema: Schema, column: Column) -> list[str]:
     for join in schema.joins:
         for own, other in join.pairs:
             if own == column.label:
-                sentences.append(say(_JOINS["refers", join.inferred], column=other))
+                sentences.append(_JOINS["refers", join.inferred].format(column=other))
             elif other == column.label:
-                sentences.append(say(_JOINS["referred", join.inferred], column=own))
+                sentences.append(_JOINS["referred", join.inferred].format(column=own))
     return sentences
 
 
 def say_label(label: str) -> str:
     """What an edge of a schema says."""
-    return say(_LABELS[label]) if label in _LABELS else label
+    return _LABELS.get(label, label)
 
 
 def say_key(column: str, inferred: bool) -> str:
     """The column that another refers to, in a cell of a table."""
-    return say("→ {column} (by its name)", column=column) if inferred else f"→ {column}"
+    return f"→ {column} (by its name)" if inferred else f"→ {column}"

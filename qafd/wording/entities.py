@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from qafd.records import GUESS
-from qafd.wording import say, say_count, say_some
+from qafd.wording import count_words, join_some
 from qafd.wording.counts import count
 
 if TYPE_CHECKING:
@@ -29,39 +29,39 @@ _EDITS = {
 def say_type(words: str) -> str:
     """A type of entities, with "?" where it is a guess; own words of a workspace stay as they are."""
     sure = words.rstrip(GUESS)
-    return say(_TYPES[sure]) + words[len(sure):] if sure in _TYPES else words
+    return _TYPES[sure] + words[len(sure):] if sure in _TYPES else words
 
 
 def say_likeness(pair: "Suggestion") -> str:
     """Why two entities may be one."""
-    return say(_LIKENESSES[pair.why])
+    return _LIKENESSES[pair.why]
 
 
 def say_author(one: "Remark") -> str:
     """Who says a remark; the passage that it is of follows."""
-    return (say("Written by {model}, of", model=one.model) if one.model else
-            say("From the file of a graph,"))
+    return (f"Written by {one.model}, of" if one.model else
+            "From the file of a graph,")
 
 
 def say_place(document: str, page: int | None) -> str:
     """A document, and the page of it where that is known."""
-    return document if page is None else say("{document}, page {page}", document=document, page=page)
+    return document if page is None else f"{document}, page {page}"
 
 
 def say_more_passages(one: "Remark") -> str:
     """Of how many other passages a remark is, "" for none."""
     if not one.more:
         return ""
-    return say_count(one.more, "and {number} other passage", "and {number} other passages")
+    return count_words(one.more, "and {number} other passage", "and {number} other passages")
 
 
 def say_keywords(one: "Remark") -> str:
     """Keywords and strength of a relation, as far as they are given."""
     facts = []
     if one.keywords:
-        facts.append(say("keywords: {words}", words=", ".join(one.keywords)))
+        facts.append(f"keywords: {', '.join(one.keywords)}")
     if one.strength:
-        facts.append(say("strength {strength:g} of 10", strength=one.strength))
+        facts.append(f"strength {one.strength:g} of 10")
     return " · ".join(facts)
 
 
@@ -69,7 +69,7 @@ def say_grounds(near: "Neighbor") -> str:
     """What the edges to a neighbor rest on."""
     grounds = [count(near.sentences, "sentence")] if near.sentences else []
     if near.alike:
-        grounds.append(say("names alike"))
+        grounds.append("names alike")
     grounds += [say_made_by_hand(edit) for edit in near.joined]
     return " · ".join(grounds)
 
@@ -79,7 +79,7 @@ def say_by_hand(edges: Iterable["EdgeByHand"]) -> str:
     sentences = []
     for edge in edges:
         made = say_made_by_hand(edge).rstrip(".")
-        sentences.append(f"{edge.source} — {edge.label or say('is related to')} → {edge.target}. {made}.")
+        sentences.append(f"{edge.source} — {edge.label or 'is related to'} → {edge.target}. {made}.")
     return " ".join(sentences)
 
 
@@ -87,8 +87,8 @@ def say_made_by_hand(edge: "Edit | EdgeByHand") -> str:
     """When an edge was added by hand, and the note of who did."""
     date = edge.made_at[:10]
     if edge.note:
-        return say("Added by hand, {date}: {note}", date=date, note=edge.note)
-    return say("Added by hand, {date}", date=date)
+        return f"Added by hand, {date}: {edge.note}"
+    return f"Added by hand, {date}"
 
 
 def say_edit(edit: "Edit", known: Mapping[str, str], kind: str) -> str:
@@ -99,9 +99,10 @@ def say_edit(edit: "Edit", known: Mapping[str, str], kind: str) -> str:
     kind : str
         The type that an edit of a type gives, in words.
     """
-    words = say(_EDITS[edit.action], key=edit.key, name=edit.name, one=known.get(edit.key, edit.key),
-                other=known.get(edit.name, edit.name), kind=say_type(kind),
-                label=edit.label or say("is related to"))
+    words = _EDITS[edit.action].format(
+        key=edit.key, name=edit.name, one=known.get(edit.key, edit.key),
+        other=known.get(edit.name, edit.name),
+        kind=say_type(kind), label=edit.label or "is related to")
     return f"{words}: {edit.note}" if edit.note else words
 
 
@@ -109,6 +110,6 @@ def say_nameless(files: Sequence[str]) -> str:
     """That no rules tell the names in some files, "" for none."""
     if not files:
         return ""
-    return say("Only titles connect {files}: names in such a language are read by a language model "
-               "only, so choose one in Settings and read the documents anew with it.",
-               files=say_some(files))
+    return (f"Only titles connect {join_some(files)}: names in such a language are read by a "
+            "language model only, so choose one in Settings and read the documents anew with "
+            "it.")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from qafd.wording import say, say_list
+from qafd.wording import join_words
 from qafd.wording.counts import count
 
 if TYPE_CHECKING:
@@ -60,54 +60,56 @@ def say_differences(scores: Sequence["Score"], measure: str) -> str:
     for score in others:
         gap = score.differences[measure]
         if gap.certain:
-            (better if gap.mean > 0 else worse).append(say(score.label))
+            (better if gap.mean > 0 else worse).append(score.label)
         else:
-            chance.append(say(score.label))
+            chance.append(score.label)
     said = []
-    values = {"first": say(first.label), "phrase": say(MEASURES[measure].phrase)}
+    values = {"first": first.label, "phrase": MEASURES[measure].phrase}
     if worse:
-        said.append(say("By the {phrase}, {first} is better than {others}.", others=say_list(worse),
+        said.append("By the {phrase}, {first} is better than {others}.".format(
+                        others=join_words(worse),
                         **values))
     if better:
-        said.append(say("By the {phrase}, {first} is worse than {others}.", others=say_list(better),
+        said.append("By the {phrase}, {first} is worse than {others}.".format(
+                        others=join_words(better),
                         **values))
     if chance and said:
-        said.append(say("The difference to {others} may be chance.", others=say_list(chance)))
+        said.append(f"The difference to {join_words(chance)} may be chance.")
     elif chance:
-        said.append(say("By the {phrase}, the difference between {first} and {others} may be chance.",
-                        others=say_list(chance), **values))
+        said.append(("By the {phrase}, the difference between {first} and {others} may be "
+                     "chance.").format(others=join_words(chance), **values))
     return " ".join(said)
 
 
 def say_highest(best: Sequence["Score"], all_of_them: int, measure: str) -> str:
     """Which methods have the largest mean of a measure."""
     if len(best) == all_of_them > 1:
-        return say("All {count} methods are equal.", count=len(best))
-    return say("Highest: {methods} with {mean:.2f}.", methods=say_list([say(s.label) for s in best]),
-               mean=best[0].intervals[measure].mean)
+        return f"All {len(best)} methods are equal."
+    return f"Highest: {join_words([s.label for s in best])} with {best[0].intervals[measure].mean:.2f}."
 
 
 def say_interval(found: "Interval", digits: int = 2) -> str:
     """The ends of an interval."""
-    return say("{low} to {high}", low=f"{found.low:.{digits}f}", high=f"{found.high:.{digits}f}")
+    return "{low} to {high}".format(low=f"{found.low:.{digits}f}", high=f"{found.high:.{digits}f}")
 
 
 def say_gap(gap: "Interval", digits: int = 3) -> str:
     """A difference with its interval, each with its sign."""
     ends = max(digits - 1, 1)
-    return say("{mean} ({low} to {high})", mean=f"{gap.mean:+.{digits}f}", low=f"{gap.low:+.{ends}f}",
+    return "{mean} ({low} to {high})".format(
+               mean=f"{gap.mean:+.{digits}f}",
+               low=f"{gap.low:+.{ends}f}",
                high=f"{gap.high:+.{ends}f}")
 
 
 def say_estimate(cost: "Estimate") -> str:
     """What asking a judge will take."""
     if not cost.calls:
-        return say("no call, all {stored} were answered before.", stored=f"{cost.stored:,}")
-    words = [say("{calls} more were answered before", calls=f"{cost.stored:,}")] if cost.stored else []
+        return f"no call, all {cost.stored:,} were answered before."
+    words = [f"{cost.stored:,} more were answered before"] if cost.stored else []
     if cost.cost is None:
-        money = say("price not known")
+        money = "price not known"
     else:
-        money = say("at most ~${cost}", cost=f"{cost.cost:,.4f}") if cost.cost else say("free")
-    words.append(say("~{sent} tokens in, at most {received} out", sent=f"{cost.tokens_in:,}",
-                     received=f"{cost.tokens_out:,}"))
+        money = f"at most ~${cost.cost:,.4f}" if cost.cost else "free"
+    words.append(f"~{cost.tokens_in:,} tokens in, at most {cost.tokens_out:,} out")
     return f"{'; '.join([count(cost.calls, 'call'), *words, money])}."

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from qafd.wording import say
 from qafd.wording.flaws import say_flaws
 
 if TYPE_CHECKING:
@@ -60,9 +59,9 @@ def say_finding(finding: "Finding") -> str:
     values = dict(finding.values)
     if "flaws" in values:
         values["flaws"] = say_flaws(values["flaws"])
-    words = say(_FINDINGS[finding.kind], **values)
+    words = _FINDINGS[finding.kind].format(**values)
     if finding.part:
-        return say("Diffusion {number}: {finding}", number=finding.part, finding=words)
+        return f"Diffusion {finding.part}: {words}"
     return words
 
 

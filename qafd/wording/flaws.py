@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from qafd.wording import say
-
 _FLAWS = {
     "off": "a node is off by {times:.3g} times its tolerance",
     "crude": "masses are off by up to {share:.2g} of a capacity, which is rounding: the weights span "
@@ -22,7 +20,7 @@ _FLAWS = {
 
 def say_flaws(flaws: Sequence[Mapping[str, Any]]) -> str:
     """Flaws as a certificate states them, each by its `kind` and `values`."""
-    return "; ".join(say(_FLAWS[flaw["kind"]], **flaw["values"]) for flaw in flaws)
+    return "; ".join(_FLAWS[flaw["kind"]].format(**flaw["values"]) for flaw in flaws)
 
 
 def say_doubt(certificate: Mapping[str, Any]) -> str:

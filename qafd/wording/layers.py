@@ -1,6 +1,5 @@
 """Where derived layers are from, in words."""
 
-from qafd.wording import say
 from qafd.wording.counts import count
 
 _ORIGINS = {
@@ -12,7 +11,6 @@ _ORIGINS = {
 def say_origin(origin: str, state: str, model: str, written: int, texts: int) -> str:
     """Where a layer is from; "" where it is computed here."""
     if origin == "written":
-        return say("{written} of {texts} written by {model}", written=f"{written:,}",
-                   texts=count(texts, "text"), model=model)
+        return f"{written:,} of {count(texts, 'text')} written by {model}"
     template = _ORIGINS.get((origin, state))
-    return say(template) if template else ""
+    return template if template else ""

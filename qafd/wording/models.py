@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from qafd.wording import say
 from qafd.wording.counts import HOUR, MINUTE, count
 
 if TYPE_CHECKING:
@@ -23,19 +22,18 @@ def say_reading(doubt: str) -> str:
     """Why a passage is not read as it should be; notes of earlier versions are sentences."""
     kind, _, names = doubt.partition(": ")
     template = _DOUBTS.get(kind)
-    return doubt if template is None else say(template, names=names)
+    return doubt if template is None else template.format(names=names)
 
 
 def say_readings(doubts: Sequence[str]) -> str:
     """What is to be said of some passages of a file, the most frequent reason of them all."""
     often, _ = Counter(doubts).most_common(1)[0]
-    return say("{passages} not read as intended: {reason}.",
-               passages=count(len(doubts), "passage"), reason=say_reading(often))
+    return f"{count(len(doubts), 'passage')} not read as intended: {say_reading(often)}."
 
 
 def say_reader(extractor: str) -> str:
     """Who read the passages: the rules of this machine, whose own name is a version, or a model."""
-    return say("this machine") if extractor.startswith("local-") else extractor
+    return "this machine" if extractor.startswith("local-") else extractor
 
 
 def say_cap(cap: "Cap") -> str:
@@ -48,38 +46,35 @@ def say_cap(cap: "Cap") -> str:
     if cap.cost is not None:
         caps.append(f"${cap.cost:,.2f}")
     if not caps:
-        return say("No cap is set.")
-    return say("The run stops before it exceeds {caps}.", caps=", ".join(caps))
+        return "No cap is set."
+    return f"The run stops before it exceeds {', '.join(caps)}."
 
 
 def say_reading_plan(plan: "RunPlan") -> str:
     """What reading passages with a model will take."""
-    return say("{passages} passages, {cached} of them answered before; {calls} calls, ~{sent} tokens in, "
-               "~{received} out; {money}; {time}.", passages=f"{plan.passages:,}",
-               cached=f"{plan.cached:,}", calls=_say_range(plan.calls), sent=_say_range(plan.tokens_in),
-               received=_say_range(plan.tokens_out), money=_say_money(plan.cost),
-               time=_say_time(plan.seconds))
+    return (f"{plan.passages:,} passages, {plan.cached:,} of them answered before; "
+            f"{_say_range(plan.calls)} calls, ~{_say_range(plan.tokens_in)} tokens in, "
+            f"~{_say_range(plan.tokens_out)} out; {_say_money(plan.cost)}; "
+            f"{_say_time(plan.seconds)}.")
 
 
 def say_writing_plan(plan: "RunPlan") -> str:
     """What writing the texts of layers will take."""
-    return say("{texts}, {cached} of them written before; {calls}, ~{sent} tokens in, "
-               "~{received} out; {money}; {time}.", texts=count(plan.passages, "text"),
-               cached=f"{plan.cached:,}", calls=_count_range(plan.calls, "call"),
-               sent=_say_range(plan.tokens_in), received=_say_range(plan.tokens_out),
-               money=_say_money(plan.cost), time=_say_time(plan.seconds))
+    return (f"{count(plan.passages, 'text')}, {plan.cached:,} of them written before; "
+            f"{_count_range(plan.calls, 'call')}, ~{_say_range(plan.tokens_in)} tokens in, "
+            f"~{_say_range(plan.tokens_out)} out; {_say_money(plan.cost)}; "
+            f"{_say_time(plan.seconds)}.")
 
 
 def say_embedding_plan(plan: "EmbeddingPlan") -> str:
     """What vectors from an endpoint will take."""
-    return say("~{texts} to embed; ~{calls}, ~{tokens}; {money}; {time}.",
-               texts=_count_range(plan.texts, "text"), calls=_count_range(plan.calls, "call"),
-               tokens=_count_range(plan.tokens, "token"), money=_say_money(plan.cost),
-               time=_say_time(plan.seconds))
+    return (f"~{_count_range(plan.texts, 'text')} to embed; "
+            f"~{_count_range(plan.calls, 'call')}, ~{_count_range(plan.tokens, 'token')}; "
+            f"{_say_money(plan.cost)}; {_say_time(plan.seconds)}.")
 
 
 def _say_range(ends: tuple[int, int]) -> str:
-    return say("{low} to {high}", low=f"{ends[0]:,}", high=f"{ends[1]:,}")
+    return f"{ends[0]:,} to {ends[1]:,}"
 
 
 def _count_range(ends: tuple[int, int], noun: str) -> str:
@@ -87,26 +82,26 @@ def _count_range(ends: tuple[int, int], noun: str) -> str:
     low, high = ends
     if low == high:
         return count(low, noun)
-    return say("{low} to {high}", low=f"{low:,}", high=count(high, noun))
+    return f"{low:,} to {count(high, noun)}"
 
 
 def _say_money(cost: tuple[float, float] | None) -> str:
     """Dollars and cents; what is less than a cent with as many digits as it needs."""
     if cost is None:
-        return say("cost unknown: enter a price in Settings")
+        return "cost unknown: enter a price in Settings"
     digits = 2 if not cost[1] or cost[1] >= 0.01 else 6
-    return say("{low} to {high}", low=f"${cost[0]:,.{digits}f}", high=f"${cost[1]:,.{digits}f}")
+    return "{low} to {high}".format(low=f"${cost[0]:,.{digits}f}", high=f"${cost[1]:,.{digits}f}")
 
 
 def _say_time(seconds: tuple[float, float] | None) -> str:
     if seconds is None:
-        return say("time unknown before the first call")
-    return say("{low} to {high}", low=_say_duration(seconds[0]), high=_say_duration(seconds[1]))
+        return "time unknown before the first call"
+    return f"{_say_duration(seconds[0])} to {_say_duration(seconds[1])}"
 
 
 def _say_duration(seconds: float) -> str:
     if seconds < 1.5 * MINUTE:
-        return say("{number} s", number=f"{seconds:.0f}")
+        return f"{seconds:.0f} s"
     if seconds < 1.5 * HOUR:
-        return say("{number} min", number=f"{seconds / MINUTE:.0f}")
-    return say("{number} h", number=f"{seconds / HOUR:.1f}")
+        return f"{seconds / MINUTE:.0f} min"
+    return f"{seconds / HOUR:.1f} h"

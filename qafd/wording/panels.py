@@ -4,7 +4,7 @@ see it."""
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from qafd.wording import say, say_count, say_list
+from qafd.wording import count_words, join_words
 
 if TYPE_CHECKING:
     from qafd.view.shown import Shown
@@ -34,17 +34,17 @@ _WORDS = {
 
 def say_words() -> dict[str, str]:
     """The words of the component that draws panels, in the language in force."""
-    return {name: say(template) for name, template in _WORDS.items()}
+    return dict(_WORDS.items())
 
 
 def say_kind(kind: str) -> str:
     """What a node is: entity, passage, or the type that its documents give it."""
-    return say(kind)
+    return kind
 
 
 def say_state(state: str) -> str:
     """What became of a node."""
-    return say(_STATES[state])
+    return _STATES[state]
 
 
 def say_number(value: float) -> str:
@@ -60,28 +60,28 @@ def say_percent(share: float) -> str:
 def say_retrieved(count: int, touched: int = 0, names: bool = True) -> str:
     """What a method brought, as every page says it: "17 names retrieved, 32 touched"."""
     if names:
-        words = say_count(count, "{number} name retrieved", "{number} names retrieved")
+        words = count_words(count, "{number} name retrieved", "{number} names retrieved")
     else:
-        words = say_count(count, "{number} node retrieved", "{number} nodes retrieved")
-    return say("{retrieved}, {touched:,} touched", retrieved=words, touched=touched) if (
+        words = count_words(count, "{number} node retrieved", "{number} nodes retrieved")
+    return f"{words}, {touched:,} touched" if (
         touched) else words
 
 
 def say_drawn(count: int, all_of_them: int) -> str:
     """How much of something is drawn: "40 of 49 nodes shown"."""
-    return say("{count:,} of {all:,} nodes shown", count=count, all=all_of_them)
+    return f"{count:,} of {all_of_them:,} nodes shown"
 
 
 def say_footer(shown: "Shown", graph_size: int | None) -> str:
     """What a panel shows and what it leaves out."""
     parts = [say_retrieved(shown.retrieved, shown.wet, names=shown.hidden)]
     if shown.hidden:
-        parts.append(say("other passages are drawn as flow") if shown.passages else
-                     say("passages are drawn as flow"))
+        parts.append("other passages are drawn as flow" if shown.passages else
+                     "passages are drawn as flow")
     if len(shown.edges) < shown.all_edges:
-        parts.append(say("{count:,} of {all:,} edges", count=len(shown.edges), all=shown.all_edges))
+        parts.append(f"{len(shown.edges):,} of {shown.all_edges:,} edges")
     else:
-        parts.append(say_count(len(shown.edges), "{number} edge", "{number} edges"))
+        parts.append(count_words(len(shown.edges), "{number} edge", "{number} edges"))
     if graph_size is not None or len(shown.nodes) < shown.touched:
         parts.append(say_drawn(len(shown.nodes), graph_size or shown.touched))
     return " · ".join(parts)
@@ -99,29 +99,28 @@ def say_picture(title: str, shown: "Shown", names: Sequence[str],
         The largest flow.
     """
     values = {"title": title, "full": shown.full, "touched": shown.touched,
-              "names": say_list(names)}
+              "names": join_words(names)}
     if not names:
-        return say("{title}: no nodes.", **values)
+        return "{title}: no nodes.".format(**values)
     if shown.hidden:
-        words = say("{title}: {full} of {touched:,} touched names retrieved; most important: "
-                    "{names}.", **values)
+        words = ("{title}: {full} of {touched:,} touched names retrieved; most important: "
+                 "{names}.").format(**values)
     else:
-        words = say("{title}: {full} of {touched:,} touched nodes retrieved; most important: "
-                    "{names}.", **values)
+        words = ("{title}: {full} of {touched:,} touched nodes retrieved; most important: "
+                 "{names}.").format(**values)
     if largest is None:
         return words
     source, target, flow = largest
-    return words + " " + say("The largest flow, {flow}, runs from {source} to {target}.",
-                             flow=say_number(flow), source=source, target=target)
+    return words + " " + f"The largest flow, {say_number(flow)}, runs from {source} to {target}."
 
 
 
 def say_idiom(shape: str, title: str, number: int) -> str:
     """What a shape in a method's picture is: a community, those within some hops, a path."""
     if shape == "ring" and number == 0:
-        return say("seeds")
+        return "seeds"
     if shape == "ring":
-        return say_count(number, "{number} hop", "{number} hops")
+        return count_words(number, "{number} hop", "{number} hops")
     if shape == "ribbon":
-        return say("path {number}", number=number)
+        return f"path {number}"
     return title

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, Value
-from qafd.wording import say, say_count, say_list
+from qafd.wording import count_words, join_words
 
 _SEEDS = {
     ReasonKind.NAMED: "the question names it",
@@ -292,7 +292,7 @@ def word_seed(reason: Reason) -> str:
     """Why a node is a seed, as a phrase: "the question names it"."""
     if reason.kind not in _SEEDS:
         return word_reason(reason).rstrip(".")
-    return say(_SEEDS[reason.kind], **_worded(reason.values))
+    return _SEEDS[reason.kind].format(**_worded(reason.values))
 
 
 def word_cause(reasons: Sequence[Reason]) -> str:
@@ -309,8 +309,7 @@ def word_cause(reasons: Sequence[Reason]) -> str:
     one, many = _CAUSES[first.kind]
     found = {reason.values["place"] for reason in reasons if "place" in reason.values}
     places = sorted(place for place in found if isinstance(place, int))
-    return say(one if len(reasons) == 1 else many, places=word_places(places),
-               **_worded(first.values))
+    return (one if len(reasons) == 1 else many).format(places=word_places(places), **_worded(first.values))
 
 
 def word_notice(notice: Notice) -> str:
@@ -318,47 +317,47 @@ def word_notice(notice: Notice) -> str:
     if notice.kind in _COUNTED_NOTICES:
         one, many = _COUNTED_NOTICES[notice.kind]
         return _count(one, many, _worded(notice.values))
-    return say(_NOTICES[notice.kind], **_worded(notice.values))
+    return _NOTICES[notice.kind].format(**_worded(notice.values))
 
 
 def word_places(places: Sequence[int]) -> str:
     """Ascending ranks: "7th to 9th" only when none between is missing."""
     words = [word_place(place) for place in places]
     if len(places) > 2 and places[-1] - places[0] == len(places) - 1:
-        return say("{first} to {last}", first=words[0], last=words[-1])
+        return f"{words[0]} to {words[-1]}"
     if len(places) > 3:
-        return say("between {first} and {last}", first=words[0], last=words[-1])
-    return say_list(words)
+        return f"between {words[0]} and {words[-1]}"
+    return join_words(words)
 
 
 def word_place(place: int) -> str:
     """1st, 2nd, 3rd, 4th, 11th, 21st."""
     if place % 100 in (11, 12, 13):
-        return say("{number}th", number=place)
+        return f"{place}th"
     if place % 10 == 1:
-        return say("{number}st", number=place)
+        return f"{place}st"
     if place % 10 == 2:
-        return say("{number}nd", number=place)
+        return f"{place}nd"
     if place % 10 == 3:
-        return say("{number}rd", number=place)
-    return say("{number}th", number=place)
+        return f"{place}rd"
+    return f"{place}th"
 
 
 def _word_one(reason: Reason) -> str:
     kind, values = reason.kind, _worded(reason.values)
     if kind in _SEEDS:
-        return say("Seed: {reason}.", reason=say(_SEEDS[kind], **values))
+        return f"Seed: {_SEEDS[kind].format(**values)}."
     if kind in _COUNTED:
         one, many = _COUNTED[kind]
         return _count(one, many, values)
-    return say(_SENTENCES[kind], **values)
+    return _SENTENCES[kind].format(**values)
 
 
 def _count(one: str, many: str, values: dict[str, object]) -> str:
     number = values.pop("count")
     if not isinstance(number, int):
         raise ValueError("the count is no number")
-    return say_count(number, one, many, **values)
+    return count_words(number, one, many, **values)
 
 
 def _worded(values: Mapping[str, Value]) -> dict[str, object]:
@@ -368,7 +367,7 @@ def _worded(values: Mapping[str, Value]) -> dict[str, object]:
         if name == "way" and isinstance(value, tuple):
             worded[name] = " → ".join(str(step).rstrip(".") for step in value)
         elif isinstance(value, tuple):
-            worded[name] = say_list([str(word) for word in value])
+            worded[name] = join_words([str(word) for word in value])
         elif isinstance(value, str) and name != "text":
             worded[name] = value.rstrip(".")
         else:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from qafd.wording import say, say_count, say_some
+from qafd.wording import count_words, join_some
 
 if TYPE_CHECKING:
     from qafd.runs.difference import NodeChange, RunDifference, Setting
@@ -16,19 +16,19 @@ _EXACT = {True: "exact", False: "not exact", None: "no certificate"}
 
 def say_exact(exact: bool | None) -> str:
     """Whether a run was solved to its optimum."""
-    return say(_EXACT[exact])
+    return _EXACT[exact]
 
 
 def say_setting_name(key: str) -> str:
     """The name of a setting: "restart probability", "vectors by"."""
-    return say(_SETTINGS.get(key, key.replace("_", " ")))
+    return _SETTINGS.get(key, key.replace("_", " "))
 
 
 def say_value(value: Any) -> str:
     """The value of a setting; options such as "budget" are words of a language too."""
     if isinstance(value, float):
         return f"{value:g}"
-    return say(str(value)) if value != "" else say("unknown")
+    return str(value) if value != "" else "unknown"
 
 
 def say_settings(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -40,10 +40,10 @@ def say_difference(found: "RunDifference", first: str, second: str) -> str:
     """What differs, e.g. "2f brings Lisa and leaves out iPod; settings that differ: mass 60 → 20."."""
     if found.settings:
         settings = ", ".join(map(say_change, found.settings))
-        rest = say("settings that differ: {settings}", settings=settings)
+        rest = f"settings that differ: {settings}"
     else:
-        rest = say("their settings are the same")
-    words = say("{nodes}; {settings}", nodes=_say_nodes(found, first, second), settings=rest)
+        rest = "their settings are the same"
+    words = f"{_say_nodes(found, first, second)}; {rest}"
     return words if words.endswith(("?", ".")) else words + "."
 
 
@@ -51,19 +51,19 @@ def _say_nodes(found: "RunDifference", first: str, second: str) -> str:
     values = {"first": first, "second": second, "gained": _say_names(found.gained),
               "lost": _say_names(found.lost)}
     if values["gained"] and values["lost"]:
-        return say("{second} brings {gained} and leaves out {lost}", **values)
+        return "{second} brings {gained} and leaves out {lost}".format(**values)
     if values["gained"]:
-        return say("{second} brings {gained}", **values)
+        return "{second} brings {gained}".format(**values)
     if values["lost"]:
-        return say("{second} leaves out {lost}", **values)
+        return "{second} leaves out {lost}".format(**values)
     if found.same:
-        return say("{first} and {second} retrieve the same", **values)
-    return say("{first} and {second} retrieve the same names, not the same passages", **values)
+        return "{first} and {second} retrieve the same".format(**values)
+    return "{first} and {second} retrieve the same names, not the same passages".format(**values)
 
 
 def _say_names(changes: Sequence["NodeChange"]) -> str:
     """The first names of some nodes, "" when they are all texts."""
-    return say_some([change.name for change in changes
+    return join_some([change.name for change in changes
                      if change.kind not in ("passage", "sentence", "summary")])
 
 
@@ -81,23 +81,24 @@ def say_replay(again: "Replay") -> list[str]:
               "passages_lost": len(found.passages_lost),
               "passages_gained": len(found.passages_gained), "deviation": again.deviation}
     if not again.equal:
-        words = [say("Not equal: {shared} of {nodes:,} nodes are retrieved again, {lost} are not, "
-                     "{gained} are new; {passages_lost} passages are gone and {passages_gained} "
-                     "new; importances differ by up to {deviation:.1e} of the largest.", **values)]
+        words = [("Not equal: {shared} of {nodes:,} nodes are retrieved again, {lost} are "
+                  "not, {gained} are new; {passages_lost} passages are gone and "
+                  "{passages_gained} new; importances differ by up to {deviation:.1e} of the "
+                  "largest.").format(**values)]
     elif again.deviation:
-        words = [say("Equal: the same {nodes:,} nodes with the same importances, to {deviation:.1e} "
-                     "of the largest, and the same {passages} passages.", **values)]
+        words = [("Equal: the same {nodes:,} nodes with the same importances, to "
+                  "{deviation:.1e} of the largest, and the same {passages} passages.").format(
+                     **values)]
     else:
-        words = [say("Equal: the same {nodes:,} nodes with the same importances and the same "
-                     "{passages} passages.", **values)]
+        words = [("Equal: the same {nodes:,} nodes with the same importances and the same "
+                  "{passages} passages.").format(**values)]
     if found.settings:
-        words.append(say("What differs: {settings}.",
-                         settings=", ".join(map(say_change, found.settings))))
+        words.append(f"What differs: {', '.join(map(say_change, found.settings))}.")
     elif not again.equal:
-        words.append(say("Graph, models, settings and versions are the same; derived layers or the "
-                         "machine's arithmetic are what is left."))
+        words.append("Graph, models, settings and versions are the same; derived layers or "
+                      "the machine's arithmetic are what is left.")
     if again.missing:
-        words.append(say_count(again.missing, "{number} of {nodes:,} nodes does not exist in this "
+        words.append(count_words(again.missing, "{number} of {nodes:,} nodes does not exist in this "
                                "graph.", "{number} of {nodes:,} nodes do not exist in this graph.",
                                nodes=before))
     return words

@@ -18,7 +18,6 @@ from qafd.app.pages import draw_tabs, heading
 from qafd.app.picture import drawing_controls
 from qafd.app.workspaces import workspace
 from qafd.retrieve import METHODS
-from qafd.wording import say
 
 TABS = {"Differences": differences_tab, "Answers": answers_tab,
         "Passages": column_passages_tab, "Overlap": overlap_tab, "Numbers": numbers_tab,
@@ -29,9 +28,8 @@ TABS = {"Differences": differences_tab, "Answers": answers_tab,
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading(say("Compare"), say("What {number} methods bring for one question from one graph; all "
-                                "are re-implementations of the papers' ideas.",
-                                number=len(METHODS)))
+    heading("Compare", (f"What {len(METHODS)} methods bring for one question from one graph; "
+                        "all are re-implementations of the papers' ideas."))
     question = question_box(knowledge)
     if not len(knowledge.graph):
         empty_workspace(knowledge)

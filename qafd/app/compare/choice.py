@@ -18,7 +18,6 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever
 from qafd.retrieve.compare import BUDGET, DEFAULT, FEWEST, MOST
 from qafd.retrieve.methods import PAPER, canonical, label_of, method_of
-from qafd.wording import say
 
 PREFIXES = {"qafd": "best", PAPER: "paper"}  # Explore's controls of the same method
 SEEDING = {"own": "Own", "question": "Question", "keywords": "Keywords"}
@@ -40,22 +39,22 @@ def compare_controls(knowledge: KnowledgeGraph, question: str) -> Choice:
     span = partial(span_of, knowledge, question)
     with st.sidebar:
         names = _methods([*METHODS, PAPER])
-        budget = st.slider(say("Tokens of passages for each"), 200, 8000, BUDGET, 100,
+        budget = st.slider("Tokens of passages for each", 200, 8000, BUDGET, 100,
                            **bound("budget"))
         seeding = choose_option(
-            say("Seeds"), SEEDING, "seeding",
-            help=say("Where methods begin: as each prefers, or for all that can at what the "
-                     "question names and the nearest passages, or at what is nearest to its "
-                     "keywords."))
-        lone = st.toggle(say("Found only by one"), **bound("lone"),
-                         help=say("Color what one method alone retrieves."))
-        blind = st.toggle(say("Blind"), **bound("blind"),
-                          help=say("Columns in random order, without names, reasons and flows."))
+            "Seeds", SEEDING, "seeding",
+            help=("Where methods begin: as each prefers, or for all that can at what the "
+                  "question names and the nearest passages, or at what is nearest to its "
+                  "keywords."))
+        lone = st.toggle("Found only by one", **bound("lone"),
+                         help="Color what one method alone retrieves.")
+        blind = st.toggle("Blind", **bound("blind"),
+                          help="Columns in random order, without names, reasons and flows.")
         order = 0
         if blind:
-            order = st.number_input(say("Order"), 1, 999, 1, **bound("order"),
-                                    help=say("The seed of the random order."))
-            blind = not st.toggle(say("Reveal the names"), **bound("reveal"))
+            order = st.number_input("Order", 1, 999, 1, **bound("order"),
+                                    help="The seed of the random order.")
+            blind = not st.toggle("Reveal the names", **bound("reveal"))
         if session().anew:
             _start_anew(knowledge.graph, span)
         methods = {name: _method_controls(name, seeding, knowledge.graph, span) for name in names}
@@ -77,7 +76,7 @@ def _method_controls(name: str, seeding: str, graph: Graph, span: Span) -> Retri
     for spec in fields(cast("Any", method)):
         if spec.name == "seeding" and seeding in spec.metadata["options"]:
             shared["seeding"] = seeding
-    with st.expander(say(label_of(name))):
+    with st.expander(label_of(name)):
         mass, basic, advanced = st.container(), st.container(), st.container()
         return controls(method, PREFIXES.get(name, name), graph, ControlPlaces(basic, advanced, mass),
                         shared, span)
@@ -95,9 +94,9 @@ def _methods(options: list[str]) -> list[str]:
         put("methods", list(dict.fromkeys(linked))[:MOST] or list(DEFAULT))
         keep("methods")
     names = st.multiselect(
-        say("Methods"), options, format_func=lambda name: say(label_of(name)),
+        "Methods", options, format_func=lambda name: label_of(name),
         max_selections=MOST, key="methods",
-        help=say("Two to six. All are re-implementations of the ideas, on this graph."))
+        help="Two to six. All are re-implementations of the ideas, on this graph.")
     if tuple(names) == DEFAULT:
         st.query_params.pop("methods", None)
     else:
@@ -108,5 +107,5 @@ def _methods(options: list[str]) -> list[str]:
 def enough(choice: Choice) -> bool:
     """Whether there are methods to compare; says so when not."""
     if len(choice.methods) < FEWEST:
-        st.write(say("Choose {fewest} to {most} methods in the sidebar.", fewest=FEWEST, most=MOST))
+        st.write(f"Choose {FEWEST} to {MOST} methods in the sidebar.")
     return len(choice.methods) >= FEWEST

@@ -26,7 +26,7 @@ from qafd.retrieve.base import SATURATED, Retrieval, StructureKind
 from qafd.retrieve.compare import ComparedMethod
 from qafd.runs.comparison import FoundNode, Row, page, report, rows, rows_csv
 from qafd.view.panel import clean, shown_name
-from qafd.wording import evaluation, say, say_error, say_list
+from qafd.wording import evaluation, join_words
 from qafd.wording.answers import say_absence, say_gap
 from qafd.wording.comparison import word_missed
 from qafd.wording.counts import count
@@ -57,33 +57,33 @@ def _say_why(column: ComparedMethod, node_id: str, blind: bool) -> str:
         return "–"
     node = column.retrieval.node(node_id)
     if node is None:
-        return say("not retrieved")
-    state = say("retrieved")
+        return "not retrieved"
+    state = "retrieved"
     if node.state != SATURATED:
-        state = say("not retrieved, {state}", state=say_state(node.state))
+        state = f"not retrieved, {say_state(node.state)}"
     return state if blind else f"{state}: {word_reason(node.reason)}"
 
 
 def _failure(column: ComparedMethod) -> str:
-    return capital(say_error(column.error)) if column.error else ""
+    return capital(str(column.error)) if column.error else ""
 
 
 def differences_tab(sides: Sides) -> None:
     """What one brings and another leaves out, in words."""
     if sides.choice.blind:
-        st.write(say("The differences name the methods: reveal the names to read them."))
+        st.write("The differences name the methods: reveal the names to read them.")
         return
     differences = sides.comparison.differences()
     for difference in differences:
         st.html(paragraph(safe(word_missed(difference))))
     if not differences:
-        st.write(say("All methods found the same nodes."))
+        st.write("All methods found the same nodes.")
 
 
 def answers_tab(sides: Sides) -> None:
     """The extractive answer from each method's passages."""
-    st.caption(say("Sentences of your documents, quoted, from the passages within the budget; no "
-                   "language model."))
+    st.caption("Sentences of your documents, quoted, from the passages within the budget; no "
+                "language model.")
     answers = answers_of(sides)
     cells = []
     for name, column in sides.pairs:
@@ -102,7 +102,7 @@ def _answer(answer: Answer) -> str:
         if words:
             html += paragraph(safe(words), "quiet")
     if answer.abstained:
-        html += paragraph(safe(say("The nearest sentences:")), "quiet")
+        html += paragraph(safe("The nearest sentences:"), "quiet")
     sources = [small(f"[{citation.number}] {_open(citation)} — {safe(citation.where)}")
                for citation in answer.citations]
     return html + quoted_html(answer) + markup.lines(*sources)
@@ -127,8 +127,7 @@ def column_passages_tab(sides: Sides) -> None:
             origin = say_origin(layer.origin, layer.state, layer.model, layer.written, layer.texts)
     cells = []
     for name, column in sides.pairs:
-        tokens = say("{tokens} of {budget} tokens", tokens=f"{column.tokens:,}",
-                     budget=f"{sides.comparison.budget:,}")
+        tokens = f"{column.tokens:,} of {sides.comparison.budget:,} tokens"
         html = f"{bold(safe(name))} {small(safe(tokens))}"
         if column.retrieval is None:
             cells.append(html + paragraph(safe(_failure(column))))
@@ -138,7 +137,7 @@ def column_passages_tab(sides: Sides) -> None:
         for rank, passage in enumerate(column.retrieval.passages, 1):
             title = safe(f"{rank}. {passage.name}")
             if passage.id in only[column.name]:
-                title += f" · {bold(safe(say('only here')))}"
+                title += f" · {bold(safe('only here'))}"
             html += markup.folded(title, paragraph(safe(passage.text, 4000))
                                   + small(safe(where(passage))))
         cells.append(html)
@@ -150,10 +149,10 @@ def _reports(retrieval: Retrieval, origin: str) -> str:
     html = ""
     for one in retrieval.structures:
         if one.kind == StructureKind.REPORT:
-            title = say("Report: {title}", title=one.title)
+            title = f"Report: {one.title}"
             from_where = small(safe(capital(origin)))
         elif one.kind == StructureKind.SUMMARY:
-            title, from_where = say("Summary: {title}", title=one.title), ""
+            title, from_where = f"Summary: {one.title}", ""
         else:
             continue
         html += markup.folded(safe(title), paragraph(safe(one.text, 4000)) + from_where)
@@ -165,8 +164,8 @@ def overlap_tab(sides: Sides) -> None:
     worked = [(name, column) for name, column in sides.pairs if not column.error]
     names = [name for name, _ in worked]
     comparison = replace(sides.comparison, columns=tuple(column for _, column in worked))
-    st.caption(say("Jaccard index: what two methods share over what either found; 1 is the same."))
-    _beside([markup.matrix(say(title), names, comparison.overlap(of).tolist())
+    st.caption("Jaccard index: what two methods share over what either found; 1 is the same.")
+    _beside([markup.matrix(title, names, comparison.overlap(of).tolist())
              for of, title in (("nodes", "Names"), ("passages", "Passages within the budget"))])
 
 
@@ -197,31 +196,31 @@ def numbers_tab(sides: Sides) -> None:
 def table_tab(sides: Sides) -> None:
     """What was found, node by node and method by method, and the comparison as files."""
     if sides.choice.blind:
-        st.write(say("The table has the scores and reasons of the methods: reveal the names to "
-                     "read it."))
+        st.write("The table has the scores and reasons of the methods: reveal the names to "
+                  "read it.")
         return
     comparison = sides.comparison
     found = rows(comparison)
     if not found:
-        st.write(say("No method found anything."))
+        st.write("No method found anything.")
     else:
         _found_table(sides, found)
     with st.container(horizontal=True):
-        download(say("Table as CSV"), lambda: rows_csv(comparison), "comparison.csv",
-                 help=say("With each method's own score, rank and reason."))
-        download(say("Report"), lambda: report(comparison, answers_of(sides)), "comparison.md",
-                 "text/markdown", help=say("Differences, answers, numbers, overlap and this table "
-                                           "as Markdown."))
-        download(say("Offline HTML"),
+        download("Table as CSV", lambda: rows_csv(comparison), "comparison.csv",
+                 help="With each method's own score, rank and reason.")
+        download("Report", lambda: report(comparison, answers_of(sides)), "comparison.md",
+                 "text/markdown", help=("Differences, answers, numbers, overlap and this table "
+                                        "as Markdown."))
+        download("Offline HTML",
                  lambda: page(comparison, compare_panels(sides, chosen_drawing()),
                               answers_of(sides)), "comparison.html", "text/html",
-                 help=say("The same with the panels, in one file that needs no network."))
+                 help="The same with the panels, in one file that needs no network.")
 
 
 def _found_table(sides: Sides, found: Sequence[Row]) -> None:
-    st.caption(say("{rows}: names, then passages within the budget; what most methods found comes "
-                   "first. A score is shown over the method's largest, of a passage over that of "
-                   "its best; choose a row to read the reasons.", rows=count(len(found), "row")))
+    st.caption(f"{count(len(found), 'row')}: names, then passages within the budget; what most "
+                "methods found comes first. A score is shown over the method's largest, of a "
+                "passage over that of its best; choose a row to read the reasons.")
     columns: dict[str, list[object]] = {
         "name": [clean(row.name, 120) for row in found],
         "kind": [say_kind(clean(row.kind, 40)) for row in found],
@@ -245,9 +244,9 @@ def _found_table(sides: Sides, found: Sequence[Row]) -> None:
 
 
 def _reason(name: str, one: FoundNode | None) -> str:
-    words = say("not found")
+    words = "not found"
     if one:
-        words = say("number {rank}: {reason}", rank=one.rank, reason=word_reason(one.reason))
+        words = f"number {one.rank}: {word_reason(one.reason)}"
     return paragraph(f"{bold(safe(name))} {safe(words, 600)}")
 
 
@@ -280,8 +279,8 @@ def _gold_table(sides: Sides) -> None:
     needs = [count(len(asked.gold), "document")]
     if asked.nodes:
         needs.append(count(len(asked.nodes), "name"))
-    st.caption(say("This question is known to need {needs}; the page Evaluate measures many such "
-                   "questions.", needs=say_list(needs)))
+    st.caption(f"This question is known to need {join_words(needs)}; the page Evaluate measures "
+                "many such questions.")
     for notice in unknown:
         st.caption(f":material/info: {said(clean(word_notice(notice), 400))}")
 

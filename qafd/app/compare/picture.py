@@ -25,7 +25,6 @@ from qafd.view.layout import Positions
 from qafd.view.panel import panel_data
 from qafd.view.placement import ASPECT as EXPLORE_ASPECT
 from qafd.view.placement import beside, prominent, spread
-from qafd.wording import say, say_error
 from qafd.wording.counts import count
 from qafd.wording.panels import say_drawn, say_retrieved
 
@@ -117,14 +116,13 @@ def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
 
 def _footer(choice: Choice, column: ComparedMethod, drawn: Retrieval) -> str:
     if column.retrieval is None:
-        return capital(say_error(column.error)) if column.error else ""
+        return capital(str(column.error)) if column.error else ""
     size = len(drawn.nodes)
     ranked = count(len(column.retrieval.passages), "passage")
     parts = [say_retrieved(len(column.found), sum(n.state == WET for n in drawn.nodes)),
-             say("{passages} ranked, {tokens} of {budget} tokens", passages=ranked,
-                 tokens=f"{column.tokens:,}", budget=f"{choice.budget:,}")]
+             f"{ranked} ranked, {column.tokens:,} of {choice.budget:,} tokens"]
     if not choice.blind:
-        parts.append(say("{time} ms", time=f"{column.retrieval.work.total_milliseconds:.0f}"))
+        parts.append(f"{column.retrieval.work.total_milliseconds:.0f} ms")
     if size > DRAWN:
         parts.append(say_drawn(DRAWN, size))
     return " · ".join(parts)

@@ -23,7 +23,7 @@ from qafd.records import QueryPlan
 from qafd.retrieve.compare import AT_ONCE, ComparedMethod, Comparison, make_column
 from qafd.retrieve.methods import label_of
 from qafd.runs.verdict import find_verdict
-from qafd.wording import say, say_count, say_some
+from qafd.wording import count_words, join_some
 from qafd.wording.comparison import say_verdict
 
 LETTERS = "ABCDEF"  # of the columns when blind
@@ -59,19 +59,19 @@ def prepare_layers(knowledge: KnowledgeGraph, choice: Choice) -> None:
         return
     if knowledge.graph.count("passage") <= AT_ONCE:
         try:
-            with st.spinner(say("Building {layers}", layers=say_some(missing, len(missing)))):
+            with st.spinner(f"Building {join_some(missing, len(missing))}"):
                 knowledge.build_layers(missing)
         except StoreError as error:
             st.caption(f":material/info: {said(error)}")
         return
-    methods = list(dict.fromkeys(say(needs[name]) for name in missing))
-    st.caption(say_count(
+    methods = list(dict.fromkeys(needs[name] for name in missing))
+    st.caption(count_words(
         len(methods), "{methods} needs {layers}, which this graph does not have yet.",
         "{methods} need {layers}, which this graph does not have yet.",
-        methods=say_some(methods, len(methods)), layers=say_some(missing, len(missing))))
+        methods=join_some(methods, len(methods)), layers=join_some(missing, len(missing))))
     with knowledge.store() as store:
         idle = not store.queue.open()
-        if idle and (worth_building(store, missing) or st.button(say("Build"), type="primary")):
+        if idle and (worth_building(store, missing) or st.button("Build", type="primary")):
             enqueue(store, layers=missing)
             start(knowledge)
     jobs_panel(knowledge)
@@ -92,8 +92,8 @@ def compared(knowledge: KnowledgeGraph, question: str, choice: Choice) -> Sides:
     if choice.blind:
         shown, ideas = tuple(LETTERS[:len(names)]), ("",) * len(names)
     else:
-        shown = tuple(say(label_of(name)) for name in names)
-        ideas = tuple(say(choice.methods[name].idea.split(";")[0]) for name in names)
+        shown = tuple(label_of(name) for name in names)
+        ideas = tuple(choice.methods[name].idea.split(";")[0] for name in names)
     return Sides(knowledge, graph, version, plan, Comparison(question, choice.budget, tuple(columns)),
                  shown, ideas, choice)
 
@@ -104,7 +104,7 @@ def verdict_line(sides: Sides) -> None:
     verdict = remember("verdict", answered, lambda: find_verdict(
         sides.comparison, answers_of(sides), needed_documents(sides.knowledge, sides.plan.question)))
     if verdict is None:
-        st.write(say("No method found a passage that answers."))
+        st.write("No method found a passage that answers.")
         return
     # The first word of a method's name is that of its system: QAFD, GraphRAG.
     names = {column.name: name.split()[0] for name, column in sides.pairs}

@@ -15,7 +15,6 @@ from qafd.models import Reply
 from qafd.models.cost import tokens_of
 from qafd.reading.text.markdown import answer_html
 from qafd.retrieve.base import Retrieval
-from qafd.wording import say, say_error
 
 
 def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
@@ -35,17 +34,16 @@ def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
     missing = [(name, draft) for name, draft in drafts if known[name] is None]
     if missing:
         sent = sum(tokens_of(draft.messages) for _, draft in missing)
-        would = say("{model} would read about {tokens} tokens in {calls} calls.", model=model.name,
-                    tokens=f"{sent:,}", calls=len(missing))
+        would = f"{model.name} would read about {sent:,} tokens in {len(missing)} calls."
         st.caption(plain(f"{would} {say_leaving()}"))
-        if st.button(say("Let the model answer each"), key="write_each"):
+        if st.button("Let the model answer each", key="write_each"):
             # one connection for all calls, which would each open and close the file
-            with st.spinner(say("{number} calls", number=len(missing))), knowledge.store():
+            with st.spinner(f"{len(missing)} calls"), knowledge.store():
                 for name, draft in missing:
                     try:
                         known[name] = model.complete(draft.messages, max_tokens=calls.answer_tokens)
                     except ModelError as error:
-                        st.error(plain(f"{name}: {say_error(error)}"))
+                        st.error(plain(f"{name}: {str(error)}"))
     for number, (name, draft) in enumerate(drafts):
         reply = known[name]
         if reply is not None:
@@ -61,6 +59,8 @@ def _show(name: str, written: Written, reply: Reply, anchor: str) -> None:
         quotes = [markup.marked(text, [(start, end)], start, end) for start, end in citation.marks]
         source = f"[{citation.number}] {safe(citation.passage.name)} — {safe(citation.where)}"
         st.html(markup.anchored(f"{source}: {' … '.join(quotes)}", anchor, citation.number))
-    st.caption(plain(say("Written by {model}, {about}{sent} + {about}{written} tokens.",
-                         model=written.model, about="~" if reply.estimated else "",
-                         sent=f"{reply.tokens_in:,}", written=f"{reply.tokens_out:,}")))
+    st.caption(plain("Written by {model}, {about}{sent} + {about}{written} tokens.".format(
+                         model=written.model,
+                         about="~" if reply.estimated else "",
+                         sent=f"{reply.tokens_in:,}",
+                         written=f"{reply.tokens_out:,}")))

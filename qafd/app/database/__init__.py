@@ -14,7 +14,6 @@ from qafd.app.database.chosen import (
 from qafd.app.database.sql import certificate_tab, schema_tab, sql_tab, why_tab
 from qafd.app.pages import draw_tabs, heading
 from qafd.app.workspaces import workspace
-from qafd.wording import say
 
 TABS = {"SQL": sql_tab, "Why": why_tab, "Schema": schema_tab, "Certificate": certificate_tab}
 
@@ -22,12 +21,12 @@ TABS = {"SQL": sql_tab, "Why": why_tab, "Schema": schema_tab, "Certificate": cer
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading(say("Database"), say("Which tables and columns a question needs, and why; its SQL."))
+    heading("Database", "Which tables and columns a question needs, and why; its SQL.")
     database = chosen_database()
     question = question_box(database)
     method = method_controls()
     if not question.strip():
-        st.write(say("Ask a question to see which tables, columns and joins answer it."))
+        st.write("Ask a question to see which tables, columns and joins answer it.")
         schema_tab(knowledge, database, None)
         return
     asked = asked_of(database, question, method)

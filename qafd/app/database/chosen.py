@@ -40,7 +40,7 @@ from qafd.view.drawing import Caption, Look
 from qafd.view.layout import Positions
 from qafd.view.panel import clean, panel_data
 from qafd.view.placement import freeze, with_new
-from qafd.wording import say, say_list
+from qafd.wording import join_words
 from qafd.wording.counts import count
 from qafd.wording.databases import describe_draft, say_facts, say_label, word_doubt
 from qafd.wording.explanations import say_why, say_why_not
@@ -74,18 +74,18 @@ def chosen_database() -> Database:
     if value_of(CHOSEN, SAMPLE) not in found:
         put(CHOSEN, SAMPLE)
     with st.sidebar:
-        name = st.selectbox(say("Database"), list(found), key=CHOSEN, bind="query-params",
-                            help=say("SQLite files and schemas; they are only read."))
-        with st.expander(say("Add a database")):
+        name = st.selectbox("Database", list(found), key=CHOSEN, bind="query-params",
+                            help="SQLite files and schemas; they are only read.")
+        with st.expander("Add a database"):
             _upload(found)
-        if name != SAMPLE and st.button(say("Remove this database"), icon=":material/delete:",
-                                        help=say("Deletes the app's copy; your file stays.")):
+        if name != SAMPLE and st.button("Remove this database", icon=":material/delete:",
+                                        help="Deletes the app's copy; your file stays."):
             found[name].unlink(missing_ok=True)
             _choose(SAMPLE)
             st.rerun()
     if asked is not None and asked not in found:
-        offer_instead(say("There is no database {name} here; choose one that is, or add it at the "
-                          "left.", name=repr(asked[:60])), list(found), _choose)
+        offer_instead((f"There is no database {repr(asked[:60])} here; choose one that is, or "
+                       "add it at the left."), list(found), _choose)
         st.stop()
     file, state = found[name], found[name].stat()
     return shared("database", (file, state.st_mtime_ns, state.st_size),
@@ -99,11 +99,11 @@ def _choose(name: str) -> None:
 
 
 def _upload(found: dict[str, Path]) -> None:
-    given = st.file_uploader(say("A SQLite file or a schema"), key=fresh_key("database file"),
+    given = st.file_uploader("A SQLite file or a schema", key=fresh_key("database file"),
                              label_visibility="collapsed")
-    st.caption(say("A SQLite file of at most {LARGEST} MB, or a schema without rows: DDL (.sql) or JSON. "
-                   "It is checked and copied; your file stays as it is. `qafd schema` writes the JSON "
-                   "of a PostgreSQL, MySQL or DuckDB database.", LARGEST=box.LARGEST >> 20))
+    st.caption(f"A SQLite file of at most {box.LARGEST >> 20} MB, or a schema without rows: "
+                "DDL (.sql) or JSON. It is checked and copied; your file stays as it is. "
+                "`qafd schema` writes the JSON of a PostgreSQL, MySQL or DuckDB database.")
     if given is None:
         return
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(given.name).stem).strip("-")[:60] or "database"
@@ -136,18 +136,18 @@ def question_box(database: Database) -> str:
     if exchange("database", database.source) != database.source:
         put("dbq", examples[0] if examples else "")
         st.query_params.pop("node", None)
-    return asked_among(examples, "dbq", say("Ask this database a question"))
+    return asked_among(examples, "dbq", "Ask this database a question")
 
 
 def method_controls() -> SchemaDiffusion:
     """How much of the schema is retrieved, in the sidebar."""
     with st.sidebar:
-        mass = st.slider(say("Mass for each seed"), 0.5, MASS, METHOD.mass, 0.5, **bound("dbmass"),
-                         help=say("Seeds are what the question names. Each table "
-                             "and column holds 1 of mass: more mass retrieves more of the schema."))
-        apart = st.toggle(say("Take the question apart"), **bound("dbparts"),
-                          help=say("One diffusion for each part of a complex question, united."))
-        st.toggle(say("Mark the joins of the draft"), True, **bound("dbpath"))
+        mass = st.slider("Mass for each seed", 0.5, MASS, METHOD.mass, 0.5, **bound("dbmass"),
+                         help=("Seeds are what the question names. Each table and column holds "
+                               "1 of mass: more mass retrieves more of the schema."))
+        apart = st.toggle("Take the question apart", **bound("dbparts"),
+                          help="One diffusion for each part of a complex question, united.")
+        st.toggle("Mark the joins of the draft", True, **bound("dbpath"))
     return replace(METHOD, mass=mass, subqueries="on" if apart else "off")
 
 
@@ -165,11 +165,10 @@ def status_line(asked: DatabaseQuestion) -> None:
     tables = sum(n.kind == "table" for n in full)
     optimal = retrieval.certificate is not None and retrieval.certificate["optimal"]
     st.caption(" · ".join([
-        say("{full} of {all} nodes retrieved ({tables}, {columns})", full=len(full),
-            all=f"{len(asked.database.graph):,}", tables=count(tables, "table"),
-            columns=count(len(full) - tables, "column")),
-        say("exact (checked)") if optimal else say("not converged"),
-        say("{milliseconds:.1f} ms", milliseconds=retrieval.work.milliseconds)]))
+        (f"{len(full)} of {len(asked.database.graph):,} nodes retrieved "
+         f"({count(tables, 'table')}, {count(len(full) - tables, 'column')})"),
+        "exact (checked)" if optimal else "not converged",
+        f"{retrieval.work.milliseconds:.1f} ms"]))
     for number, part in enumerate(retrieval.parts, 1):
         st.caption(f"**{number}** {brief(part.query)}")
     for notice in (*asked.database.schema.notices, *map(word_notice, retrieval.notices)):
@@ -188,7 +187,7 @@ def database_picture(asked: DatabaseQuestion) -> str | None:
     return pick(lambda chosen: panel_data(
         [retrieval], drawing,
         positions=with_new(positions, retrieval), look=Look(
-            [Caption(say("Schema"), say("the joins of the draft are marked") if path else "")],
+            [Caption("Schema", "the joins of the draft are marked" if path else "")],
             others, selected=chosen, path=path, graph_size=len(asked.database.graph))), key)
 
 
@@ -213,15 +212,15 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
             full = retrieval.retrieved
             if full:
                 _drafted(asked)
-            hint = say("Click a table or column, or press Tab, arrow keys and Enter, to see why "
-                       "it is there.")
+            hint = ("Click a table or column, or press Tab, arrow keys and Enter, to see why "
+                    "it is there.")
             st.html(markup.paragraph(markup.small(safe(hint)), "foremost")
                     + importances(retrieval, full[:FOREMOST]))
             if set(asked.path).isdisjoint(n.id for n in full):
                 return
             spare = [n.name for n in full[:FOREMOST] if n.id not in asked.path]
             if spare:
-                st.caption(say("Retrieved, but not in the draft: {names}.", names=say_list(spare)))
+                st.caption(f"Retrieved, but not in the draft: {join_words(spare)}.")
             return
         st.html(heading(node))
         _tell(asked, node.id, node.name)
@@ -231,8 +230,8 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
 def _drafted(asked: DatabaseQuestion) -> None:
     """What the draft does, what may make it wrong, and its rows where the file has any."""
     draft = asked.draft
-    st.caption(say("The draft, made by rules without a language model, {describe_draft}.",
-                   describe_draft=plain(describe_draft(draft))))
+    st.caption("The draft, made by rules without a language model, "
+                f"{plain(describe_draft(draft))}.")
     for doubt in draft.doubts:
         st.caption(f":material/warning: {plain(word_doubt(doubt))}")
     if asked.database.schema.has_rows:

@@ -13,7 +13,6 @@ from qafd.sql import box
 from qafd.sql.box import QueryRows
 from qafd.sql.database import Database
 from qafd.view.panel import clean
-from qafd.wording import say
 from qafd.wording.counts import count
 
 
@@ -28,9 +27,9 @@ def rows_of(database: Database, sql: str, key: str) -> None:
     names = _distinct(rows.columns)
     st.dataframe(columns_of(names, rows.rows), hide_index=True, key=key)
     facts = [count(len(rows.rows), "row"),
-             say("{milliseconds:.1f} ms", milliseconds=rows.milliseconds), rows.cut]
+             f"{rows.milliseconds:.1f} ms", rows.cut]
     st.caption(" · ".join(filter(None, facts)))
-    download_csv(say("CSV"), names, lambda: rows.rows, "result.csv", key=f"{key} as CSV")
+    download_csv("CSV", names, lambda: rows.rows, "result.csv", key=f"{key} as CSV")
 
 
 def changed_at(database: Database) -> int:
@@ -42,7 +41,7 @@ def _distinct(columns: Sequence[str]) -> list[str]:
     """Names of columns on one line, numbered where one occurs again."""
     names: list[str] = []
     for column in columns:
-        name = base = clean(column, 100) or say("(no name)")
+        name = base = clean(column, 100) or "(no name)"
         number = 1
         while name in names:
             name, number = f"{base} ({number})", number + 1

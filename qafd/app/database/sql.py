@@ -23,7 +23,6 @@ from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.dialect import dialect_name
 from qafd.sql.plan import choose_seeds, seed_messages
 from qafd.sql.write import has_sql, read_sql, sql_messages, write_sql
-from qafd.wording import say
 from qafd.wording.counts import count
 from qafd.wording.databases import say_key
 
@@ -37,20 +36,19 @@ def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuesti
     if drafted != draft.sql and (drafted or "sql" not in st.query_params):
         put("sql", draft.sql)
     exchange("drafted", draft.sql)
-    sql = st.text_area(say("SQL"), **bound("sql"), height=190) or ""
+    sql = st.text_area("SQL", **bound("sql"), height=190) or ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        if database.schema.has_rows and st.button(say("Run"), type="primary",
+        if database.schema.has_rows and st.button("Run", type="primary",
                                                   icon=":material/play_arrow:"):
             put(RAN, (database.source, sql))
-        st.button(say("Back to the draft"), disabled=sql == draft.sql,
+        st.button("Back to the draft", disabled=sql == draft.sql,
                   on_click=put, args=("sql", draft.sql))
         _model(knowledge, asked)
     if database.schema.has_rows:
-        st.caption(say("Read-only: one SELECT, at most {SECONDS} s and 1,000 rows.",
-                       SECONDS=f"{box.SECONDS:g}"))
+        st.caption(f"Read-only: one SELECT, at most {box.SECONDS:g} s and 1,000 rows.")
     else:
-        st.caption(say("SQL of {dialect}. Only the schema is known here: copy it and run it where the rows "
-                       "are.", dialect=dialect_name(database.schema.dialect)))
+        st.caption(f"SQL of {dialect_name(database.schema.dialect)}. Only the schema is known "
+                    "here: copy it and run it where the rows are.")
     if value_of(RAN, None) == (database.source, sql):
         rows_of(database, sql, "rows")
 
@@ -60,34 +58,33 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
     model = language_model(knowledge.url, "sql", asked.plan.question)
     if model is None:
         st.caption(plain(why_no_model().partition(";")[0].rstrip(".")) + ".")
-        way("settings", say("Language models"))
+        way("settings", "Language models")
         return
     _seeds(asked, model)
     model = replace(model, accepts=has_sql)
     told = instructions_of(model)
     messages = sql_messages(asked, told.prompt("sql"))
-    if st.button(say("Let {name} write it", name=brief(model.name, 40))):
+    if st.button(f"Let {brief(model.name, 40)} write it"):
         try:
-            with st.spinner(say("One call, or two if its SQL cannot be run")):
+            with st.spinner("One call, or two if its SQL cannot be run"):
                 put_next("sql", write_sql(asked, model))
         except ModelError as error:
-            st.error(said(say("{error} The draft needs no model.", error=error)))
+            st.error(said(f"{error} The draft needs no model."))
         else:
             st.rerun()
     about = f"{tokens_of(messages):,}"
-    st.caption(say("About {tokens} tokens: the question and the retrieved part of the schema leave this "
-                   "machine, no rows.", tokens=about) if leaves_this_machine(preferences()) else
-               say("About {tokens} tokens: the question and the retrieved part of the schema are sent, "
-                   "no rows.", tokens=about))
-    with st.popover(say("What it is sent")):
+    st.caption((f"About {about} tokens: the question and the retrieved part of the schema leave "
+                "this machine, no rows.") if leaves_this_machine(preferences()) else
+               (f"About {about} tokens: the question and the retrieved part of the schema are "
+                "sent, no rows."))
+    with st.popover("What it is sent"):
         st.code(messages[1].content, language=None, wrap_lines=True)
     known = model.stored(model.key(messages, None, told.calls.sql_tokens))
     if known is not None:
-        st.caption(say("Written by {name} before, {tokens_in} + "
-                       "{tokens_out} tokens.", name=plain(model.name),
-                       tokens_in=f"{known.tokens_in:,}", tokens_out=f"{known.tokens_out:,}"))
+        st.caption(f"Written by {plain(model.name)} before, {known.tokens_in:,} + "
+                    f"{known.tokens_out:,} tokens.")
         if read_sql(known.text) == value_of("sql", ""):
-            st.caption(say("A model can be wrong: read the SQL before you trust its rows."))
+            st.caption("A model can be wrong: read the SQL before you trust its rows.")
 
 
 def _seeds(asked: DatabaseQuestion, model: Metered) -> None:
@@ -95,18 +92,17 @@ def _seeds(asked: DatabaseQuestion, model: Metered) -> None:
     chosen = session().chosen_seeds
     key = (asked.database.source, asked.plan.question)
     if key in chosen:
-        if st.button(say("Seeds by rules again"), help=say("{name} chose the seeds.",
-                                                           name=brief(model.name, 40))):
+        if st.button("Seeds by rules again", help=f"{brief(model.name, 40)} chose the seeds."):
             del chosen[key]
             st.rerun()
         return
     messages = seed_messages(asked.plan.question, asked.database.schema,
                              instructions_of(model).prompt("seeds"))
-    about = say("About {tokens} tokens: it is shown all tables and columns, and names the parts of the "
-                "question and where their diffusions start.", tokens=f"{tokens_of(messages):,}")
-    if st.button(say("Let it choose the seeds"), help=about):
+    about = (f"About {tokens_of(messages):,} tokens: it is shown all tables and columns, and "
+             "names the parts of the question and where their diffusions start.")
+    if st.button("Let it choose the seeds", help=about):
         try:
-            with st.spinner(say("One call")):
+            with st.spinner("One call"):
                 chosen[key] = choose_seeds(asked.plan.question, asked.database.schema, model)
         except ModelError as error:
             st.error(said(error))
@@ -119,7 +115,7 @@ def why_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> N
     graph, explanation = database.graph, asked.explanation
     node = node_choice(graph, explanation, "dbabout")
     if not node:
-        st.write(say("Nothing was touched; raise the mass."))
+        st.write("Nothing was touched; raise the mass.")
         return
     st.write(brief(why_line(asked, node), 2000))
     if not explanation.touched(graph.row[node]):
@@ -132,11 +128,12 @@ def schema_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion | 
     schema = database.schema
     found = asked.importance if asked else {}
     inferred = sum(join.inferred for join in schema.joins)
-    words = say("{tables}, {columns}, {references} and {inferred} inferred from names.",
-                tables=count(len(schema.tables), "table"), columns=count(len(schema.columns), "column"),
+    words = "{tables}, {columns}, {references} and {inferred} inferred from names.".format(
+                tables=count(len(schema.tables), "table"),
+                columns=count(len(schema.columns), "column"),
                 references=count(len(schema.joins) - inferred, "declared reference"),
                 inferred=inferred)
-    st.caption(f"{words} {say('Retrieved ones are marked.')}" if found else words)
+    st.caption(f"{words} Retrieved ones are marked." if found else words)
     keys = {}
     for join in schema.joins:
         for label, other in join.pairs:
@@ -144,7 +141,7 @@ def schema_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion | 
     rows = []
     for one in schema.tables:
         for column in one.columns:
-            key = say("primary") if column.key else keys.get(column.label, "")
+            key = "primary" if column.key else keys.get(column.label, "")
             rows.append((one.name, column.name, column.label in found, column.type, key, one.rows,
                          ", ".join(column.values)))
     cells = columns_of(("table", "column", "retrieved", "type", "key", "rows", "values"), rows)

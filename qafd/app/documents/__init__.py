@@ -11,14 +11,13 @@ from qafd.app.documents.work import jobs_panel
 from qafd.app.documents.writing import writing_controls
 from qafd.app.pages import heading
 from qafd.app.workspaces import workspace
-from qafd.wording import say
 
 
 def show() -> None:
     """The page, or the document that the link names."""
     knowledge = workspace()
-    heading(say("Documents"), say("What the graph is made of. Add your own; all of it is read on this "
-                                  "machine unless you choose a model."))
+    heading("Documents", ("What the graph is made of. Add your own; all of it is read on this "
+                          "machine unless you choose a model."))
     search(knowledge)
     if opened(knowledge):
         return

@@ -16,7 +16,6 @@ from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
 from qafd.storage.rows import Head
-from qafd.wording import say
 from qafd.wording.counts import count
 
 _SPAN = re.compile(r"(\d{1,12})-(\d{1,12})")
@@ -27,7 +26,7 @@ def opened(knowledge: KnowledgeGraph) -> bool:
     name = st.query_params.get("doc")
     if not name:
         return False
-    st.button(say("All documents"), icon=":material/arrow_back:", type="tertiary",
+    st.button("All documents", icon=":material/arrow_back:", type="tertiary",
               on_click=_leave, args=("at", "from", "passage", "doc"))
     with knowledge.store() as store:
         chunk = st.query_params.get("passage", "")
@@ -41,8 +40,8 @@ def opened(knowledge: KnowledgeGraph) -> bool:
             return True
     _head(knowledge, shown.document)
     if chunk and asked is None:
-        st.caption(say("The passage of the link is no longer in this document, which has changed "
-                       "since; here is its beginning."))
+        st.caption("The passage of the link is no longer in this document, which has changed "
+                    "since; here is its beginning.")
     _list(knowledge, shown)
     spans = _spans(st.query_params.get_all("at"))
     _way(shown, "top")
@@ -67,27 +66,26 @@ def _head(knowledge: KnowledgeGraph, head: Head) -> None:
     said = [brief(head.name), count(head.passages, "passage"),
             *([count(head.pages, "page")] if head.pages else []),
             count(head.characters, "character")]
-    st.caption(" · ".join(said) + (say(" · deleted: not in the graph") if head.deleted_at else ""))
+    st.caption(" · ".join(said) + (" · deleted: not in the graph" if head.deleted_at else ""))
     with st.container(horizontal=True, vertical_alignment="center"):
         name = re.sub(r"[^\w.-]+", "_", head.name)[-80:]
         if head.original:
-            st.download_button(say("Original file"), lambda: in_store(
+            st.download_button("Original file", lambda: in_store(
                 knowledge, lambda store: store.files.original(head.source) or b""),
                                re.sub(r"[^\w.-]+", "_", head.source)[-80:], on_click="ignore",
                                icon=":material/download:")
-        st.download_button(say("Text"), lambda: in_store(
+        st.download_button("Text", lambda: in_store(
             knowledge, lambda store: store.documents.get(head.name).text),
                            name if name.endswith(".txt") else f"{name}.txt", "text/plain",
                            on_click="ignore", icon=":material/download:",
-                           help=say("The text as it is stored.") if head.original else
-                           say("The text as it is stored. The file itself is not kept once it is "
-                               "read."))
+                           help="The text as it is stored." if head.original else
+                           "The text as it is stored. The file itself is not kept once it is read.")
 
 
 def _list(knowledge: KnowledgeGraph, shown: Excerpt) -> None:
     """All passages; a chosen one is gone to."""
     many = shown.document.passages
-    if many < 2 or not st.toggle(say("List its {many} passages", many=f"{many:,}"), key="passage_list"):
+    if many < 2 or not st.toggle(f"List its {many:,} passages", key="passage_list"):
         return
     with knowledge.store() as store:
         lines = store.documents.outline(shown.document.name)
@@ -98,7 +96,7 @@ def _list(knowledge: KnowledgeGraph, shown: Excerpt) -> None:
         key=fresh_key(f"passages {shown.document.name}"),
         column_order=[name for name in rows[0] if any(row[name] for row in rows)],
         column_config={"passage": st.column_config.NumberColumn(width=70),
-                       "page": st.column_config.NumberColumn(width=60, help=say("Where it begins"))})
+                       "page": st.column_config.NumberColumn(width=60, help="Where it begins")})
     for row in event["selection"]["rows"]:
         empty(f"passages {shown.document.name}")
         _leave("at", "from")
@@ -112,12 +110,11 @@ def _way(shown: Excerpt, place: str) -> None:
     if size == many:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(say("Earlier"), icon=":material/arrow_upward:", key=f"earlier {place}",
+        st.button("Earlier", icon=":material/arrow_upward:", key=f"earlier {place}",
                   disabled=shown.first == 1, on_click=_begin, args=(max(1, shown.first - size),))
-        st.button(say("Later"), icon=":material/arrow_downward:", key=f"later {place}",
+        st.button("Later", icon=":material/arrow_downward:", key=f"later {place}",
                   disabled=shown.last == many, on_click=_begin, args=(shown.last + 1,))
-        st.caption(say("Passages {first} to {last} of {many}", first=f"{shown.first:,}",
-                       last=f"{shown.last:,}", many=f"{many:,}"))
+        st.caption(f"Passages {shown.first:,} to {shown.last:,} of {many:,}")
 
 
 def _begin(first: int) -> None:
@@ -155,7 +152,7 @@ def _section(passage: Passage, pages: str, spans: Sequence[tuple[int, int]], sty
         place.append(safe(chunk.heading, 160))
     if passage.subject:
         place.append(link("./", {"ws": value_of(WORKSPACE, ""), "q": about(passage.subject)},
-                          safe(say("Ask about {name}", name=passage.subject), 60)))
+                          safe(f"Ask about {passage.subject}", 60)))
     above = ""
     if passage.above not in ("", chunk.title):
         above = f"<p class='above'>{spaced(passage.above)}</p>"

@@ -19,7 +19,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.reading.parsing import ENDINGS, parse_graph
 from qafd.storage.rows import clean_name
 from qafd.view.panel import clean
-from qafd.wording import say, say_list
+from qafd.wording import join_words
 from qafd.wording.counts import count
 
 MANY = 6  # names that a sentence has at most
@@ -29,33 +29,32 @@ def intake(knowledge: KnowledgeGraph) -> None:
     """Upload files, a folder or a graph, paste text, or name a web page."""
     if is_sample(knowledge):
         with st.container(border=True):
-            st.markdown(plain(say("{stem} is a sample: what you add here becomes part "
-                                  "of your copy of it. Make a workspace for your own documents:",
-                                  stem=knowledge.name)))
+            st.markdown(plain(f"{knowledge.name} is a sample: what you add here becomes part "
+                               "of your copy of it. Make a workspace for your own documents:"))
             new_workspace("own_workspace")
     files, folder, paste, page, graph = st.tabs(
-        [say("Files"), say("Folder"), say("Paste text"), say("Web page"), say("Graph file")])
+        ["Files", "Folder", "Paste text", "Web page", "Graph file"])
     with files, st.form("files", clear_on_submit=True, border=False):
         uploads = st.file_uploader(
-            say("Text, Markdown, reStructuredText, HTML, PDF, Word, Excel, PowerPoint, CSV, JSON, "
-                "JSON lines, EPUB, mails and mailboxes, GraphML, GEXF; 50 MB each"),
+            ("Text, Markdown, reStructuredText, HTML, PDF, Word, Excel, PowerPoint, CSV, JSON, "
+             "JSON lines, EPUB, mails and mailboxes, GraphML, GEXF; 50 MB each"),
             ENDINGS, accept_multiple_files=True)
-        if st.form_submit_button(say("Add to the graph"), type="primary"):
+        if st.form_submit_button("Add to the graph", type="primary"):
             _add(knowledge, [(PurePosixPath(u.name).name, u.getvalue()) for u in uploads])
     with folder, st.form("folder", clear_on_submit=True, border=False):
-        uploads = st.file_uploader(say("A folder with all its files; others than the known kinds "
-                                       "are left out"), ENDINGS, accept_multiple_files="directory")
-        if st.form_submit_button(say("Add the folder"), type="primary"):
+        uploads = st.file_uploader(("A folder with all its files; others than the known kinds "
+                                    "are left out"), ENDINGS, accept_multiple_files="directory")
+        if st.form_submit_button("Add the folder", type="primary"):
             _add(knowledge, [(u.name, u.getvalue()) for u in uploads])
     with paste, st.form("paste", clear_on_submit=True, border=False):
-        name = st.text_input(say("Name"), "note.txt", max_chars=120)
-        text = st.text_area(say("Text"), height=160)
-        if st.form_submit_button(say("Add the text"), type="primary"):
+        name = st.text_input("Name", "note.txt", max_chars=120)
+        text = st.text_area("Text", height=160)
+        if st.form_submit_button("Add the text", type="primary"):
             _add(knowledge, [(_free(knowledge, name.strip() or "note.txt"), text.encode())]
                  if text.strip() else [])
     with page, st.form("page", clear_on_submit=False, border=False):
-        address = st.text_input(say("Address of the page"), max_chars=LONGEST, key="address")
-        if st.form_submit_button(say("Add the page"), type="primary"):
+        address = st.text_input("Address of the page", max_chars=LONGEST, key="address")
+        if st.form_submit_button("Add the page", type="primary"):
             _web_page(knowledge, address.strip())
     with graph:
         _graph_file(knowledge)
@@ -66,7 +65,7 @@ def _web_page(knowledge: KnowledgeGraph, address: str) -> None:
         _add(knowledge, [])
         return
     try:
-        with st.spinner(say("Fetching the page")):
+        with st.spinner("Fetching the page"):
             # one of this machine's network only where the app is its owner's alone
             found = fetch(address, near=addresses_are_free())
     except (ParameterError, ParseError) as error:
@@ -78,15 +77,15 @@ def _web_page(knowledge: KnowledgeGraph, address: str) -> None:
 def _graph_file(knowledge: KnowledgeGraph) -> None:
     """Upload a graph that exists, see what is in it, and add it."""
     uploads = st.file_uploader(
-        say("A graph you already have: GraphML, GEXF, node-link JSON, a CSV of edges, or what GraphRAG "
-            "and LightRAG wrote; 50 MB each"), GRAPH_ENDINGS, accept_multiple_files=True,
+        ("A graph you already have: GraphML, GEXF, node-link JSON, a CSV of edges, or what "
+         "GraphRAG and LightRAG wrote; 50 MB each"), GRAPH_ENDINGS, accept_multiple_files=True,
         key=fresh_key("graph"))
     st.caption(
-        say("A CSV needs the columns source and target (or from and to, head and tail, subject and "
-            "object); weight, label and description are optional. Choose files together that make one "
-            "graph: tables of edges and nodes, GraphRAG's entities, relationships, text_units, "
-            "communities and community_reports (Parquet, JSON lines, JSON or CSV), or LightRAG's "
-            ".graphml and kv_store_text_chunks.json."))
+        "A CSV needs the columns source and target (or from and to, head and tail, subject "
+         "and object); weight, label and description are optional. Choose files together "
+         "that make one graph: tables of edges and nodes, GraphRAG's entities, "
+         "relationships, text_units, communities and community_reports (Parquet, JSON lines, "
+         "JSON or CSV), or LightRAG's .graphml and kv_store_text_chunks.json.")
     if not uploads:
         return
     try:
@@ -98,7 +97,7 @@ def _graph_file(knowledge: KnowledgeGraph) -> None:
     st.markdown(brief(graph.summary, 400))
     for notice in graph.notices:
         st.caption(said(clean(notice, 400)))
-    if st.button(say("Add the graph"), type="primary"):
+    if st.button("Add the graph", type="primary"):
         _add(knowledge, [(name_of([PurePosixPath(u.name) for u in uploads]), graph.to_json())])
         empty("graph")  # so that it is not offered twice
         st.rerun()
@@ -124,14 +123,14 @@ def _say_what_is_replaced(knowledge: KnowledgeGraph, names: list[str]) -> list[s
     again = sorted(taken.intersection(map(clean_name, names)))
     if not again:
         return []
-    return [say("There before and replaced by what you added: {names}. To keep both, add the new file "
-                "under another name.", names=say_list([clean(name, 80) for name in again[:MANY]]))]
+    listed = join_words([clean(name, 80) for name in again[:MANY]])
+    return [f"Replaced by the files you added: {listed}. To keep both, add the new file under another name."]
 
 
 def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
     if not files:
-        st.warning(say("There is nothing to add yet; choose a file of at most 50 MB or write some text "
-                       "first."))
+        st.warning("There is nothing to add yet; choose a file of at most 50 MB or write some "
+                    "text first.")
         return
     sentences: list[str] = []
     given = [Given(name, name, partial(bytes, data)) for name, data in files]
@@ -147,5 +146,4 @@ def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
     with knowledge.store() as store:
         enqueue(store, files)
     start(knowledge)
-    st.toast(say("{files} taken in; the graph grows while passages are read.",
-                 files=count(len(files), "file")))
+    st.toast(f"{count(len(files), 'file')} taken in; the graph grows while passages are read.")

@@ -16,7 +16,6 @@ from qafd.ingest.erase import footprint
 from qafd.ingest.jobs import enqueue, retry
 from qafd.knowledge import KnowledgeGraph
 from qafd.view.panel import clean
-from qafd.wording import say
 from qafd.wording.counts import count
 from qafd.wording.entities import say_nameless
 from qafd.wording.erasing import say_going, say_gone, say_moved, say_staying
@@ -32,8 +31,8 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     """All files with their state, and what can be done with the chosen ones."""
     lines = _lines(knowledge)
     if not lines:
-        st.write(say("No documents yet. Add one above: the graph can be used as soon as its first "
-                     "passages are read."))
+        st.write("No documents yet. Add one above: the graph can be used as soon as its first "
+                  "passages are read.")
         return
     _held(knowledge, lines)
     chosen = _table(lines)
@@ -47,9 +46,9 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
         _read(knowledge, chosen[0])
     _replies(knowledge, [line for line in chosen or lines if line.retriable])
     if len(knowledge.graph):
-        way("explore", say("Explore the graph"))
-    st.caption(say("Tick a file to read, delete or retry it. A deleted file leaves the graph as if it "
-                   "had never been there, and can be brought back until it is erased."))
+        way("explore", "Explore the graph")
+    st.caption("Tick a file to read, delete or retry it. A deleted file leaves the graph as "
+                "if it had never been there, and can be brought back until it is erased.")
 
 
 def _lines(knowledge: KnowledgeGraph) -> tuple[FileLine, ...]:
@@ -71,9 +70,9 @@ def _held(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
             count(graph.count("passage"), "passage"),
             count(graph.count("entity"), "entity"), count(graph.edge_count, "edge")]
     if made_by:
-        held.append(say("read by {made_by}", made_by=brief(say_reader(made_by))))
+        held.append(f"read by {brief(say_reader(made_by))}")
     if stale:
-        held.append(say("the graph is not up to date yet"))
+        held.append("the graph is not up to date yet")
     st.caption(" · ".join(held))
 
 
@@ -90,7 +89,7 @@ def _table(lines: Sequence[FileLine]) -> list[FileLine]:
     rows = []
     for line in lines:
         file, held = line.file, line.contents
-        rows.append((file.name, say(line.state), file.documents, held.pages or None, file.passages,
+        rows.append((file.name, line.state, file.documents, held.pages or None, file.passages,
                      held.entities, held.relations, held.tokens, file.size, line.read, line.happened))
     columns = columns_of(("file", "state", "documents", "pages", "passages", "entities", "relations",
                           "tokens", "size", "read", "what happened"), rows)
@@ -118,8 +117,8 @@ def _told(lines: Sequence[FileLine]) -> None:
         st.caption(f"{mark}**{brief(line.file.name)}**: "
                    f"{plain(line.file.error or line.doubt)}")
     if len(told) > TOLD:
-        st.caption(say("{files} more, under “what happened” in the table; "
-                       "a click on “state” sorts by it.", files=count(len(told) - TOLD, "file")))
+        st.caption(f"{count(len(told) - TOLD, 'file')} more, under “what happened” in the "
+                    "table; a click on “state” sorts by it.")
 
 
 def _actions(knowledge: KnowledgeGraph, lines: Sequence[FileLine], chosen: Sequence[FileLine]) -> None:
@@ -128,16 +127,16 @@ def _actions(knowledge: KnowledgeGraph, lines: Sequence[FileLine], chosen: Seque
     marked = [line for line in chosen if line.gone]
     present = [line for line in chosen if not line.gone]
     with st.container(horizontal=True):
-        if _button(say("Delete"), present, "delete"):
+        if _button("Delete", present, "delete"):
             _act(knowledge, "delete", present)
         again, label = _to_retry(lines, chosen)
         if _button(label, again, "retry"):
             _act(knowledge, "retry", again)
         back = marked or _last_deleted(gone)
-        if _button(say("Undo delete"), back, "undo"):
+        if _button("Undo delete", back, "undo"):
             _act(knowledge, "undo", back)
         erasable = marked if chosen else gone
-        if gone and _button(say("Erase for good"), erasable, "erase"):
+        if gone and _button("Erase for good", erasable, "erase"):
             session().erasing = knowledge.id, [line.file.name for line in erasable]
     _confirm_erasing(knowledge, gone)
 
@@ -147,8 +146,8 @@ def _to_retry(lines: Sequence[FileLine], chosen: Sequence[FileLine]
     """The files that can be read again, and what the button for it says."""
     failed = [line for line in lines if line.file.status == "failed" and not line.gone]
     if failed and not chosen:
-        return failed, say("Retry failed")
-    return [line for line in chosen if line.retriable], say("Retry")
+        return failed, "Retry failed"
+    return [line for line in chosen if line.retriable], "Retry"
 
 
 def _last_deleted(gone: Sequence[FileLine]) -> list[FileLine]:
@@ -166,7 +165,7 @@ def _confirm_erasing(knowledge: KnowledgeGraph, gone: Sequence[FileLine]) -> Non
 
 def _button(label: str, lines: Sequence[FileLine], key: str) -> bool:
     if len(lines) > 1:
-        label = say("{action} {files}", action=label, files=count(len(lines), "file"))
+        label = f"{label} {count(len(lines), 'file')}"
     return st.button(label, disabled=not lines, key=key)
 
 
@@ -208,13 +207,13 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
                 job.state != "paused" for job in store.queue.open())
         st.caption(plain(say_staying()))
         if busy:
-            st.caption(say(":material/hourglass: Documents are being read, or the graph made anew: "
-                           "erase when that is done."))
+            st.caption(":material/hourglass: Documents are being read, or the graph made "
+                        "anew: erase when that is done.")
         with st.container(horizontal=True):
-            erase = st.button(say("Erase now"), key="erase_now", disabled=busy)
-            keep = st.button(say("Keep"), key="erase_not")
+            erase = st.button("Erase now", key="erase_now", disabled=busy)
+            keep = st.button("Keep", key="erase_not")
         if erase:
-            with st.spinner(say("Erasing, and making the graph anew")):
+            with st.spinner("Erasing, and making the graph anew"):
                 gone = knowledge.erase(*names)
             st.toast(brief(say_gone(gone), 600), duration="long")
         if erase or keep:
@@ -232,13 +231,12 @@ def _read(knowledge: KnowledgeGraph, line: FileLine) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if line.file.documents > 1:
             name = st.selectbox(
-                say("One of its {documents} documents", documents=f"{line.file.documents:,}"), list(names),
+                f"One of its {line.file.documents:,} documents", list(names),
                 key=f"of {line.file.name}",
                 format_func=lambda one: clean(f"{names[one]} · {one}", 160),
                 help="" if line.file.documents <= OFFERED else
-                say("The first {offered}; the search above finds the others.",
-                    offered=f"{OFFERED:,}"))
-        if st.button(say("Read it"), icon=":material/article:", key="read") and name:
+                f"The first {OFFERED:,}; the search above finds the others.")
+        if st.button("Read it", icon=":material/article:", key="read") and name:
             st.query_params["doc"] = name
             st.rerun()
 
@@ -250,24 +248,22 @@ def _replies(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
     for name, passages in found.items():
         if not passages:
             continue
-        with st.expander(say("What the model replied for {name}: "
-                             "{passages}", name=brief(name),
-                             passages=count(len(passages), "passage")), icon=":material/troubleshoot:"):
+        with st.expander((f"What the model replied for {brief(name)}: "
+                          f"{count(len(passages), 'passage')}"), icon=":material/troubleshoot:"):
             for one in passages[:SHOWN]:
                 _reply(one)
             if len(passages) > SHOWN:
-                st.caption(say("The first {shown}; `qafd docs --errors` has all.", shown=SHOWN))
+                st.caption(f"The first {SHOWN}; `qafd docs --errors` has all.")
 
 
 def _reply(one: Unread) -> None:
-    place = say("{document}, passage {number}", document=clean(one.document, 120),
-                number=f"{one.number:,}")
+    place = f"{clean(one.document, 120)}, passage {one.number:,}"
     if one.page is not None:
-        place = say("{place}, page {page}", place=place, page=one.page)
+        place = f"{place}, page {one.page}"
     st.caption(plain(f"{place}: {say_reading(one.reason)}"))
     for reply in one.replies:
         if not reply:
-            st.caption(say("No reply that could be read."))
+            st.caption("No reply that could be read.")
         elif len(reply) > LONGEST:
             st.code(reply[:LONGEST] + "…", language=None, wrap_lines=True)
         else:

@@ -21,7 +21,6 @@ from qafd.models.estimate import RunPlan
 from qafd.storage import Workspace
 from qafd.storage.rows import Total
 from qafd.view.panel import clean
-from qafd.wording import say
 from qafd.wording.models import say_cap, say_embedding_plan, say_reading_plan, say_readings
 
 BY = {"run": "run", "document": "document", "chunk": "passage", "question": "question",
@@ -48,33 +47,47 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
     wanted = preferences()
     model = wanted.model if wanted.provider != "offline" else now.model
     url = wanted.base_url if wanted.provider != "offline" else now.base_url
-    with st.expander(say("Read by {name}", name=_name(now))):
+    with st.expander(f"Read by {_name(now)}"):
         if not model:
-            st.caption(say("Documents are read on this machine, and nothing leaves it. A language "
-                           "model describes what it finds, at a price; choose one in Settings."))
-            way("settings", say("Choose a language model"))
+            st.caption("Documents are read on this machine, and nothing leaves it. A language "
+                        "model describes what it finds, at a price; choose one in Settings.")
+            way("settings", "Choose a language model")
             return
         other = ModelChoice(model, url) if now.model != model or now.base_url != url else now
         options = [ModelChoice(), other] if not now.model or other == now else [ModelChoice(), now, other]
         with st.form("reader", border=False):
-            at = st.radio(say("Names and relations are found by"), range(len(options)),
+            at = st.radio("Names and relations are found by", range(len(options)),
                           index=options.index(now) if now in options else 0, key="reader",
                           format_func=lambda i: _name(options[i]))
-            types = st.text_input(say("Entity types"), ", ".join(other.types))
+            types = st.text_input("Entity types", ", ".join(other.types))
             left, right = st.columns(2)
-            language = left.text_input(say("Language of descriptions"), other.language)
-            gleanings = right.number_input(say("Ask again for what was missed"), 0, 3,
+            language = left.text_input("Language of descriptions", other.language)
+            gleanings = right.number_input("Ask again for what was missed", 0, 3,
                                            other.gleanings)
             one, two, three, four = st.columns(4)
-            together = one.number_input(say("Passages of a call"), 1, 16, other.together, help=say(
-                "A model that loses the thread reads better one at a time; several cost fewer tokens."))
-            in_flight = two.number_input(say("Calls at a time"), 1, 32, other.in_flight)
-            deadline = three.number_input(say("Deadline, s"), 0.1, 3600.0, float(other.deadline), 10.0)
-            reply_tokens = four.number_input(say("Reply limit of reading"), 1, 1_000_000,
+            together = one.number_input("Passages of a call", 1, 16, other.together, help=("A "
+                                                                                           "model "
+                                                                                           "that "
+                                                                                           "loses "
+                                                                                           "the "
+                                                                                           "thread "
+                                                                                           "reads "
+                                                                                           "better "
+                                                                                           "one "
+                                                                                           "at "
+                                                                                           "a "
+                                                                                           "time; "
+                                                                                           "several "
+                                                                                           "cost "
+                                                                                           "fewer "
+                                                                                           "tokens."))
+            in_flight = two.number_input("Calls at a time", 1, 32, other.in_flight)
+            deadline = three.number_input("Deadline, s", 0.1, 3600.0, float(other.deadline), 10.0)
+            reply_tokens = four.number_input("Reply limit of reading", 1, 1_000_000,
                                              other.reply_tokens, 512)
-            st.caption(say("With another model, other types, another language or more questions all passages "
-                           "are read anew, when you start it below."))
-            if st.form_submit_button(say("Use this")):
+            st.caption("With another model, other types, another language or more questions "
+                        "all passages are read anew, when you start it below.")
+            if st.form_submit_button("Use this"):
                 pick = options[at]
                 if pick.model:
                     allow(pick.base_url)
@@ -91,9 +104,8 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
 
 def _name(choice: ModelChoice) -> str:
     if not choice.model:
-        return say("this machine (no language model)")
-    return say("{model} at {address}", model=brief(choice.model, 60),
-               address=plain(urlsplit(choice.base_url).netloc))
+        return "this machine (no language model)"
+    return f"{brief(choice.model, 60)} at {plain(urlsplit(choice.base_url).netloc)}"
 
 
 def embedders(now: ModelChoice) -> list[ModelChoice]:
@@ -108,9 +120,8 @@ def embedders(now: ModelChoice) -> list[ModelChoice]:
 def embedder_name(choice: ModelChoice) -> str:
     """The embedding model of a choice, for people."""
     if not choice.embedder:
-        return say("of this installation, on this machine")
-    return say("{model} at {address}", model=clean(choice.embedder, 60),
-               address=urlsplit(choice.embedder_url).netloc)
+        return "of this installation, on this machine"
+    return f"{clean(choice.embedder, 60)} at {urlsplit(choice.embedder_url).netloc}"
 
 
 def use_embedder(knowledge: KnowledgeGraph, choice: ModelChoice) -> None:
@@ -152,7 +163,7 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
     state = [(file.name, file.status, file.size, file.extracted) for file in files]
     if busy or not files:
         return
-    with st.spinner(say("Estimating what this will cost")):  # it parses all files that wait
+    with st.spinner("Estimating what this will cost"):  # it parses all files that wait
         planned: RunPlan = remember(
             "plan", (knowledge.id, state, choice, extractor, len(doubted)),
             lambda: plan(knowledge.url, (), choice))
@@ -164,9 +175,8 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
         _say_plan(planned, choice)
         if doubted:
             many = sum(map(len, doubted.values()))
-            st.caption(say("Also {many} passages again that were not read as they should be.",
-                           many=f"{many:,}"))
-        if st.button(say("Start reading"), type="primary"):
+            st.caption(f"Also {many:,} passages again that were not read as they should be.")
+        if st.button("Start reading", type="primary"):
             with knowledge.store() as store:
                 retry(store, waiting)
             start(knowledge)
@@ -175,15 +185,13 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
 
 def _say_plan(planned: RunPlan, choice: ModelChoice) -> None:
     if choice.model:
-        st.markdown(say("**To be read by {name}**", name=_name(choice)))
+        st.markdown(f"**To be read by {_name(choice)}**")
         st.markdown(plain(say_reading_plan(planned)))
     if planned.embedding is not None:
-        st.markdown(say("**To be embedded by {embedder_name}**",
-                        embedder_name=plain(embedder_name(choice))))
+        st.markdown(f"**To be embedded by {plain(embedder_name(choice))}**")
         st.markdown(plain(say_embedding_plan(planned.embedding)))
     st.caption(plain(
-        say("{sentence} Caps and prices are in Settings; ~ marks estimates.",
-            sentence=say_cap(choice.cap))))
+        f"{say_cap(choice.cap)} Caps and prices are in Settings; ~ marks estimates."))
 
 
 def meter(knowledge: KnowledgeGraph, job: int) -> None:
@@ -191,7 +199,7 @@ def meter(knowledge: KnowledgeGraph, job: int) -> None:
     with knowledge.store() as store:
         totals = store.ledger.totals("run", f"job {job}")
     for total in totals:
-        st.caption(plain(say("{words} so far", words=_words(total))))
+        st.caption(plain(f"{_words(total)} so far"))
 
 
 def ledger(knowledge: KnowledgeGraph) -> None:
@@ -199,22 +207,22 @@ def ledger(knowledge: KnowledgeGraph) -> None:
     with knowledge.store() as store:
         if not store.ledger.totals("model"):
             return
-        with st.expander(say("What language models have cost")):
-            by = st.segmented_control(say("Sum up by"), list(BY), default="run", required=True,
-                                      format_func=lambda key: say(BY[key]), key="ledger_by") or "run"
+        with st.expander("What language models have cost"):
+            by = st.segmented_control("Sum up by", list(BY), default="run", required=True,
+                                      format_func=lambda key: BY[key], key="ledger_by") or "run"
             totals = store.ledger.totals(by)
             names: dict[str, str] = {}
             if by == "chunk":
                 for total in totals:
                     names[total.what] = _name_passages(store, total.what.split())
-            other = say("questions") if by == "run" else "-"
+            other = "questions" if by == "run" else "-"
             rows = [(names.get(one.what, "") or one.what or other, one.calls, one.tokens_in, one.tokens_out,
-                     say("~ by qafd") if one.estimated else say("by the endpoint"),
+                     "~ by qafd" if one.estimated else "by the endpoint",
                      None if one.unpriced else one.cost, round(one.seconds, 1)) for one in totals]
             table(columns_of((BY[by], "calls", "tokens in", "tokens out", "tokens counted", "dollars",
                               "seconds"), rows))
-            st.caption(say("A request for vectors is for many passages; it counts for their document, "
-                           "or for none where there are several."))
+            st.caption("A request for vectors is for many passages; it counts for their "
+                        "document, or for none where there are several.")
 
 
 def _name_passages(store: Workspace, ids: Sequence[str]) -> str:
@@ -222,16 +230,17 @@ def _name_passages(store: Workspace, ids: Sequence[str]) -> str:
     found = store.passages.get(ids).values()
     if not found:
         return ""
-    return say("{document}, characters {start} to {end}",
-               document=next(iter(found)).document, start=min(chunk.start for chunk in found),
-               end=max(chunk.end for chunk in found))
+    start, end = min(chunk.start for chunk in found), max(chunk.end for chunk in found)
+    return f"{next(iter(found)).document}, characters {start} to {end}"
 
 
 def _words(total: Total) -> str:
     about = "~" if total.estimated else ""
-    money = say("cost unknown") if total.unpriced else f"${total.cost:,.4f}"
-    return say("{calls} calls, {tokens} tokens, {money}", calls=f"{total.calls:,}",
-               tokens=f"{about}{total.tokens_in + total.tokens_out:,}", money=money)
+    money = "cost unknown" if total.unpriced else f"${total.cost:,.4f}"
+    return "{calls} calls, {tokens} tokens, {money}".format(
+               calls=f"{total.calls:,}",
+               tokens=f"{about}{total.tokens_in + total.tokens_out:,}",
+               money=money)
 
 
 def notices(knowledge: KnowledgeGraph) -> dict[str, str]:
@@ -240,5 +249,5 @@ def notices(knowledge: KnowledgeGraph) -> dict[str, str]:
         doubts = store.log.doubts()
     told = {}
     for name, reasons in doubts.items():
-        told[name] = say("{sentence} Retry asks the model again.", sentence=say_readings(reasons))
+        told[name] = f"{say_readings(reasons)} Retry asks the model again."
     return told

@@ -12,7 +12,6 @@ from qafd.app.session import keep, put, value_of
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Mark
 from qafd.storage.rows import SEARCHED, Hit
-from qafd.wording import say
 from qafd.wording.counts import count
 
 MORE = "found_more"
@@ -24,11 +23,11 @@ def search(knowledge: KnowledgeGraph) -> None:
     if not len(knowledge.graph):
         return
     words = st.text_input(
-        say("Search"), key="within" if document else keep("search"), bind="query-params",
+        "Search", key="within" if document else keep("search"), bind="query-params",
         icon=":material/search:",
-        placeholder=say("Find words in this document") if document else
-        say("Find words in the documents"),
-        label_visibility="collapsed", help=say("Words in quotation marks are a phrase.")) or ""
+        placeholder="Find words in this document" if document else
+        "Find words in the documents",
+        label_visibility="collapsed", help="Words in quotation marks are a phrase.") or ""
     if not words.strip():
         return
     # as many more as were asked for, of these words
@@ -48,9 +47,8 @@ def search(knowledge: KnowledgeGraph) -> None:
         if found.total == len(found.hits):
             st.caption(passages)
         else:
-            st.caption(say("{passages}, the best {hits} of them", passages=passages,
-                           hits=len(found.hits)))
-            st.button(say("More"), type="tertiary", on_click=put,
+            st.caption(f"{passages}, the best {len(found.hits)} of them")
+            st.button("More", type="tertiary", on_click=put,
                       args=(MORE, ((words, document), many)))
 
 

@@ -7,8 +7,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from qafd.app.documents.models import meter, start
+from qafd.app.error_display import with_errors_shown
 from qafd.app.escaping import brief, plain, said
-from qafd.app.language import spoken
 from qafd.app.pages import way
 from qafd.app.session import exchange, session
 from qafd.ingest.jobs import cancel, go_on, needs_worker, unparsed
@@ -18,7 +18,6 @@ from qafd.plan.suggest import questions_of
 from qafd.storage import Workspace
 from qafd.storage.rows import Job
 from qafd.view.panel import clean
-from qafd.wording import say
 from qafd.wording.counts import count, say_left
 from qafd.wording.jobs import say_job
 
@@ -71,7 +70,7 @@ def jobs_panel(knowledge: KnowledgeGraph, top: DeltaGenerator | None = None) -> 
     if session().finished == knowledge.id and not busy:
         with top or st.container():
             _invite(knowledge)
-    st.fragment(spoken(_jobs), run_every=1.0 if waiting else None)(knowledge, bool(waiting), stale)
+    st.fragment(with_errors_shown(_jobs), run_every=1.0 if waiting else None)(knowledge, bool(waiting), stale)
 
 
 def _invite(knowledge: KnowledgeGraph) -> None:
@@ -81,7 +80,7 @@ def _invite(knowledge: KnowledgeGraph) -> None:
     if not questions:
         return
     with st.container(border=True):
-        st.markdown(f":material/check_circle: **{say('Done: ask something')}**")
+        st.markdown(":material/check_circle: **Done: ask something**")
         for question in questions:
             way("explore", brief(question), q=question)
 
@@ -103,9 +102,9 @@ def _jobs(knowledge: KnowledgeGraph, working: bool, stale: bool) -> None:
         meter(knowledge, job.id)
         if job.error:
             st.warning(said(job.error))
-        if job.state == "paused" and stop.button(say("Resume"), key=f"resume{job.id}"):
+        if job.state == "paused" and stop.button("Resume", key=f"resume{job.id}"):
             start(knowledge)
-        if stop.button(say("Cancel"), key=f"cancel{job.id}"):
+        if stop.button("Cancel", key=f"cancel{job.id}"):
             with knowledge.store() as store:
                 cancel(store, job.id)
     changed = exchange(f"revision {knowledge.id}", revision) != revision
@@ -128,11 +127,11 @@ def job_bar(workspace: str, store: Workspace, job: Job) -> tuple[float, str]:
     """
     advance = _advance(workspace, job.id)
     if job.state == "queued":
-        return advance.begin(), say("{job}: waiting to start", job=_word_job(store, job))
+        return advance.begin(), f"{_word_job(store, job)}: waiting to start"
     if job.state == "paused":
-        return advance.share, say("{job}: paused", job=_word_job(store, job))
+        return advance.share, f"{_word_job(store, job)}: paused"
     if not job.stage:
-        return advance.begin(), say("{job}: starting", job=_word_job(store, job))
+        return advance.begin(), f"{_word_job(store, job)}: starting"
     reading = job.stage in ("parsing", READING)
     pace = advance.pace(READING if reading else job.stage)
     total = count(job.total, UNITS.get(job.stage, "passage"))
@@ -141,7 +140,7 @@ def job_bar(workspace: str, store: Workspace, job: Job) -> tuple[float, str]:
         pace.note(job.done, job.total + ahead)
         if 0 < ahead < float("inf"):
             # two digits: each file that is parsed would change the others
-            total = say("about {passages}",
+            total = "about {passages}".format(
                         passages=count(int(float(f"{job.total + ahead:.2g}")), "passage"))
     elif not reading:
         pace.note(job.done, job.total)
@@ -159,20 +158,18 @@ def _word_job(store: Workspace, job: Job) -> str:
 
 
 def _word_progress(job: Job, total: str, left: str) -> str:
-    phases = {"parsing": say("Opening files"), READING: say("Reading passages"),
-              "embedding": say("Computing vectors"), "assembling": say("Making the graph"),
-              "comparing names": say("Comparing names"), "building layers": say("Building layers")}
-    words = say("{phase}: {done} of {total}", phase=phases[job.stage], done=f"{job.done:,}",
-                total=total)
+    phases = {"parsing": "Opening files", READING: "Reading passages",
+              "embedding": "Computing vectors", "assembling": "Making the graph",
+              "comparing names": "Comparing names", "building layers": "Building layers"}
+    words = f"{phases[job.stage]}: {job.done:,} of {total}"
     return " · ".join(filter(None, [words, clean(job.current, 80), left]))
 
 
 def _offer_to_go_on(knowledge: KnowledgeGraph, job: Job) -> None:
     """Why the last job ended early, and the way to go on."""
     words, button = st.columns([6, 1], vertical_alignment="center")
-    words.warning(plain(job.error or say("The last job was cancelled before the graph was up to "
-                                         "date.")))
-    if button.button(say("Go on"), key="go_on"):
+    words.warning(plain(job.error or "The last job was cancelled before the graph was up to date."))
+    if button.button("Go on", key="go_on"):
         with knowledge.store() as store:
             go_on(store, job.id)
         start(knowledge)

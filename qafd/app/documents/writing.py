@@ -14,7 +14,6 @@ from qafd.models.estimate import RunPlan
 from qafd.retrieve.layers import WRITABLE, LayerState
 from qafd.storage.rows import now
 from qafd.view.panel import clean
-from qafd.wording import say
 from qafd.wording.layers import say_origin
 from qafd.wording.models import say_cap, say_writing_plan
 
@@ -29,46 +28,46 @@ def writing_controls(knowledge: KnowledgeGraph) -> None:
     if client is None or not len(knowledge.graph):
         return
     client = replace(client, run=f"write {now()}")
-    with st.expander(say("Reports and summaries by {name}", name=plain(clean(client.name, 60)))):
-        st.caption(say("Without a model they are made of sentences of the documents. What is written is "
-                       "kept: after a change of the graph only what is new has to be paid."))
-        chosen = st.multiselect(say("To be written"), WRITABLE, ["communities"],
-                                format_func=lambda name: say(LABELS[name]), key="written_layers")
+    with st.expander(f"Reports and summaries by {plain(clean(client.name, 60))}"):
+        st.caption("Without a model they are made of sentences of the documents. What is "
+                    "written is kept: after a change of the graph only what is new has to be "
+                    "paid.")
+        chosen = st.multiselect("To be written", WRITABLE, ["communities"],
+                                format_func=lambda name: LABELS[name], key="written_layers")
         for layer in layers.values():
             _tell(layer)
         if not chosen:
             return
         key = (knowledge.id, knowledge.graph.revision, client.name, client.address, tuple(chosen),
                [layer.written for layer in layers.values()])
-        if st.button(say("What it will cost")):
-            with st.spinner(say("Estimating what this will cost")):
+        if st.button("What it will cost"):
+            with st.spinner("Estimating what this will cost"):
                 remember("writing plan", key, lambda: knowledge.plan_layers(chosen, client))
         planned: RunPlan | None = remembered("writing plan", key)
         if planned is None:
             return
         st.markdown(plain(say_writing_plan(planned)))
         st.caption(plain(say_cap(client.meter.cap)))
-        if st.button(say("Write them"), type="primary", disabled=planned.calls[0] == 0):
+        if st.button("Write them", type="primary", disabled=planned.calls[0] == 0):
             _write(knowledge, client, chosen)
 
 
 def _tell(layer: LayerState) -> None:
     origin = say_origin(layer.origin, layer.state, layer.model, layer.written, layer.texts)
     if origin:
-        st.caption(plain(f"{say(LABELS[layer.name])}: {origin}"))
+        st.caption(plain(f"{LABELS[layer.name]}: {origin}"))
 
 
 def _write(knowledge: KnowledgeGraph, client: Metered, names: list[str]) -> None:
-    bar = st.progress(0.0, say("Writing"))
+    bar = st.progress(0.0, "Writing")
 
     def report(name: str, done: int, total: int) -> None:
-        bar.progress(done / max(total, 1), plain(say("{layer}: {done} of {total}", layer=say(LABELS[name]),
-                                                    done=f"{done:,}", total=f"{total:,}")))
+        bar.progress(done / max(total, 1), plain(f"{LABELS[name]}: {done:,} of {total:,}"))
 
     try:
         knowledge.write_layers(names, client, progress=report)
     except QafdError as error:
         st.error(said(error))
-        st.caption(say("What was written is kept and used; start again to go on."))
+        st.caption("What was written is kept and used; start again to go on.")
         return
     st.rerun()

@@ -7,13 +7,12 @@ from qafd.app.evaluate.measuring import choose_methods, measured
 from qafd.app.evaluate.results import chart, numbers, questions_table, verdict
 from qafd.app.pages import heading
 from qafd.app.workspaces import workspace
-from qafd.wording import say
 
 
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading(say("Evaluate"), say("How often each method finds what is known to answer a question."))
+    heading("Evaluate", "How often each method finds what is known to answer a question.")
     if not len(knowledge.graph):
         empty_workspace(knowledge)
         return

@@ -11,7 +11,6 @@ from qafd.evaluate.gold import TEMPLATE, Question, QuestionSet, read_questions, 
 from qafd.knowledge import KnowledgeGraph
 from qafd.package import assets
 from qafd.samples import SAMPLES
-from qafd.wording import say
 
 BUNDLED, UPLOADED, WRITTEN = "Bundled", "Upload", "Write"
 
@@ -24,9 +23,9 @@ def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
     if value_of("gold", None) not in (None, *choices):
         forget("gold")
     source = choose_option(
-        say("Questions"), {name: name for name in choices}, "gold", BUNDLED if bundled else WRITTEN,
-        help=say("A question comes with its gold: the documents that a good answer needs, and where "
-            "they are stated the nodes."))
+        "Questions", {name: name for name in choices}, "gold", BUNDLED if bundled else WRITTEN,
+        help=("A question comes with its gold: the documents that a good answer needs, and "
+              "where they are stated the nodes."))
     if source == BUNDLED:
         return bundled
     return _uploaded(knowledge) if source == UPLOADED else _written(knowledge)
@@ -74,22 +73,21 @@ def _uploaded(knowledge: KnowledgeGraph) -> QuestionSet | None:
     if knowledge.id in files:
         name, content = files[knowledge.id]
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(say("From {name}", name=brief(name)), width="content")
-            if st.button(say("Remove the file")):
+            st.caption(f"From {brief(name)}", width="content")
+            if st.button("Remove the file"):
                 del files[knowledge.id]
                 st.rerun()
         return read_questions(content, name)
     upload = st.file_uploader(
-        say("JSON or JSON lines: question, gold (titles or names of documents), answer, nodes"),
+        "JSON or JSON lines: question, gold (titles or names of documents), answer, nodes",
         ["json", "jsonl"])
-    download(say("Template"), lambda: TEMPLATE, "questions.jsonl", "application/jsonl")
+    download("Template", lambda: TEMPLATE, "questions.jsonl", "application/jsonl")
     if upload is not None:
         asked = read_questions(upload.getvalue(), upload.name)
         if asked.passages:
-            raise ParameterError(
-                "{name} brings its own {count:,} passages along; measure it with 'qafd eval retrieval "
-                "--questions FILE --db NEW.db', then open NEW.db here", name=upload.name,
-                count=len(asked.passages))
+            raise ParameterError(f"{upload.name} brings its own {len(asked.passages):,} "
+                                 "passages along; measure it with 'qafd eval retrieval "
+                                 "--questions FILE --db NEW.db', then open NEW.db here")
         files[knowledge.id] = upload.name, upload.getvalue()
         st.rerun()
     return None
@@ -102,14 +100,17 @@ def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
         titles = list(dict.fromkeys(row.title or row.name for row in store.documents.all()
                                     if row.deleted_at is None))
     with st.form("write_gold", clear_on_submit=True):
-        text = st.text_input(say("Question"))
-        gold = st.multiselect(say("Documents that answer it"), titles)
-        answer = st.text_input(say("Answer, if known"), help=say("Other accepted answers after |"))
-        nodes = st.text_input(say("Names of nodes that matter, if known"), help=say("Entities that a good "
-                                  "subgraph has; several with | between them"))
-        if st.form_submit_button(say("Add the question"), type="primary"):
+        text = st.text_input("Question")
+        gold = st.multiselect("Documents that answer it", titles)
+        answer = st.text_input("Answer, if known", help="Other accepted answers after |")
+        nodes = st.text_input("Names of nodes that matter, if known", help=("Entities that a "
+                                                                            "good subgraph "
+                                                                            "has; several "
+                                                                            "with | between "
+                                                                            "them"))
+        if st.form_submit_button("Add the question", type="primary"):
             if not text.strip() or not gold:
-                st.warning(say("A question needs a text and at least one document that answers it."))
+                st.warning("A question needs a text and at least one document that answers it.")
             else:
                 numbers = [int(one.id) for one in saved if one.id.isdecimal()]
                 question = Question(str(max(numbers, default=0) + 1), text.strip(), tuple(gold),
@@ -117,8 +118,8 @@ def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
                 save_questions(knowledge, [*saved, question])
                 st.rerun()
     if not saved:
-        st.caption(say("Write questions about your own documents, each with the documents that a good "
-                       "answer needs; ten or more tell methods apart."))
+        st.caption("Write questions about your own documents, each with the documents that a "
+                    "good answer needs; ten or more tell methods apart.")
         return None
     event = table(
         columns_of(("question", "documents", "answer", "nodes"), [
@@ -126,10 +127,10 @@ def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
         on_select="rerun", selection_mode="multi-row", key="written")
     chosen = event["selection"]["rows"]
     with st.container(horizontal=True):
-        if st.button(say("Remove"), disabled=not chosen, help=say("The chosen rows")):
+        if st.button("Remove", disabled=not chosen, help="The chosen rows"):
             save_questions(knowledge, [one for row, one in enumerate(saved) if row not in chosen])
             st.rerun()
-        download(say("Download the questions"), lambda: to_jsonl(saved), "questions.jsonl",
+        download("Download the questions", lambda: to_jsonl(saved), "questions.jsonl",
                  "application/jsonl")
     return QuestionSet(saved)
 

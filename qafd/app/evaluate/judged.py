@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import streamlit as st
 
+from qafd.app.error_display import with_errors_shown
 from qafd.app.escaping import brief, plain, said
 from qafd.app.evaluate.measuring import Running, watch
-from qafd.app.language import spoken
 from qafd.app.pages import way
 from qafd.app.provider import language_model, leaves_this_machine, preferences
 from qafd.app.session import keep, remember
@@ -21,7 +21,6 @@ from qafd.models.cost import Metered
 from qafd.retrieve.base import Retriever
 from qafd.retrieve.methods import label_of
 from qafd.storage.rows import now
-from qafd.wording import say
 from qafd.wording.counts import count
 from qafd.wording.evaluation import say_estimate, say_gap, say_interval
 from qafd.wording.models import say_cap
@@ -35,11 +34,11 @@ def judged(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, 
     model = language_model(knowledge.url, "judge")
     if model is None:
         return
-    st.header(say("A model's opinion"), anchor=False)
-    st.caption(say("Optional. A language model grades what each method quotes, 0 to 100 by each of the "
-                   "paper's five criteria, without knowing which method quoted it. Grades are "
-                   "opinions: they vary from call to call, and measure no truth."))
-    if not st.toggle(say("Let a model grade the quoted answers"), key=keep("opinion")):
+    st.header("A model's opinion", anchor=False)
+    st.caption("Optional. A language model grades what each method quotes, 0 to 100 by each "
+                "of the paper's five criteria, without knowing which method quoted it. "
+                "Grades are opinions: they vary from call to call, and measure no truth.")
+    if not st.toggle("Let a model grade the quoted answers", key=keep("opinion")):
         return
     with knowledge.store():  # else each look at the ledger would open and close the file
         _asked(result, knowledge, methods, model)
@@ -49,28 +48,31 @@ def _asked(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, 
            model: Metered) -> None:
     """What is to be judged and what that costs, the button, and what came of it."""
     many, times = st.columns(2)
-    questions = int(many.number_input(say("Questions, from the first"), 1, len(result.questions),
+    questions = int(many.number_input("Questions, from the first", 1, len(result.questions),
                                       min(USUAL, len(result.questions)), key=keep("judged")))
     repeats = int(times.number_input(
-        say("Rounds for each"), 1, 20, 2, key=keep("repeats"), help=say("The order of the answers is drawn "
-            "for each question and reversed from one round to the next, so take an even number.")))
+        "Rounds for each", 1, 20, 2, key=keep("repeats"), help=("The order of the answers is "
+                                                                "drawn for each question and "
+                                                                "reversed from one round to "
+                                                                "the next, so take an even "
+                                                                "number.")))
     answers = _answers(result, knowledge, methods, questions)
     names = [score.name for score in result.scores][:AT_ONCE]
     model = replace(model, run=f"judge {now()}")
     cost = estimate(answers, model, repeats)
     words = [f"{model.name}: {say_estimate(cost)}", say_cap(model.meter.cap)]
     if leaves_this_machine(preferences()):
-        words.append(say("The questions and the quoted sentences leave this machine."))
+        words.append("The questions and the quoted sentences leave this machine.")
     st.caption(plain(" ".join(words)))
     if len(result.scores) > AT_ONCE:
-        st.caption(say("The first {at_once} methods are judged, side by side.", at_once=AT_ONCE))
+        st.caption(f"The first {AT_ONCE} methods are judged, side by side.")
     asked: dict[object, tuple[Running[Opinions], Metered]] = remember("judging", None, dict)
     running, by = asked.get(_key(result, knowledge), (None, model))
     if running is not None and not running.over(0.5):
-        st.fragment(spoken(watch), run_every=0.5)(running, "question")
+        st.fragment(with_errors_shown(watch), run_every=0.5)(running, "question")
         return
-    way("settings", say("Caps and prices"))
-    if st.button(say("Ask {name}", name=brief(model.name, 40)), key="ask_judge"):
+    way("settings", "Caps and prices")
+    if st.button(f"Ask {brief(model.name, 40)}", key="ask_judge"):
         asked[_key(result, knowledge)] = Running(
             lambda progress, stopped: _asking(knowledge, answers, model, names, repeats,
                                               progress, stopped),
@@ -96,7 +98,7 @@ def _key(result: Evaluation, knowledge: KnowledgeGraph) -> tuple[object, ...]:
 def _answers(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
              most: int) -> tuple[Answers, ...]:
     key = *_key(result, knowledge), most
-    with st.spinner(say("Quoting answers")):
+    with st.spinner("Quoting answers"):
         return remember("quoted", key, lambda: quoted(knowledge, result, methods, most))
 
 
@@ -112,12 +114,13 @@ def _spent(knowledge: KnowledgeGraph, model: Metered) -> str:
     with knowledge.store() as store:
         total = next(iter(store.ledger.totals("run", model.run)), None)
     if total is None:
-        return say("No call was made, all was answered before.")
+        return "No call was made, all was answered before."
     about = "~" if total.estimated else ""
-    spent = [say("{sent} + {received} tokens", sent=f"{about}{total.tokens_in:,}",
+    spent = ["{sent} + {received} tokens".format(
+                 sent=f"{about}{total.tokens_in:,}",
                  received=f"{about}{total.tokens_out:,}")]
     if total.unpriced:
-        spent.append(say("no price set"))
+        spent.append("no price set")
     elif total.cost:
         spent.append(f"{about}${total.cost:.4f}")
     return f"{', '.join(spent)}."
@@ -130,25 +133,22 @@ def _grades(found: Opinions, spent: str) -> None:
     columns = {"overall": [one.overall.mean for one in opinions]}
     for name in first.criteria:
         columns[name] = [one.criteria[name].mean for one in opinions]
-    table({"method": [say(label_of(one.name)) for one in opinions], **columns,
+    table({"method": [label_of(one.name) for one in opinions], **columns,
            "95%": [say_interval(one.overall, 0) for one in opinions],
            "difference (95%)": ["", *(say_gap(one.difference, 1) for one in others)]},
           formats=dict.fromkeys(columns, "%.0f"))
-    st.caption(say("In the opinion of {model}, of "
-                   "{questions}; intervals are 95% bootstrap "
-                   "intervals over them, differences to the first method, question by question. "
-                   "{spent}", model=plain(found.model),
-                   questions=count(len(found.questions), "question"), spent=spent))
+    st.caption(f"In the opinion of {plain(found.model)}, of "
+                f"{count(len(found.questions), 'question')}; intervals are 95% bootstrap "
+                "intervals over them, differences to the first method, question by question. "
+                f"{spent}")
     if found.stopped is not None:
         st.caption(f":material/info: {plain(word_notice(found.stopped))}")
     if found.unread:
-        st.caption(say(":material/warning: {rounds} could not be read.",
-                       rounds=count(found.unread, "round")))
+        st.caption(f":material/warning: {count(found.unread, 'round')} could not be read.")
     if len(found.questions) < FEW:
-        st.caption(say(":material/info: {questions} cannot tell "
-                       "methods apart; let {few} or more be judged.",
-                       questions=count(len(found.questions), "question"), few=FEW))
+        st.caption(f":material/info: {count(len(found.questions), 'question')} cannot tell "
+                    f"methods apart; let {FEW} or more be judged.")
     rows = [(label_of(one.name), one.overall.mean, one.overall.low, one.overall.high,
              *(grade.mean for grade in one.criteria.values())) for one in opinions]
-    download_csv(say("Grades as CSV"), ["method", "overall", "low", "high", *first.criteria],
+    download_csv("Grades as CSV", ["method", "overall", "low", "high", *first.criteria],
                  lambda: rows, "grades.csv")

@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
+from qafd.app.error_display import with_errors_shown
 from qafd.app.escaping import plain
-from qafd.app.language import spoken
 from qafd.app.session import bound
 from qafd.evaluate import Evaluation, evaluate
 from qafd.evaluate.gold import Question, QuestionSet
@@ -19,7 +19,6 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever
 from qafd.retrieve.methods import PAPER, configured, label_of
 from qafd.view.panel import clean
-from qafd.wording import say
 from qafd.wording.counts import count, say_left
 
 Result = TypeVar("Result")
@@ -80,14 +79,14 @@ def choose_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
     """The methods to measure; the first is what the others are compared with."""
     options = [*METHODS, PAPER]
     specs = st.multiselect(
-        say("Methods"), options, [name for name in USUAL if name in options],
+        "Methods", options, [name for name in USUAL if name in options],
         # what is typed comes back from the browser as it is shown
-        format_func=lambda spec: say(label_of(spec)) if spec in options else spec,
+        format_func=lambda spec: label_of(spec) if spec in options else spec,
         **bound("measure"), accept_new_options=True,
-        help=say("The others are compared with the first. Type a variant to measure it: "
-            "qafd(mass=30,variant=plain), qafd:paper(seeds=20)."))
+        help=("The others are compared with the first. Type a variant to measure it: "
+              "qafd(mass=30,variant=plain), qafd:paper(seeds=20)."))
     if not specs:
-        st.caption(say("Choose at least one method."))
+        st.caption("Choose at least one method.")
         return {}
     return configured(",".join(specs), knowledge.graph)
 
@@ -111,15 +110,15 @@ def measured(knowledge: KnowledgeGraph, asked: QuestionSet,
     if current is None and work <= AT_ONCE:
         current = _begin(known, key, measuring(knowledge, asked.questions, methods))
     elif current is None or (current.over() and current.cancel.is_set()):
-        label = say("Measure {questions}, {methods}", questions=count(len(asked.questions), "question"),
-                    methods=count(len(methods), "method"))
+        label = (f"Measure {count(len(asked.questions), 'question')}, "
+                 f"{count(len(methods), 'method')}")
         if st.button(label, type="primary"):
             _begin(known, key, measuring(knowledge, asked.questions, methods))
             st.rerun()
     if current is None:
         return None
     if not current.over(1.5):
-        st.fragment(spoken(watch), run_every=0.5)(current, "retrieval")
+        st.fragment(with_errors_shown(watch), run_every=0.5)(current, "retrieval")
         return None
     if current.error is not None:
         del known[key]  # so that it can be tried again
@@ -140,13 +139,12 @@ def watch(current: Running[Any], unit: str) -> None:
     bar, stop = st.columns([6, 1], vertical_alignment="center")
     at = current.progress
     if at.stage == current.stage:
-        words = say("{done} of {total}", done=f"{at.done:,}", total=count(at.total, unit))
+        words = f"{at.done:,} of {count(at.total, unit)}"
         words = " · ".join(filter(None, [words, say_left(current.pace.left), clean(at.current, 80)]))
     else:
-        words = say("Building layers: {done} of {total}", done=f"{at.done:,}",
-                    total=count(at.total, "text"))
+        words = f"Building layers: {at.done:,} of {count(at.total, 'text')}"
     bar.progress(at.done / max(at.total, 1), plain(words))
-    if stop.button(say("Cancel"), disabled=current.cancel.is_set()):
+    if stop.button("Cancel", disabled=current.cancel.is_set()):
         current.cancel.set()
     if current.over():
         st.rerun()

@@ -16,7 +16,6 @@ from qafd.app.tables import columns_of, download, download_csv, table
 from qafd.evaluate import Evaluation, Score, Trial
 from qafd.models.prompts_answer import ABSENT
 from qafd.view.panel import clean
-from qafd.wording import say
 from qafd.wording.counts import count
 from qafd.wording.evaluation import (
     MEASURES,
@@ -39,23 +38,23 @@ def verdict(result: Evaluation) -> str:
 
     Returns the chosen one of `qafd.evaluate.MEASURES`.
     """
-    st.caption(say("{questions}, {passages}. Intervals are 95% bootstrap intervals over the questions.",
-                   questions=count(len(result.questions), "question"),
-                   passages=count(result.passages, "passage")))
+    st.caption(f"{count(len(result.questions), 'question')}, "
+                f"{count(result.passages, 'passage')}. Intervals are 95% bootstrap intervals "
+                "over the questions.")
     for notice in result.notices:
         st.caption(f":material/info: {plain(word_notice(notice))}")
     for score in result.scores:
         if score.errors:
             refused = next(trial.error for trial in score.trials if trial.error)
-            words = say("{method} refused {errors} of {questions}, which count as missed: {refused}",
-                        method=say(score.label), errors=score.errors, refused=refused,
-                        questions=count(len(score.trials), "question"))
+            words = (f"{score.label} refused {score.errors} of "
+                     f"{count(len(score.trials), 'question')}, which count as missed: "
+                     f"{refused}")
             st.caption(f":material/error: {plain(words)}")
     if value_of("by", None) not in (None, *result.measures):
         forget("by")
     labels = {key: MEASURES[key].label for key in result.measures}
-    measure = choose_option(say("Compare by"), labels, "by", result.main)
-    st.caption(say(MEASURES[measure].meaning))
+    measure = choose_option("Compare by", labels, "by", result.main)
+    st.caption(MEASURES[measure].meaning)
     st.html(paragraph(safe(say_differences(result.scores, measure)), "verdict"))
     return measure
 
@@ -64,7 +63,7 @@ def chart(result: Evaluation, measure: str) -> None:
     """A measure of each method as a bar with its interval."""
     scores = result.scores
     shares = [score.intervals[measure] for score in scores]
-    labels = [clean(say(score.label), 60) for score in scores]
+    labels = [clean(score.label, 60) for score in scores]
     narrow = ["<br>".join(wrap(label.replace("<", "‹"), NAME_WIDTH)) for label in labels]
     means = [share.mean for share in shares]
     end = max(0.1, *(share.high for share in shares))
@@ -86,14 +85,12 @@ def chart(result: Evaluation, measure: str) -> None:
             for label, share in zip(labels, shares, strict=True)]
     st.plotly_chart(
         figure, theme="streamlit", config={"displayModeBar": False},
-        alt=say("{measure}, with 95% intervals: {shares}", measure=say(MEASURES[measure].label),
-                shares="; ".join(told)))
+        alt=f"{MEASURES[measure].label}, with 95% intervals: {'; '.join(told)}")
     highest = say_highest(result.best(measure), len(scores), measure)
-    st.caption(say("Bars: mean {phrase}; whiskers: 95%. {highest}", highest=plain(highest),
-                   phrase=say(MEASURES[measure].phrase)))
+    st.caption(f"Bars: mean {MEASURES[measure].phrase}; whiskers: 95%. {plain(highest)}")
     rows = [(score.label, share.mean, share.low, share.high)
             for score, share in zip(scores, shares, strict=True)]
-    download_csv(say("Chart as CSV"), ["method", measure, "low", "high"], lambda: rows,
+    download_csv("Chart as CSV", ["method", measure, "low", "high"], lambda: rows,
                  f"{measure.partition('@')[0]}.csv")
 
 
@@ -106,12 +103,12 @@ def numbers(result: Evaluation, measure: str) -> None:
         tables["Answers"] = _answers
     tables["Work"] = _work
     fold_tabs(tables, result, measure)
-    download(say("Everything as JSON"), lambda: json.dumps(result.to_dict(), ensure_ascii=False),
+    download("Everything as JSON", lambda: json.dumps(result.to_dict(), ensure_ascii=False),
              "evaluation.json", "application/json")
 
 
 def _methods(result: Evaluation) -> list[str]:
-    return [say(score.label) for score in result.scores]
+    return [score.label for score in result.scores]
 
 
 def _means(result: Evaluation, measure: str) -> list[float]:
@@ -153,9 +150,9 @@ def _answers(result: Evaluation, _: str) -> None:
     _shares(result, {}, {"contains": [score.contains for score in result.scores],
                          "F1": [score.f1 for score in result.scores],
                          "exact": [score.exact_match for score in result.scores]})
-    st.caption(say("contains: how often the quoted sentences hold the known answer; F1 and exact: how "
-                   "well all their words match it, normalized as SQuAD and HotpotQA do, and small "
-                   "because whole sentences are quoted."))
+    st.caption("contains: how often the quoted sentences hold the known answer; F1 and exact: "
+                "how well all their words match it, normalized as SQuAD and HotpotQA do, and "
+                "small because whole sentences are quoted.")
 
 
 def _work(result: Evaluation, _: str) -> None:
@@ -171,7 +168,7 @@ def _work(result: Evaluation, _: str) -> None:
 
 def questions_table(result: Evaluation, measure: str) -> None:
     """Question by question, failures first; a chosen one shows all of its gold and its ranks."""
-    st.header(say("Question by question"), anchor=False)
+    st.header("Question by question", anchor=False)
     order = result.failures_first(measure)
     nodes = measure.startswith("node")
     cells: dict[str, list[Any]] = {"question": [result.questions[place].text for place in order]}
@@ -179,15 +176,16 @@ def questions_table(result: Evaluation, measure: str) -> None:
     for score in result.scores:
         trials = [score.trials[place] for place in order]
         cells[score.label] = [_ranks(trial.node_ranks if nodes else trial.ranks) for trial in trials]
-        config[score.label] = st.column_config.TextColumn(clean(say(score.label), 40))
+        config[score.label] = st.column_config.TextColumn(clean(score.label, 40))
     event = table(cells, on_select="rerun", selection_mode="single-row", key="evaluated",
                   column_config=config)
-    st.caption(say("“1, 4” says that the first gold node is the first of the retrieved entities and the "
-                   "second the fourth, “–” that one is not retrieved; failures first. Choose a row to "
-                   "see what was missed.") if nodes else
-               say("“1, 4” says that the first gold passage is ranked first and the second fourth, “–” that "
-                   "one is not ranked; failures first. Choose a row to see what was missed."))
-    download_csv(say("Ranks as CSV"), ["question", "kind", "gold", *(s.label for s in result.scores)],
+    st.caption(("“1, 4” says that the first gold node is the first of the retrieved entities "
+                "and the second the fourth, “–” that one is not retrieved; failures first. "
+                "Choose a row to see what was missed.") if nodes else
+               ("“1, 4” says that the first gold passage is ranked first and the second "
+                "fourth, “–” that one is not ranked; failures first. Choose a row to see "
+                "what was missed."))
+    download_csv("Ranks as CSV", ["question", "kind", "gold", *(s.label for s in result.scores)],
                  lambda: _all_ranks(result), "ranks.csv")
     chosen = [row for row in event["selection"]["rows"] if row < len(order)]
     _question(result, order[chosen[0] if chosen else 0])
@@ -209,14 +207,14 @@ def _question(result: Evaluation, place: int) -> None:
     question = result.questions[place]
     st.markdown(f"### {brief(question.text, 600)}")
     with st.container(horizontal=True, gap="small"):
-        way("explore", say("Open in Explore"), q=question.text)
-        way("compare", say("Open in Compare"), q=question.text)
+        way("explore", "Open in Explore", q=question.text)
+        way("compare", "Open in Compare", q=question.text)
     trials = [score.trials[place] for score in result.scores]
     methods = _methods(result)
     ranks = columns_of(question.gold, [list(map(_rank, trial.ranks)) for trial in trials])
     table({"rank by": methods, **ranks})
     if question.nodes:
-        names = [say("{name} (not in the graph)", name=name) if name in result.unknown else name
+        names = [f"{name} (not in the graph)" if name in result.unknown else name
                  for name in question.nodes]
         places = columns_of(names, [list(map(_rank, trial.node_ranks)) for trial in trials])
         table({"place of the node by": methods, **places,
@@ -228,10 +226,10 @@ def _question(result: Evaluation, place: int) -> None:
 
 
 def _known_answer(known: Sequence[str], scores: Sequence[Score], trials: Sequence[Trial]) -> None:
-    st.caption(plain(say("Known answer: {answers}", answers=clean(" | ".join(known), 600))))
-    table({"method": [say(score.label) for score in scores],
-           "contains it": [say("yes") if trial.contains else say("no") for trial in trials],
-           "quoted answer": [trial.answer or trial.error or say(ABSENT) for trial in trials]},
+    st.caption(plain(f"Known answer: {clean(' | '.join(known), 600)}"))
+    table({"method": [score.label for score in scores],
+           "contains it": ["yes" if trial.contains else "no" for trial in trials],
+           "quoted answer": [trial.answer or trial.error or ABSENT for trial in trials]},
           column_config={"quoted answer": st.column_config.TextColumn(width=700)})
 
 

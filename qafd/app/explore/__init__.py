@@ -7,6 +7,7 @@ import streamlit as st
 
 from qafd.app.asking import ask_something, empty_workspace, question_box
 from qafd.app.conditions import conditions_panel
+from qafd.app.error_display import with_errors_shown
 from qafd.app.explore.answer import answer_tab, write_from_table
 from qafd.app.explore.card import card, edge_detail, node_detail
 from qafd.app.explore.contrast import contrast_tab
@@ -18,7 +19,6 @@ from qafd.app.explore.reading import how_it_was_read, keep_asked, layered, reade
 from qafd.app.explore.tabs import certificate_tab, code_tab, passages_tab, table_tab
 from qafd.app.explore.whatif import whatif_tab
 from qafd.app.explore.why import why_tab
-from qafd.app.language import spoken
 from qafd.app.pages import draw_tabs, heading
 from qafd.app.picture import deselect, drawing_controls, ends_of, picture
 from qafd.app.result import (
@@ -36,7 +36,6 @@ from qafd.models import LLM
 from qafd.retrieve.conditions import count_conditions
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.view.drawing import Drawing
-from qafd.wording import say
 
 TABS: dict[str, Callable[[View], None]] = {"Answer": answer_tab, "Why": why_tab, "Paths": paths_tab,
         "Passages": passages_tab, "What if": whatif_tab, "Contrast": contrast_tab,
@@ -46,8 +45,8 @@ TABS: dict[str, Callable[[View], None]] = {"Answer": answer_tab, "Why": why_tab,
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading(say("QAFD Explorer"), say("Ask your documents, and see which part of their graph answers, "
-                                      "and why."))
+    heading("QAFD Explorer", ("Ask your documents, and see which part of their graph answers, "
+                              "and why."))
     if len(knowledge.graph):
         tour()
     question = question_box(knowledge)
@@ -63,7 +62,7 @@ def show() -> None:
     how_it_was_read(question)
     client = reader(knowledge, question)
     # What moves the mass or selects a node draws the result anew, and nothing around it.
-    st.fragment(spoken(_result))(knowledge, question, method, drawing, client)
+    st.fragment(with_errors_shown(_result))(knowledge, question, method, drawing, client)
     keep_asked(knowledge, question)  # last: a workspace that is being written may let it wait
 
 
@@ -85,7 +84,7 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
             keep_button(view)
         with right, card():
             if selected:
-                st.button(say("Back to the answer"), icon=":material/arrow_back:", type="tertiary",
+                st.button("Back to the answer", icon=":material/arrow_back:", type="tertiary",
                           key="back", on_click=deselect, args=(view,))
             ends = ends_of(selected, view, drawing.contract)
             if ends:

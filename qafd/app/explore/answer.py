@@ -23,7 +23,7 @@ from qafd.models.prompts_answer import ABSENT, EMPOWERMENT, LENGTHS, PAPER
 from qafd.reading.text.markdown import answer_html
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval
-from qafd.wording import say, say_error, say_list
+from qafd.wording import join_words
 from qafd.wording.answers import say_absence, say_doubts, say_gap, say_need
 from qafd.wording.counts import count
 
@@ -44,16 +44,16 @@ def answer_tab(view: View) -> None:
 
 def _quoted_from(answer: Answer, why_quoted: str) -> str:
     """The sources with their sentences marked, and why no model wrote instead, "" where one may, as HTML."""
-    words = say("Extractive: sentences of your documents, quoted, no language model.")
+    words = "Extractive: sentences of your documents, quoted, no language model."
     if answer.sentences:
         words += " " + say_need(answer)
-    meaning = say(
-        "Evidence is the cosine between the question and the nearest sentence, a fifth of the share of "
-        "the question's words that the first sentence has, rare ones first, and 0.1 if it brings the "
-        "kind of thing that is asked for, less 0.08 for each word of an English question that no "
-        "passage read here has. Where the first sentence does not speak of a name, a number or a role "
-        "that is asked about, it is perhaps the answer at most. In letters that the model does not read, "
-        "the share of the question's words stands for the cosine.")
+    meaning = ("Evidence is the cosine between the question and the nearest sentence, a fifth "
+               "of the share of the question's words that the first sentence has, rare ones "
+               "first, and 0.1 if it brings the kind of thing that is asked for, less 0.08 "
+               "for each word of an English question that no passage read here has. Where "
+               "the first sentence does not speak of a name, a number or a role that is "
+               "asked about, it is perhaps the answer at most. In letters that the model "
+               "does not read, the share of the question's words stands for the cosine.")
     html = markup.folded(markup.small(safe(f"{words} {why_quoted}")),
                          markup.small(safe(meaning)))
     if answer.abstained:
@@ -64,7 +64,7 @@ def _quoted_from(answer: Answer, why_quoted: str) -> str:
     if gap := say_gap(answer):
         html += markup.paragraph(markup.small(safe(gap)))
     if answer.abstained:
-        html += markup.paragraph(markup.small(safe(say("The nearest sentences:"))))
+        html += markup.paragraph(markup.small(safe("The nearest sentences:")))
     near: dict[int, list[float]] = {}
     for sentence in answer.sentences:
         near.setdefault(sentence.citation, []).append(sentence.similarity)
@@ -90,10 +90,10 @@ def source_html(citation: Citation, anchor: str, similar: Sequence[float]) -> st
     `similar` are the similarities of its sentences, in the order in which they are quoted.
     """
     at = citation.passage
-    facts = [safe(citation.where), say("similarity {numbers}",
+    facts = [safe(citation.where), "similarity {numbers}".format(
                                        numbers=", ".join(f"{each:.2f}" for each in similar))]
     if citation.support < WEAK:
-        facts.append(say("weak support"))
+        facts.append("weak support")
     facts.append(in_document(at.document, at.chunk, [(at.start + start, at.start + end)
                                                      for start, end in citation.marks]))
     head = f"[{citation.number}] {markup.bold(safe(citation.title))} — {' · '.join(facts)}"
@@ -117,38 +117,36 @@ def _written(view: View, answer: Answer, model: Metered, certain: bool = False) 
     `certain` says that there is something to answer from, whatever the quoted sentences are.
     """
     asked, length, button = st.columns([3, 1, 1], vertical_alignment="bottom")
-    choice = length.selectbox(say("Length"), list(LENGTHS), **bound("length", list(LENGTHS)),
-                              format_func=lambda name: say(name.capitalize()))
+    choice = length.selectbox("Length", list(LENGTHS), **bound("length"),
+                              format_func=lambda name: name.capitalize())
     calls = preferences().calls
     draft = view.knowledge.draft(view.retrieval, view.plan, length=choice, budget=calls.fit(BUDGET))
     known = model.stored(model.key(draft.messages, None, calls.answer_tokens))
     if answer.absent and not certain:
-        asked.write(say("Your documents do not seem to answer this (see below), so ask the model "
-                        "only if you know better."))
-    reads = say("{model} reads about {tokens} tokens: {passages}.", model=plain(model.name),
-                tokens=f"{tokens_of(draft.messages):,}",
-                passages=count(len(draft.context.sources), "passage"))
+        asked.write("Your documents do not seem to answer this (see below), so ask the model "
+                     "only if you know better.")
+    reads = (f"{plain(model.name)} reads about {tokens_of(draft.messages):,} tokens: "
+             f"{count(len(draft.context.sources), 'passage')}.")
     asked.caption(f"{reads} {say_leaving()}")
     place = st.empty()
-    if button.button(say("Write an answer"), type="primary", key="write", width="stretch",
+    if button.button("Write an answer", type="primary", key="write", width="stretch",
                      disabled=known is not None):
         try:
             known = _streamed(draft, model, place)
         except ModelError as error:
-            st.error(said(f"{say_error(error)} {say('The quoted answer needs no model.')}"))
+            st.error(said(f"{str(error)} The quoted answer needs no model."))
         place.empty()
     if known is not None:
         written = view.knowledge.written(draft, known, model.name)
         _show(written, model)
         _judge(view, answer, written, model)
-    with st.expander(say("What the model is shown")):
+    with st.expander("What the model is shown"):
         context = draft.context
-        st.caption(say("About {tokens} of {budget} tokens of data; {left_out} did not fit, and {weak} "
-                       "scored too far below the best.", tokens=f"{context.tokens:,}",
-                       budget=f"{context.budget:,}", weak=context.weak,
-                       left_out=count(context.left_out, "retrieved passage")))
+        st.caption(f"About {context.tokens:,} of {context.budget:,} tokens of data; "
+                    f"{count(context.left_out, 'retrieved passage')} did not fit, and "
+                    f"{context.weak} scored too far below the best.")
         for message in draft.messages:
-            st.caption(say(message.role.capitalize()))
+            st.caption(message.role.capitalize())
             st.code(message.content, language=None, wrap_lines=True)
 
 
@@ -156,7 +154,7 @@ def say_leaving() -> str:
     """That a call sends data away, "" where it does not."""
     if not leaves_this_machine(preferences()):
         return ""
-    return say("Your question and the passages leave this machine.")
+    return "Your question and the passages leave this machine."
 
 
 def _streamed(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply:
@@ -174,15 +172,16 @@ def _streamed(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply:
 def _show(written: Written, model: Metered) -> None:
     cited = {citation.number for citation in written.citations}
     st.html(answer_html(written.text, cited))
-    st.caption(say("Written by {model} · {cost}. A model can be wrong: check the marked sentences.",
-                   model=plain(written.model), cost=_say_cost(written.reply, model)))
+    st.caption(f"Written by {plain(written.model)} · {_say_cost(written.reply, model)}. A "
+                "model can be wrong: check the marked sentences.")
     if written.unknown:
-        st.caption(say(":material/warning: It cites sources that do not exist: {numbers}. They are "
-                       "struck out.", numbers=say_list([str(n) for n in written.unknown])))
+        numbers = join_words([str(number) for number in written.unknown])
+        st.caption(f":material/warning: It cites sources that do not exist: {numbers}. They are "
+                   "struck out.")
     for doubt in say_doubts(written):
         st.caption(f":material/warning: {brief(doubt, 600)}")
     if not written.citations and not written.abstained:
-        st.caption(say(":material/warning: It cites no source, so nothing here is proved."))
+        st.caption(":material/warning: It cites no source, so nothing here is proved.")
     sources = [source_html(citation, "source", [citation.support]) for citation in written.citations]
     st.html("".join(sources))
 
@@ -192,31 +191,32 @@ def _say_cost(spent: Reply | Verdict, model: Metered) -> str:
     values = {"about": "~" if spent.estimated else "", "sent": f"{spent.tokens_in:,}",
               "written": f"{spent.tokens_out:,}"}
     if not model.price:
-        return say("{about}{sent} + {about}{written} tokens, no price set", **values)
+        return "{about}{sent} + {about}{written} tokens, no price set".format(**values)
     dollars = model.price.of(spent.tokens_in, spent.tokens_out)
-    return say("{about}{sent} + {about}{written} tokens, {about}${dollars}", **values,
-               dollars=f"{dollars:.4f}")
+    return "{about}{sent} + {about}{written} tokens, {about}${dollars}".format(
+               dollars=f"{dollars:.4f}",
+               **values)
 
 
 def _judge(view: View, answer: Answer, written: Written, model: Metered) -> None:
     """The written and the quoted answer graded by the same model, on request."""
     kept = session().verdicts
-    with st.expander(say("Judge both answers"), expanded=bool(kept)):
-        st.caption(say("{model} grades the written and the quoted answer, without knowing which is "
-                       "which, in several rounds with the order reversed from one to the next. "
-                       "Grades are a model's opinion, also of itself.", model=plain(model.name)))
+    with st.expander("Judge both answers", expanded=bool(kept)):
+        st.caption(f"{plain(model.name)} grades the written and the quoted answer, without "
+                    "knowing which is which, in several rounds with the order reversed from "
+                    "one to the next. Grades are a model's opinion, also of itself.")
         choices, rounds, button = st.columns([3, 1, 1], vertical_alignment="bottom")
         rubric = choices.segmented_control(
-            say("Grades"), list(RUBRICS), default=next(iter(RUBRICS)), required=True,
-            key=keep("rubric"), format_func=say)
-        repeats = rounds.number_input(say("Rounds"), 1, 20, 4, key=keep("rounds"))
+            "Grades", list(RUBRICS), default=next(iter(RUBRICS)), required=True,
+            key=keep("rubric"))
+        repeats = rounds.number_input("Rounds", 1, 20, 4, key=keep("rounds"))
         criteria = RUBRICS[rubric or next(iter(RUBRICS))]
         judging = replace(model, purpose="judge")
         texts = {"written": written.text, "quoted": " ".join(s.text for s in answer.sentences)}
         key = (view.question, tuple(texts.values()), model.name, rubric, repeats)
-        if button.button(say("Judge"), key="judge", width="stretch"):
+        if button.button("Judge", key="judge", width="stretch"):
             try:
-                with st.spinner(say("{number} calls", number=repeats)):
+                with st.spinner(f"{repeats} calls"):
                     kept[key] = judge(view.question, texts, judging, repeats=int(repeats),
                                       criteria=criteria)
             except ModelError as error:
@@ -228,18 +228,17 @@ def _judge(view: View, answer: Answer, written: Written, model: Metered) -> None
 def _show_verdict(verdict: Verdict, model: Metered) -> None:
     first = verdict.judgments[0]
     columns: dict[str, list[str | float | None]] = {"criterion": [
-        say("{criterion}, 0 to {highest}", criterion=say(grade.criterion), highest=f"{grade.highest:g}")
+        f"{grade.criterion}, 0 to {grade.highest:g}"
         for grade in (*first.grades, first.total)]}
     for judgment in verdict.judgments:
         grades = (*judgment.grades, judgment.total)
         columns[judgment.name] = [_rounded(grade.mean) for grade in grades]
         columns[f"{judgment.name}, deviation"] = [_rounded(grade.deviation) for grade in grades]
     table(columns)
-    st.caption(say("Judged by {model} in {rounds} rounds · {cost}", model=plain(verdict.model),
-                   rounds=verdict.rounds, cost=_say_cost(verdict, model)))
+    st.caption(f"Judged by {plain(verdict.model)} in {verdict.rounds} rounds · "
+                f"{_say_cost(verdict, model)}")
     for failure in dict.fromkeys(verdict.failed):
-        st.caption(say(":material/warning: A round could not be read: {failure}",
-                       failure=plain(failure)))
+        st.caption(f":material/warning: A round could not be read: {plain(failure)}")
 
 
 def _rounded(value: float | None) -> float | None:

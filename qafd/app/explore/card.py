@@ -26,7 +26,7 @@ from qafd.retrieve.base import Retrieval, RetrievedNode
 from qafd.storage.rows import Evidence
 from qafd.view.drawing import largest_of, share_of
 from qafd.view.panel import clean, shown_name
-from qafd.wording import say, say_count
+from qafd.wording import count_words
 from qafd.wording.answers import say_absence, say_certainty, say_gap, say_need, say_strength
 from qafd.wording.counts import count
 from qafd.wording.entities import (
@@ -55,7 +55,7 @@ def node_detail(view: View, selected: str | None) -> None:
     if node is not None:
         _card(view, node)
     elif selected and selected in view.graph.row:
-        st.html(markup.heading(view.graph.names[view.graph.row[selected]], say("not retrieved")))
+        st.html(markup.heading(view.graph.names[view.graph.row[selected]], "not retrieved"))
         said_of(view.knowledge, selected)
         remarks_on(view.knowledge, selected)
         st.html(paragraph(safe(why_line(view, selected))))
@@ -75,14 +75,14 @@ def _card(view: View, node: RetrievedNode) -> None:
     st.html(paragraph(safe(why_line(view, node.id) or word_reason(node.reason))))
     held(view.retrieval, node)
     if node.kind == "entity":
-        way("graph", say("Rename, connect or hide it"), find=node.name)
+        way("graph", "Rename, connect or hide it", find=node.name)
 
 
 def heading(node: RetrievedNode) -> str:
     """The name of a node with its kind and state, as HTML."""
     facts = [say_kind(node.kind), say_state(node.state)]
     if node.seed:
-        facts.append(say("seed"))
+        facts.append("seed")
     return markup.heading(shown_name(node), " · ".join(facts))
 
 
@@ -90,21 +90,21 @@ def held(retrieval: Retrieval, node: RetrievedNode) -> None:
     """The mass balance of a node, folded."""
     balance = mass_balance(retrieval, node.id)
     rows = [(clean(words, 80), f"{mass:.4f}") for words, mass in balance_rows(balance)]
-    st.html(markup.folded(safe(say("Mass balance")), paragraph(safe(say_balance(balance)))
-                          + read_table((say("what"), say("mass")), rows)
-                          + small(safe(say("In minus out is what it holds, to rounding.")))))
+    st.html(markup.folded(safe("Mass balance"), paragraph(safe(say_balance(balance)))
+                          + read_table(("what", "mass"), rows)
+                          + small(safe("In minus out is what it holds, to rounding."))))
 
 
 def balance_rows(balance: Balance) -> list[tuple[str, float]]:
     """What came to a node, what went on, and what it holds, each with its mass."""
     rows = []
     if balance.injected:
-        rows.append((say("injected by the question"), balance.injected))
+        rows.append(("injected by the question", balance.injected))
     for node, flow in balance.inflows:
-        rows.append((say("from {name}", name=balance.names[node]), flow))
+        rows.append((f"from {balance.names[node]}", flow))
     for node, flow in balance.outflows:
-        rows.append((say("to {name}", name=balance.names[node]), -flow))
-    return [*rows, (say("held"), balance.node.mass)]
+        rows.append((f"to {balance.names[node]}", -flow))
+    return [*rows, ("held", balance.node.mass)]
 
 
 def said_of(knowledge: KnowledgeGraph, node_id: str, first: int = 3, most: int = 20) -> None:
@@ -115,10 +115,10 @@ def said_of(knowledge: KnowledgeGraph, node_id: str, first: int = 3, most: int =
         return
     st.html("".join(map(quoted, sentences[:first])))
     if more := sentences[first:]:
-        with st.expander(say_count(len(more), "{number} more sentence", "{number} more sentences")):
+        with st.expander(count_words(len(more), "{number} more sentence", "{number} more sentences")):
             st.html("".join(map(quoted, more[:most])))
             if len(more) > most:
-                st.caption(say("The first {most} of them", most=most))
+                st.caption(f"The first {most} of them")
 
 
 def _unnamed(knowledge: KnowledgeGraph, node_id: str) -> None:
@@ -128,12 +128,12 @@ def _unnamed(knowledge: KnowledgeGraph, node_id: str) -> None:
         known = store.graph.nodes({*near, node_id})
     itself = known.pop(node_id, None)
     if itself is not None and itself.kind == "passage":
-        st.caption(say("No name was found in this passage:"))
+        st.caption("No name was found in this passage:")
         begun = [itself]
     else:
         begun = [node for node in known.values() if node.kind == "passage"][:TITLES]
-        st.caption(say("No sentence names it; it stands in the title of:") if begun else
-                   say("No sentence names it."))
+        st.caption("No sentence names it; it stands in the title of:" if begun else
+                   "No sentence names it.")
     for node in begun:
         st.html(paragraph(markup.lines(bold(safe(node.name, 300)), safe(node.text, 300))))
 
@@ -144,8 +144,8 @@ def quoted(evidence: Evidence) -> str:
     between = " · " if is_row(evidence.text) else " "
     where = evidence.document
     if evidence.page is not None:
-        where = say("{document}, page {page}", document=where, page=evidence.page)
-    hint = say("characters {start} to {end}", start=f"{evidence.start:,}", end=f"{evidence.end:,}")
+        where = f"{where}, page {evidence.page}"
+    hint = f"characters {evidence.start:,} to {evidence.end:,}"
     link = in_document(evidence.document, evidence.chunk, [(evidence.start, evidence.end)],
                        markup.hinted(where, hint))
     return paragraph(markup.lines(markup.marked(evidence.text, marks, between=between), small(link)))
@@ -161,7 +161,7 @@ def _answer(view: View) -> None:
     answer = view.answer
     perhaps = answer.confidence == Confidence.PERHAPS
     if words := say_absence(answer):
-        st.caption(plain(f"{words} {say('The nearest sentences:')}" if perhaps else words),
+        st.caption(plain(f"{words} The nearest sentences:" if perhaps else words),
                    help=say_need(answer))
     if answer.abstained and not perhaps:
         _caveats(view)
@@ -189,22 +189,21 @@ def _caveats(view: View) -> None:
 def _foremost(view: View) -> None:
     full = [n for n in view.retrieval.retrieved if n.kind != "passage"][:NAMES]
     if not full:
-        st.caption(say("No name is full. Click a node, or press Tab, arrow keys and Enter, to "
-                       "see why."))
+        st.caption("No name is full. Click a node, or press Tab, arrow keys and Enter, to see why.")
         return
-    hint = say("The most important names. Click a node or an edge, or press Tab, arrow keys and "
-               "Enter, to see why it is there.")
-    meaning = say("Importance is the dual variable x of the diffusion, which is above 0 on full "
-                  "nodes. Only the order and the ratio of two of them matter: 100% is the largest of "
-                  "all nodes, passages too. The Table tab has x itself.")
+    hint = ("The most important names. Click a node or an edge, or press Tab, arrow keys and "
+            "Enter, to see why it is there.")
+    meaning = ("Importance is the dual variable x of the diffusion, which is above 0 on full "
+               "nodes. Only the order and the ratio of two of them matter: 100% is the "
+               "largest of all nodes, passages too. The Table tab has x itself.")
     st.html(paragraph(small(safe(hint)), "foremost") + importances(view.retrieval, full)
-            + markup.folded(small(safe(say("What is importance?"))), small(safe(meaning))))
+            + markup.folded(small(safe("What is importance?")), small(safe(meaning))))
 
 
 def importances(retrieval: Retrieval, nodes: Iterable[RetrievedNode]) -> str:
     """Some nodes with their importances, as shares of the largest, as an HTML table."""
     shares = relative(retrieval.nodes)
-    return read_table((say("name"), say("importance")), [
+    return read_table(("name", "importance"), [
         (clean(n.name, 80), say_percent(shares[n.id])) for n in nodes])
 
 
@@ -221,19 +220,18 @@ def edge_detail(view: View, ends: Sequence[str], contracted: bool) -> None:
     st.html(markup.heading(f"{along.source} {arrow} {along.target}", along.label)
             + markup.paragraph(safe(say_along(along), 600)))
     if along.question:
-        st.caption(plain(say("Most of it for the subquery “{question}”:", question=along.question)))
+        st.caption(plain(f"Most of it for the subquery “{along.question}”:"))
     for strand in along.strands:
         _strand(strand)
     remarks_on(view.knowledge, ends[0], ends[1])
     if along.rest > 0:
-        st.caption(say("{mass} more through other passages.", mass=say_number(along.rest)))
+        st.caption(f"{say_number(along.rest)} more through other passages.")
     _widths(along)
 
 
 def _strand(strand: Strand) -> None:
     if strand.passage:
-        st.write(say("**{mass}** through **{passage}**", mass=say_number(strand.flow),
-                     passage=plain(strand.passage)))
+        st.write(f"**{say_number(strand.flow)}** through **{plain(strand.passage)}**")
     if strand.added:
         st.html(by_hand(say_by_hand(strand.added)))
     if strand.sentences:
@@ -249,10 +247,10 @@ def _widths(along: Along) -> None:
             factors = (gate.structure, gate.alignment_source, gate.alignment_target, gate.weight)
             rows.append((f"{gate.source_name} – {gate.target_name}", *map(say_number, factors)))
     head = ("edge", "strength", "start", "end", "weight")
-    with st.expander(say("Why it is that wide")):
-        st.html(markup.read_table([say(name) for name in head], rows))
-        st.caption(say("The weight of an edge is made of its strength in the graph and of how like "
-                       "its start and its end are to the question."))
+    with st.expander("Why it is that wide"):
+        st.html(markup.read_table(list(head), rows))
+        st.caption("The weight of an edge is made of its strength in the graph and of how "
+                    "like its start and its end are to the question.")
 
 
 def source_buttons(citations: Sequence[Citation]) -> None:
@@ -265,7 +263,7 @@ def source_buttons(citations: Sequence[Citation]) -> None:
     for one in citations:
         name = one.passage.heading if often[one.title] > 1 and one.passage.heading else one.title
         titles[one.passage.chunk] = f"{one.number} {brief(name, 40)}"
-    st.pills(say("Sources"), list(titles), key="source", format_func=titles.__getitem__,
+    st.pills("Sources", list(titles), key="source", format_func=titles.__getitem__,
              label_visibility="collapsed", on_change=_open_chosen, wrap=True)
 
 
@@ -280,7 +278,7 @@ def open_source(view: View) -> bool:
                      if c.passage.chunk == session().source), None)
     if citation is None:
         return False
-    st.button(say("The answer"), icon=":material/arrow_back:", type="tertiary", on_click=_open,
+    st.button("The answer", icon=":material/arrow_back:", type="tertiary", on_click=_open,
               args=("",))
     text = citation.passage.text
     st.html(markup.heading(clean(citation.title, 120), clean(citation.where, 200))
@@ -288,7 +286,7 @@ def open_source(view: View) -> bool:
     spans = [(citation.passage.start + start, citation.passage.start + end)
              for start, end in citation.marks]
     show_page(view.knowledge, citation.passage.document, spans)
-    way("documents", say("Read on in the document"), doc=citation.passage.document,
+    way("documents", "Read on in the document", doc=citation.passage.document,
         passage=citation.passage.chunk, at=[f"{start}-{end}" for start, end in spans])
     return True
 
@@ -312,10 +310,10 @@ def draw_remarks(some: Sequence[Remark], first: int = 1) -> None:
     if some:
         st.html("".join(map(remark, some[:first])))
     if more := some[first:]:
-        with st.expander(say("{descriptions} more", descriptions=count(len(more), "description"))):
+        with st.expander(f"{count(len(more), 'description')} more"):
             st.html("".join(map(remark, more[:MOST])))
             if len(more) > MOST:
-                st.caption(say("The first {most} of them", most=MOST))
+                st.caption(f"The first {MOST} of them")
 
 
 def remark(one: Remark) -> str:

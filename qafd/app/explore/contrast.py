@@ -21,7 +21,7 @@ from qafd.samples import EXAMPLES
 from qafd.view.drawing import Caption, Look
 from qafd.view.panel import clean, panel_data
 from qafd.view.placement import freeze, with_new
-from qafd.wording import say, say_count
+from qafd.wording import count_words
 
 BY = {"question": "Another question", "variant": "Edge weight", "similarity": "Similarity map",
       "preset": "Preset", "mass": "Mass", "released": "Released code"}
@@ -31,7 +31,7 @@ PARTS = {"part": "Subqueries"}
 def contrast_tab(view: View) -> None:
     """Two results with their signed difference, or the stable core of several phrasings."""
     offered = BY | PARTS if view.retrieval.by_subqueries else BY
-    by = choose_option(say("Contrast with"), offered, "by")
+    by = choose_option("Contrast with", offered, "by")
     if by == "question":
         _questions(view)
     elif by == "part":
@@ -48,16 +48,15 @@ def _other(view: View, by: str) -> tuple[FlowDiffusion, str]:
     """The method to contrast with, and what to call it."""
     method, span = view.method, partial(span_of, view.knowledge, view.question)
     if by == "preset":
-        labels = {preset.label: name for name, preset in PRESETS.items()}
-        name = st.selectbox(say("Preset"), list(PRESETS), **bound("by_preset", labels),
+        name = st.selectbox("Preset", list(PRESETS), **bound("by_preset"),
                             index=len(PRESETS) - 1,
-                            format_func=lambda name: say(PRESETS[name].label))
-        return started(PRESETS[name].method, view.graph, span), say(PRESETS[name].label)
+                            format_func=lambda name: PRESETS[name].label)
+        return started(PRESETS[name].method, view.graph, span), PRESETS[name].label
     if by == "mass":
         key = keep("by_mass")
         half, end, step = mass_range(replace(method, mass=method.mass / 2), view.graph,
                                      span(method), set_to(key))
-        mass = st.slider(say("Mass of the other"), 0.0, end, half, step, key=key,
+        mass = st.slider("Mass of the other", 0.0, end, half, step, key=key,
                          bind="query-params")
         other = replace(method, mass=mass)
     elif by == "variant":
@@ -69,53 +68,65 @@ def _other(view: View, by: str) -> tuple[FlowDiffusion, str]:
 
 def _option(options: Sequence[str], now: str, by: str) -> str:
     others = [option for option in options if option != now]
-    chosen: str = st.selectbox(say(BY[by]), others, **bound(f"by_{by}"))
+    chosen: str = st.selectbox(BY[by], others, **bound(f"by_{by}"))
     return chosen
 
 
 def _words(method: FlowDiffusion, by: str) -> str:
     if by == "preset":
-        return say("as set in the sidebar")
+        return "as set in the sidebar"
     if by == "mass":
-        return say("mass {mass}", mass=f"{method.mass:g}")
-    return f"{say(BY[by])}: {getattr(method, by)}"
+        return f"mass {method.mass:g}"
+    return f"{BY[by]}: {getattr(method, by)}"
 
 
 def _questions(view: View) -> None:
     lines = st.text_area(
-        say("Other questions or phrasings, one a line"), **bound("phrasings"), placeholder=say(
-            "The first is drawn beside this one; all together give the stable core."))
+        "Other questions or phrasings, one a line", **bound("phrasings"), placeholder=("The "
+                                                                                       "first "
+                                                                                       "is "
+                                                                                       "drawn "
+                                                                                       "beside "
+                                                                                       "this "
+                                                                                       "one; "
+                                                                                       "all "
+                                                                                       "together "
+                                                                                       "give "
+                                                                                       "the "
+                                                                                       "stable "
+                                                                                       "core."))
     asked = [line.strip() for line in (lines or "").splitlines() if line.strip()][:8]
     if not asked:
         examples = EXAMPLES.get(view.knowledge.name, ())
         asked = [example for example in examples if example != view.question][:1]
     if not asked:
-        st.caption(say("Type another question. Nodes that all phrasings retrieve are the stable "
-                       "core."))
+        st.caption("Type another question. Nodes that all phrasings retrieve are the stable core.")
         return
     if not lines:
-        st.caption(say("While nothing is typed, an example question of this sample stands beside yours."))
+        st.caption("While nothing is typed, an example question of this sample stands beside "
+                    "yours.")
     others = [explored(view.knowledge, question, view.method).retrieval for question in asked]
     if len(others) > 1:
         retrievals = [view.retrieval, *others]
-        _core(view, retrievals, "phrasings", lambda stable, found: say(
-            "**{stable}** of {found} nodes are retrieved by all {number} phrasings.",
-            stable=stable, found=found, number=len(retrievals)))
+        _core(view, retrievals, "phrasings", lambda stable, found: (f"**{stable}** of {found} "
+                                                                    "nodes are retrieved by "
+                                                                    f"all {len(retrievals)} "
+                                                                    "phrasings."))
     drawn(view, (view.retrieval, others[0]), (clean(view.question, 80), clean(asked[0], 80)))
 
 
 def _released(view: View) -> None:
     """What the authors' released code makes of the question; it solves no problem, so it is no preset."""
-    st.caption(say(ReleasedCode.idea))
+    st.caption(ReleasedCode.idea)
     method = ReleasedCode().fitted(view.graph)
     found = retrieved(view.knowledge, view.graph, view.version, view.question, method, view.plan)
-    drawn(view, (view.retrieval, found), (say("as set in the sidebar"), say(ReleasedCode.label)))
+    drawn(view, (view.retrieval, found), ("as set in the sidebar", ReleasedCode.label))
 
 
 def _subqueries(view: View) -> None:
     """Two subqueries as layers on one layout that has room for all, and what all retrieve."""
     parts = view.retrieval.parts
-    _core(view, parts, "subqueries", lambda stable, found: say_count(
+    _core(view, parts, "subqueries", lambda stable, found: count_words(
         len(parts), "**{stable}** of {found} nodes are retrieved by the subquery.",
         "**{stable}** of {found} nodes are retrieved by all {number} subqueries.", stable=stable,
         found=found))
@@ -123,7 +134,7 @@ def _subqueries(view: View) -> None:
     chosen = []
     for index, (place, name) in enumerate(zip(st.columns(2, gap="medium"), ("First", "Second"),
                                               strict=True)):
-        at = place.selectbox(say(name), range(len(parts)), index, **bound(f"part_{name}"),
+        at = place.selectbox(name, range(len(parts)), index, **bound(f"part_{name}"),
                              format_func=words.__getitem__)
         chosen.append(at if 0 <= at < len(parts) else 0)
     first, second = chosen
@@ -135,7 +146,7 @@ def _core(view: View, retrievals: Sequence[Retrieval], of: str,
     found = core(retrievals)
     stable = sum(times == len(retrievals) for _, times in found)
     st.write(word(stable, len(found)))
-    with st.expander(say("Stable core")):
+    with st.expander("Stable core"):
         names = [shown(view.graph, view.graph.row[node]) for node, _ in found]
         times = st.column_config.ProgressColumn(format="%d", min_value=0,
                                                 max_value=len(retrievals))
@@ -146,10 +157,9 @@ def drawn(view: View, both: tuple[Retrieval, Retrieval], words: tuple[str, str],
           among: Sequence[Retrieval] = ()) -> None:
     """Two retrievals and their difference; the layout has room for all that may be chosen."""
     found = contrast(*both)
-    st.write(say("**{both}** nodes in both, **{first}** only in the first, **{second}** only in "
-                 "the second: overlap {overlap}.", both=len(found.both),
-                 first=len(found.only_first), second=len(found.only_second),
-                 overlap=f"{found.overlap:.0%}"))
+    st.write(f"**{len(found.both)}** nodes in both, **{len(found.only_first)}** only in the "
+              f"first, **{len(found.only_second)}** only in the second: overlap "
+              f"{found.overlap:.0%}.")
     among = among or both
     if all(each.query == view.retrieval.query for each in among):
         positions, others = placed(view)
@@ -160,10 +170,10 @@ def drawn(view: View, both: tuple[Retrieval, Retrieval], words: tuple[str, str],
         positions, others = freeze(among, stable)
     data = panel_data(
         both, chosen_drawing(), positions=positions, look=Look(
-            [Caption(say("First"), words[0]), Caption(say("Second"), words[1])], others,
+            [Caption("First", words[0]), Caption("Second", words[1])], others,
             signed=dict(found.signed)))
     panels(data, key="contrast")
-    with st.expander(say("The difference as a table")):
+    with st.expander("The difference as a table"):
         _table(view, found)
 
 
@@ -177,9 +187,9 @@ def _table(view: View, found: Contrast) -> None:
             where = "first"
         rows.append((shown(view.graph, view.graph.row[node]), node, where, difference))
     table(columns_of(("name", "retrieved by", "difference"),
-                     [(name, say(where), difference) for name, _, where, difference in rows]))
-    st.caption(say("Difference of the square roots of importance, each over its result's largest: "
-                   "1 is the most important node of the first, absent in the second; -1 the "
-                   "reverse."))
-    download_csv(say("Difference CSV"), ("name", "id", "retrieved by", "difference"), lambda: rows,
+                     [(name, where, difference) for name, _, where, difference in rows]))
+    st.caption("Difference of the square roots of importance, each over its result's largest: "
+                "1 is the most important node of the first, absent in the second; -1 the "
+                "reverse.")
+    download_csv("Difference CSV", ("name", "id", "retrieved by", "difference"), lambda: rows,
                  "contrast.csv")

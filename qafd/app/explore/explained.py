@@ -14,7 +14,6 @@ from qafd.explain import Explanation, RunExplanation, shown
 from qafd.explain.entry import entries
 from qafd.flow.homotopy import Path as Entries
 from qafd.graph import Graph
-from qafd.wording import say
 from qafd.wording.explanations import say_why, say_why_not
 from qafd.wording.panels import say_number
 
@@ -46,12 +45,11 @@ def node_choice(graph: Graph, explanation: Explanation, key: str = "about") -> s
         options = [picked, *options]
     first = options[0] if explanation.retrieval.nodes else ""
     chosen = st.selectbox(
-        say("Why is this node here, or not?"), options, 0 if first else None,
+        "Why is this node here, or not?", options, 0 if first else None,
         **bound(key), accept_new_options=True,
-        placeholder=say("Type any name of the graph"),
+        placeholder="Type any name of the graph",
         format_func=lambda i: shown(graph, graph.row[i]) if i in graph.row else i,
-        help=say("Select a node in the picture, choose one that mass touched, or type another "
-                 "name."))
+        help="Select a node in the picture, choose one that mass touched, or type another name.")
     return chosen or first
 
 
@@ -80,8 +78,8 @@ def next_in(view: View) -> str:
     following = _following(view, path, retrieved)
     places = [(alpha / end, alpha <= view.method.mass) for alpha in path.alphas.tolist()
               if alpha <= end]
-    label = say("Full so far: {number}; {following}", number=len(retrieved), following=following)
-    hint = say("Each tick is the mass at which a node becomes full; those to come are short")
+    label = f"Full so far: {len(retrieved)}; {following}"
+    hint = "Each tick is the mass at which a node becomes full; those to come are short"
     with place:
         st.html(ticks(places, hint, label))
     return following
@@ -97,10 +95,9 @@ def _following(view: View, path: Entries, retrieved: Collection[str]) -> str:
         at = max(alpha, view.method.mass) * (1 + MARGIN)
         name = shown(view.graph, row)
         if counts_tokens(view.method):
-            return say("next to fill: {name} at {tokens} tokens", name=name,
-                       tokens=f"{math.ceil(at):,}")
+            return f"next to fill: {name} at {math.ceil(at):,} tokens"
         enough = float(Context(3, ROUND_CEILING).create_decimal(at))
-        return say("next to fill: {name} at mass {mass}", name=name, mass=say_number(enough))
+        return f"next to fill: {name} at mass {say_number(enough)}"
     return ""
 
 

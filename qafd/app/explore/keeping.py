@@ -9,7 +9,6 @@ from qafd.app.session import remembered, session
 from qafd.knowledge import KnowledgeGraph
 from qafd.runs import NOTE, Run, keep, kept
 from qafd.runs.replay import recorded
-from qafd.wording import say
 
 KEPT = "kept run"
 
@@ -24,9 +23,9 @@ def run_shown(view: View, note: str = "") -> Run:
 def keep_button(view: View) -> None:
     """Keep what is shown, with a note if one is typed."""
     shown = view.version, view.question, view.method
-    box = st.popover(say("Keep this run"), icon=":material/bookmark_add:", type="tertiary",
+    box = st.popover("Keep this run", icon=":material/bookmark_add:", type="tertiary",
                      key="keeping", on_change="rerun",
-                     help=say("Put the question, its settings and this result into the history."))
+                     help="Put the question, its settings and this result into the history.")
     if not box.open:  # what is folded need not be sent with every move of the mass
         return
     with box:
@@ -36,16 +35,16 @@ def keep_button(view: View) -> None:
             if key is None:
                 return
             session().computed[KEPT] = shown, key  # also where one that was deleted stands
-        st.caption(say(":material/bookmark_added: Kept. Nothing of it will change."))
-        way("runs", say("See it in Runs"), run=key)
+        st.caption(":material/bookmark_added: Kept. Nothing of it will change.")
+        way("runs", "See it in Runs", run=key)
 
 
 def _form(view: View) -> str | None:
     """The form with the note, which is gone once the run is kept; the id of the run then."""
     place = st.empty()
     with place.form("keep", border=False):
-        note = st.text_input(say("Note"), max_chars=NOTE, placeholder=say("What is it for?"))
-        if not st.form_submit_button(say("Keep"), type="primary"):
+        note = st.text_input("Note", max_chars=NOTE, placeholder="What is it for?")
+        if not st.form_submit_button("Keep", type="primary"):
             return None
     place.empty()
     with view.knowledge.store() as store:

@@ -18,7 +18,7 @@ from qafd.view.layout import Positions
 from qafd.view.overview import DRAWN, overview
 from qafd.view.panel import clean, panel_data
 from qafd.view.placement import ASPECT, freeze
-from qafd.wording import say, say_list
+from qafd.wording import join_words
 from qafd.wording.counts import count
 from qafd.wording.panels import say_number
 
@@ -33,18 +33,17 @@ def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
     graph = knowledge.graph
     drawn, positions = shared("map", (knowledge.id, knowledge.version(graph)), lambda: _overview(graph))
     if not drawn.nodes:
-        st.caption(say("No name was found in these documents."))
+        st.caption("No name was found in these documents.")
         return
     entities = graph.count("entity")
     key = f"map-{knowledge.name}"
-    shown = say("{shown} of {names}", shown=f"{len(drawn.nodes):,}", names=count(entities, "name"))
+    shown = f"{len(drawn.nodes):,} of {count(entities, 'name')}"
     edges = count(len(drawn.edges), "edge")
-    foremost = say_list([clean(node.name, 40) for node in drawn.nodes[:LISTED]])
-    caption = Caption(say("Map"), say("names that share passages"), f"{shown} · {edges}",
-                      say("{shown}, those in the most passages: {names}.", shown=shown,
-                          names=foremost))
+    foremost = join_words([clean(node.name, 40) for node in drawn.nodes[:LISTED]])
+    caption = Caption("Map", "names that share passages", f"{shown} · {edges}",
+                      f"{shown}, those in the most passages: {foremost}.")
     drawing = Drawing(thickness="weight", limit=DRAWN, aspect=ASPECT,
-                      measures=(say("passages"), say("shared passages")))
+                      measures=("passages", "shared passages"))
     left, right = st.columns([5, 2], gap="medium")
     with left:
         chosen = pick(lambda selected: panel_data(
@@ -62,17 +61,16 @@ def _card(knowledge: KnowledgeGraph, drawn: Retrieval, chosen: str | None,
           asking: bool) -> None:
     node = drawn.node(chosen)
     if node is None:
-        st.caption(say("Click a name, or press Tab, arrow keys and Enter, to read what is said of "
-                       "it."))
-        st.html(read_table((say("name"), say("passages")), [
+        st.caption("Click a name, or press Tab, arrow keys and Enter, to read what is said of it.")
+        st.html(read_table(("name", "passages"), [
             (clean(n.name, 80), say_number(n.importance)) for n in drawn.nodes[:LISTED]]))
         return
     st.write(f"**{plain(node.name)}**")
     st.caption(count(int(node.importance), "passage"))
     question = about(node.name)
     if asking:  # a link to the page itself would not reach its box
-        st.button(say("Ask about it"), icon=":material/hub:", type="tertiary",
+        st.button("Ask about it", icon=":material/hub:", type="tertiary",
                   on_click=put, args=(QUESTION, question))
     else:
-        way("explore", say("Ask about it"), q=question)
+        way("explore", "Ask about it", q=question)
     said_of(knowledge, node.id)

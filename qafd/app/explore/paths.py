@@ -15,7 +15,6 @@ from qafd.app.session import bound, value_of
 from qafd.app.tables import columns_of, download_csv, table
 from qafd.explain import Explanation, Paths, ReasoningPath, links, shown
 from qafd.view.panel import clean
-from qafd.wording import say
 from qafd.wording.explanations import say_chain, say_hop, say_path
 
 MOST = 50
@@ -45,7 +44,7 @@ def paths_tab(view: View) -> None:
     explanation = explanation_of(view)
     found = _paths(explanation)
     if not found.paths:
-        st.write(say("No mass was poured, so no path was taken."))
+        st.write("No mass was poured, so no path was taken.")
         return
     _chains(explanation)
     listed = found.paths[:LISTED]
@@ -55,15 +54,15 @@ def paths_tab(view: View) -> None:
     with right:
         st.plotly_chart(sankey(explanation, listed), theme="streamlit", key="sankey",
                         config={"displayModeBar": False}, alt=_alt(found, listed))
-        st.caption(say("The {number} largest paths; width is mass.", number=len(listed)))
+        st.caption(f"The {len(listed)} largest paths; width is mass.")
         if view.retrieval.parts:
-            st.caption(say("Each diffusion has a part of the diagram of its own."))
-    with st.expander(say("All paths as a table")):
+            st.caption("Each diffusion has a part of the diagram of its own.")
+    with st.expander("All paths as a table"):
         _table(found, bool(view.retrieval.parts))
     with st.container(horizontal=True):
-        download_csv(say("Paths CSV"), ("mass", "share", "path", "nodes", "diffusion"),
+        download_csv("Paths CSV", ("mass", "share", "path", "nodes", "diffusion"),
                      lambda: _rows(found), "paths.csv")
-        download_csv(say("Diagram CSV"), ("from", "to", "mass"),
+        download_csv("Diagram CSV", ("from", "to", "mass"),
                      lambda: [(_name(explanation, u), _name(explanation, v), m)
                               for u, v, m in links(listed)], "sankey.csv")
 
@@ -73,7 +72,7 @@ def _chains(explanation: Explanation) -> None:
     found = explanation.chains(CHAINS)
     if not found:
         return
-    st.caption(say("From a seed to what the question asks for, with the sentence of each step."))
+    st.caption("From a seed to what the question asks for, with the sentence of each step.")
     parts = []
     quoted: set[str] = set()
     for chain in found:
@@ -85,16 +84,19 @@ def _chains(explanation: Explanation) -> None:
 
 
 def _list(found: Paths, listed: Sequence[ReasoningPath]) -> None:
-    st.caption(say("Where the mass went, largest first. Choose a path to see it in the picture."))
-    st.radio(say("Paths"), [str(k) for k in range(len(listed))], index=None, **bound("path"),
+    st.caption("Where the mass went, largest first. Choose a path to see it in the picture.")
+    st.radio("Paths", [str(k) for k in range(len(listed))], index=None, **bound("path"),
              label_visibility="collapsed",
              format_func=lambda k: _said(listed[int(k)]),
-             captions=[say("{mass} of mass, {share}", mass=f"{p.mass:.3g}", share=f"{p.share:.1%}")
+             captions=[f"{p.mass:.3g} of mass, {p.share:.1%}"
                        for p in listed])
     more = found.paths[LISTED:]
-    st.caption(say("{mass} more on {number} further paths of the table, {rest} on all others: "
-                   "{total} of mass in all.", mass=f"{sum(p.mass for p in more):.3g}",
-                   number=len(more), rest=f"{found.rest:.3g}", total=f"{found.total:.3g}"))
+    st.caption(("{mass} more on {number} further paths of the table, {rest} on all others: "
+                "{total} of mass in all.").format(
+                   mass=f"{sum(p.mass for p in more):.3g}",
+                   number=len(more),
+                   rest=f"{found.rest:.3g}",
+                   total=f"{found.total:.3g}"))
 
 
 def _rows(found: Paths) -> list[tuple[object, ...]]:
@@ -103,7 +105,7 @@ def _rows(found: Paths) -> list[tuple[object, ...]]:
     for path in found.paths:
         rows.append((path.mass, path.share, say_path(path), " ".join(path.nodes),
                      str(path.part or "")))
-    return [*rows, (found.rest, found.rest / found.total, say("all other paths"), "", "")]
+    return [*rows, (found.rest, found.rest / found.total, "all other paths", "", "")]
 
 
 def _table(found: Paths, parts: bool) -> None:
@@ -112,8 +114,8 @@ def _table(found: Paths, parts: bool) -> None:
     if not parts:
         del columns["diffusion"]
     table(columns, formats={"share": "percent"})
-    st.caption(say("Which unit of mass took which way is a convention: what passes a node, whoever "
-                   "sent it, stays and leaves in the same proportions."))
+    st.caption("Which unit of mass took which way is a convention: what passes a node, "
+                "whoever sent it, stays and leaves in the same proportions.")
 
 
 def _paths(explanation: Explanation) -> Paths:
@@ -123,7 +125,7 @@ def _paths(explanation: Explanation) -> Paths:
 def _said(path: ReasoningPath) -> str:
     if not path.part:
         return plain(say_path(path))
-    return say("{path} (diffusion {number})", path=plain(say_path(path)), number=path.part)
+    return f"{plain(say_path(path))} (diffusion {path.part})"
 
 
 def _name(explanation: Explanation, node: str) -> str:
@@ -154,7 +156,7 @@ def sankey(explanation: Explanation, paths: tuple[ReasoningPath, ...]) -> dict[s
         "data": [{
             "type": "sankey",
             "node": {"label": [label(name, LABEL) for name in names] + [""] * bends,
-                     "customdata": [label(name, 300) for name in names] + [say("on the way")] * bends,
+                     "customdata": [label(name, 300) for name in names] + ["on the way"] * bends,
                      "pad": 12, "thickness": 12, "line": {"width": 0}, "align": "left",
                      "color": [green] * len(names) + [pale] * bends,
                      "hovertemplate": f"%{{customdata}}: %{{value:.3g}}{BARE}"},
@@ -188,6 +190,5 @@ def _columns(sent: Sequence[Sent]) -> dict[Place, int]:
 
 def _alt(found: Paths, listed: Sequence[ReasoningPath]) -> str:
     first = listed[0]
-    return say("Sankey diagram of the {number} largest paths of {total} units of mass; the largest "
-               "carries {mass}: {path}.", number=len(listed), total=f"{found.total:.3g}",
-               mass=f"{first.mass:.3g}", path=say_path(first))
+    return (f"Sankey diagram of the {len(listed)} largest paths of {found.total:.3g} units of "
+            f"mass; the largest carries {first.mass:.3g}: {say_path(first)}.")

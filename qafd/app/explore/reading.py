@@ -16,7 +16,6 @@ from qafd.models.cost import Metered
 from qafd.models.prompts_answer import read_plan
 from qafd.samples import EXAMPLES
 from qafd.view.panel import clean
-from qafd.wording import say, say_error
 from qafd.wording.counts import count
 
 MODEL_READS = "model_reads"
@@ -30,10 +29,11 @@ def reader(knowledge: KnowledgeGraph, question: str) -> Metered | None:
         return None
     with st.sidebar:
         wanted = st.toggle(
-            say("Let {model} read the question", model=brief(model.name, 40)),
+            f"Let {brief(model.name, 40)} read the question",
             **bound(MODEL_READS),
-            help=say("It names the keywords, and the parts of a complex question when subqueries "
-                     "are on (Advanced), and rewrites follow-ups. One call for each new question."))
+            help=("It names the keywords, and the parts of a complex question when subqueries "
+                  "are on (Advanced), and rewrites follow-ups. One call for each new "
+                  "question."))
     return replace(model, accepts=_names_keywords) if wanted else None
 
 
@@ -48,34 +48,31 @@ def _names_keywords(reply: Reply) -> bool:
 def layered(view: View) -> View:
     """The view, or that of one subquery; says how the question was read where a choice was made."""
     if view.plan.planner != "local":
-        st.caption(say("Read by {planner}. Things: {things}. Themes: {themes}.",
-                       planner=plain(view.plan.planner), things=_keywords(view, "low"),
-                       themes=_keywords(view, "high")))
+        st.caption(f"Read by {plain(view.plan.planner)}. Things: {_keywords(view, 'low')}. "
+                    f"Themes: {_keywords(view, 'high')}.")
     parts = view.retrieval.parts
     if parts and view.method.diffusions == "each":
-        st.caption(say("{number} diffusions, one for each seed; what they retrieve is united.",
-                       number=len(parts)))
+        st.caption(f"{len(parts)} diffusions, one for each seed; what they retrieve is united.")
         return view
     if not parts:
         if view.method.subqueries == "on":
-            st.caption(say("The question was not taken apart: it has one part."))
+            st.caption("The question was not taken apart: it has one part.")
         return view
     for number, part in enumerate(parts, 1):
         brought = [n for n in view.retrieval.nodes if number - 1 in n.brought_by]
         alone = sum(len(n.brought_by) == 1 for n in brought)
-        st.caption(say("**{number}** {question} — {nodes}, {alone} of them by this part alone",
-                       number=number, question=brief(part.query), alone=alone,
-                       nodes=count(len(brought), "node")))
+        st.caption(f"**{number}** {brief(part.query)} — {count(len(brought), 'node')}, {alone} "
+                    "of them by this part alone")
     shown = st.segmented_control(
-        say("Show"), range(len(parts) + 1), default=0, required=True, **bound("shown_part"),
+        "Show", range(len(parts) + 1), default=0, required=True, **bound("shown_part"),
         format_func=_part) or 0
     if not 0 < shown <= len(parts):
         return view
     plan = view.plan.subqueries[shown - 1]
     method = replace(view.method, **parts[shown - 1].params)
     if method.divided:
-        st.caption(say("This part has {mass} of the {all} of mass, and the tabs below tell of it "
-                       "alone.", mass=f"{method.mass:.4g}", all=f"{view.method.mass:.4g}"))
+        st.caption(f"This part has {method.mass:.4g} of the {view.method.mass:.4g} of mass, "
+                    "and the tabs below tell of it alone.")
     # The question stays: it is what the layout was made for, and no node shall move.
     return replace(view, plan=plan, method=method, retrieval=view.knowledge.retrieve(
         plan, method, graph=view.graph))
@@ -83,11 +80,11 @@ def layered(view: View) -> View:
 
 def _keywords(view: View, level: str) -> str:
     words = [clean(keyword.text, 60) for keyword in view.plan.keywords if keyword.level == level]
-    return plain(", ".join(words)) if words else say("none")
+    return plain(", ".join(words)) if words else "none"
 
 
 def _part(part: int) -> str:
-    return say("Part {number}", number=part) if part else say("All parts")
+    return f"Part {part}" if part else "All parts"
 
 
 @dataclass(frozen=True)
@@ -100,8 +97,8 @@ class Followed:
 
 def follow_box(view: View) -> None:
     """The box for a follow-up to the question of a view."""
-    typed = st.text_input(say("Follow-up"), key=fresh_key(BOX), max_chars=1000,
-                          placeholder=say("Ask a follow-up"), label_visibility="collapsed",
+    typed = st.text_input("Follow-up", key=fresh_key(BOX), max_chars=1000,
+                          placeholder="Ask a follow-up", label_visibility="collapsed",
                           icon=":material/reply:")
     if not typed or not typed.strip():
         return
@@ -124,12 +121,12 @@ def how_it_was_read(question: str) -> None:
     made = followed.made
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if made.failure is not None:
-            st.caption(said(say_error(made.failure)))
+            st.caption(said(str(made.failure)))
         if made.made_by:
-            st.caption(say(":material/reply: “{typed}”, after “{before}”. Edit the question above if "
-                           "it means something else.", typed=brief(made.typed),
-                           before=brief(followed.before)), width="content")
-            st.button(say("Ask as typed"), type="tertiary", on_click=put, args=(QUESTION, made.typed))
+            st.caption((f":material/reply: “{brief(made.typed)}”, after "
+                        f"“{brief(followed.before)}”. Edit the question above if it means "
+                        "something else."), width="content")
+            st.button("Ask as typed", type="tertiary", on_click=put, args=(QUESTION, made.typed))
 
 
 def keep_asked(knowledge: KnowledgeGraph, question: str) -> None:

@@ -26,7 +26,6 @@ from qafd.runs import Run
 from qafd.runs.formats import RUN_FORMATS
 from qafd.view.drawing import Drawing, Look
 from qafd.view.panel import shown_name
-from qafd.wording import say
 from qafd.wording.answers import say_certainty
 from qafd.wording.counts import count
 from qafd.wording.panels import say_kind, say_state
@@ -51,13 +50,12 @@ def passages_tab(view: View) -> None:
     """The passages, best first, with the sentences near the question marked."""
     passages = view.retrieval.passages[:PASSAGES]
     if not passages:
-        st.write(say("No passage was retrieved; raise the source mass."))
+        st.write("No passage was retrieved; raise the source mass.")
         return
     with view.knowledge.store() as store:
         near = find_near(passages, view.plan, store)
         places = [where(p, pages_of(p, store.documents.get(p.document).marks)) for p in passages]
-    st.caption(say("Marked: the sentences nearest to the question. {certainty}",
-                   certainty=say_certainty(view.retrieval)), help=say(SCORE))
+    st.caption(f"Marked: the sentences nearest to the question. {say_certainty(view.retrieval)}", help=SCORE)
     for rank, (passage, place) in enumerate(zip(passages, places, strict=True), 1):
         link = in_document(passage.document, passage.chunk)
         _passage(rank, passage, f"{safe(place)} · {link}", near.get(passage.chunk, ()),
@@ -80,11 +78,11 @@ def _passage(rank: int, passage: RetrievedPassage, place_html: str,
         shown = " … ".join(markup.marked(text, marks, start, end) for start, end in parts)
         if parts[-1][1] < len(text):
             shown += " …"
-        summary = markup.small(safe(say("All {number} characters", number=f"{len(text):,}")))
+        summary = markup.small(safe(f"All {len(text):,} characters"))
         html = markup.paragraph(shown) + markup.folded(summary, html)
-    score = say("score {score}", score=f"{passage.score:.2f}")
+    score = f"score {passage.score:.2f}"
     head = markup.bold(safe(f"{rank}. {passage.title}"))
-    parts_of_score = [(say(name), value) for name, value in passage.parts.items()]
+    parts_of_score = [(name, value) for name, value in passage.parts.items()]
     st.html(f"{head} {markup.small(f'{score} · {place_html}')}"
             f"{markup.score_bar(parts_of_score, best)}{html}")
 
@@ -105,7 +103,7 @@ def table_tab(view: View) -> None:
     """The picture as tables, and every export."""
     retrieval = view.retrieval
     if not retrieval.nodes:
-        st.write(say("Nothing was touched; raise the mass or ask about names in your documents."))
+        st.write("Nothing was touched; raise the mass or ask about names in your documents.")
         return
     both_tables(retrieval)
     drawing = chosen_drawing()  # a file is made outside of a run, where the page has no controls
@@ -164,7 +162,7 @@ def _nodes_table(retrieval: Retrieval) -> None:
 def _edges_table(retrieval: Retrieval) -> None:
     """All edges between touched nodes with flow and weight."""
     if not retrieval.edges:
-        st.write(say("No two of these nodes are joined."))
+        st.write("No two of these nodes are joined.")
         return
     names = {n.id: shown_name(n) for n in retrieval.nodes}
     rows = [(names[e.source], names[e.target], e.flow, e.weight, say_kind(e.kind), e.label)
@@ -181,31 +179,33 @@ def certificate_tab(view: View) -> None:
 def proof(retrieval: Retrieval, graph: Graph) -> None:
     """What the certificate of a diffusion on a graph says, and the run to check it by."""
     certificate = retrieval.certificate or {}
-    st.write(say("It proves that the diffusion is the optimum of problem (5), not that the answer "
-                 "is relevant."))
+    st.write("It proves that the diffusion is the optimum of problem (5), not that the answer "
+              "is relevant.")
     volume, source = certificate["volume"], certificate["source"]
     unbalanced = max(map(abs, certificate["balance"]), default=0.0)
     checks = (
-        (say("no node holds more than its capacity, m ≤ T"), certificate["overfull"]),
-        (say("no importance is negative, x ≥ 0"), certificate["negative"]),
-        (say("every retrieved node is full, x > 0 ⇒ m = T"), certificate["unfilled"]),
-        (say("mass is conserved in every connected part"), unbalanced),
-        (say("duality gap x'(T - m), relative to the objective"), abs(certificate["relative_gap"])),
-        (say("retrieved capacity {volume} ≤ source mass {source} (Lemma 2)", volume=f"{volume:.4g}",
-             source=f"{source:.4g}"), max(0.0, volume - source)))
+        ("no node holds more than its capacity, m ≤ T", certificate["overfull"]),
+        ("no importance is negative, x ≥ 0", certificate["negative"]),
+        ("every retrieved node is full, x > 0 ⇒ m = T", certificate["unfilled"]),
+        ("mass is conserved in every connected part", unbalanced),
+        ("duality gap x'(T - m), relative to the objective", abs(certificate["relative_gap"])),
+        (f"retrieved capacity {volume:.4g} ≤ source mass {source:.4g} (Lemma 2)", max(0.0, volume - source)))
     table(columns_of(("condition", "worst violation"), [(name, f"{worst:.1e}" if worst else "0")
                                                         for name, worst in checks]))
     work = retrieval.work
-    st.caption(say(
-        "Tolerance {tolerance} of each capacity · the solver touched {touched} of {nodes} and "
-        "{read} of {edges} · {rounds} · {time} ms", tolerance=f"{certificate['rtol']:g}",
-        touched=f"{work.nodes_touched:,}", nodes=count(len(graph), "node"),
-        read=f"{work.edges_touched:,}", edges=count(graph.edge_count, "edge"),
-        rounds=count(work.rounds, "round"), time=f"{work.milliseconds:.2f}"))
-    download(say("Download this run"),
+    st.caption(("Tolerance {tolerance} of each capacity · the solver touched {touched} of "
+                "{nodes} and {read} of {edges} · {rounds} · {time} ms").format(
+                   tolerance=f"{certificate['rtol']:g}",
+                   touched=f"{work.nodes_touched:,}",
+                   nodes=count(len(graph), "node"),
+                   read=f"{work.edges_touched:,}",
+                   edges=count(graph.edge_count, "edge"),
+                   rounds=count(work.rounds, "round"),
+                   time=f"{work.milliseconds:.2f}"))
+    download("Download this run",
              lambda: json.dumps(sealed(retrieval.to_dict()), ensure_ascii=False), "run.json",
              "application/json",
-             help=say("`qafd verify run.json` checks it from its own numbers, without a solver."))
+             help="`qafd verify run.json` checks it from its own numbers, without a solver.")
 
 
 def code_tab(view: View) -> None:

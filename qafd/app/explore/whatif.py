@@ -20,7 +20,7 @@ from qafd.retrieve.base import RankedPassage, RetrievedNode
 from qafd.view.drawing import Caption, Look, largest_of, share_of
 from qafd.view.panel import panel_data, shown_name
 from qafd.view.placement import with_new
-from qafd.wording import say, say_count
+from qafd.wording import count_words
 from qafd.wording.answers import say_change
 from qafd.wording.counts import count
 from qafd.wording.panels import say_kind, say_percent
@@ -35,16 +35,16 @@ def whatif_tab(view: View) -> None:
     """What the result rests on, and what would be different."""
     explanation = explanation_of(view)
     if not explanation.full:
-        st.write(say("Nothing is retrieved that could be taken out; raise the mass."))
+        st.write("Nothing is retrieved that could be taken out; raise the mass.")
         return
     if view.retrieval.parts:
-        st.caption(say("A change is made for all {number} diffusions: each is solved anew, and what "
-                       "they retrieve is united again.", number=len(view.retrieval.parts)))
+        st.caption(f"A change is made for all {len(view.retrieval.parts)} diffusions: each is "
+                    "solved anew, and what they retrieve is united again.")
     _attribution(view, explanation)
     change = _change(explanation)
     if change == Change():
-        st.caption(say("Choose something to take out or to change: the question is then solved "
-                       "anew, exactly, and both results are drawn side by side."))
+        st.caption("Choose something to take out or to change: the question is then solved "
+                    "anew, exactly, and both results are drawn side by side.")
         return
     _difference(view, explanation.what_if(change))
 
@@ -59,25 +59,24 @@ def _attribution(view: View, explanation: Explanation) -> None:
         return
     first = foremost[0]
     loss = explanation.what_if(_without(first))
-    st.write(say("**{share}** of the mass rests on **{thing}**: without it, {lost} of {nodes} would "
-                 "be lost and {gained} gained. {answer}", share=f"{first.share:.0%}",
-                 thing=plain(_thing(explanation, first)), lost=len(loss.lost),
-                 nodes=count(explanation.full, "node"), gained=len(loss.gained),
-                 answer=plain(say_change(_answers(view, loss)))))
-    with st.expander(say("What it leans on most")):
+    st.write(f"**{first.share:.0%}** of the mass rests on "
+              f"**{plain(_thing(explanation, first))}**: without it, {len(loss.lost)} of "
+              f"{count(explanation.full, 'node')} would be lost and {len(loss.gained)} "
+              f"gained. {plain(say_change(_answers(view, loss)))}")
+    with st.expander("What it leans on most"):
         _attributions(explanation, foremost, found)
 
 
 def _attributions(explanation: Explanation, foremost: Sequence[Sensitivity],
                   found: Sequence[Sensitivity]) -> None:
-    rows = [(say(KINDS[one.kind]), _thing(explanation, one), one.share, one.elasticity)
+    rows = [(KINDS[one.kind], _thing(explanation, one), one.share, one.elasticity)
             for one in foremost]
     names = ("kind", "what", "mass that passes it", "importance lost per 1% of that mass")
     table(columns_of(names, rows), formats={names[3]: "%.2f%%"}, column_config={names[2]: SHARE_BAR})
-    st.caption(say("The last column is the exact derivative of the solution: were one percent of "
-                   "what passes there lost, the importance of all that is found beyond the seeds "
-                   "would fall by so much."))
-    download_csv(say("Leaning CSV"), ("kind", "what", "mass", "elasticity"),
+    st.caption("The last column is the exact derivative of the solution: were one percent of "
+                "what passes there lost, the importance of all that is found beyond the "
+                "seeds would fall by so much.")
+    download_csv("Leaning CSV", ("kind", "what", "mass", "elasticity"),
                  lambda: [(one.kind, _thing(explanation, one), one.share, one.elasticity)
                           for one in found], "leaning.csv")
 
@@ -104,19 +103,19 @@ def _change(explanation: Explanation) -> Change:
     edges = {f"{e.source}|{e.target}": f"{names[e.source]} – {names[e.target]}" for e in widest}
     left, right = st.columns(2, gap="medium")
     with left:
-        documents = _several(say("Without documents"), "no_doc",
+        documents = _several("Without documents", "no_doc",
                              {name: name for name in explanation.documents})
-        seeds = _several(say("Without seeds"), "no_seed", {n: names[n] for n in retrieval.seeds})
+        seeds = _several("Without seeds", "no_seed", {n: names[n] for n in retrieval.seeds})
     with right:
-        nodes = _several(say("Without nodes"), "no_node", names)
-        gone = _several(say("Without edges"), "no_edge", edges)
-    with st.expander(say("Change or add an edge")):
-        edge = st.selectbox(say("Edge whose weight is changed"), list(edges), index=None,
+        nodes = _several("Without nodes", "no_node", names)
+        gone = _several("Without edges", "no_edge", edges)
+    with st.expander("Change or add an edge"):
+        edge = st.selectbox("Edge whose weight is changed", list(edges), index=None,
                             **bound("edge"), format_func=edges.__getitem__,
-                            placeholder=say("Choose an edge"))
-        factor = st.select_slider(say("Times as wide"), FACTORS, 1.0, **bound("factor"))
-        ends = _several(say("Join two nodes"), "join", names, most=2)
-        similarity = st.slider(say("Similarity of the new edge"), 0.01, 1.0, 0.5, 0.01,
+                            placeholder="Choose an edge")
+        factor = st.select_slider("Times as wide", FACTORS, 1.0, **bound("factor"))
+        ends = _several("Join two nodes", "join", names, most=2)
+        similarity = st.slider("Similarity of the new edge", 0.01, 1.0, 0.5, 0.01,
                                **bound("join_similarity"))
     pairs = []
     for pair in gone:
@@ -148,9 +147,9 @@ def _answers(view: View, difference: Effect) -> AnswerChange:
 def _difference(view: View, difference: Effect) -> None:
     answers, after = _answers(view, difference), difference.after
     st.write(f"**{plain(say_change(answers))}**")
-    _both((say("Leaves the answer"), say("Comes into the answer")), (answers.left, answers.came),
+    _both(("Leaves the answer", "Comes into the answer"), (answers.left, answers.came),
           _quotes)
-    st.write(say_count(
+    st.write(count_words(
         len(difference.lost), "**{number}** node lost, **{gained}** gained; {passages_lost} of the "
         "first passages lost, {passages_gained} gained.",
         "**{number}** nodes lost, **{gained}** gained; {passages_lost} of the first passages lost, "
@@ -159,13 +158,13 @@ def _difference(view: View, difference: Effect) -> None:
         passages_gained=len(difference.gained_passages)))
     panels(panel_data(
         [difference.before, after], chosen_drawing(), positions=with_new(placed(view)[0], after),
-        look=Look([Caption(say("As it is"), say("in color: lost by the change")),
-                   Caption(say("With the change"), say("in color: gained by it"))],
+        look=Look([Caption("As it is", "in color: lost by the change"),
+                   Caption("With the change", "in color: gained by it")],
                   placed(view)[1], lone=True)), key="whatif")
     lost = _rows(view, difference.lost, difference.lost_passages, difference.before.nodes)
     gained = _rows(view, difference.gained, difference.gained_passages, after.nodes)
-    _both((say("Lost: nodes, then passages among the first ten"),
-           say("Gained: nodes, then passages among the first ten")), (lost, gained),
+    _both(("Lost: nodes, then passages among the first ten",
+           "Gained: nodes, then passages among the first ten"), (lost, gained),
           lambda rows: table(columns_of(("name", "what"), rows)))
 
 
@@ -175,10 +174,9 @@ def _rows(view: View, nodes: Sequence[RetrievedNode], passages: Sequence[RankedP
     largest, rows = largest_of(among), []
     for node in nodes:
         importance = say_percent(share_of(node.importance, largest))
-        rows.append((shown_name(node), say("{kind}, importance {importance}",
-                                           kind=say_kind(node.kind), importance=importance)))
+        rows.append((shown_name(node), f"{say_kind(node.kind)}, importance {importance}"))
     for passage in passages:
-        rows.append((shown(view.graph, view.graph.row[passage.id]), say("ranked passage")))
+        rows.append((shown(view.graph, view.graph.row[passage.id]), "ranked passage"))
     return rows
 
 
@@ -193,7 +191,7 @@ def _both(words: Sequence[str], sides: Sequence[Sequence[Any]],
             if some:
                 draw(some)
             else:
-                st.write(say("Nothing"))
+                st.write("Nothing")
 
 
 def _quotes(some: Sequence[Quoted]) -> None:

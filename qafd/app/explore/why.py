@@ -13,7 +13,6 @@ from qafd.app.session import bound
 from qafd.app.tables import columns_of, table
 from qafd.explain import Balance, Gate, Inflow, Paths, SeedShare, Why, WhyNot
 from qafd.retrieve import METHODS
-from qafd.wording import say
 from qafd.wording.entities import say_by_hand
 from qafd.wording.explanations import (
     FEW_PARTS,
@@ -44,19 +43,19 @@ def why_tab(view: View) -> None:
     explanation = explanation_of(view)
     node = node_choice(view.graph, explanation)
     if not node:
-        st.write(say("Nothing was touched; raise the mass or ask about names in your documents."))
+        st.write("Nothing was touched; raise the mass or ask about names in your documents.")
         return
-    st.caption(say("The question pours mass on the names and passages it speaks of. What holds more "
-                   "than it can passes the rest on, more over wide edges. Full nodes are retrieved. "
-                   "¶ marks a passage."))
+    st.caption("The question pours mass on the names and passages it speaks of. What holds "
+                "more than it can passes the rest on, more over wide edges. Full nodes are "
+                "retrieved. ¶ marks a passage.")
     if explanation.retrieved(node):
         _why(explanation.why(node))
     else:
         _why_not(explanation.why_not(node, SEARCHED))
-    if st.toggle(say("What other methods say"), **bound("elsewhere"),
-                 help=say("Asks every other method the same question; takes a moment.")):
-        st.html(read_table((say("its own reason"), say("method")), [
-            (say_other(other), say(METHODS[other.method].label))
+    if st.toggle("What other methods say", **bound("elsewhere"),
+                 help="Asks every other method the same question; takes a moment."):
+        st.html(read_table(("its own reason", "method"), [
+            (say_other(other), METHODS[other.method].label)
             for other in explanation.elsewhere(node)]))
 
 
@@ -67,8 +66,7 @@ def _why(why: Why) -> None:
         _sums(why)
         for part in why.parts:
             if part.why is not None and part.full:
-                st.write(say("**Diffusion {number}: {question}**", number=part.number,
-                             question=plain(part.question)))
+                st.write(f"**Diffusion {part.number}: {plain(part.question)}**")
                 st.write(plain(say_balance(part.why.balance)))
                 _shares(part.why)
     else:
@@ -77,18 +75,19 @@ def _why(why: Why) -> None:
 
 def _sums(why: Why) -> None:
     """What each diffusion did at the node, and the sums that the picture shows."""
-    st.caption(say("Each subquery or seed has a diffusion of its own; what they leave on a node adds up"))
+    st.caption("Each subquery or seed has a diffusion of its own; what they leave on a node "
+                "adds up")
     # Of one diffusion for each seed, most did not reach the node.
     rows = [(f"{part.number}. {part.question}", part.why) for part in why.parts
             if part.why is not None or len(why.parts) <= FEW_PARTS]
-    rows.append((say("together"), why))
+    rows.append(("together", why))
     cells = []
     for name, one in rows:
         counts = [0.0 if one is None else count(one.balance) for count in _COUNTS.values()]
         cells.append((name, *(f"{amount:.3f}" for amount in counts)))
-    st.html(read_table([say(name) for name in ("diffusion", *_COUNTS)], cells))
-    st.caption(say("Put in by the question and came in from neighbors, less what went on to them, "
-                   "is what is held, in units of mass."))
+    st.html(read_table(["diffusion", *_COUNTS], cells))
+    st.caption("Put in by the question and came in from neighbors, less what went on to them, "
+                "is what is held, in units of mass.")
 
 
 def _shares(why: Why) -> None:
@@ -97,23 +96,23 @@ def _shares(why: Why) -> None:
         seeds_and_ways(why.seeds, why.ways)
     with right:
         for inflow in why.inflows:
-            st.write(say("**{share}** of what reached it came straight from **{name}**",
-                         share=f"{inflow.share:.0%}", name=plain(inflow.name)))
+            st.write(f"**{inflow.share:.0%}** of what reached it came straight from "
+                      f"**{plain(inflow.name)}**")
             _quotes(inflow)
-    with st.expander(say("Numbers")):
+    with st.expander("Numbers"):
         _balance(why)
 
 
 def seeds_and_ways(seeds: Sequence[SeedShare], ways: Paths) -> None:
     """The seeds of the mass of a node, and each way that it came, in words with what came by it."""
-    st.caption(say("The seeds that its mass was poured on"))
-    st.html(read_table((say("seed"), say("why it is a seed"), say("share")), [
+    st.caption("The seeds that its mass was poured on")
+    st.html(read_table(("seed", "why it is a seed", "share"), [
         (seed.name, word_seed(seed.reason), f"{seed.share:.1%}") for seed in seeds]))
-    st.caption(say("The ways it came; with the rest they add up to what it holds"))
+    st.caption("The ways it came; with the rest they add up to what it holds")
     rows = [(say_path(way), say_number(way.mass)) for way in ways.paths]
     if ways.rest > 0:
-        rows.append((say("all other ways"), say_number(ways.rest)))
-    st.html(read_table((say("way"), say("mass")), rows))
+        rows.append(("all other ways", say_number(ways.rest)))
+    st.html(read_table(("way", "mass"), rows))
 
 
 def _quotes(inflow: Inflow) -> None:
@@ -128,9 +127,9 @@ def _quotes(inflow: Inflow) -> None:
 def _balance(why: Why) -> None:
     balance = why.balance
     table(columns_of(("what", "mass"), balance_rows(balance)), formats={"mass": "%.9f"})
-    st.caption(say("In minus out is what it holds; the difference is {error}, which is rounding. "
-                   "Mass is counted in the units of its control; ways and shares split what "
-                   "passes a node in equal proportions.", error=f"{abs(balance.error):.0e}"))
+    st.caption(f"In minus out is what it holds; the difference is {abs(balance.error):.0e}, "
+                "which is rounding. Mass is counted in the units of its control; ways and "
+                "shares split what passes a node in equal proportions.")
 
 
 def _why_not(why: WhyNot) -> None:
@@ -139,11 +138,11 @@ def _why_not(why: WhyNot) -> None:
     st.write(plain(" ".join(rest)))
     left, right = st.columns(2, gap="medium")
     with left:
-        st.caption(say("What would bring it in, the shortest change first; each was tried"))
-        st.html(read_table((say("change"), say("how much")), [
+        st.caption("What would bring it in, the shortest change first; each was tried")
+        st.html(read_table(("change", "how much"), [
             (say_remedy(remedy, why), say_size(remedy)) for remedy in why.remedies]))
-        st.caption(say("The smallest relative increase comes first; making it a seed asks another "
-                       "question, so it counts as doubling."))
+        st.caption("The smallest relative increase comes first; making it a seed asks another "
+                    "question, so it counts as doubling.")
     with right:
         if why.gate is not None:
             _gates([gate for gate in (why.gate, why.beside) if gate is not None])
@@ -152,16 +151,16 @@ def _why_not(why: WhyNot) -> None:
 def _gates(gates: Sequence[Gate]) -> None:
     """What makes an edge so narrow, and beside it the widest from the same node."""
     source = plain(gates[0].source_name)
-    st.caption(say("The edge from {source} that lets too little through", source=source)
+    st.caption(f"The edge from {source} that lets too little through"
                if len(gates) == 1 else
-               say("The edge from {source} that lets too little through, and the one it sends most "
-                   "over", source=source))
+               (f"The edge from {source} that lets too little through, and the one it sends "
+                "most over"))
     rows = []
     for name, key in _FACTORS.items():
-        rows.append((say(name), *(say_number(getattr(gate, key)) for gate in gates)))
-    targets = [say("to {name}", name=gate.target_name) for gate in gates]
-    st.html(read_table((say("what makes it so wide"), *targets), rows))
-    st.caption(say("The weight of an edge, how wide it is, is made of the three above it."))
+        rows.append((name, *(say_number(getattr(gate, key)) for gate in gates)))
+    targets = [f"to {gate.target_name}" for gate in gates]
+    st.html(read_table(("what makes it so wide", *targets), rows))
+    st.caption("The weight of an edge, how wide it is, is made of the three above it.")
 
 
 def _lead(text: str) -> None:

@@ -9,7 +9,6 @@ from qafd.app.graph.whole import exports
 from qafd.app.pages import heading
 from qafd.app.session import choose_option
 from qafd.app.workspaces import workspace
-from qafd.wording import say
 
 VIEWS = {"Entities": entity_table, "Map": overview_map, "Perhaps the same": pairs, "Edits": history,
          "Export": exports}
@@ -18,10 +17,10 @@ VIEWS = {"Entities": entity_table, "Map": overview_map, "Perhaps the same": pair
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading(say("Graph"), say("The names in your documents and what joins them; put right what is wrong."))
+    heading("Graph", "The names in your documents and what joins them; put right what is wrong.")
     if not len(knowledge.graph):
         empty_workspace(knowledge)
         return
-    shown = choose_option(say("View"), {name: name for name in VIEWS}, "part", label_visibility="collapsed")
+    shown = choose_option("View", {name: name for name in VIEWS}, "part", label_visibility="collapsed")
     jobs_panel(knowledge)
     VIEWS[shown](knowledge)

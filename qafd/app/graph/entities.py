@@ -24,7 +24,7 @@ from qafd.plan.suggest import about
 from qafd.reading.text import canonical
 from qafd.records import node_id
 from qafd.view.panel import clean
-from qafd.wording import say, say_some
+from qafd.wording import join_some
 from qafd.wording.counts import count
 from qafd.wording.entities import say_grounds, say_type
 
@@ -43,29 +43,28 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
     """All entities, or those with the words that are looked for, and the chosen one's card."""
     known = known_entities(knowledge)
     if not known:
-        st.write(say("No name was found in these documents."))
+        st.write("No name was found in these documents.")
         return
     with st.container(key="sift"):
         finding, typing, ordering = st.columns([5, 3, 4])
-    words = finding.text_input(say("Find"), **bound("find"),
-                               placeholder=say("a name, or the beginnings of its words"))
+    words = finding.text_input("Find", **bound("find"),
+                               placeholder="a name, or the beginnings of its words")
     types = sorted({_type(one) for one in known})
-    kind = typing.selectbox(say("Type"), types, index=None, placeholder=say("all"),
+    kind = typing.selectbox("Type", types, index=None, placeholder="all",
                             **bound("type"),
-                            format_func=lambda name: say_type(name) or say("(none)"))
-    which = ordering.selectbox(say("Show"), list(ORDERS), **bound("show", list(ORDERS)), format_func=say,
-                               help=say("Hubs are in most relations. Orphans connect nothing: they "
-                                   "are in one passage and in no relation."))
+                            format_func=lambda name: say_type(name) or "(none)")
+    which = ordering.selectbox("Show", list(ORDERS), **bound("show"),
+                               help=("Hubs are in most relations. Orphans connect nothing: "
+                                     "they are in one passage and in no relation."))
     found = find(known, words)
     if kind is not None:
         found = tuple(one for one in found if _type(one) == kind)
     found = ORDERS[which](found)
     awaited = _awaited(knowledge, known)
     if awaited:
-        st.caption(plain(say("“{name}” is listed when the graph is up to date.",
-                             name=clean(awaited, 80))))
+        st.caption(plain(f"“{clean(awaited, 80)}” is listed when the graph is up to date."))
     if not found:
-        st.caption(say("None of {entities} is like this.", entities=count(len(known), "entity")))
+        st.caption(f"None of {count(len(known), 'entity')} is like this.")
         return
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -105,27 +104,27 @@ def _choose(found: Sequence[Entity], waits: bool) -> Entity | None:
     if picked and chosen is not None:
         st.query_params["entity"] = chosen.id
     if chosen is not None:
-        above.html(paragraph(markup.jump(say("What the documents say of {name}",
-                                             name=clean(chosen.name, 80)), f"{CARD}-1"), "narrow"))
+        title = f"What the documents say about {clean(chosen.name, 80)}"
+        above.html(paragraph(markup.jump(title, f"{CARD}-1"), "narrow"))
     shown = count(len(found), "entity")
     if len(found) > ROWS:
-        shown = say("The first {rows} of {entities}", rows=ROWS, entities=shown)
-    st.caption(say("{shown}. Choose a row to read what the documents say of it, to rename it, to make "
-                   "it one with another or to say its type: a type with “?” is a guess of the tagger.",
-                   shown=shown))
+        shown = f"The first {ROWS} of {shown}"
+    st.caption(f"{shown}. Choose a row to read what the documents say of it, to rename it, to "
+                "make it one with another or to say its type: a type with “?” is a guess of "
+                "the tagger.")
     return chosen
 
 
 def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
     facts = [say_type(_type(one)), count(one.passages, "passage"), count(one.relations, "relation")]
     if one.also:
-        facts.append(say("also {names}", names=clean(", ".join(one.also[:ALSO]), 300)))
+        facts.append(f"also {clean(', '.join(one.also[:ALSO]), 300)}")
     name = markup.heading(clean(one.name, 120), " · ".join(filter(None, facts)))
     st.html(markup.anchored(name, CARD, 1))
     with knowledge.store() as store:
         said = remarks(store, one.id)
     draw_remarks(said.get("", ()))
-    sentences, edges, right = st.tabs([say("Sentences"), say("Neighbors"), say("Put right")])
+    sentences, edges, right = st.tabs(["Sentences", "Neighbors", "Put right"])
     with sentences:
         said_of(knowledge, one.id, SENTENCES, MOST)
     with edges:
@@ -133,18 +132,18 @@ def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> No
     with right:
         _naming(knowledge, one, known)
         _typing(knowledge, one, known)
-    way("explore", say("Ask about it"), q=about(one.name))
+    way("explore", "Ask about it", q=about(one.name))
 
 
 def _naming(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
     """The form that renames an entity, makes it one with another, or hides it."""
     with st.form(f"call {one.id}", border=False):
-        name = _name(say("Call it"), known, one, say("another name, or another entity"), True,
-                     say("A new name renames it. The name of another entity makes the two one."))
+        name = _name("Call it", known, one, "another name, or another entity", True,
+                     "A new name renames it. The name of another entity makes the two one.")
         with st.container(horizontal=True):
-            called = st.form_submit_button(say("Rename or merge"), type="primary")
-            hidden = st.form_submit_button(say("Hide"),
-                                           help=say("This is no entity: it leaves the graph."))
+            called = st.form_submit_button("Rename or merge", type="primary")
+            hidden = st.form_submit_button("Hide",
+                                           help="This is no entity: it leaves the graph.")
     if called and name and _is_meant(knowledge, known, one, name):
         put_right(knowledge, partial(curate.call, known=one.name, name=name), name)
     if hidden:
@@ -159,11 +158,11 @@ def _typing(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> 
     with st.form(f"type {one.id} {one.type}", border=False), st.container(
             horizontal=True, vertical_alignment="bottom"):
         kind = st.selectbox(
-            say("Type"), options, index=options.index(own) if own else None, format_func=say_type,
-            accept_new_options=True, placeholder=say("person, organization, place or a word of yours"),
-            help=say("It counts in lists, exports and answers to questions for a person or a place. "
-                "The last name of a person alone means that person."))
-        pressed = st.form_submit_button(say("Set type"))
+            "Type", options, index=options.index(own) if own else None,
+            accept_new_options=True, placeholder="person, organization, place or a word of yours",
+            help=("It counts in lists, exports and answers to questions for a person or a "
+                  "place. The last name of a person alone means that person."))
+        pressed = st.form_submit_button("Set type")
     if pressed and kind:
         put_right(knowledge, partial(curate.retype, known=one.name, kind=kind))
 
@@ -192,9 +191,9 @@ def _is_meant(knowledge: KnowledgeGraph, known: Sequence[Entity], one: Entity, n
     near = [other.name for other in similar(known, name) if other.id != one.id]
     if near:
         session().meant = one.id, name
-        st.caption(plain(say("No entity is called “{name}”. Names like it: {listed}. Type one of them "
-                             "to make the two one, or press again to give this new name.",
-                             name=clean(name, 60), listed=clean(say_some(near, 5), 300))))
+        st.caption(plain(f"No entity is called “{clean(name, 60)}”. Names like it: "
+                          f"{clean(join_some(near, 5), 300)}. Type one of them to make the two "
+                          "one, or press again to give this new name."))
     return not near
 
 
@@ -204,43 +203,42 @@ def _edges(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity],
     with knowledge.store() as store:
         near = neighbors(store, one)
     if not near:
-        st.caption(say("No edge joins it to another entity, only passages that name both may."))
+        st.caption("No edge joins it to another entity, only passages that name both may.")
     for other in near[:NEIGHBORS]:
         _neighbor(knowledge, one, other, said.get(other.id, ()))
     more = near[NEIGHBORS:]
     if more:
-        with st.expander(say("{more} more", more=f"{len(more):,}")):
+        with st.expander(f"{len(more):,} more"):
             for other in more[:MOST]:
                 _neighbor(knowledge, one, other, said.get(other.id, ()))
             if len(more) > MOST:
-                st.caption(say("The first {most} of them; each of the others lists this one too.",
-                               most=MOST))
+                st.caption(f"The first {MOST} of them; each of the others lists this one too.")
     # another name empties the form once an edge is added, and not where it was refused
     joined = sum(len(other.joined) for other in near)
-    with st.popover(say("Connect to another entity"), icon=":material/add_link:"), \
+    with st.popover("Connect to another entity", icon=":material/add_link:"), \
             st.form(f"connect {one.id} {joined}", border=False):
         _connecting(knowledge, one, known)
 
 
 def _connecting(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
-    other = _name(say("Connect to"), known, one, say("another entity"), False)
+    other = _name("Connect to", known, one, "another entity", False)
     label = st.text_input(
-        say("How it is related to that"), max_chars=LABEL, placeholder=say("founded"),
-        help=say("The edge leads from {name} to the other entity and says this. Empty: related "
-                 "somehow.", name=brief(one.name, 60)))
-    note = st.text_input(say("Note"), max_chars=NOTE, placeholder=say("where you know it from"),
-                         help=say("Shown with the date where a sentence would be quoted."))
-    pressed = st.form_submit_button(say("Connect"))
-    st.caption(say("Its strength is {strength:g}, as of a name in a passage that it fits well. "
-                   "What is removed stays away when documents are read again, but passages that "
-                   "name both still lead from one to the other. Edits takes both back.",
-                   strength=STRENGTH))
+        "How it is related to that", max_chars=LABEL, placeholder="founded",
+        help=(f"The edge leads from {brief(one.name, 60)} to the other entity and says this. "
+              "Empty: related somehow."))
+    note = st.text_input("Note", max_chars=NOTE, placeholder="where you know it from",
+                         help="Shown with the date where a sentence would be quoted.")
+    pressed = st.form_submit_button("Connect")
+    st.caption(f"Its strength is {STRENGTH:g}, as of a name in a passage that it fits well. "
+                "What is removed stays away when documents are read again, but passages that "
+                "name both still lead from one to the other. Edits takes both back.")
     if not pressed or not other:
         return
     if len(known) > LISTED and not _is_called(knowledge, known, other):
         like = [near.name for near in similar(known, other)]
-        words = say("No entity is called “{name}”; names like it: {listed}.", name=clean(other, 60),
-                    listed=clean(say_some(like, 5), 300) or say("none"))
+        words = "No entity is called “{name}”; names like it: {listed}.".format(
+                    name=clean(other, 60),
+                    listed=clean(join_some(like, 5), 300) or "none")
         st.caption(plain(words))
         return
     put_right(knowledge, partial(connect, one=one.name, other=other, label=label, note=note))
@@ -254,7 +252,7 @@ def _neighbor(knowledge: KnowledgeGraph, one: Entity, other: Neighbor,
             facts = [", ".join(other.labels[:LABELS]), say_grounds(other)]
             st.caption(brief(" · ".join(filter(None, facts)), 900))
             draw_remarks(said, REMARKS)
-        if st.button(say("Remove"), key=f"cut {one.id} {other.id}", type="tertiary",
+        if st.button("Remove", key=f"cut {one.id} {other.id}", type="tertiary",
                      help=brief(other.evidence, 300) or None):
             put_right(knowledge, partial(disconnect, one=one.name, other=other.name))
 

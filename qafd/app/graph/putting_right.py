@@ -19,7 +19,7 @@ from qafd.reading.text import canonical
 from qafd.records import node_id
 from qafd.storage import Workspace
 from qafd.view.panel import clean
-from qafd.wording import say, say_count
+from qafd.wording import count_words
 from qafd.wording.counts import count
 from qafd.wording.entities import say_edit, say_likeness, say_type
 
@@ -53,7 +53,7 @@ def put_right(knowledge: KnowledgeGraph, change: Callable[[Workspace], object],
     start(knowledge)
     if name:
         st.query_params["entity"] = node_id("entity", canonical(name))
-    st.toast(say("Noted; the graph is made anew. Edits takes it back."))
+    st.toast("Noted; the graph is made anew. Edits takes it back.")
     st.rerun()
 
 
@@ -62,7 +62,7 @@ def history(knowledge: KnowledgeGraph) -> None:
     with knowledge.store() as store:
         edits, merged = store.edits.all(), store.edits.merged()
     if not edits:
-        st.write(say("Nothing was edited yet."))
+        st.write("Nothing was edited yet.")
         return
     known = {one.key: one.name for one in known_entities(knowledge)}
     for edit in reversed(edits):
@@ -72,16 +72,16 @@ def history(knowledge: KnowledgeGraph) -> None:
         keys = (edit.key, edit.name) if edit.action in ("join", "cut") else (edit.key,)
         lost = [key for key in keys if merged.get(key, key) not in known]
         words.caption(plain(" · ".join(_word_edit(edit, lost))))
-        if not edit.undone_at and button.button(say("Undo"), key=f"undo {edit.id}"):
+        if not edit.undone_at and button.button("Undo", key=f"undo {edit.id}"):
             put_right(knowledge, partial(_undo, number=edit.id))
 
 
 def _word_edit(edit: Edit, lost: Sequence[str]) -> list[str]:
     facts = [_minute(edit.made_at)]
     if edit.undone_at:
-        facts.append(say("undone {time}", time=_minute(edit.undone_at)))
+        facts.append(f"undone {_minute(edit.undone_at)}")
     elif lost and edit.action in ("join", "cut", "type"):
-        facts.append(say("waits until a document names “{name}”", name=clean(lost[0], 80)))
+        facts.append(f"waits until a document names “{clean(lost[0], 80)}”")
     return facts
 
 
@@ -95,19 +95,19 @@ def _undo(store: Workspace, number: int) -> None:
 
 def pairs(knowledge: KnowledgeGraph) -> None:
     """The pairs, each with a sentence about both."""
-    with st.spinner(say("Looking for names that may be one")):
+    with st.spinner("Looking for names that may be one"):
         found = shared("alike", state_of(knowledge), lambda: in_store(
             knowledge, lambda store: suggestions(store, knowledge.graph)))
     if not found:
-        st.write(say("No two names look like one entity."))
+        st.write("No two names look like one entity.")
         return
-    st.caption(say("Two names may mean one entity: in one or both of its spellings. Nothing is merged "
-                   "by itself, and Edits takes back what you decide here."))
+    st.caption("Two names may mean one entity: in one or both of its spellings. Nothing is "
+                "merged by itself, and Edits takes back what you decide here.")
     for pair in found[:PAIRS]:
         with st.container(border=True):
             _pair(knowledge, pair)
     if len(found) > PAIRS:
-        st.caption(say("{found} more wait behind these.", found=len(found) - PAIRS))
+        st.caption(f"{len(found) - PAIRS} more wait behind these.")
 
 
 def _pair(knowledge: KnowledgeGraph, pair: Suggestion) -> None:
@@ -117,10 +117,10 @@ def _pair(knowledge: KnowledgeGraph, pair: Suggestion) -> None:
     st.caption(plain(" · ".join(_word_pair(pair))))
     with st.container(horizontal=True):
         for kept, other in ((pair.second, pair.first), (pair.first, pair.second)):
-            if st.button(plain(say("Both are {name}", name=clean(kept.name, 60))),
+            if st.button(plain(f"Both are {clean(kept.name, 60)}"),
                          key=f"{kept.id} also {other.id}"):
                 put_right(knowledge, partial(curate.call, known=other.name, name=kept.name))
-        if st.button(say("Different"), key=f"apart {pair.first.id} {pair.second.id}"):
+        if st.button("Different", key=f"apart {pair.first.id} {pair.second.id}"):
             put_right(knowledge, partial(_tell_apart, pair=pair))
 
 
@@ -133,17 +133,17 @@ def _side(column: DeltaGenerator, entity: Entity) -> None:
     if entity.type:
         facts.insert(0, say_type(curate.type_words(entity.type)))
     column.markdown(f"**{brief(entity.name)}** :gray[{plain(' · '.join(facts))}]")
-    column.markdown(brief(entity.evidence, 300) or say("Only in titles."))
+    column.markdown(brief(entity.evidence, 300) or "Only in titles.")
 
 
 def _word_pair(pair: Suggestion) -> list[str]:
     """Why the two may be one, and what speaks against it."""
     facts = [say_likeness(pair),
-             say("names alike by {similarity:.2f}", similarity=pair.similarity)]
+             f"names alike by {pair.similarity:.2f}"]
     own, other = (curate.type_words(one.type) for one in (pair.second, pair.first))
     if own and other and own != other:
-        facts.append(say("types differ: {own}, {other}", own=say_type(own), other=say_type(other)))
+        facts.append(f"types differ: {say_type(own)}, {say_type(other)}")
     if pair.together:
-        facts.append(say_count(pair.together, "{number} sentence with both names",
+        facts.append(count_words(pair.together, "{number} sentence with both names",
                                "{number} sentences with both names"))
     return facts

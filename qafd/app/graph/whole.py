@@ -11,7 +11,6 @@ from qafd.export.formats import OF_GRAPH, ZIP, name_graph, write_graph
 from qafd.export.whole import whole
 from qafd.export.whole_files import DRAWN
 from qafd.knowledge import KnowledgeGraph
-from qafd.wording import say
 from qafd.wording.counts import count
 
 PACKED = 20_000  # edges from which files are packed
@@ -22,27 +21,26 @@ def exports(knowledge: KnowledgeGraph) -> None:
     with knowledge.store() as store, whole(store) as graph:
         nodes, edges, stale = graph.node_count, graph.edge_count, graph.stale
     packed = edges > PACKED
-    st.write(say("The whole graph: {nodes}, {edges}. What one "
-                 "question retrieves is exported on Explore, in the tab Table.",
-                 nodes=count(nodes, "node"), edges=count(edges, "edge")))
+    st.write(f"The whole graph: {count(nodes, 'node')}, {count(edges, 'edge')}. What one "
+              "question retrieves is exported on Explore, in the tab Table.")
     with st.container(horizontal=True):
         for name, form in OF_GRAPH.items():
             large = name == "html" and nodes > DRAWN
             download(
-                say(form.label), partial(_file, knowledge, name, packed), name_graph(name, packed),
+                form.label, partial(_file, knowledge, name, packed), name_graph(name, packed),
                 ZIP if packed else form.mime, disabled=large, key=f"whole {name}",
-                help=say("For graphs of up to {drawn} nodes.", drawn=DRAWN) if large
-                else say(form.meaning))
+                help=f"For graphs of up to {DRAWN} nodes." if large
+                else form.meaning)
     st.caption(
-        say("The file is made when you press a button. Nodes: entities and "
-            "passages with their texts. Edges: mentions, relations, names alike, with weight, label, "
-            "number of sentences, and where those stand; what was added by hand says so. All but the "
-            "picture, which is of graphs of up to {drawn} nodes, are read again by Documents, Graph "
-            "file.", drawn=DRAWN) + (" " + say("It is packed.") if packed else ""))
+        ("The file is made when you press a button. Nodes: entities and passages with their "
+         "texts. Edges: mentions, relations, names alike, with weight, label, number of "
+         "sentences, and where those stand; what was added by hand says so. All but the "
+         f"picture, which is of graphs of up to {DRAWN} nodes, are read again by Documents, "
+         "Graph file.") + (" " + "It is packed." if packed else ""))
     if stale:
-        st.caption(say(":material/info: Documents or edits are still being taken in; a file holds what "
-                       "the graph has now."))
-    with st.expander(say("From the command line and Python")):
+        st.caption(":material/info: Documents or edits are still being taken in; a file holds "
+                    "what the graph has now.")
+    with st.expander("From the command line and Python"):
         st.code(f"qafd export --graph --db {quote(knowledge.place.written)} --format graphml "
                 "--out graph.graphml", language="bash", wrap_lines=True)
         st.code("from qafd import KnowledgeGraph\n"

@@ -15,9 +15,8 @@ from qafd.app.lab.experiments import (
 )
 from qafd.app.pages import heading
 from qafd.app.result import explored, method_controls, reading_notes, status_line
-from qafd.app.session import keep_english, keep_linked
+from qafd.app.session import keep_linked
 from qafd.app.workspaces import workspace
-from qafd.wording import say
 
 ASKED = {"Sweep": sweep_tab, "Methods": vary_tab, "Timeline": timeline_tab, "Movie": movie_tab,
          "Gates": gates_tab, "Robustness": robustness_tab}
@@ -29,10 +28,9 @@ TABS = [*ASKED, "Embeddings", *ALONE]
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading(say("Lab"), say("Experiments on the diffusion behind a question, and on made-up graphs."))
+    heading("Lab", "Experiments on the diffusion behind a question, and on made-up graphs.")
     above = st.container()
-    titles = [say(name) for name in TABS]
-    keep_english("experiment", dict(zip(TABS, titles, strict=True)))
+    titles = list(TABS)
     tabs = dict(zip(TABS, st.tabs(titles, key="experiment", bind="query-params"), strict=True))
     name = next(name for name, tab in tabs.items() if tab.open)
 

@@ -12,7 +12,6 @@ from qafd.flow.guarantees import Model
 from qafd.flow.weights import VARIANTS
 from qafd.lab.planted import PLACES, Experiment, Place, experiment
 from qafd.lab.scale import Size, scale
-from qafd.wording import say
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 SLIDERS = {
@@ -32,33 +31,33 @@ SLIDERS = {
 def guarantees_tab() -> None:
     """Theorem 7 and Lemma 6 on drawn graphs, also where they do not hold."""
     titles = [place.title for place in PLACES]
-    st.caption(say("Definition 5 plants a relevant set R in a random graph of 600 nodes. Theorem 7 "
-                   "promises that a diffusion poured inside R retrieves all of it and leaks at most "
-                   "beta. Start where it holds, or at one of the places where it does not."))
-    title = st.pills(say("Start from"), titles, default=titles[0], required=True, **bound("place"),
-                     format_func=say, on_change=_move)
+    st.caption("Definition 5 plants a relevant set R in a random graph of 600 nodes. Theorem "
+                "7 promises that a diffusion poured inside R retrieves all of it and leaks "
+                "at most beta. Start where it holds, or at one of the places where it does "
+                "not.")
+    title = st.pills("Start from", titles, default=titles[0], required=True, **bound("place"),
+                     on_change=_move)
     place = _place(title)
-    st.write(f"**{say(place.title)}.** {say(place.remark)}")
+    st.write(f"**{place.title}.** {place.remark}")
     asked = _planted_controls(place)
     found: Experiment = compute_once("guarantees", asked, lambda progress: experiment(
         *asked, progress))
     draws = len(found.trials)
-    st.html(read_table((say("statement"), say("needs"), say("happened")), _verdicts(found)))
+    st.html(read_table(("statement", "needs", "happened"), _verdicts(found)))
     left, right = st.columns(2, gap="medium")
     rows = [(*astuple(t.recovery), *astuple(t.separation)[2:]) for t in found.trials]
     columns = ("separation", "gamma", "beta", "source inside", "R connected", "covered",
                "share of R", "leakage", "converged", "smallest inside", "largest across")
     with left:
-        st.caption(say("Theorem 7: retrieved share of R against leakage, one point per draw"))
+        st.caption("Theorem 7: retrieved share of R against leakage, one point per draw")
         chart(figures.recovery_points(found),
-              say("R was covered in {covered} of {draws} draws; the leakage stayed below beta in "
-                  "{within}.", covered=found.covered, draws=draws, within=found.within),
+              (f"R was covered in {found.covered} of {draws} draws; the leakage stayed below "
+               f"beta in {found.within}."),
               "recovery", columns, rows)
     with right:
-        st.caption(say("Lemma 6: the smallest weight inside R and the largest that leaves it"))
+        st.caption("Lemma 6: the smallest weight inside R and the largest that leaves it")
         chart(figures.separation_points(found),
-              say("Weights inside exceeded all weights across in {separated} of {draws} draws.",
-                  separated=found.separated, draws=draws),
+              f"Weights inside exceeded all weights across in {found.separated} of {draws} draws.",
               "separation", columns, rows)
 
 
@@ -72,14 +71,14 @@ def _planted_controls(place: Place) -> tuple[Model, int, int, float, bool]:
     chosen = {}
     for i, (name, (label, low, high, step, why)) in enumerate(SLIDERS.items()):
         chosen[name] = columns[i % 3].slider(
-            say(label), low, high, getattr(place.model, name), step, **bound(f"planted_{name}"),
-            help=say(why))
-    beta = columns[2].slider(say("beta, extra mass"), 0.05, 1.0, 0.2, 0.05, **bound("planted_beta"),
-                             help=say("How much more is poured than R can hold, "
-                                 "as a share of that: all of it that leaves R is leakage."))
-    inside = columns[0].toggle(say("Source inside R"), place.source_inside, **bound("planted_source"))
-    draws = columns[1].slider(say("Draws"), 1, 30, 10, **bound("planted_draws"))
-    seed = columns[2].number_input(say("Seed of the draws"), 0, 9999, 0, **bound("planted_seed"))
+            label, low, high, getattr(place.model, name), step, **bound(f"planted_{name}"),
+            help=why)
+    beta = columns[2].slider("beta, extra mass", 0.05, 1.0, 0.2, 0.05, **bound("planted_beta"),
+                             help=("How much more is poured than R can hold, as a share of "
+                                   "that: all of it that leaves R is leakage."))
+    inside = columns[0].toggle("Source inside R", place.source_inside, **bound("planted_source"))
+    draws = columns[1].slider("Draws", 1, 30, 10, **bound("planted_draws"))
+    seed = columns[2].number_input("Seed of the draws", 0, 9999, 0, **bound("planted_seed"))
     return replace(place.model, **chosen), draws, int(seed), beta, inside
 
 
@@ -95,32 +94,32 @@ def _verdicts(found: Experiment) -> list[tuple[str, str, str]]:
     """The statements, what they need, and what happened."""
     n = len(found.trials)
     smallest = min(t.separation.smallest_inside for t in found.trials)
-    inside = say("yes") if found.source_inside else say("no")
+    inside = "yes" if found.source_inside else "no"
     return [
-        (say("Theorem 7: R is retrieved"),
-         say("R connected ({number} of {all}), source inside ({inside})", number=found.connected,
-             all=n, inside=inside), say("{number} of {all} draws", number=found.covered, all=n)),
-        (say("Theorem 7: leakage is at most beta"), say("R covered; then it is conservation of mass"),
-         say("{number} of {all}", number=found.within, all=n)),
-        (say("Lemma 6: weights inside near 1"), say("gamma far below 1 / log n"),
-         say("smallest {weight}", weight=f"{smallest:.2g}")),
-        (say("Lemma 6: weights across vanish"),
-         say("mu/sigma {separation} far above sqrt(d log n) = {needed}, and gamma not too small, which "
-             "is not said", separation=f"{found.model.separation:g}", needed=f"{found.needed:.1f}"),
-         say("below all inside in {number} of {all}", number=found.separated, all=n))]
+        ("Theorem 7: R is retrieved",
+         f"R connected ({found.connected} of {n}), source inside ({inside})", (f"{found.covered} "
+                                                                               f"of {n} draws")),
+        ("Theorem 7: leakage is at most beta", "R covered; then it is conservation of mass",
+         f"{found.within} of {n}"),
+        ("Lemma 6: weights inside near 1", "gamma far below 1 / log n",
+         f"smallest {smallest:.2g}"),
+        ("Lemma 6: weights across vanish",
+         (f"mu/sigma {found.model.separation:g} far above sqrt(d log n) = {found.needed:.1f}, "
+          "and gamma not too small, which is not said"),
+         f"below all inside in {found.separated} of {n}")]
 
 
 def scale_tab() -> None:
     """Support and time against the size of the graph."""
-    st.caption(say("Synthetic graphs of clusters of about 150 nodes; the same mass and seeds on each. "
-                   "A local method's work depends on the mass, not on the graph."))
+    st.caption("Synthetic graphs of clusters of about 150 nodes; the same mass and seeds on "
+                "each. A local method's work depends on the mass, not on the graph.")
     columns = st.columns(4, gap="medium")
-    largest = columns[0].select_slider(say("Largest graph, nodes"), SIZES[1:], SIZES[2],
+    largest = columns[0].select_slider("Largest graph, nodes", SIZES[1:], SIZES[2],
                                        **bound("largest"),
                                        format_func=lambda n: f"{n:,}")
-    mass = columns[1].slider(say("Mass, in nodes"), 10, 300, 60, 10, **bound("scale_mass"))
-    seeds = columns[2].slider(say("Seeds"), 1, 40, 10, **bound("scale_seeds"))
-    variant = columns[3].selectbox(say("Edge weight"), VARIANTS, VARIANTS.index("product"),
+    mass = columns[1].slider("Mass, in nodes", 10, 300, 60, 10, **bound("scale_mass"))
+    seeds = columns[2].slider("Seeds", 1, 40, 10, **bound("scale_seeds"))
+    variant = columns[3].selectbox("Edge weight", VARIANTS, VARIANTS.index("product"),
                                    **bound("scale_variant"))
     sizes = [n for n in SIZES if n <= largest]
     found: tuple[Size, ...] = compute_once(
@@ -128,9 +127,8 @@ def scale_tab() -> None:
         lambda progress: scale(sizes, mass, seeds, variant, progress=progress))
     last = found[-1]
     chart(figures.scale_curves(found),
-          say("At {nodes} nodes {retrieved} are retrieved, {touched} touched, in {time} ms.",
-              nodes=f"{last.nodes:,}", retrieved=f"{last.support:.0f}",
-              touched=f"{last.touched:.0f}", time=f"{last.milliseconds:.1f}"), "scale",
+          (f"At {last.nodes:,} nodes {last.support:.0f} are retrieved, {last.touched:.0f} "
+           f"touched, in {last.milliseconds:.1f} ms."), "scale",
           ("nodes", "edges", "retrieved", "touched", "milliseconds"),
           [astuple(size) for size in found])
-    st.caption(say("Medians of 5 questions; processor time of one solve, in this app's process."))
+    st.caption("Medians of 5 questions; processor time of one solve, in this app's process.")

@@ -20,7 +20,6 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.lab.embeddings import NEAREST, NeighborShare, Side, neighbors_kept, side
 from qafd.models.embedder import Embedder, LocalEmbedder, local_embedder
 from qafd.view.panel import clean
-from qafd.wording import say
 
 
 def embeddings_tab(knowledge: KnowledgeGraph, view: View | None) -> None:
@@ -29,23 +28,22 @@ def embeddings_tab(knowledge: KnowledgeGraph, view: View | None) -> None:
         name, dimension = store.vectors.embedder
         earlier, size = store.vectors.earlier
     if not name:
-        st.write(say("This workspace has no embedding yet."))
+        st.write("This workspace has no embedding yet.")
         return
-    st.caption(say("An embedding turns each text into a list of numbers; the closer two texts are in "
-                   "meaning, the larger the cosine of their lists. It decides which edges a question "
-                   "opens."))
+    st.caption("An embedding turns each text into a list of numbers; the closer two texts are "
+                "in meaning, the larger the cosine of their lists. It decides which edges a "
+                "question opens.")
     if not earlier:
-        st.write(say("This workspace has one embedding: {name}. Compute all "
-                     "vectors anew with another model, and both can be compared here: the vectors "
-                     "there are now are kept.", name=brief(name)))
-        way("settings", say("Choose another embedding model in Settings"))
+        st.write(f"This workspace has one embedding: {brief(name)}. Compute all vectors anew "
+                  "with another model, and both can be compared here: the vectors there are "
+                  "now are kept.")
+        way("settings", "Choose another embedding model in Settings")
         st.code(f"qafd index --db {quote(knowledge.place.written)} --embed-model NAME "
                 "--embed-url URL --re-embed",
                 language="bash", wrap_lines=True)
         return
-    st.write(say("Now: {name}, {dimension} dimensions. Earlier: "
-                 "{earlier}, {size} dimensions.", name=brief(name), dimension=dimension,
-                 earlier=brief(earlier), size=size))
+    st.write(f"Now: {brief(name)}, {dimension} dimensions. Earlier: {brief(earlier)}, {size} "
+              "dimensions.")
     try:
         before = _earlier(knowledge, name, earlier)
     except StoreError as error:
@@ -54,8 +52,8 @@ def embeddings_tab(knowledge: KnowledgeGraph, view: View | None) -> None:
     _neighbors(knowledge, before, earlier)
     if view is not None:
         _sides(view, before, earlier)
-    if st.button(say("Drop the earlier vectors"), help=say("They take room in the file; to compare again, "
-                     "embed anew.")):
+    if st.button("Drop the earlier vectors", help=("They take room in the file; to compare "
+                                                   "again, embed anew.")):
         with knowledge.store() as store:
             store.vectors.drop_earlier()
         st.rerun()
@@ -68,23 +66,21 @@ def _earlier(knowledge: KnowledgeGraph, name: str, earlier: str) -> Graph:
 
 
 def _neighbors(knowledge: KnowledgeGraph, before: Graph, earlier: str) -> None:
-    st.header(say("Neighbors"), anchor=False)
+    st.header("Neighbors", anchor=False)
     asked = knowledge.id, knowledge.version(knowledge.graph), earlier
     kept: tuple[NeighborShare, ...] = compute_once("neighbors", asked, lambda _: neighbors_kept(
         before, knowledge.graph, np.random.default_rng(0)))
     if not kept:
-        st.write(say("There are too few nodes to have neighbors."))
+        st.write("There are too few nodes to have neighbors.")
         return
     mean = float(np.mean([node.share for node in kept]))
-    st.caption(say("Of the {nearest} nodes nearest to a node with the earlier model, {mean} are "
-                   "still among its nearest now: mean of {kept} nodes. The table has those "
-                   "that changed most.", nearest=NEAREST, mean=f"{mean:.0%}",
-                   kept=f"{len(kept):,}"))
+    st.caption(f"Of the {NEAREST} nodes nearest to a node with the earlier model, {mean:.0%} "
+                f"are still among its nearest now: mean of {len(kept):,} nodes. The table has "
+                "those that changed most.")
     left, right = st.columns(2, gap="medium")
     with left:
         chart(figures.kept_histogram([node.share for node in kept]),
-              say("Histogram of the share of nearest nodes that stayed; the mean is {mean}.",
-                  mean=f"{mean:.0%}"),
+              f"Histogram of the share of nearest nodes that stayed; the mean is {mean:.0%}.",
               "neighbors", ("node", "kind", "share of neighbors kept"),
               [(node.name, node.kind, node.share) for node in kept])
     with right:
@@ -95,12 +91,11 @@ def _neighbors(knowledge: KnowledgeGraph, before: Graph, earlier: str) -> None:
 def _sides(view: View, before: Graph, earlier: str) -> None:
     knowledge = view.knowledge
     embedder = _embedder(knowledge, earlier)
-    st.header(say("Gates and what is retrieved"), anchor=False)
+    st.header("Gates and what is retrieved", anchor=False)
     if embedder is None:
-        st.write(say("To see what {earlier} retrieves, the question must be "
-                     "embedded with it too: name it and its endpoint in Settings.",
-                     earlier=brief(earlier)))
-        way("settings", say("Settings"))
+        st.write(f"To see what {brief(earlier)} retrieves, the question must be embedded with "
+                  "it too: name it and its endpoint in Settings.")
+        way("settings", "Settings")
         return
     asked = view.about, view.method, earlier
     both: tuple[Side, Side] = compute_once("sides", asked, lambda _: (
@@ -110,19 +105,16 @@ def _sides(view: View, before: Graph, earlier: str) -> None:
                                        ("Earlier", "Now"), strict=True):
         with place:
             closed = sum(gate.closed for gate in one.gates)
-            st.caption(say("{word}, {model}: {gates} gates were read, {closed} of them closed.",
-                           word=say(word),
-                           model=brief(one.model, 60), gates=f"{len(one.gates):,}",
-                           closed=f"{closed:,}"))
+            st.caption(f"{word}, {brief(one.model, 60)}: {len(one.gates):,} gates were read, "
+                        f"{closed:,} of them closed.")
             if one.gates:
                 chart(figures.gate_histogram(one.gates, other.gates),
-                      say("Histogram of {number} edge weights with {model}.",
-                          number=len(one.gates), model=clean(one.model, 60)),
+                      f"Histogram of {len(one.gates)} edge weights with {clean(one.model, 60)}.",
                       f"gates-{word.lower()}", GATE_COLUMNS,
                       [astuple(gate) for gate in one.gates])
     drawn(view, (both[0].retrieval, both[1].retrieval),
-          (say("earlier: {model}", model=clean(both[0].model, 60)),
-           say("now: {model}", model=clean(both[1].model, 60))))
+          (f"earlier: {clean(both[0].model, 60)}",
+           f"now: {clean(both[1].model, 60)}"))
 
 
 def _embedder(knowledge: KnowledgeGraph, name: str) -> Embedder | None:

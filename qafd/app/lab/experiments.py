@@ -33,7 +33,6 @@ from qafd.retrieve.base import Retriever
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion, Problem
 from qafd.view.panel import clean
 from qafd.view.placement import ASPECT
-from qafd.wording import say
 from qafd.wording.counts import count
 
 LOADED = "loaded"
@@ -49,7 +48,7 @@ def chart(figure: Any, alt: str, key: str, columns: Sequence[str],
     """A figure with its words for those who cannot see it, and its data."""
     st.plotly_chart(figure, theme="streamlit", alt=alt, key=key, config={"displayModeBar": False},
                     on_select=on_select or "ignore", selection_mode="points")
-    download_csv(say("Data as CSV"), columns, lambda: rows, f"{key}.csv", key=f"{key}-csv")
+    download_csv("Data as CSV", columns, lambda: rows, f"{key}.csv", key=f"{key}-csv")
 
 
 def compute_once(name: str, key: object, compute: Callable[[Callable[[float], object]], Any]
@@ -66,22 +65,22 @@ def compute_once(name: str, key: object, compute: Callable[[Callable[[float], ob
 
 def mass_label(method: FlowDiffusion) -> str:
     """What the mass counts, by its rule."""
-    return say(NOTE.get(method.rule, "alpha"))
+    return NOTE.get(method.rule, "alpha")
 
 
 def seeds_label(method: FlowDiffusion) -> str:
     """What the number of seeds counts, as the control beside the question says."""
-    return say("Passage seeds") if method.seeding == "question" else say("Seeds N")
+    return "Passage seeds" if method.seeding == "question" else "Seeds N"
 
 
 def sweep_tab(view: View) -> None:
     """Maps of mass by seeds for each weight; a click loads a cell into Explore."""
     graph, method = view.graph, view.method
-    st.caption(say("Each cell is an exact solve of this question. Click one to load its settings; "
-                   "the controls of the sidebar and on Explore then have them. The settings now are "
-                   "outlined."))
+    st.caption("Each cell is an exact solve of this question. Click one to load its settings; "
+                "the controls of the sidebar and on Explore then have them. The settings now "
+                "are outlined.")
     left, middle, right = st.columns([3, 3, 4], gap="medium")
-    variants = left.pills(say("Edge weights"), VARIANTS, selection_mode="multi",
+    variants = left.pills("Edge weights", VARIANTS, selection_mode="multi",
                           default=("plain", "hybrid", "product"), **bound("sweep_weights"), wrap=True)
     usual = (0, 5, 10, 20) if method.seeding == "question" else (5, 10, 20, 40)
     most = most_seeds(method, graph)  # a control beyond its range is a new one, not in the link
@@ -91,13 +90,13 @@ def sweep_tab(view: View) -> None:
     passages = np.flatnonzero(graph.kinds == "passage")[:LISTED]
     names = {graph.ids[row]: clean(graph.names[row], 80) for row in passages.tolist()}
     gold = right.multiselect(
-        say("Gold passages, if you know them"), list(names), _known_gold(view, names),
+        "Gold passages, if you know them", list(names), _known_gold(view, names),
         format_func=names.__getitem__,
         key=f"gold-{view.knowledge.name}-{view.version}-{view.question}",
-        help=say("The passages that answer the question: needed for recall and leakage."))
+        help="The passages that answer the question: needed for recall and leakage.")
     variants = [variant for variant in VARIANTS if variant in variants]  # not as they were clicked
     if not variants or not seeds:
-        st.write(say("Choose at least one edge weight and one number of seeds."))
+        st.write("Choose at least one edge weight and one number of seeds.")
         return
     masses = masses_for(_problem(view))
     base = replace(method, mass=masses[0], seeds=1, variant="plain")
@@ -106,13 +105,13 @@ def sweep_tab(view: View) -> None:
         _corpus(view), view.plan, base, Grid(masses, sorted(seeds), variants), gold, progress))
     metrics = {name: one[0] for name, one in figures.METRICS.items()
                if gold or name not in ("recall", "leakage")}
-    metric = choose_option(say("Color and number"), metrics, "sweep_metric")
+    metric = choose_option("Color and number", metrics, "sweep_metric")
     _sweep_maps(cells, metric, variants, method)
     loaded: Cell | None = value_of(LOADED, None)
     if loaded is not None:
-        st.caption(say("Loaded: mass {mass}, {seeds}, {weight} weights.", mass=f"{loaded.mass:g}",
-                       seeds=count(loaded.seeds, "seed"), weight=loaded.variant))
-        way("explore", say("See it in Explore"))
+        st.caption(f"Loaded: mass {loaded.mass:g}, {count(loaded.seeds, 'seed')}, "
+                    f"{loaded.variant} weights.")
+        way("explore", "See it in Explore")
 
 
 def _known_gold(view: View, passages: Iterable[str]) -> list[str]:
@@ -129,13 +128,12 @@ def _sweep_maps(cells: Sequence[Cell], metric: str, variants: Sequence[str], met
                 ) -> None:
     """One map for each weight, side by side, on one scale of colors."""
     values = [getattr(cell, metric) for cell in cells]
-    meaning = say(figures.METRICS[metric][1])
+    meaning = figures.METRICS[metric][1]
     seconds = sum(cell.milliseconds for cell in cells) / 1000
     beside = ""
     if cells[0].recall is not None and metric in ("size", "tokens"):
-        beside = say("Below each number: the share of the gold passages among the best 5.")
-    st.caption(say("{capitalize}. {cells} solves took {value} s. {beside}", beside=beside,
-                   capitalize=capital(meaning), cells=len(cells), value=f"{seconds:.2f}"))
+        beside = "Below each number: the share of the gold passages among the best 5."
+    st.caption(f"{capital(meaning)}. {len(cells)} solves took {seconds:.2f} s. {beside}")
     axes = figures.SweepAxes(metric, min(values), max(values), mass_label(method),
                              seeds_label(method))
     settings = method.mass, method.seeds, method.variant
@@ -143,11 +141,10 @@ def _sweep_maps(cells: Sequence[Cell], metric: str, variants: Sequence[str], met
         mine = [cell for cell in cells if cell.variant == variant]
         now = next((cell for cell in mine if (cell.mass, cell.seeds, variant) == settings), None)
         own = [getattr(cell, metric) for cell in mine]
-        alt = say("Map of {metric} for {weight} weights: from {low} to {high}.", metric=meaning,
-                  weight=variant, low=f"{min(own):.3g}", high=f"{max(own):.3g}")
+        alt = f"Map of {meaning} for {variant} weights: from {min(own):.3g} to {max(own):.3g}."
         if now is not None:
-            told = say("The settings now, outlined: mass {mass}, {seeds} seeds, {value}.",
-                       mass=f"{now.mass:g}", seeds=now.seeds, value=f"{getattr(now, metric):.3g}")
+            told = (f"The settings now, outlined: mass {now.mass:g}, {now.seeds} seeds, "
+                    f"{getattr(now, metric):.3g}.")
             alt = f"{alt} {told}"
         key = f"sweep-{variant}"
         with place:
@@ -177,26 +174,24 @@ def timeline_tab(view: View) -> None:
     limit = reach(problem, problem.end())
     found = timeline(problem, limit)
     if not found.entries:
-        st.write(say("Nothing fills up: no seed of this question has a neighbor."))
+        st.write("Nothing fills up: no seed of this question has a neighbor.")
         return
-    st.caption(say("A bar begins at the exact mass at which its node is full, and it never empties "
-                   "again. A node's lane is the first seed upstream along the strongest inflows; Why "
-                   "counts all inflows, so another seed may have the largest share there."))
+    st.caption("A bar begins at the exact mass at which its node is full, and it never "
+                "empties again. A node's lane is the first seed upstream along the strongest "
+                "inflows; Why counts all inflows, so another seed may have the largest share "
+                "there.")
     drawn = many = len(found.entries)
     if many > 10:
-        drawn = st.slider(say("Nodes shown"), 10, min(many, 150), min(many, 40), **bound("lanes_shown"))
+        drawn = st.slider("Nodes shown", 10, min(many, 150), min(many, 40), **bound("lanes_shown"))
     unit = mass_label(view.method)
     first = found.entries[0]
     chart(figures.lanes(found, drawn, unit, view.method.mass),
-          say("Swim lanes of {nodes} nodes; the first to fill is {name} at {mass}; the mass is {now} "
-              "now.", nodes=drawn, name=clean(first.name, 40), mass=f"{first.mass:.3g}",
-              now=f"{view.method.mass:.3g}"), "timeline",
+          (f"Swim lanes of {drawn} nodes; the first to fill is {clean(first.name, 40)} at "
+           f"{first.mass:.3g}; the mass is {view.method.mass:.3g} now."), "timeline",
           ("node", "kind", "full from", "lane", "seed"),
           [(e.name, e.kind, e.mass, e.lane, e.seed) for e in found.entries])
     if found.next_mass is not None:
-        st.caption(say("Next: {next_name} at {next_mass}.",
-                       next_name=brief(found.next_name, 60),
-                       next_mass=f"{found.next_mass:.4g}"))
+        st.caption(f"Next: {brief(found.next_name, 60)} at {found.next_mass:.4g}.")
 
 
 def movie_tab(view: View) -> None:
@@ -211,17 +206,16 @@ def movie_tab(view: View) -> None:
     places = {i: positions[node] for i, node in enumerate(ids) if node in positions}
     staging = Staging(order="largest", aspect=ASPECT, ramp=chosen_drawing().ramp)
     movie(movie_data(filmed, names, places, staging), key="movie")
-    st.caption(say("The released code stops after {released_pushes} pushes, whatever is left above "
-                   "capacity then; the exact solution leaves nothing.",
-                   released_pushes=RELEASED.most_pushes))
-    head = (say("order"), say("pushes"), say("excess below 0.1%"),
-            say("mass above capacity after {pushes} pushes", pushes=RELEASED.most_pushes))
+    st.caption(f"The released code stops after {RELEASED.most_pushes} pushes, whatever is left "
+                "above capacity then; the exact solution leaves nothing.")
+    head = ("order", "pushes", "excess below 0.1%",
+            f"mass above capacity after {RELEASED.most_pushes} pushes")
     rows = []
     for take in filmed.takes:
-        converged = say("yes") if take.converged else say("no")
-        rows.append((say(ORDERS[take.order]), f"{len(take.pushed):,}", converged, f"{take.left:.2%}"))
+        converged = "yes" if take.converged else "no"
+        rows.append((ORDERS[take.order], f"{len(take.pushed):,}", converged, f"{take.left:.2%}"))
     st.html(read_table(head, rows))
-    download_csv(say("Data as CSV"), ("order", "push", "node", "excess", "objective"),
+    download_csv("Data as CSV", ("order", "push", "node", "excess", "objective"),
                  lambda: _curves(filmed, names), "movie.csv", key="movie-csv")
 
 
@@ -238,15 +232,15 @@ def gates_tab(view: View) -> None:
     problem = _problem(view)
     found = gates(problem, problem.solve())
     if not found:
-        st.write(say("No gate was read: nothing is retrieved. Raise the mass."))
+        st.write("No gate was read: nothing is retrieved. Raise the mass.")
         return
     closed = sum(gate.closed for gate in found)
-    st.caption(say("{found} gates were read, {closed} of them closed: narrower than a "
-                   "hundredth of the widest. A closed gate still leaks when everything before it is "
-                   "full.", found=f"{len(found):,}", closed=f"{closed:,}"))
+    st.caption(f"{len(found):,} gates were read, {closed:,} of them closed: narrower than a "
+                "hundredth of the widest. A closed gate still leaks when everything before "
+                "it is full.")
     chart(figures.gate_histogram(found),
-          say("Histogram of {number} edge weights from {low} to {high}.", number=len(found),
-              low=f"{found[-1].weight:.1e}", high=f"{found[0].weight:.1e}"),
+          (f"Histogram of {len(found)} edge weights from {found[-1].weight:.1e} to "
+           f"{found[0].weight:.1e}."),
           "gates", GATE_COLUMNS, [astuple(gate) for gate in found])
     table(columns_of(GATE_COLUMNS, map(astuple, found)),
           formats=dict.fromkeys(GATE_COLUMNS[2:7], "%.3g"), meanings={
@@ -257,28 +251,27 @@ def gates_tab(view: View) -> None:
 def robustness_tab(view: View) -> None:
     """How often each node returns when the embeddings are jittered."""
     left, middle, right = st.columns(3, gap="medium")
-    noise = left.slider(say("Noise, relative to an embedding's length"), 0.0, 1.0, 0.5, 0.01,
+    noise = left.slider("Noise, relative to an embedding's length", 0.0, 1.0, 0.5, 0.01,
                         **bound("noise"))
-    draws = middle.slider(say("Draws"), 5, 50, 20, **bound("draws"))
-    seed = right.number_input(say("Seed of the noise"), 0, 9999, 0, **bound("noise_seed"))
+    draws = middle.slider("Draws", 5, 50, 20, **bound("draws"))
+    seed = right.number_input("Seed of the noise", 0, 9999, 0, **bound("noise_seed"))
     asked = view.about, view.method, noise, draws, seed
     found = compute_once("robustness", asked, lambda progress: returns(
         _corpus(view), view.plan, view.method, noise, draws, np.random.default_rng(seed), progress))
     usual = [r for r in found if r.usual]
     if not found:
-        st.write(say("Nothing is retrieved, with or without noise. Raise the mass."))
+        st.write("Nothing is retrieved, with or without noise. Raise the mass.")
         return
     steady = sum(r.share == 1 for r in usual)
     others = len(found) - len(usual)
-    st.caption(say("{steady} of {usual} retrieved nodes return in every draw. Others that come in at "
-                   "least one: {others}.", steady=steady, usual=len(usual), others=others))
+    st.caption(f"{steady} of {len(usual)} retrieved nodes return in every draw. Others that "
+                f"come in at least one: {others}.")
     chart(figures.return_bars(found, 60),
-          say("Bars of how often nodes return: {steady} of {usual} in all {draws} draws.",
-              steady=steady, usual=len(usual), draws=draws),
+          f"Bars of how often nodes return: {steady} of {len(usual)} in all {draws} draws.",
           "robustness", ("node", "kind", "share of draws", "retrieved without noise"),
           [(r.name, r.kind, r.share, r.usual) for r in found])
     if len(found) > 60:
-        st.caption(say("The first 60 of {found} are drawn; the CSV has all.", found=len(found)))
+        st.caption(f"The first 60 of {len(found)} are drawn; the CSV has all.")
 
 
 def _corpus(view: View) -> Any:
@@ -292,21 +285,20 @@ def _problem(view: View) -> Problem:
 def vary_tab(view: View) -> None:
     """How a method's result follows one of its parameters, and a second one as several lines."""
     left, middle, right = st.columns(3, gap="medium")
-    labels = {kind.label: name for name, kind in METHODS.items()}
-    name = left.selectbox(say("Method"), list(METHODS), **bound("vary_method", labels),
-                          format_func=lambda one: say(METHODS[one].label))
+    name = left.selectbox("Method", list(METHODS), **bound("vary_method"),
+                          format_func=lambda one: METHODS[one].label)
     method: Retriever = METHODS[name]().fitted(view.graph)
     own = [spec.name for spec in fields(cast("Any", method)) if spec.name != "top"]
-    across = middle.selectbox(say("Parameter"), own, **bound(f"vary_{name}"),
+    across = middle.selectbox("Parameter", own, **bound(f"vary_{name}"),
                               format_func=_say_name)
     others = ["", *(one for one in own if one != across)]
-    beside = right.selectbox(say("One line for each"), others, **bound(f"vary_{name}_by"),
-                             format_func=lambda one: _say_name(one) or say("none"))
+    beside = right.selectbox("One line for each", others, **bound(f"vary_{name}_by"),
+                             format_func=lambda one: _say_name(one) or "none")
     values = {across: values_for(method, across)}
     if beside:
         values[beside] = values_for(method, beside)[:LINES]
     try:
-        with st.spinner(say("Building layers")):
+        with st.spinner("Building layers"):
             view.knowledge.build_layers(method.needs)
         found: tuple[Variation, ...] = compute_once(
             "vary", (view.about, method, repr(values)),
@@ -320,17 +312,16 @@ def vary_tab(view: View) -> None:
 
 def _drawn(found: Sequence[Variation], across: str, names: Sequence[str]) -> None:
     metrics = {name: figures.METRICS[name][0] for name in ("size", "tokens", "milliseconds")}
-    metric = choose_option(say("Shown"), metrics, "vary_metric")
+    metric = choose_option("Shown", metrics, "vary_metric")
     amounts = [getattr(one, metric) for one in found]
     rows = []
     for one in found:
         values = [str(one.params[name]) for name in names]
         rows.append((*values, one.size, one.tokens, one.milliseconds))
     chart(figures.sweep_lines(found, across, metric),
-          say("Lines of {what} over {parameter}: from {least} to {most}.",
-              what=figures.METRICS[metric][1], parameter=across, least=f"{min(amounts):.3g}",
-              most=f"{max(amounts):.3g}"), "vary", (*names, *metrics), rows)
+          (f"Lines of {figures.METRICS[metric][1]} over {across}: from {min(amounts):.3g} to "
+           f"{max(amounts):.3g}."), "vary", (*names, *metrics), rows)
 
 
 def _say_name(name: str) -> str:
-    return say(name.replace("_", " ").capitalize()) if name else ""
+    return name.replace("_", " ").capitalize() if name else ""

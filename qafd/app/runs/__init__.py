@@ -5,14 +5,12 @@ from qafd.app.picture import drawing_controls
 from qafd.app.runs.history import history, many_runs, one_run, two_runs
 from qafd.app.runs.opened import bundle_view, open_bundle
 from qafd.app.workspaces import workspace
-from qafd.wording import say
 
 
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading(say("Runs"), say("Runs that were kept, as they were: nothing is computed anew to show "
-                             "them."))
+    heading("Runs", "Runs that were kept, as they were: nothing is computed anew to show them.")
     sent = open_bundle()
     if sent is not None:
         bundle_view(sent, knowledge, drawing_controls())

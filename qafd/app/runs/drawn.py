@@ -24,7 +24,6 @@ from qafd.view.drawing import Caption, Drawing, Look
 from qafd.view.layout import Positions
 from qafd.view.panel import clean, panel_data
 from qafd.view.placement import freeze, with_new
-from qafd.wording import say
 from qafd.wording.counts import count
 from qafd.wording.findings import say_verification
 from qafd.wording.panels import say_kind
@@ -43,8 +42,8 @@ def question_of(run: Run) -> None:
 def figures_of(run: Run) -> None:
     """When a run was made, how much it retrieved and which settings are not the usual, in one line."""
     st.caption(plain(" · ".join([
-        say("{time} UTC", time=clean(made(run.made_at, 19), 19)),
-        say("{nodes} retrieved", nodes=count(len(run.retrieved), "node")),
+        f"{clean(made(run.made_at, 19), 19)} UTC",
+        f"{count(len(run.retrieved), 'node')} retrieved",
         count(run.tokens, "token"), say_exact(run.exact),
         clean(settings(changed(run.retrieval.method, run.retrieval.params)), 600)])))
 
@@ -70,7 +69,7 @@ def drawn(run: Run, key: str, drawing: Drawing, checked: Verification | None = N
     with left:
         positions = (with_new(run.layout, run.retrieval)
                      if run.layout else _frozen(key, [run])[0])
-        caption = Caption(say(label_of(run.retrieval.method)), run.note)
+        caption = Caption(label_of(run.retrieval.method), run.note)
         picked = _picture([run], positions, drawing, [caption], key)
     with right:
         _reasons(run, picked)
@@ -104,7 +103,7 @@ def _reasons(run: Run, picked: str | None) -> None:
         if node.capacity > 0:
             held(run.retrieval, node)
         return
-    st.caption(say("The most important names. Click a node to see why it was there."))
+    st.caption("The most important names. Click a node to see why it was there.")
     names = [n for n in run.retrieved if n.kind != "passage"]
     st.html(importances(run.retrieval, names[:FOREMOST]))
 
@@ -131,13 +130,13 @@ def _answer(run: Run) -> None:
     if run.quotes:
         st.html(_quoted(run.quotes[:QUOTES]))
     else:
-        st.write(say("No sentence was quoted."))
+        st.write("No sentence was quoted.")
 
 
 def _passages(run: Run) -> None:
     ranked(run.retrieval.passages)
     if not run.retrieval.passages:
-        st.write(say("No passage was retrieved."))
+        st.write("No passage was retrieved.")
 
 
 def _table(run: Run) -> None:
@@ -154,21 +153,20 @@ def _settings(run: Run) -> None:
 
 def _certificate(run: Run, checked: Verification | None) -> None:
     if run.retrieval.certificate is None:
-        st.write(say("The method gives no certificate: what it retrieves is not the optimum of a "
-                     "stated problem."))
+        st.write("The method gives no certificate: what it retrieves is not the optimum of a "
+                  "stated problem.")
         return
     checked = checked or verify(run.retrieval.to_dict())
-    st.write(say("Checked again just now from the stored numbers, without a solver: it holds.")
+    st.write("Checked again just now from the stored numbers, without a solver: it holds."
              if checked.ok else
-             say("Checked again just now from the stored numbers, without a solver: it does not "
-                 "hold."))
+             "Checked again just now from the stored numbers, without a solver: it does not hold.")
     st.html(markup.bullets(say_verification(checked)))
 
 
 def say_two(found: RunDifference) -> str:
     """What the second of two runs has otherwise; their questions stand above the pictures."""
     settings = tuple(setting for setting in found.settings if setting.name != "question")
-    return capital(say_difference(replace(found, settings=settings), say("the first"), say("the second")))
+    return capital(say_difference(replace(found, settings=settings), "the first", "the second"))
 
 
 def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[str],
@@ -181,9 +179,8 @@ def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[st
     found = difference(*both)
     for sentence in lead or (say_two(found),):
         st.html(markup.paragraph(safe(sentence, 2000), "lead"))
-    st.caption(plain(say("{nodes} in both · tokens "
-                         "{before} → {after}", nodes=count(len(found.shared), "node"),
-                         before=f"{found.tokens[0]:,}", after=f"{found.tokens[1]:,}")))
+    st.caption(plain(f"{count(len(found.shared), 'node')} in both · tokens {found.tokens[0]:,} "
+                      f"→ {found.tokens[1]:,}"))
     first, second = both
     others: Sequence[RetrievedNode] = ()
     if first.layout and first.retrieval.query == second.retrieval.query:
@@ -192,14 +189,14 @@ def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[st
     else:
         positions, others = _frozen(key, both)
     _picture(both, positions, drawing,
-             [Caption(say("First"), words[0]), Caption(say("Second"), words[1])], key, others)
+             [Caption("First", words[0]), Caption("Second", words[1])], key, others)
     fold_tabs({"Nodes": _changes, "Passages": _changed_passages, "Settings": _changed_settings}, found)
 
 
 def _changes(found: RunDifference) -> None:
     rows = []
-    for changes, where in ((found.gained, say("second only")), (found.lost, say("first only")),
-                           (found.shared, say("both"))):
+    for changes, where in ((found.gained, "second only"), (found.lost, "first only"),
+                           (found.shared, "both")):
         for change in changes:
             before = None if change.before is None else round(100 * change.share_before, 1)
             after = None if change.after is None else round(100 * change.share_after, 1)
@@ -207,19 +204,19 @@ def _changes(found: RunDifference) -> None:
                          round(100 * change.difference, 1)))
     columns = ("name", "kind", "retrieved by", "importance in the first, %",
                "importance in the second, %", "change, points")
-    _table_of(columns, rows, "nodes", say("Neither retrieved a node."))
-    st.caption(say("100% is the largest importance of a run."))
+    _table_of(columns, rows, "nodes", "Neither retrieved a node.")
+    st.caption("100% is the largest importance of a run.")
 
 
 def _changed_passages(found: RunDifference) -> None:
-    rows = [(p.title, p.document, say("the first")) for p in found.passages_lost]
-    rows += [(p.title, p.document, say("the second")) for p in found.passages_gained]
-    _table_of(("passage", "document", "only in"), rows, "passages", say("Both have the same passages."))
+    rows = [(p.title, p.document, "the first") for p in found.passages_lost]
+    rows += [(p.title, p.document, "the second") for p in found.passages_gained]
+    _table_of(("passage", "document", "only in"), rows, "passages", "Both have the same passages.")
 
 
 def _changed_settings(found: RunDifference) -> None:
     rows = [(say_setting_name(s.name), say_value(s.before), say_value(s.after)) for s in found.settings]
-    _table_of(("setting", "first", "second"), rows, "settings", say("Both have the same settings."))
+    _table_of(("setting", "first", "second"), rows, "settings", "Both have the same settings.")
 
 
 def _table_of(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], name: str,
@@ -228,5 +225,5 @@ def _table_of(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], name: str
         st.write(nothing)
         return
     table(columns_of(columns, rows))
-    download_csv(say("Data as CSV"), columns, lambda: rows, f"difference-{name}.csv",
+    download_csv("Data as CSV", columns, lambda: rows, f"difference-{name}.csv",
                  key=f"difference-{name}")

@@ -22,7 +22,6 @@ from qafd.runs.formats import RUN_FORMATS
 from qafd.storage import Workspace
 from qafd.view.drawing import Drawing
 from qafd.view.panel import clean
-from qafd.wording import say
 from qafd.wording.counts import count
 from qafd.wording.runs import say_exact
 
@@ -45,16 +44,16 @@ def history(knowledge: KnowledgeGraph) -> History:
         rows, deleted = runs.kept(store), store.runs.deleted()
     if deleted:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(say("{runs} deleted.", runs=count(deleted, "run")))
-            st.button(say("Undo"), on_click=partial(
+            st.caption(f"{count(deleted, 'run')} deleted.")
+            st.button("Undo", on_click=partial(
                 _change, knowledge, lambda store: store.runs.undo()), type="tertiary")
     chosen = _choose(knowledge, rows) if rows else ()
     if not rows and not len(knowledge.graph):
         empty_workspace(knowledge)
     elif not rows:
-        st.write(say("No run is kept yet. Ask a question on Explore and press *Keep this run*: its "
-                     "question, settings and result stay here as they were."))
-        way("explore", say("Ask a question"))
+        st.write("No run is kept yet. Ask a question on Explore and press *Keep this run*: "
+                  "its question, settings and result stay here as they were.")
+        way("explore", "Ask a question")
     return History(knowledge, rows, chosen)
 
 
@@ -64,7 +63,7 @@ def _choose(knowledge: KnowledgeGraph, rows: Sequence[KeptRun]) -> tuple[str, ..
     linked = [places[key] for key in st.query_params.get_all("run") if key in places]
     columns = columns_of(
         ("kept (UTC)", "question", "note", "method", "settings", "nodes", "tokens", "exact"),
-        [(made(row.made_at), row.question, row.note, say(label_of(row.method)), settings(row.changed),
+        [(made(row.made_at), row.question, row.note, label_of(row.method), settings(row.changed),
           row.nodes, row.tokens, say_exact(row.exact)) for row in rows])
     widths = {"question": 260, "note": 110, "method": 120, "settings": 130}
     if not any(columns["note"]):
@@ -81,7 +80,7 @@ def _choose(knowledge: KnowledgeGraph, rows: Sequence[KeptRun]) -> tuple[str, ..
         st.query_params["run"] = list(chosen)
     else:
         st.query_params.pop("run", None)
-        st.caption(say("Choose a run to see it again, or two to see what differs."))
+        st.caption("Choose a run to see it again, or two to see what differs.")
     return chosen
 
 
@@ -102,14 +101,13 @@ def _status(knowledge: KnowledgeGraph, run: Run) -> None:
         return
     gone = len(run.missing_from(graph))
     if now.split("-")[0] == made_on.split("-")[0]:
-        origin = say("Made on an earlier graph.")
+        origin = "Made on an earlier graph."
     else:
-        origin = say("Made in another workspace.")
+        origin = "Made in another workspace."
     if gone:
-        left = say("Of its {nodes} this graph has all but {gone}.", gone=gone,
-                   nodes=count(len(run.retrieved), "node"))
+        left = f"Of its {count(len(run.retrieved), 'node')} this graph has all but {gone}."
     else:
-        left = say("This graph has all of its nodes.")
+        left = "This graph has all of its nodes."
     st.caption(f":material/history: {origin} {left}")
 
 
@@ -117,13 +115,13 @@ def _actions(past: History, run: Run) -> None:
     name = run.id
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         target, link = _link(past.knowledge, run)
-        st.page_link(page(target), label=say("Open in {page}", page=page(target).title),
+        st.page_link(page(target), label=f"Open in {page(target).title}",
                      icon=":material/open_in_new:", query_params=link)
         for form in RUN_FORMATS.values():
             format_button(form, partial(form.write, run), form.file_named(f"run-{name}"))
-        with st.popover(say("Note"), icon=":material/edit:"), st.form(f"note {name}", border=False):
-            note = st.text_input(say("Note"), run.note, max_chars=runs.NOTE, key=f"note of {name}")
-            if st.form_submit_button(say("Save")):
+        with st.popover("Note", icon=":material/edit:"), st.form(f"note {name}", border=False):
+            note = st.text_input("Note", run.note, max_chars=runs.NOTE, key=f"note of {name}")
+            if st.form_submit_button("Save"):
                 _change(past.knowledge, lambda store: runs.annotate(store, name, note))
                 st.rerun()
         delete_button(past)
@@ -132,7 +130,7 @@ def _actions(past: History, run: Run) -> None:
 def delete_button(past: History) -> None:
     """Take the chosen runs out of the history; the page offers to bring them back."""
     many = len(past.chosen)
-    st.button(say("Delete") if many == 1 else say("Delete these {many}", many=many), icon=":material/delete:",
+    st.button("Delete" if many == 1 else f"Delete these {many}", icon=":material/delete:",
               type="secondary" if many == 1 else "tertiary", on_click=partial(
         _change, past.knowledge, lambda store: runs.delete(store, past.chosen)))
 
@@ -181,6 +179,5 @@ def two_runs(past: History, drawing: Drawing) -> None:
 
 def many_runs(past: History) -> None:
     """What can be done with more than two runs."""
-    st.caption(say("{chosen} runs are chosen: one is shown again, two are compared.",
-                   chosen=len(past.chosen)))
+    st.caption(f"{len(past.chosen)} runs are chosen: one is shown again, two are compared.")
     delete_button(past)

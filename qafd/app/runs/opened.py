@@ -18,7 +18,6 @@ from qafd.runs.bundle import Examined, check_size, examined
 from qafd.runs.replay import replayed
 from qafd.view.drawing import Drawing
 from qafd.view.panel import clean
-from qafd.wording import say
 from qafd.wording.counts import count
 from qafd.wording.findings import say_verification
 from qafd.wording.runs import say_replay
@@ -43,15 +42,15 @@ def open_bundle() -> Sent | None:
     place = st.empty()
     key = fresh_key("bundle")
     dropped = st.session_state.get(key) is not None
-    with place.container(), st.expander(say("Open a bundle"), expanded=dropped):
+    with place.container(), st.expander("Open a bundle", expanded=dropped):
         upload = st.file_uploader(
-            say("The .zip of a run that was sent to you"), type="zip", key=key,
-            help=say("Bundle on Explore and Runs writes such a file."))
+            "The .zip of a run that was sent to you", type="zip", key=key,
+            help="Bundle on Explore and Runs writes such a file.")
         st.caption(
-            say("At most {upload} MB, {unpacked} MB unpacked; {nodes:,} nodes and {edges:,} edges. It "
-                "is checked and drawn from its own numbers; nothing of it goes into the workspace "
-                "unless you keep it.", upload=UPLOAD, unpacked=bundle.LARGEST // 2**20,
-                nodes=bundle.NODES_DRAWN, edges=bundle.EDGES_DRAWN))
+            f"At most {UPLOAD} MB, {bundle.LARGEST // 2**20} MB unpacked; "
+             f"{bundle.NODES_DRAWN:,} nodes and {bundle.EDGES_DRAWN:,} edges. It is checked "
+             "and drawn from its own numbers; nothing of it goes into the workspace unless "
+             "you keep it.")
         if upload is None:
             return None
         try:
@@ -77,14 +76,14 @@ def bundle_view(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> None
     _here(run, knowledge)
     _verdict(sent)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button(say("Keep"), icon=":material/bookmark_add:", disabled=not sent.found.keepable,
+        st.button("Keep", icon=":material/bookmark_add:", disabled=not sent.found.keepable,
                   on_click=partial(_keep, knowledge, run),
-                  help=say("Put it into the history of this workspace, as it is.") if sent.found.keepable
-                  else say("What does not hold is not kept."))
-        st.button(say("Close"), icon=":material/close:", on_click=_close)
+                  help="Put it into the history of this workspace, as it is." if sent.found.keepable
+                  else "What does not hold is not kept.")
+        st.button("Close", icon=":material/close:", on_click=_close)
         st.caption(brief(sent.name))
-    view = st.segmented_control(say("View"), VIEWS, default=VIEWS[0], required=True,
-                                label_visibility="collapsed", key="bundle_view", format_func=say)
+    view = st.segmented_control("View", VIEWS, default=VIEWS[0], required=True,
+                                label_visibility="collapsed", key="bundle_view")
     if view == VIEWS[1]:
         _beside_kept(sent, knowledge, drawing)
     elif view == VIEWS[2]:
@@ -97,8 +96,8 @@ def _here(run: Run, knowledge: KnowledgeGraph) -> None:
     """How much of the run the present workspace has."""
     many = len(run.retrieved)
     here = many - len(run.missing_from(knowledge.graph))
-    st.caption(say(":material/folder_zip: From a bundle of {nodes}; in this workspace: {here}.",
-                   here=f"{here:,}", nodes=count(many, "node")))
+    st.caption(f":material/folder_zip: From a bundle of {count(many, 'node')}; in this "
+                f"workspace: {here:,}.")
 
 
 def _verdict(sent: Sent) -> None:
@@ -111,12 +110,12 @@ def _verdict(sent: Sent) -> None:
                       "are not proved."), ":material/check:"
     else:
         said, icon = "It does not hold.", ":material/gpp_bad:"
-    (st.write if found.keepable else st.error)(f"{icon} **{say(said)}**")
-    with st.expander(say("What was checked"), expanded=not found.sound):
+    (st.write if found.keepable else st.error)(f"{icon} **{said}**")
+    with st.expander("What was checked", expanded=not found.sound):
         st.html(markup.bullets(say_verification(found.checked)))
-        st.caption(say("Checked without a solver, from the numbers in the file: that they agree with "
-                       "each other and with their digests. Who made the file is not part of it: "
-                       "anybody can write a bundle that agrees with itself."))
+        st.caption("Checked without a solver, from the numbers in the file: that they agree "
+                    "with each other and with their digests. Who made the file is not part "
+                    "of it: anybody can write a bundle that agrees with itself.")
 
 
 def _keep(knowledge: KnowledgeGraph, run: Run) -> None:
@@ -137,16 +136,16 @@ def _beside_kept(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> Non
     with knowledge.store() as store:
         rows = runs.kept(store)
     if not rows:
-        st.write(say("No run is kept in this workspace to compare it with; press *Keep this run* on "
-                     "Explore to keep one."))
+        st.write("No run is kept in this workspace to compare it with; press *Keep this run* "
+                  "on Explore to keep one.")
         return
     by_id = {row.id: row for row in rows}
-    chosen = st.selectbox(say("Kept run"), list(by_id), key="bundle_beside",
+    chosen = st.selectbox("Kept run", list(by_id), key="bundle_beside",
                           format_func=lambda key: _line(by_id[key]))
     with knowledge.store() as store:
         run = runs.load(store, chosen)
     compared((sent.found.run, run), f"bundle-{sent.key}-{chosen}", drawing,
-             (say("the bundle"), say("kept here, {time}", time=made(run.made_at))))
+             ("the bundle", f"kept here, {made(run.made_at)}"))
 
 
 def _line(row: KeptRun) -> str:
@@ -155,11 +154,11 @@ def _line(row: KeptRun) -> str:
 
 def _asked_again(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> None:
     if not len(knowledge.graph):
-        st.write(say("This workspace is empty: there is nothing to ask. Choose another one at the "
-                     "left, or add documents."))
+        st.write("This workspace is empty: there is nothing to ask. Choose another one at the "
+                  "left, or add documents.")
         return
     asked = sent.key, knowledge.id, knowledge.version(knowledge.graph)
-    with st.spinner(say("Asking again")):
+    with st.spinner("Asking again"):
         result = remember("bundle again", asked, lambda: replayed(sent.found.run, knowledge))
     compared((sent.found.run, result.run), f"again-{'-'.join(map(str, asked))}", drawing,
-             (say("the bundle"), say("asked again here")), say_replay(result))
+             ("the bundle", "asked again here"), say_replay(result))

@@ -4,7 +4,6 @@ import streamlit as st
 
 from qafd.app.access import access_settings
 from qafd.app.escaping import said
-from qafd.app.language import language_settings
 from qafd.app.pages import heading
 from qafd.app.provider import preferences
 from qafd.app.session import WORKSPACE, value_of
@@ -15,12 +14,11 @@ from qafd.app.shortcuts import keyboard_settings
 from qafd.app.workspaces import location_of, workspace
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
-from qafd.wording import say
 
 
 def show() -> None:
     """Draw the page."""
-    heading(say("Settings"), say("The workspace, language models and what they may cost."))
+    heading("Settings", "The workspace, language models and what they may cost.")
     knowledge = KnowledgeGraph(location_of(value_of(WORKSPACE, "")))
     try:
         knowledge = workspace()
@@ -32,7 +30,6 @@ def show() -> None:
     except StoreError as error:
         # a damaged workspace can still be removed
         st.error(said(error), icon=":material/error:")
-    language_settings()
     keyboard_settings()
     access_settings()
     versions()

@@ -21,7 +21,6 @@ from qafd.errors import QafdError
 from qafd.models.cost import Price
 from qafd.models.probe import Probe, probe
 from qafd.preferences import LARGEST, PROVIDERS, Preferences, amend
-from qafd.wording import say, say_check
 
 PROBED = "probe"
 REPLY_LIMITS = {"answer_tokens": "Reply limit of answers", "plan_tokens": "Reply limit of questions",
@@ -32,15 +31,16 @@ STEP = {"calls": 100, "tokens": 100_000, "dollars": 1}
 
 def endpoint_settings() -> None:
     """Which model answers, plans and judges; without one everything stays on this machine."""
-    st.header(say("Language models"), anchor=False)
+    st.header("Language models", anchor=False)
     chosen = preferences()
-    st.caption(say("Optional. A model writes answers, names keywords, reads documents and judges "
-                   "answers. Without one, all of it is done on this machine by rules and quoting."))
+    st.caption("Optional. A model writes answers, names keywords, reads documents and judges "
+                "answers. Without one, all of it is done on this machine by rules and "
+                "quoting.")
     names = [name for name, p in PROVIDERS.items()
              if addresses_are_free() or name in ("offline", "openai", chosen.provider)]
     provider = st.selectbox(
-        say("Provider"), names, index=names.index(chosen.provider), key="provider",
-        format_func=lambda name: say(PROVIDERS[name].label))
+        "Provider", names, index=names.index(chosen.provider), key="provider",
+        format_func=lambda name: PROVIDERS[name].label)
     if provider == "offline":
         if chosen.provider != "offline":
             amend(preferences_file(), chosen, replace(chosen, provider="offline"))
@@ -48,27 +48,27 @@ def endpoint_settings() -> None:
         return
     same = provider == chosen.provider
     left, right = st.columns(2)
-    url = left.text_input(say("Address"), chosen.base_url if same else PROVIDERS[provider].base_url,
-                          key=f"url_{provider}", placeholder=say("http://host:port/v1"),
+    url = left.text_input("Address", chosen.base_url if same else PROVIDERS[provider].base_url,
+                          key=f"url_{provider}", placeholder="http://host:port/v1",
                           disabled=provider == "openai" or not addresses_are_free()).strip()
-    model = right.text_input(say("Model"), chosen.model if same else "", key=f"model_{provider}",
-                             placeholder=say("as the endpoint calls it")).strip()
+    model = right.text_input("Model", chosen.model if same else "", key=f"model_{provider}",
+                             placeholder="as the endpoint calls it").strip()
     left, right = st.columns(2)  # anew, so that a narrow screen keeps this order
     embed = left.text_input(
-        say("Embedding model (optional)"), chosen.embed_model if same else "", key=f"embed_{provider}",
-        help=say("For the connection test and for indexing with another embedding model.")).strip()
+        "Embedding model (optional)", chosen.embed_model if same else "", key=f"embed_{provider}",
+        help="For the connection test and for indexing with another embedding model.").strip()
     with right:
         _key(url)
     wanted = replace(chosen, provider=provider, base_url=url, model=model, embed_model=embed)
     if wanted != chosen:
         wanted = amend(preferences_file(), chosen, wanted)
     if leaves_this_machine(wanted):
-        st.caption(say(":material/cloud: Questions and passages that a model is shown leave this "
-                       "machine for that address."))
+        st.caption(":material/cloud: Questions and passages that a model is shown leave this "
+                    "machine for that address.")
     _connection(wanted)
-    with st.expander(say("Calls")):
+    with st.expander("Calls"):
         _calls(wanted)
-    with st.expander(say("Caps and prices")):
+    with st.expander("Caps and prices"):
         _caps(wanted)
         _prices(wanted)
 
@@ -83,24 +83,24 @@ def _key(url: str) -> None:
         forget(PROBED)
 
     typed = (session().secret or ("",))[0] == url
-    st.text_input(say("API key"), type="password", key="typed_key", on_change=take,
-                  placeholder=say("held for this session") if typed else say("taken from OPENAI_API_KEY")
-                  if key_for(url) else say("not needed by local servers"),
-                  help=say("Kept in memory for this session only, or taken from OPENAI_API_KEY. It is "
-                      "never stored and never shown."))
+    st.text_input("API key", type="password", key="typed_key", on_change=take,
+                  placeholder="held for this session" if typed else "taken from OPENAI_API_KEY"
+                  if key_for(url) else "not needed by local servers",
+                  help=("Kept in memory for this session only, or taken from OPENAI_API_KEY. "
+                        "It is never stored and never shown."))
     if typed:
-        st.button(say("Forget the key"), on_click=forget_key, type="tertiary")
+        st.button("Forget the key", on_click=forget_key, type="tertiary")
 
 
 def _connection(wanted: Preferences) -> None:
     """The connection test and what it found."""
-    if st.button(say("Test the connection"), key="probe_button", type="primary",
+    if st.button("Test the connection", key="probe_button", type="primary",
                  disabled=not wanted.base_url):
         from qafd.models.endpoint import Endpoint
 
         try:
             allow(wanted.base_url)
-            with st.spinner(say("Asking the endpoint")):
+            with st.spinner("Asking the endpoint"):
                 key = key_for(wanted.base_url)
                 put(PROBED, (wanted, probe(
                     Endpoint(wanted.model, wanted.base_url, key, deadline=30.0, attempts=1),
@@ -117,9 +117,9 @@ def _connection(wanted: Preferences) -> None:
 def _found(probed: Probe) -> None:
     for check in probed.checks:
         icon = ":material/check_circle:" if check.ok else ":material/error:"
-        st.caption(f"{icon} **{say(check.name)}** — {plain(say_check(check))}")
+        st.caption(f"{icon} **{check.name}** — {plain(check.text)}")
     if probed.models:
-        with st.expander(say("Models: {models}", models=len(probed.models))):
+        with st.expander(f"Models: {len(probed.models)}"):
             table({"model": probed.models})
 
 
@@ -128,43 +128,43 @@ def _calls(chosen: Preferences) -> None:
     one, two, three = st.columns(3)
     wanted = replace(
         now,
-        deadline=one.number_input(say("Deadline, s"), 0.1, 3600.0, float(now.deadline), 10.0),
-        temperature=two.number_input(say("Temperature"), 0.0, 2.0, float(now.temperature), 0.1),
+        deadline=one.number_input("Deadline, s", 0.1, 3600.0, float(now.deadline), 10.0),
+        temperature=two.number_input("Temperature", 0.0, 2.0, float(now.temperature), 0.1),
         context=three.number_input(
-            say("Context"), 0, 100_000_000, now.context, 1024,
-            help=say("Tokens that the model reads at once, which passages are fitted to; 0 is unknown.")))
+            "Context", 0, 100_000_000, now.context, 1024,
+            help="Tokens that the model reads at once, which passages are fitted to; 0 is unknown."))
     limits: dict[str, Any] = {}
     for column, (name, label) in zip(st.columns(len(REPLY_LIMITS)), REPLY_LIMITS.items(), strict=True):
         limits[name] = column.number_input(
-            say(label), 1, 1_000_000, getattr(now, name), 256,
-            help=say("In tokens, with what the model thinks before it answers."))
+            label, 1, 1_000_000, getattr(now, name), 256,
+            help="In tokens, with what the model thinks before it answers.")
     wanted = replace(wanted, **limits)
-    st.caption(say("How passages are read is set on Documents: passages of a call, calls at a time, "
-                   "deadline and reply limit."))
+    st.caption("How passages are read is set on Documents: passages of a call, calls at a "
+                "time, deadline and reply limit.")
     if wanted != now:
         amend(preferences_file(), chosen, replace(chosen, calls=wanted))
 
 
 def _caps(chosen: Preferences) -> None:
-    st.caption(say("A run and a session stop before the call that could exceed a cap, and all sessions, "
-                   "commands and jobs together before that of a day. 0 is no cap."))
+    st.caption("A run and a session stop before the call that could exceed a cap, and all "
+                "sessions, commands and jobs together before that of a day. 0 is no cap.")
     capped = chosen
-    for scope, name in (("most", say("of a run or session")), ("day", say("of a day, all together"))):
+    for scope, name in (("most", "of a run or session"), ("day", "of a day, all together")):
         for column, what in zip(st.columns(3), ("calls", "tokens", "dollars"), strict=True):
             field = f"{scope}_{what}"
             kind = float if what == "dollars" else int
             value = column.number_input(
-                f"{say(what.capitalize())} {name}", kind(0), kind(LARGEST[field]),
+                f"{what.capitalize()} {name}", kind(0), kind(LARGEST[field]),
                 getattr(chosen, field), kind(STEP[what]), key=field)
             given: Any = {field: kind(value)}
             capped = replace(capped, **given)
-    st.caption(say("Dollars count where the model has a price below."))
+    st.caption("Dollars count where the model has a price below.")
     if capped != chosen:
         amend(preferences_file(), chosen, capped)
 
 
 def _prices(chosen: Preferences) -> None:
-    st.caption(say("Dollars for a million tokens. Prices change: enter those of your contract."))
+    st.caption("Dollars for a million tokens. Prices change: enter those of your contract.")
     rows: list[dict[str, Any]] = [
         {"model": name, "sent": price.tokens_in, "received": price.tokens_out}
         for name, price in chosen.prices]
@@ -175,11 +175,11 @@ def _prices(chosen: Preferences) -> None:
     edited = st.data_editor(
         rows or [{"model": "", "sent": None, "received": None}],
         num_rows="dynamic", hide_index=True, key="prices", column_config={
-            "model": st.column_config.TextColumn(say("Model"), required=True),
-            "sent": st.column_config.NumberColumn(say("Sent, $"), min_value=0.0, format="%.4f"),
-            "received": st.column_config.NumberColumn(say("Received, $"), min_value=0.0,
+            "model": st.column_config.TextColumn("Model", required=True),
+            "sent": st.column_config.NumberColumn("Sent, $", min_value=0.0, format="%.4f"),
+            "received": st.column_config.NumberColumn("Received, $", min_value=0.0,
                                                       format="%.4f")})
-    if st.button(say("Save prices")):
+    if st.button("Save prices"):
         prices = tuple((str(row["model"]), Price(float(row["sent"]), float(row["received"])))
                        for row in edited if row.get("model") and row.get("sent") is not None
                        and row.get("received") is not None)

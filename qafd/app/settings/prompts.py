@@ -11,23 +11,22 @@ from qafd.ingest.tuning import keep_tuned
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.instructions import TASKS
 from qafd.view.panel import clean
-from qafd.wording import say
 
 READING = "extract"
 
 
 def prompt_settings(knowledge: KnowledgeGraph) -> None:
     """What models are told, task by task, in an editor."""
-    with st.expander(say("Prompts of this workspace")):
-        task = st.selectbox(say("What a model is asked to do"), list(TASKS), key="prompt_task",
+    with st.expander("Prompts of this workspace"):
+        task = st.selectbox("What a model is asked to do", list(TASKS), key="prompt_task",
                             format_func=_name)
         told = knowledge.instructions
         shown = session().drafted.get((knowledge.id, task), told.prompt(task))
-        text = st.text_area(say("Prompt"), shown, key=fresh_key(f"prompt {knowledge.id} {task}"), height=320)
+        text = st.text_area("Prompt", shown, key=fresh_key(f"prompt {knowledge.id} {task}"), height=320)
         st.caption(plain(_say_fields(task)))
         with st.container(horizontal=True):
-            saved = st.button(say("Save the prompt"), type="primary", disabled=text == told.prompt(task))
-            back = st.button(say("Back to ours"), disabled=task not in told.prompts)
+            saved = st.button("Save the prompt", type="primary", disabled=text == told.prompt(task))
+            back = st.button("Back to ours", disabled=task not in told.prompts)
             tuned = task == READING and _tune_button(knowledge)
         if saved:
             _keep(knowledge, task, text)
@@ -36,24 +35,23 @@ def prompt_settings(knowledge: KnowledgeGraph) -> None:
         elif tuned:
             _tune(knowledge)
         if task == READING:
-            st.caption(say("With another prompt the passages that a model has read are read anew, when "
-                           "you start it on Documents."))
+            st.caption("With another prompt the passages that a model has read are read anew, "
+                        "when you start it on Documents.")
         _versions(knowledge, task)
 
 
 def _name(task: str) -> str:
     one = TASKS[task]
-    return f"{say(one.label)} ({one.source})" if one.source else say(one.label)
+    return f"{one.label} ({one.source})" if one.source else one.label
 
 
 def _say_fields(task: str) -> str:
     one = TASKS[task]
     if not one.required + one.optional:
-        return say("It has no fields.")
+        return "It has no fields."
     fields = ", ".join(f"{{{name}}}" for name in one.required + one.optional)
     needed = ", ".join(f"{{{name}}}" for name in one.required)
-    return say("Fields, which are filled when it is sent: {fields}. It needs {needed}.", fields=fields,
-               needed=needed)
+    return f"Fields, which are filled when it is sent: {fields}. It needs {needed}."
 
 
 def _keep(knowledge: KnowledgeGraph, task: str, text: str) -> None:
@@ -84,18 +82,20 @@ def _tune_button(knowledge: KnowledgeGraph) -> bool:
     with knowledge.store() as store:
         if not store.log.count():
             return False
-    return st.button(say("Tune to these documents"), help=say(
-        "One call: a model is shown passages from all over the workspace and names what they are about, "
-        "the types of entities, and an example. You see the prompt before it is kept."))
+    return st.button("Tune to these documents", help=("One call: a model is shown passages "
+                                                      "from all over the workspace and names "
+                                                      "what they are about, the types of "
+                                                      "entities, and an example. You see the "
+                                                      "prompt before it is kept."))
 
 
 def _tune(knowledge: KnowledgeGraph) -> None:
     client = language_model(knowledge.url, READING)
     if client is None:
-        st.error(say("No language model is set; choose one above."))
+        st.error("No language model is set; choose one above.")
         return
     try:
-        with st.spinner(say("One call")):
+        with st.spinner("One call"):
             session().tuned = tuned = knowledge.tune_prompt(client)
     except ModelError as error:
         st.error(said(error))
@@ -110,10 +110,10 @@ def _versions(knowledge: KnowledgeGraph, task: str) -> None:
     if not versions:
         return
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    chosen: PromptVersion = left.selectbox(say("Earlier versions"), versions, format_func=_version)
-    if right.button(say("Show it above")):
+    chosen: PromptVersion = left.selectbox("Earlier versions", versions, format_func=_version)
+    if right.button("Show it above"):
         _show(knowledge, task, chosen.prompt or TASKS[task].prompt)
 
 
 def _version(one: PromptVersion) -> str:
-    return f"{one.since}: {clean(one.prompt, 60) or say('ours')}"
+    return f"{one.since}: {clean(one.prompt, 60) or 'ours'}"

@@ -62,7 +62,7 @@ def read(name: str, data: bytes, limits: Limits) -> tuple[list[DocumentDraft], l
         draft.name = draft.name or label(name)
         draft.title = one_line(draft.title) or title_of_file(label(name))
     if not any(draft.text for draft in drafts):
-        raise ParseError("The {kind} file holds no text; nothing was added.", kind=drafts[0].kind)
+        raise ParseError(f"The {drafts[0].kind} file holds no text; nothing was added.")
     return drafts, notices
 
 

@@ -106,12 +106,12 @@ def _guarded(work: Callable[[], dict[str, Any]], limits: Limits) -> bytes:
     except ParseError as mendable:
         error = mendable
     except MemoryError:
-        error = ParseError("Reading the file takes more than {most} MB of memory; split it or save "
-                           "it in a simpler form.", most=limits.memory_bytes >> 20)
+        error = ParseError(f"Reading the file takes more than {limits.memory_bytes >> 20} MB "
+                           "of memory; split it or save it in a simpler form.")
     except Exception as damage:  # noqa: BLE001 parsers raise nearly every type on damaged files
-        error = ParseError("The file is damaged ({what}); open it in the program it comes from, "
-                           "save it again and retry.", what=type(damage).__name__)
-    return _encoded({"error": [error.template, error.values]})
+        error = ParseError(f"The file is damaged ({type(damage).__name__}); open it in the "
+                           "program it comes from, save it again and retry.")
+    return _encoded({"error": str(error)})
 
 
 def _encoded(reply: dict[str, Any]) -> bytes:

@@ -109,8 +109,7 @@ def names_periods(name: str, column: Sequence[str]) -> bool:
 
 def unsupported(what: str, advice: str = "add a file of a kind that can") -> ParseError:
     """The refusal of a kind of file, with what to do instead."""
-    return ParseError("The file is {what}, which cannot be read; {advice} ({kinds}).",
-                      what=what, advice=advice, kinds=SUPPORTED)
+    return ParseError(f"The file is {what}, which cannot be read; {advice} ({SUPPORTED}).")
 
 
 _NUMBER = re.compile(r"\d")

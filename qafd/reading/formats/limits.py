@@ -40,5 +40,4 @@ class Limits:
 
 def too_much(most: int, what: str) -> ParseError:
     """The refusal of a file with more than `most` of something."""
-    return ParseError("The file has more than {most:,} {what}; split it and add the parts.",
-                      most=most, what=what)
+    return ParseError(f"The file has more than {most:,} {what}; split it and add the parts.")

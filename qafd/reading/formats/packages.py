@@ -39,9 +39,8 @@ def open_package(data: bytes, limits: Limits) -> "Package":
         or unpacked > 1_000_000 + limits.ratio * len(data)
         or len(entries) > limits.pieces
     ):
-        raise ParseError("The file would unpack from {packed:,} to {unpacked:,} bytes in {parts:,} "
-                         "parts, more than is safe; it was not read.",
-                         packed=len(data), unpacked=unpacked, parts=len(entries))
+        raise ParseError(f"The file would unpack from {len(data):,} to {unpacked:,} bytes in "
+                         f"{len(entries):,} parts, more than is safe; it was not read.")
     return Package(archive, limits, len(data))
 
 

@@ -41,11 +41,9 @@ def draw_page(data: bytes, number: int, quotes: Sequence[str]) -> bytes:
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
-        raise ParseError("The PDF cannot be drawn ({what}); open it in a PDF program.",
-                         what=str(error)) from error
+        raise ParseError(f"The PDF cannot be drawn ({str(error)}); open it in a PDF program.") from error
     if not 1 <= number <= len(document):
-        raise ParseError("The PDF has {pages} pages and no page {page}.", pages=len(document),
-                         page=number)
+        raise ParseError(f"The PDF has {len(document)} pages and no page {number}.")
     page = document[number - 1]
     scale = min(WIDTH / page.get_width(), LONGEST / max(page.get_size()))
     image = page.render(scale=scale).to_pil().convert("RGB")

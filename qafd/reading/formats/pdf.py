@@ -60,11 +60,11 @@ def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> DocumentDraft:
         draft.add(_unwrapped(text))
     if not draft.text:
         if broken or not count:
-            raise ParseError("The PDF is damaged: of {pages} pages none can be read; open it in a "
-                             "PDF program, save it again and retry.", pages=count)
-        raise ParseError("The PDF has no text (pages: {pages}), so it is probably scanned; run text "
-                         "recognition (OCR) on it, for example with ocrmypdf, and add the result.",
-                         pages=count)
+            raise ParseError(f"The PDF is damaged: of {count} pages none can be read; open it "
+                             "in a PDF program, save it again and retry.")
+        raise ParseError(f"The PDF has no text (pages: {count}), so it is probably scanned; "
+                         "run text recognition (OCR) on it, for example with ocrmypdf, and "
+                         "add the result.")
     empty = sum(not page.text for page in pages)
     if empty:
         notices.append(f"Left out: {empty} of {count} pages without text that can be read.")

@@ -46,8 +46,7 @@ def read_json(
             notices.append(f"{len(broken)} {what} not JSON and left out: {numbers}.")
         return _from_records("jsonl", name, records, limits, notices)
     if ending in ("json", "jsonl", "ndjson"):
-        raise ParseError("The {kind} is damaged ({why}); mend it and retry.", kind=ending.upper(),
-                         why=one_line(why))
+        raise ParseError(f"The {ending.upper()} is damaged ({one_line(why)}); mend it and retry.")
     return []
 
 

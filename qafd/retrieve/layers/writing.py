@@ -162,7 +162,7 @@ class Asking(Kept):
         except MalformedReplyError:
             return ""
         if reply.cut:
-            raise name_limit(ReplyLimitError("", model=self._author.model), "write")
+            raise name_limit(ReplyLimitError("", client.name), "write")
         return one_line(reply.text, LONGEST) if useful(reply) else ""
 
 

@@ -54,15 +54,13 @@ class PostgresWorkspace(Workspace):
         """Copy the workspace into a new SQLite file, while others may write, and verify the copy."""
         place = Path(destination)
         if place.exists():
-            raise StoreError("{destination} exists; a backup never overwrites a file.",
-                             destination=destination)
+            raise StoreError(f"{destination} exists; a backup never overwrites a file.")
         partial = place.with_name(f"{place.name}.{os.getpid()}.partial")
         try:
             with sqlite.open_workspace(sqlite.url_of(partial)) as copy, self.snapshot():
                 copy.take(self)
                 if copy.graph.digest() != self.graph.digest():
-                    raise StoreError("The backup of {workspace} is not what it holds.",
-                                     workspace=self._schema.name)
+                    raise StoreError(f"The backup of {self._schema.name} is not what it holds.")
                 copy.compact()
             os.replace(partial, place)
         finally:
@@ -133,8 +131,8 @@ def remove_workspace(url: str) -> None:
     with open_workspace(url, make=False) as workspace:
         writer = workspace.lease.writer
         if writer is not None:
-            raise BusyError("Process {writer} is indexing {workspace}; cancel its jobs before you "
-                            "delete it.", writer=writer, workspace=workspace.place.name)
+            raise BusyError(f"Process {writer} is indexing {workspace.place.name}; cancel its "
+                            "jobs before you delete it.")
         workspace.drop()
     workspace.place.log.unlink(missing_ok=True)
 

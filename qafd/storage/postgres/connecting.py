@@ -103,9 +103,9 @@ class _Pool:
     def take(self, fresh: bool) -> Psycopg:
         """A connection that nobody uses, or a new one; `fresh` where idle ones may be dead."""
         if not self._slots.acquire(timeout=BUSY_SECONDS):
-            raise BusyError("All {most} connections to the database stayed in use for {seconds:.0f} "
-                            "s; try again when fewer questions are asked at once.", most=MOST,
-                            seconds=BUSY_SECONDS)
+            raise BusyError(f"All {MOST} connections to the database stayed in use for "
+                            f"{BUSY_SECONDS:.0f} s; try again when fewer questions are asked "
+                            "at once.")
         try:
             while fresh and self._idle:
                 self._idle.pop().close()
@@ -155,25 +155,23 @@ def translated(name: str) -> Iterator[None]:
     try:
         yield
     except errors.DiskFull as error:
-        raise DiskFullError("The disk of the database is full, so {workspace} cannot grow; free "
-                            "some space and resume.", workspace=name) from error
+        raise DiskFullError(f"The disk of the database is full, so {name} cannot grow; free "
+                            "some space and resume.") from error
     except (errors.LockNotAvailable, errors.TooManyConnections) as error:
-        raise BusyError("{workspace} stayed locked for {seconds:.0f} s by another process; try "
-                        "again when that one has finished.", workspace=name,
-                        seconds=BUSY_SECONDS) from error
+        raise BusyError(f"{name} stayed locked for {BUSY_SECONDS:.0f} s by another process; "
+                        "try again when that one has finished.") from error
     except errors.ReadOnlySqlTransaction as error:
-        raise StoreError("{workspace} can be read here but not changed; open it on the server "
-                         "that takes writes.", workspace=name) from error
+        raise StoreError(f"{name} can be read here but not changed; open it on the server that "
+                         "takes writes.") from error
     except errors.InsufficientPrivilege as error:
-        raise StoreError("This user of the database may not do that to {workspace} ({error}); ask "
-                         "for the right to create schemas.", workspace=name,
-                         error=first_line(error)) from error
+        raise StoreError(f"This user of the database may not do that to {name} "
+                         f"({first_line(error)}); ask for the right to create schemas.") from error
     except _MISSING as error:
         raise damaged(name, error) from error
     except psycopg.OperationalError as error:
-        raise StoreError("The database of {workspace} cannot be reached or gave up ({error}); "
-                         "check the address and that the server runs.", workspace=name,
-                         error=first_line(error)) from error
+        raise StoreError(f"The database of {name} cannot be reached or gave up "
+                         f"({first_line(error)}); check the address and that the server "
+                         "runs.") from error
 
 
 def first_line(error: BaseException) -> str:
@@ -183,5 +181,5 @@ def first_line(error: BaseException) -> str:
 
 def damaged(name: str, error: BaseException) -> StoreError:
     """The error of a workspace that holds what qafd cannot have written."""
-    return StoreError("{workspace} is damaged, removed or no workspace ({error}); run `qafd doctor` "
-                      "on it and restore a backup.", workspace=name, error=first_line(error))
+    return StoreError(f"{name} is damaged, removed or no workspace ({first_line(error)}); run "
+                      "`qafd doctor` on it and restore a backup.")

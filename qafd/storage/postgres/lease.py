@@ -28,9 +28,8 @@ class PostgresLease(Lease):
         with self._file.transaction():
             held = _read(connection)
             if held is not None and self._lives(*held):
-                raise BusyError("Process {process} on {machine} is indexing this workspace; files that "
-                                "were added wait until it takes them in.", process=held[1],
-                                machine=held[2])
+                raise BusyError(f"Process {held[1]} on {held[2]} is indexing this workspace; "
+                                "files that were added wait until it takes them in.")
             connection.execute("DELETE FROM lease")
             connection.execute("INSERT INTO lease VALUES (1, ?, ?, ?)",
                                (token, os.getpid(), socket.gethostname()))

@@ -48,11 +48,11 @@ class Address:
         database, _, name = parts.path.strip("/").partition("/")
         schema = unquote(name) or DEFAULT
         if not database:
-            raise ParameterError("{url} names no database; write postgresql://host/database/workspace",
-                                 url=without_password(url))
+            raise ParameterError(f"{without_password(url)} names no database; write "
+                                 "postgresql://host/database/workspace")
         if _TAKEN.fullmatch(schema) or "\0" in schema or len(schema.encode()) > _LONGEST:
-            raise ParameterError("a workspace cannot be called {name!r}; choose another name of at "
-                                 "most {longest} bytes", name=schema, longest=_LONGEST)
+            raise ParameterError(f"a workspace cannot be called {schema!r}; choose another "
+                                 f"name of at most {_LONGEST} bytes")
         return cls(urlunsplit((parts.scheme, parts.netloc, f"/{database}", parts.query, "")), schema)
 
     @property
@@ -159,14 +159,14 @@ class WorkspaceSchema(Tables):
     def _prepare(self, make: bool) -> None:
         """Make or renew what is missing of the schema."""
         if not self.exists and not make:
-            raise StoreError("There is no workspace {name!r} in this database; index a document first.",
-                             name=self.address.schema)
+            raise StoreError(f"There is no workspace {self.address.schema!r} in this database; "
+                             "index a document first.")
         found = self._version()
         if found == len(STEPS):
             return
         if self.read_only:
-            raise StoreError("{workspace} has an older schema; open it once for writing (any `qafd` "
-                             "command that changes it) to bring it up to date.", workspace=self.name)
+            raise StoreError(f"{self.name} has an older schema; open it once for writing (any "
+                             "`qafd` command that changes it) to bring it up to date.")
         with self.transaction():
             self._enter()  # another process may have made it meanwhile
             found = self._version()
@@ -188,15 +188,14 @@ class WorkspaceSchema(Tables):
         found = _COMMENT.fullmatch(self._comment or "")
         if found is None:
             if self.exists:
-                raise ForeignFileError("The schema {name!r} of this database is somebody else's and no "
-                                       "qafd workspace; it was left as it is. Choose another name.",
-                                       name=self.address.schema)
+                raise ForeignFileError(f"The schema {self.address.schema!r} of this database "
+                                       "is somebody else's and no qafd workspace; it was "
+                                       "left as it is. Choose another name.")
             return 0
         if int(found[1]) > len(STEPS):
-            raise NewerSchemaError("{workspace} has schema {found}, this version of qafd knows schemas "
-                                   "up to {newest}; install a newer qafd to open it. Nothing was "
-                                   "changed.", workspace=self.name, found=int(found[1]),
-                                   newest=len(STEPS))
+            raise NewerSchemaError(f"{self.name} has schema {int(found[1])}, this version of "
+                                   f"qafd knows schemas up to {len(STEPS)}; install a newer "
+                                   "qafd to open it. Nothing was changed.")
         return int(found[1])
 
     def _joins(self) -> bool:

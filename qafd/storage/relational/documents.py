@@ -55,8 +55,7 @@ class SqlDocuments(Part):
                 "SELECT name, title, kind, text, marks FROM documents WHERE name = ?",
                 (name,)).fetchone()
             if row is None:
-                raise StoreError("There is no document called {name!r} in this workspace.",
-                                 name=name)
+                raise StoreError(f"There is no document called {name!r} in this workspace.")
             texts(row)
             return Document(*(*row[:4], tuple(Mark(*mark) for mark in json.loads(row[4]))))
 
@@ -69,8 +68,7 @@ class SqlDocuments(Part):
             "FROM documents JOIN files ON files.name = source WHERE documents.name = ?",
             name)
         if row is None:
-            raise StoreError("There is no document called {name!r} in this workspace.",
-                             name=name[:200])
+            raise StoreError(f"There is no document called {name[:200]!r} in this workspace.")
         return Head(*(*row[:8], bool(row[8])))
 
     def part(self, name: str, start: int, end: int) -> tuple[str, tuple[Mark, ...]]:
@@ -112,9 +110,8 @@ class SqlDocuments(Part):
         """
         names = {document.name for document, _ in parsed}
         if len(names) < len(parsed):
-            raise DocumentNameError("{source} has {count} records but only {different} different "
-                                    "names; give each record an id of its own.", source=source,
-                                    count=len(parsed), different=len(names))
+            raise DocumentNameError(f"{source} has {len(parsed)} records but only {len(names)} "
+                                    "different names; give each record an id of its own.")
         with self._file.transaction() as connection:
             self._file.check_lease()
             moved = connection.execute(
@@ -130,9 +127,8 @@ class SqlDocuments(Part):
                 (source, json.dumps(sorted(names)))))
             taken = sorted(name for name in names if owners.get(name, source) != source)
             if taken:
-                raise DocumentNameError("{source} has a document called {name!r}, and so has "
-                                        "{other}; rename one of the files.", source=source,
-                                        name=taken[0], other=owners[taken[0]])
+                raise DocumentNameError(f"{source} has a document called {taken[0]!r}, and so has "
+                                        f"{owners[taken[0]]}; rename one of the files.")
             for name in sorted(owners):
                 if owners[name] == source and name not in names:
                     connection.execute("DELETE FROM documents WHERE name = ?", (name,))
@@ -167,7 +163,7 @@ class SqlDocuments(Part):
                     "WHERE (name = ? OR source = ?) AND deleted_at IS NULL",
                     (moment, name, name)).rowcount
                 if not gone:
-                    raise StoreError("There is nothing called {name!r} to delete.", name=name)
+                    raise StoreError(f"There is nothing called {name!r} to delete.")
             bump(connection, "log_revision")
 
     def undo(self, name: str) -> None:
@@ -182,7 +178,7 @@ class SqlDocuments(Part):
                 "UPDATE files SET deleted_at = NULL WHERE name = ? AND deleted_at IS NOT NULL",
                 (name,)).rowcount
             if not back:
-                raise StoreError("There is nothing called {name!r} to bring back.", name=name)
+                raise StoreError(f"There is nothing called {name!r} to bring back.")
             # What was deleted before it was read through has still to be read.
             connection.execute(
                 "UPDATE files SET status = 'extracting' WHERE status = 'done' AND name IN ("
@@ -237,13 +233,13 @@ class SqlDocuments(Part):
                 "SELECT name FROM documents WHERE name = ? OR source = ?", (name, name))}
             if not names and not connection.execute(
                     "SELECT 1 FROM files WHERE name = ?", (name,)).fetchone():
-                raise StoreError("There is nothing called {name!r} to remove.", name=name)
+                raise StoreError(f"There is nothing called {name!r} to remove.")
             if waiting := connection.execute(
                     "SELECT files.name FROM documents JOIN files ON files.name = source "
                     "WHERE documents.name = ?1 AND files.name != ?1 "
                     "AND status IN ('queued', 'parsing')", (name,)).fetchone():
-                raise StoreError("{waiting}, which has {name!r}, waits to be read again; erase it "
-                                 "when that is done, or cancelled.", waiting=waiting[0], name=name)
+                raise StoreError(f"{waiting[0]}, which has {name!r}, waits to be read again; "
+                                 "erase it when that is done, or cancelled.")
         return names
 
     def quoting(self, documents: Collection[str]) -> tuple[str, ...]:

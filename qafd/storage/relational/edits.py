@@ -35,8 +35,7 @@ class SqlEdits(Part):
             if not connection.execute(
                     "UPDATE edits SET undone_at = ? WHERE id = ? AND undone_at IS NULL",
                     (now(), number)).rowcount:
-                raise StoreError("There is no edit {number} to undo; the history lists them.",
-                                 number=number)
+                raise StoreError(f"There is no edit {number} to undo; the history lists them.")
             bump(connection, "log_revision")
 
     def all(self) -> tuple[Edit, ...]:

@@ -31,7 +31,6 @@ class SqlLayers(Part):
         """
         row = self._row("SELECT sha256, body FROM layers WHERE name = ?", name)
         if row is None or hashlib.sha256(row[1]).hexdigest() != row[0]:
-            raise StoreError("The layer {name!r} of {file} is missing or damaged; build it again "
-                             "with 'qafd layers --build {name}'.", name=name,
-                             file=self._file.name)
+            raise StoreError(f"The layer {name!r} of {self._file.name} is missing or damaged; "
+                             f"build it again with 'qafd layers --build {name}'.")
         return bytes(row[1])

@@ -223,8 +223,7 @@ class SqlLog(Part):
         """The passages of a file that the model did not read, or not in whole, in order."""
         with self._file.snapshot() as connection:
             if not connection.execute("SELECT 1 FROM files WHERE name = ?", (source,)).fetchone():
-                raise StoreError("There is no file called {source!r} in this workspace.",
-                                 source=source[:200])
+                raise StoreError(f"There is no file called {source[:200]!r} in this workspace.")
             return tuple(UnreadRow(*row) for row in connection.execute(
                 "WITH called AS (SELECT value AS chunk, status, model, row_number() OVER ("
                 "    PARTITION BY value ORDER BY llm_calls.id DESC) AS back "

@@ -53,7 +53,7 @@ class SqlRuns(Part):
             "SELECT id, created_at, revision, sha256, body FROM retrievals WHERE id = ?",
             key)
         if row is None:
-            raise StoreError("There is no stored retrieval {key!r} in this workspace.", key=key)
+            raise StoreError(f"There is no stored retrieval {key!r} in this workspace.")
         damaged = f"The stored retrieval {key} is damaged; run the question again."
         try:
             body = zlib.decompress(row[4])

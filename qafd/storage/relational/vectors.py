@@ -46,12 +46,11 @@ class SqlVectors(Part):
         """Refuse a model whose vectors cannot be compared with those stored here."""
         stamped = self.embedder
         if stamped[0] and stamped != (name, dimension):
-            raise EmbedderMismatchError("{file} was indexed with {stamped} ({size} dimensions), "
-                                        "not with {name} ({dimension}); choose that model again, "
-                                        "or embed the workspace anew with this one (`qafd index "
-                                        "--re-embed`).", file=self._file.name,
-                                        stamped=stamped[0], size=stamped[1], name=name,
-                                        dimension=dimension)
+            raise EmbedderMismatchError(f"{self._file.name} was indexed with {stamped[0]} "
+                                        f"({stamped[1]} dimensions), not with {name} "
+                                        f"({dimension}); choose that model again, or embed "
+                                        "the workspace anew with this one (`qafd index "
+                                        "--re-embed`).")
 
     @property
     def embedder(self) -> tuple[str, int]:
@@ -139,10 +138,12 @@ class SqlVectors(Part):
             dimension = models.dimension
             for rows in vectors.values():
                 if rows.ndim > 2 or rows.shape[-1:] != (dimension,):
-                    raise ParameterError("An embedding has shape {shape}, but {model} of this "
-                                         "workspace gives {dimension} numbers; check the embedding "
-                                         "model.", shape=rows.shape, model=models.name or 'no model',
-                                         dimension=dimension)
+                    raise ParameterError(("An embedding has shape {shape}, but {model} of "
+                                          "this workspace gives {dimension} numbers; check "
+                                          "the embedding model.").format(
+                                             shape=rows.shape,
+                                             model=models.name or 'no model',
+                                             dimension=dimension))
             check_finite(np.concatenate([rows.reshape(-1, dimension) for rows in vectors.values()]))
             fresh = []
             for key, rows in vectors.items():

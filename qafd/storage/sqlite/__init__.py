@@ -45,9 +45,9 @@ class SqliteWorkspace(Workspace):
         with opening.translated(self._file.path):
             self._file.connection.execute("VACUUM")
             if self._file.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-                raise BusyError("What was deleted may still be in {file}-wal, since another "
-                                "process reads an earlier state of it; end that one and erase or "
-                                "wipe again.", file=self._file.path.name)
+                raise BusyError(f"What was deleted may still be in {self._file.path.name}-wal, "
+                                "since another process reads an earlier state of it; end "
+                                "that one and erase or wipe again.")
 
     def count_anew(self) -> None:
         """Nothing: SQLite takes tables in the order of a statement, see `CROSS JOIN`."""
@@ -135,8 +135,8 @@ def remove_workspace(url: str) -> None:
     except StoreError:
         writer = None  # a damaged file can be deleted too
     if writer is not None:
-        raise BusyError("Process {writer} is indexing {workspace}; cancel its jobs before you "
-                        "delete it.", writer=writer, workspace=place.name)
+        raise BusyError(f"Process {writer} is indexing {place.name}; cancel its jobs before "
+                        "you delete it.")
     beside = [Path(f"{place}{ending}") for ending in ("-wal", "-shm", ".log", ".reserve")]
     for file in (place, *beside, *_backups(place), *_columns(place)):
         file.unlink(missing_ok=True)

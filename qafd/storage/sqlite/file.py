@@ -73,9 +73,9 @@ class WorkspaceFile(Tables):
                 if not read_only:
                     schema.migrate(connection, place)
                 elif schema.check_version(connection, place) < len(tables.STEPS):
-                    raise StoreError("{workspace} has an older schema; open it once for writing "
-                                     "(any `qafd` command that changes it) to bring it up to date.",
-                                     workspace=place.name)
+                    raise StoreError(f"{place.name} has an older schema; open it once for "
+                                     "writing (any `qafd` command that changes it) to bring "
+                                     "it up to date.")
         except BaseException:  # Ctrl-C too: nobody else has the connection to close it
             connection.close()
             raise
@@ -168,9 +168,9 @@ class WorkspaceFile(Tables):
     def _check_place(self) -> None:
         """Work in a file that was deleted would be lost without a word."""
         if _identity(self.path) != self._file:
-            raise StoreError("{path} was removed or replaced while it was indexed, so the work "
-                             "stops here; put the file back, or index the documents again.",
-                             path=self.path)
+            raise StoreError(f"{self.path} was removed or replaced while it was indexed, so "
+                             "the work stops here; put the file back, or index the "
+                             "documents again.")
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -57,9 +57,8 @@ class SqliteLease(Lease):
         with self._file.transaction() as connection:
             held = connection.execute("SELECT pid, host, heartbeat FROM lease").fetchone()
             if held and (_alive(*held) or silent and held != silent and runs(held[0])):
-                raise BusyError("Process {process} on {machine} is indexing this workspace; files that "
-                                "were added wait until it takes them in.", process=held[0],
-                                machine=held[1])
+                raise BusyError(f"Process {held[0]} on {held[1]} is indexing this workspace; "
+                                "files that were added wait until it takes them in.")
             if held and held != silent and held[1] == socket.gethostname() and runs(held[0]):
                 return tuple(held)
             connection.execute(
@@ -76,9 +75,8 @@ class SqliteLease(Lease):
             self._reserved.write_bytes(bytes(RESERVE))
         except OSError as error:
             self._free_reserve()
-            raise DiskFullError("There is no room beside {file} to work on it ({reason}); free "
-                                "some space and resume.", file=self._file.path.name,
-                                reason=error.strerror) from error
+            raise DiskFullError(f"There is no room beside {self._file.path.name} to work on it "
+                                f"({error.strerror}); free some space and resume.") from error
 
     @property
     def _reserved(self) -> Path:

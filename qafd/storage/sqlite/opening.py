@@ -36,7 +36,7 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
     """
     with translated(path):
         if (read_only or not make) and not path.is_file():
-            raise StoreError("There is no workspace at {path}; index a document first.", path=path)
+            raise StoreError(f"There is no workspace at {path}; index a document first.")
         if path.is_file() and path.stat().st_size:
             _refuse_foreign(path)
         if read_only:
@@ -97,9 +97,9 @@ def _copied(path: Path) -> tuple["TemporaryDirectory[str]", Path]:
         shutil.copyfile(path, copy)
         shutil.copyfile(f"{path}-wal", f"{copy}-wal")
     except OSError as error:
-        raise StoreError("{path} has a log that was never taken in, and neither can it be written "
-                         "nor copied ({reason}); make its folder writable or free some space.",
-                         path=path, reason=error.strerror) from error
+        raise StoreError(f"{path} has a log that was never taken in, and neither can it be "
+                         f"written nor copied ({error.strerror}); make its folder writable "
+                         "or free some space.") from error
     return folder, copy
 
 
@@ -211,32 +211,31 @@ def translated(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL:
-            raise DiskFullError("The disk is full, so {path} cannot grow; free some space and "
-                                "resume.", path=path.name) from error
+            raise DiskFullError(f"The disk is full, so {path.name} cannot grow; free some "
+                                "space and resume.") from error
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise BusyError("{path} stayed locked for {seconds:.0f} s by another process; try "
-                            "again when that one has finished.", path=path.name,
-                            seconds=BUSY_SECONDS) from error
+            raise BusyError(f"{path.name} stayed locked for {BUSY_SECONDS:.0f} s by another "
+                            "process; try again when that one has finished.") from error
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH) or (
                 str(error).startswith(_DAMAGE)):
             raise damaged(path, error) from error
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM,
                     sqlite3.SQLITE_IOERR):
-            raise StoreError("{path} cannot be opened or written ({error}); check the folder and "
-                             "its permissions.", path=path, error=error) from error
+            raise StoreError(f"{path} cannot be opened or written ({error}); check the folder "
+                             "and its permissions.") from error
         raise
 
 
 def foreign(path: Path) -> ForeignFileError:
     """The error of a database that is no workspace."""
-    return ForeignFileError("{path} is somebody else's file and no qafd workspace; it was left as "
-                            "it is. Choose another file.", path=path.name)
+    return ForeignFileError(f"{path.name} is somebody else's file and no qafd workspace; it "
+                            "was left as it is. Choose another file.")
 
 
 def damaged(path: Path, error: BaseException) -> StoreError:
     """The error of a file that holds what qafd cannot have written."""
-    return StoreError("{path} is damaged or no workspace ({error}); run `qafd doctor` on it and "
-                      "restore a backup.", path=path.name, error=error)
+    return StoreError(f"{path.name} is damaged or no workspace ({error}); run `qafd doctor` on "
+                      "it and restore a backup.")
 
 
 @contextmanager

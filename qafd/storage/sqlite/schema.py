@@ -24,9 +24,9 @@ def check_version(connection: sqlite3.Connection, path: Path, newest: int = len(
     """
     found = int(str(opening.pragma(connection, "user_version")))
     if found > newest:
-        raise NewerSchemaError("{path} has schema {found}, this version of qafd knows schemas up "
-                               "to {newest}; install a newer qafd to open it. Nothing was changed.",
-                               path=path.name, found=found, newest=newest)
+        raise NewerSchemaError(f"{path.name} has schema {found}, this version of qafd knows "
+                               f"schemas up to {newest}; install a newer qafd to open it. "
+                               "Nothing was changed.")
     return found
 
 
@@ -81,8 +81,7 @@ def backup(connection: sqlite3.Connection, destination: Path) -> None:
         The destination exists, or the copy is not sound.
     """
     if destination.exists():
-        raise StoreError("{destination} exists; a backup never overwrites a file.",
-                         destination=destination)
+        raise StoreError(f"{destination} exists; a backup never overwrites a file.")
     partial = destination.with_name(f"{destination.name}.{os.getpid()}.partial")
     try:
         with opening.translated(destination), closing(sqlite3.connect(partial)) as copy:
@@ -90,8 +89,7 @@ def backup(connection: sqlite3.Connection, destination: Path) -> None:
             copy.execute("PRAGMA journal_mode = DELETE")
             faults = unsound(copy)
         if faults:
-            raise StoreError("The backup of this workspace is not sound: {faults}",
-                             faults=faults[0])
+            raise StoreError(f"The backup of this workspace is not sound: {faults[0]}")
         os.replace(partial, destination)
     finally:
         partial.unlink(missing_ok=True)

@@ -97,10 +97,9 @@ def _check_levels(found: Mapping[str, ImportedCommunity]) -> None:
     for one in found.values():
         above = found.get(one.parent)
         if above is not None and above.level >= one.level:
-            raise ParseError(
-                "Community {id} on level {level} lies in community {parent} on level {above}, so "
-                "the levels are no hierarchy; export the index again.",
-                id=one.id, level=one.level, parent=above.id, above=above.level)
+            raise ParseError(f"Community {one.id} on level {one.level} lies in community "
+                             f"{above.id} on level {above.level}, so the levels are no "
+                             "hierarchy; export the index again.")
 
 
 def _key(value: Any) -> str:

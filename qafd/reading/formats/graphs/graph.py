@@ -140,15 +140,15 @@ class Rows:
         """Raise ParseError when it is already too large."""
         _check_size(len(self.nodes), len(self.edges))
         if len(self.communities) > NODES:
-            raise ParseError("The graph has more than {most:,} communities; import it without "
-                             "them.", most=NODES)
+            raise ParseError(f"The graph has more than {NODES:,} communities; import it "
+                             "without them.")
 
 
 def _check_size(nodes: int, edges: int) -> None:
     for many, most, what in ((nodes, NODES, "nodes"), (edges, EDGES, "edges")):
         if many > most:
-            raise ParseError("The graph has more than {most:,} {what}; import a part of it, for "
-                             "instance the neighborhood you ask about.", most=most, what=what)
+            raise ParseError(f"The graph has more than {most:,} {what}; import a part of it, "
+                             "for instance the neighborhood you ask about.")
 
 
 def graph_of(parts: Sequence[Rows], limits: Limits) -> ImportedGraph:

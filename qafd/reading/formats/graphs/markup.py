@@ -25,8 +25,8 @@ def read_markup(text: str) -> Rows:
     try:
         parser.Parse(text.lstrip().encode("utf-8", "replace"), True)
     except expat.ExpatError as error:
-        raise ParseError("The {form} is damaged in line {line}; export the graph again.",
-                         form=reader.rows.format, line=error.lineno) from None
+        raise ParseError(f"The {reader.rows.format} is damaged in line {error.lineno}; export "
+                         "the graph again.") from None
     return reader.rows
 
 

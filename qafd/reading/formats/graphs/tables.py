@@ -118,8 +118,8 @@ def read_parquet(data: bytes) -> Rows:
         columns = [name for name in file.schema_arrow.names if not name.endswith("_embedding")]
         records = file.read(columns, use_threads=False).to_pylist()
     except (arrow.ArrowException, OSError) as error:
-        raise ParseError("The Parquet table is damaged ({what}); export it again.",
-                         what=type(error).__name__) from None
+        raise ParseError(f"The Parquet table is damaged ({type(error).__name__}); export it "
+                         "again.") from None
     return read_records("Parquet", [_lower(record) for record in records],
                         [column.lower() for column in columns])
 
@@ -149,9 +149,9 @@ def read_records(form: str, records: list[Row], columns: list[str] | None = None
         rows.nodes = records
     else:
         shown = ", ".join(sorted(names)[:8])
-        raise ParseError("The table names no edges: it needs a column source and a column target "
-                         "(or from and to, head and tail, subject and object) but has {columns}.",
-                         columns=shown)
+        raise ParseError("The table names no edges: it needs a column source and a column "
+                         "target (or from and to, head and tail, subject and object) but "
+                         f"has {shown}.")
     rows.check()
     return rows
 

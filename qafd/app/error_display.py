@@ -1,0 +1,38 @@
+"""Errors that a user can mend, shown on the page as one sentence."""
+
+import errno
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec
+
+import streamlit as st
+
+from qafd.app.escaping import plain, said
+from qafd.errors import QafdError
+
+P = ParamSpec("P")
+
+
+@contextmanager
+def show_errors() -> Iterator[None]:
+    """Show an error raised inside as one sentence on the page, if the user can mend it."""
+    try:
+        yield
+    except QafdError as error:
+        st.error(said(error), icon=":material/error:")
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+        st.error(plain(f"{error.filename} cannot be written ({error.strerror}); check the folder "
+                       "and its permissions."), icon=":material/error:")
+
+
+def with_errors_shown(draw: Callable[P, None]) -> Callable[P, None]:
+    """Wrap a fragment or dialog, which runs without the main script, in `show_errors`."""
+    @wraps(draw)
+    def draw_alone(*args: P.args, **kwargs: P.kwargs) -> None:
+        with show_errors():
+            draw(*args, **kwargs)
+
+    return draw_alone
