@@ -8,13 +8,10 @@ from tiny import TinyEmbedder, TinyExtractor
 
 from qafd.doctor import doctor
 from qafd.errors import MissingLayerError, StoreError
-from qafd.graph import Graph
 from qafd.ingest import index
 from qafd.knowledge import KnowledgeGraph
-from qafd.lab.embeddings import neighbors_kept, side
 from qafd.plan import Planner
 from qafd.retrieve.layers import bring_up_to_date
-from qafd.retrieve.qafd import FlowDiffusion
 from qafd.storage import open_workspace
 
 FILES = [(f"{i}.txt", f"Ada{i} met Bob{i % 3} in Rome{i}. Bob{i % 3} met Cyd.".encode())
@@ -105,34 +102,3 @@ def test_the_doctor_checks_the_earlier_vectors_too(path: Path, sql: str) -> None
     with open_workspace(path) as store, store.transaction() as connection:
         connection.execute(sql)
     assert not vectors()
-
-
-def test_recall_of_neighbors_is_that_of_sorting_all_cosines(path: Path) -> None:
-    rng = np.random.default_rng(3)
-    n, k = 30, 4
-    vectors = [rng.standard_normal((n, d)).astype(np.float32) for d in (6, 9)]
-    vectors = [v / np.linalg.norm(v, axis=1, keepdims=True) for v in vectors]
-    one, two = (Graph.build([f"n{i:02}" for i in range(n)], vectors=v) for v in vectors)
-    kept = {node.id: node.share for node in neighbors_kept(one, two, rng, k)}
-    assert len(kept) == n
-    for i in range(n):
-        near = [set(sorted((j for j in range(n) if j != i),
-                           key=lambda j, v=v: -float(v[i] @ v[j]))[:k]) for v in vectors]
-        assert kept[f"n{i:02}"] == len(near[0] & near[1]) / k
-    assert all(node.share == 1 for node in neighbors_kept(one, one, rng, k))
-    assert len(neighbors_kept(one, two, rng, k, most=7)) == 7
-
-
-def test_each_side_reads_the_question_with_its_own_model(path: Path) -> None:
-    knowledge = KnowledgeGraph(path, other())
-    method = FlowDiffusion(mass=4.0)
-    before = side(knowledge, knowledge.earlier(), TinyEmbedder(), "Whom did Ada1 meet?", method)
-    now = side(knowledge, knowledge.graph, other(), "Whom did Ada1 meet?", method)
-    assert (before.model, now.model) == ("tiny", "other")
-    for one, graph, embedder in ((before, knowledge.earlier(), TinyEmbedder()),
-                                 (now, knowledge.graph, other())):
-        query = embedder.embed(["Whom did Ada1 meet?"])[0]
-        row = graph.names.index("Ada1")
-        seen = {gate.source: gate.source_alignment for gate in one.gates}
-        assert seen["Ada1"] == pytest.approx(max(1e-3, float(graph.vectors[row] @ query)), rel=1e-6)
-        assert one.retrieval.nodes

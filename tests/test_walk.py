@@ -30,7 +30,7 @@ TABS = {
     "explore": ("tab", ("Answer", "Why", "Paths", "Passages", "What if", "Contrast", "Table",
                         "Certificate", "Code")),
     "compare": ("view", ("Differences", "Answers", "Passages", "Overlap", "Numbers", "Conditions")),
-    "lab": ("experiment", ("Sweep", "Timeline", "Movie", "Gates", "Robustness", "Embeddings")),
+    "lab": ("experiment", ("Sweep", "Timeline", "Movie", "Robustness")),
     "graph": ("part", ("Entities", "Map", "Perhaps the same", "Edits")),
     "evaluate": ("gold", ("Write", "Upload")),
     "learn": ("card", ("mass", "gates", "certificate", "guarantee"))}

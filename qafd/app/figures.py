@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import streamlit as st
 
 from qafd.view.drawing import RAMPS
@@ -21,15 +20,12 @@ from qafd.wording.panels import say_number
 if TYPE_CHECKING:
     from plotly.graph_objs import Figure
 
-    from qafd.lab.gatehouse import GateFlow
-    from qafd.lab.jitter import Return
     from qafd.lab.planted import Experiment
-    from qafd.lab.scale import Size
-    from qafd.lab.sweep import Cell, Variation
-    from qafd.lab.timeline import Timeline, TimelineEntry
+    from qafd.lab.robustness import Return
+    from qafd.lab.sweep import Cell
+    from qafd.lab.timeline import Timeline
 
-GREEN, YELLOW, RED, GREY = "#278c3f", "#c79a00", "#c9304a", "#8a8a86"
-LANES = ("#278c3f", "#2a788e", "#c77a00", "#8e4fa8", "#b3404f", "#5f6f00", "#4566b0")
+GREEN, YELLOW, RED = "#278c3f", "#c79a00", "#c9304a"
 METRICS = {"size": ("Size", "nodes retrieved"), "tokens": ("Tokens", "tokens retrieved"),
            "milliseconds": ("Solve time", "milliseconds"),
            "recall": ("Recall", "share of the gold passages among the best 5"),
@@ -126,68 +122,29 @@ def _steps(title: str, many: int) -> dict[str, Any]:
             "categoryorder": "array"}
 
 
-def sweep_lines(variations: Sequence["Variation"], name: str, metric: str) -> "Figure":
-    """A metric of `METRICS` over the values of a parameter, one line for each value of the others."""
-    lines: dict[str, list[Variation]] = {}
-    for one in variations:
-        others = ", ".join(f"{key} {value}" for key, value in one.params.items() if key != name)
-        lines.setdefault(others, []).append(one)
-    figure = _new(320, {"title": label(name), "type": "category", "fixedrange": True}, {
-        "title": METRICS[metric][1], "fixedrange": True, "rangemode": "tozero"},
-        font={"color": ink()})
-    for place, (others, line) in enumerate(lines.items()):
-        figure.add_scatter(
-            x=[_of_parameter(one.params[name]) for one in line], y=[getattr(one, metric) for one in line],
-            name=label(others), mode="lines+markers", showlegend=len(lines) > 1,
-            line={"color": LANES[place % len(LANES)]}, hovertemplate=f"%{{x}}: %{{y:.4g}}{BARE}")
-    return figure
+def timeline_bars(timeline: "Timeline", shown: int, mass_label: str, now: float) -> "Figure":
+    """Draw the first nodes of a timeline as bars from entry to the end, the earliest on top.
 
-
-def _of_parameter(value: object) -> str:
-    """What the axis says of a parameter's value: a number without empty decimals."""
-    return f"{value:g}" if isinstance(value, float) else f"{value}"
-
-
-def lanes(timeline: "Timeline", shown: int, mass_label: str, now: float) -> "Figure":
-    """The first nodes of a timeline as bars from entry to the end, lane under lane.
-
-    A line marks the mass `now`, if it is on the axis.
+    Seeds have a stronger color. A line marks the mass `now`, if it is on the axis.
     """
-    figure = _new(104, {"title": f"full from: {mass_label}", "fixedrange": True,
-                      "range": [0, timeline.up_to * 1.01]}, {}, bargap=0)
-    inside: dict[str, list[TimelineEntry]] = {}
-    for entry in timeline.entries[:shown]:
-        inside.setdefault(entry.lane, []).append(entry)
-    place = 0
-    for at, (name, entries) in enumerate(inside.items()):
-        if [entry.name for entry in entries] != [name]:  # a seed that brings nobody is its bar
-            figure.add_annotation(x=0, y=place, text=f"<b>{label(name, 44)}</b>", showarrow=False,
-                                  xanchor="left", font={"size": 13, "color": ink()})
-            place += 1
-        _add_lane(figure, entries, place, timeline.up_to, LANES[at % len(LANES)])
-        place += len(entries) + 1
+    entries = timeline.entries[:shown]
+    figure = _new(104 + 19 * len(entries), {
+        "title": f"full from: {mass_label}", "fixedrange": True,
+        "range": [0, timeline.up_to * 1.01]}, _rows(len(entries)), bargap=0, legend=ABOVE)
+    names = [label(entry.name) for entry in entries]
+    for seed, title, opacity in ((True, "seed", 0.7), (False, "reached by the flow", 0.35)):
+        rows = [row for row, entry in enumerate(entries) if entry.seed == seed]
+        starts = [entries[row].mass for row in rows]
+        hovers = [f"{names[row]}: full from {say_number(entries[row].mass)}" for row in rows]
+        figure.add_bar(x=[timeline.up_to - mass for mass in starts], base=starts, y=rows,
+                       orientation="h", name=title, marker={"color": GREEN, "opacity": opacity},
+                       width=0.84, hovertext=hovers, hoverinfo="text")
+    starts = [entry.mass for entry in entries]
+    sides = ["middle right" if mass < 0.55 * timeline.up_to else "middle left" for mass in starts]
+    _add_names(figure, starts, list(range(len(entries))), names, sides)
     if now <= timeline.up_to:
         figure.add_vline(x=now, line={"color": ink(), "width": 1.5, "dash": "dash"})
-        left = now > 0.8 * timeline.up_to
-        figure.add_annotation(x=now, y=1, yref="paper", yanchor="bottom", showarrow=False,
-                              text=f"now: {say_number(now)}",
-                              xanchor="right" if left else "left", font={"size": 12, "color": ink()})
-    figure.update_layout(height=104 + 19 * place, yaxis=_rows(place))
     return figure
-
-
-def _add_lane(figure: "Figure", entries: Sequence["TimelineEntry"], place: int, up_to: float,
-              color: str) -> None:
-    rows = [place + i for i in range(len(entries))]
-    starts = [entry.mass for entry in entries]
-    names = [label(entry.name) for entry in entries]
-    hovers = [f"{name}: full from {say_number(mass)}"
-              for name, mass in zip(names, starts, strict=True)]
-    figure.add_bar(x=[up_to - mass for mass in starts], base=starts, y=rows, orientation="h",
-                   marker={"color": color, "opacity": 0.4}, width=0.84, hovertext=hovers,
-                   hoverinfo="text", showlegend=False)
-    sides = ["middle right" if mass < 0.55 * up_to else "middle left" for mass in starts]
-    _add_names(figure, starts, rows, names, sides)
 
 
 def _add_names(figure: "Figure", x: Sequence[float], rows: Sequence[int], names: Sequence[str],
@@ -200,37 +157,6 @@ def _add_names(figure: "Figure", x: Sequence[float], rows: Sequence[int], names:
 def _rows(many: int) -> dict[str, Any]:
     """An axis without words for so many rows, the first on top."""
     return {"visible": False, "autorange": False, "range": [many, -1], "fixedrange": True}
-
-
-def gate_histogram(gates: Sequence["GateFlow"], beside: Sequence["GateFlow"] = ()) -> "Figure":
-    """How many gates have which weight, closed ones apart; weights on a logarithmic axis.
-
-    The axis has room for the gates of another histogram `beside` it.
-    """
-    both = np.log10([g.weight for g in (*gates, *beside)])
-    edges = np.linspace(both.min() - 1e-9, both.max() + 1e-9, 31)
-    figure = _new(280, {"title": "edge weight w, power of ten", "range": [edges[0], edges[-1]]},
-                  {"title": "number of gates"}, barmode="stack", legend=ABOVE)
-    hover = "{count} gates near 10^{power}".format(count="%{y}", power="%{x:.1f}") + BARE
-    for closed, name, color in ((False, "open", GREEN), (True, "closed", GREY)):
-        here = [np.log10(gate.weight) for gate in gates if gate.closed == closed]
-        count, _ = np.histogram(here, edges)
-        figure.add_bar(x=(edges[1:] + edges[:-1]) / 2, y=count, name=name, hovertemplate=hover,
-                       marker={"color": color}, width=float(edges[1] - edges[0]))
-    return figure
-
-
-def kept_histogram(shares: Sequence[float]) -> "Figure":
-    """How many nodes kept which share of their neighbors, in steps of a tenth."""
-    count, edges = np.histogram([100 * share for share in shares], np.linspace(0, 110, 12) - 5)
-    figure = _new(280, {"title": "neighbors kept, %", "range": [-6, 106]},
-                  {"title": "nodes"})
-    figure.add_bar(
-        x=(edges[1:] + edges[:-1]) / 2, y=count, width=9, marker={"color": GREEN},
-        hovertemplate="{count} nodes kept {share} of their neighbors".format(
-                          count="%{y}",
-                          share="%{x:.0f}%") + BARE)
-    return figure
 
 
 def return_bars(returns: Sequence["Return"], shown: int) -> "Figure":
@@ -285,24 +211,4 @@ def separation_points(experiment: "Experiment") -> "Figure":
         values = [getattr(t.separation, field) for t in experiment.trials]
         figure.add_scatter(x=draws, y=values, mode="markers", name=name, hovertemplate=hover,
                            marker={"color": color, "symbol": symbol, "size": 10})
-    return figure
-
-
-def scale_curves(sizes: Sequence["Size"]) -> "Figure":
-    """Nodes retrieved and touched, and milliseconds, against the size of the graph."""
-    import plotly.graph_objs as go
-    from plotly.subplots import make_subplots
-
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
-    nodes = [s.nodes for s in sizes]
-    for row, field, name, color in (
-            (1, "support", "retrieved", GREEN), (1, "touched", "touched", YELLOW),
-            (2, "milliseconds", "time of one solve", RED)):
-        figure.add_trace(go.Scatter(x=nodes, y=[getattr(s, field) for s in sizes], name=name,
-                                    mode="lines+markers", line={"color": color}), row=row, col=1)
-    figure.update_xaxes(type="log", tickvals=nodes, tickformat=",")
-    figure.update_xaxes(title="nodes of the graph (logarithmic)", row=2)
-    figure.update_yaxes(title="nodes", rangemode="tozero", row=1)
-    figure.update_yaxes(title="milliseconds", rangemode="tozero", row=2)
-    figure.update_layout(height=450, margin={"l": 60, "r": 8, "t": 64, "b": 44}, legend=ABOVE)
     return figure

@@ -18,7 +18,6 @@ from qafd.retrieve.rank import Ranking, rank
 
 RECALL_AT = 5
 MASSES = 8
-VALUES = 6  # of another parameter, beside the method's own
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Grid:
 def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, grid: Grid,
           gold: Iterable[str] = (), progress: Callable[[float], object] = lambda _: None,
           ) -> tuple[Cell, ...]:
-    """Every combination, in the order variant, seeds, mass.
+    """Solve every combination, in the order variant, seeds, mass.
 
     What solves have in common is computed once: seeds and gates for all masses. A question with
     subqueries is swept as a whole.
@@ -92,11 +91,11 @@ def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, grid: Grid,
                 began = time.perf_counter()
                 solved = [part.at(mass) for part in parts]
                 spent = 1000 * (time.perf_counter() - began)
-                support = np.unique(np.concatenate([one.support for one in solved]))
+                support = np.unique(np.concatenate([solution.support for solution in solved]))
                 cell = Cell(mass, count, variant, len(support), int(graph.tokens[support].sum()),
-                            spent, converged=all(one.converged for one in solved))
+                            spent, converged=all(solution.converged for solution in solved))
                 if len(answers):
-                    x = sum((importance_of(graph, one, method.layer) for one in solved),
+                    x = sum((importance_of(graph, solution, method.layer) for solution in solved),
                             np.zeros(len(graph)))
                     order = rank(problem.layer, corpus.passages, problem.found, x,
                                  Ranking.suited(problem.seeds.certainty), RECALL_AT).rows
@@ -122,7 +121,7 @@ class Variation:
 def vary(corpus: Corpus, plan: QueryPlan, method: Retriever, values: Mapping[str, Sequence[Any]],
          gold: Iterable[str] = (), progress: Callable[[float], object] = lambda _: None,
          ) -> tuple[Variation, ...]:
-    """One retrieval for each combination of values of a method's parameters.
+    """Run one retrieval for each combination of values of a method's parameters.
 
     Raises
     ------
@@ -131,10 +130,10 @@ def vary(corpus: Corpus, plan: QueryPlan, method: Retriever, values: Mapping[str
     MissingLayerError
         The method needs a layer that is not built.
     """
-    own = [spec.name for spec in fields(method)]  # type: ignore[arg-type]
+    names = [spec.name for spec in fields(method)]  # type: ignore[arg-type]
     for name in values:
-        if name not in own:
-            raise ParameterError(f"this method has no parameter {name!r}; it has {', '.join(own)}")
+        if name not in names:
+            raise ParameterError(f"this method has no parameter {name!r}; it has {', '.join(names)}")
     combinations = list(product(*values.values()))
     if not values or not combinations:
         raise ParameterError("a sweep needs at least one value of one parameter")
@@ -156,31 +155,14 @@ def vary(corpus: Corpus, plan: QueryPlan, method: Retriever, values: Mapping[str
     return tuple(found)
 
 
-def values_for(method: Retriever, name: str) -> tuple[Any, ...]:
-    """Values of a parameter worth trying: all its options, or numbers around the method's own.
-
-    Numbers are spaced evenly by ratio, from a tenth to ten times the method's own value within the
-    parameter's range.
-    """
-    spec = next(one for one in fields(method) if one.name == name)  # type: ignore[arg-type]
-    if spec.metadata["options"]:
-        return tuple(spec.metadata["options"])
-    now, low, high = getattr(method, name), spec.metadata["low"], spec.metadata["high"]
-    middle = now or high / 10
-    spread = np.geomspace(max(low, middle / 10, 1e-3), min(high, middle * 10), VALUES).tolist()
-    if isinstance(spec.default, int):
-        return tuple(sorted({max(low, round(value)) for value in [*spread, now]}))
-    return tuple(sorted({float(f"{value:.2g}") for value in spread} | {now}))
-
-
 def leakage(support: Nodes, relevant: Nodes, sink: Floats) -> float:
-    """Capacity retrieved outside the relevant rows over the capacity of these, Eq. (9)."""
+    """Return the capacity retrieved outside the relevant rows over the capacity of these, Eq. (9)."""
     outside = np.setdiff1d(support, relevant)
     return float(sink[outside].sum() / sink[relevant].sum())
 
 
 def masses_for(problem: Problem) -> tuple[float, ...]:
-    """Masses worth sweeping, evenly spaced by ratio up to where more changes nothing.
+    """Choose masses, evenly spaced by ratio up to the mass from which more changes nothing.
 
     The method's own mass takes the place of the nearest, so that a sweep has the settings it began
     with.
@@ -200,14 +182,14 @@ def _rows_of(graph: Graph, gold: Iterable[str]) -> Nodes:
     for node in gold:
         row = graph.row.get(node, -1)
         if row < 0 or graph.kinds[row] != "passage":
-            raise ParameterError(f"{node!r} is no passage of this graph; name passages by "
+            raise ParameterError(f"{node!r} is not a passage of this graph; name passages by "
                                  "their id")
         rows.append(row)
     return np.array(sorted(set(rows)), np.int64)
 
 
 def _relevant(graph: Graph, answers: Nodes) -> Nodes:
-    """The gold passages and the names they mention."""
+    """Return the gold passages and the names they mention."""
     frontier = graph.expand(answers)
     named = frontier.neighbors[(frontier.edge_kinds & kind_bit("mention")) > 0]
     return np.union1d(answers, named).astype(np.int64)

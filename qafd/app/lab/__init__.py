@@ -1,45 +1,33 @@
-"""The Lab page: experiments on the diffusion behind a question, and on synthetic graphs."""
+"""The Lab page: experiments on the diffusion behind a question, and on random graphs."""
 
 import streamlit as st
 
 from qafd.app.asking import ask_something, empty_workspace, question_box
-from qafd.app.lab.bounds import guarantees_tab, scale_tab
-from qafd.app.lab.embeddings import embeddings_tab
-from qafd.app.lab.experiments import (
-    gates_tab,
-    movie_tab,
-    robustness_tab,
-    sweep_tab,
-    timeline_tab,
-    vary_tab,
-)
+from qafd.app.lab.experiments import movie_tab, robustness_tab, sweep_tab, timeline_tab
+from qafd.app.lab.guarantees import guarantees_tab
 from qafd.app.pages import heading
 from qafd.app.result import explored, method_controls, reading_notes, status_line
 from qafd.app.session import keep_linked
 from qafd.app.workspaces import workspace
 
-ASKED = {"Sweep": sweep_tab, "Methods": vary_tab, "Timeline": timeline_tab, "Movie": movie_tab,
-         "Gates": gates_tab, "Robustness": robustness_tab}
-# These make graphs of their own: no question and no control of the diffusion acts on them.
-ALONE = {"Guarantees": guarantees_tab, "Scale": scale_tab}
-TABS = [*ASKED, "Embeddings", *ALONE]
+ASKED = {"Sweep": sweep_tab, "Timeline": timeline_tab, "Movie": movie_tab,
+         "Robustness": robustness_tab}
+ALONE = "Guarantees"  # draws its own graphs: no question and no control of the diffusion acts on them
 
 
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading("Lab", "Experiments on the diffusion behind a question, and on made-up graphs.")
+    heading("Lab", "Experiments on the diffusion behind a question, and on random graphs.")
     above = st.container()
-    titles = list(TABS)
-    tabs = dict(zip(TABS, st.tabs(titles, key="experiment", bind="query-params"), strict=True))
+    titles = [*ASKED, ALONE]
+    tabs = dict(zip(titles, st.tabs(titles, key="experiment", bind="query-params"), strict=True))
     name = next(name for name, tab in tabs.items() if tab.open)
-
-    if name in ALONE:
+    if name == ALONE:
         keep_linked("q")
         with tabs[name]:
-            ALONE[name]()
+            guarantees_tab()
         return
-
     view = None
     with above:
         question = question_box(knowledge)
@@ -49,11 +37,8 @@ def show() -> None:
                 view = explored(knowledge, question, method)
                 reading_notes(view)
                 status_line(view)
-
     with tabs[name]:
-        if name == "Embeddings":
-            embeddings_tab(knowledge, view)
-        elif view is not None:
+        if view is not None:
             ASKED[name](view)
         elif len(knowledge.graph):
             ask_something(knowledge)

@@ -1,16 +1,16 @@
-"""The Lab page: experiments on the diffusion behind the question, and on any method's parameters."""
+"""The Lab's experiments on the diffusion behind a question."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, fields, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from qafd.app import figures
 from qafd.app.controls import most_seeds
-from qafd.app.escaping import brief, capital, said
+from qafd.app.escaping import brief, capital
 from qafd.app.evaluate.gold import needed_documents
 from qafd.app.markup import read_table
 from qafd.app.movie import ORDERS, Staging, movie, movie_data
@@ -18,18 +18,14 @@ from qafd.app.pages import way
 from qafd.app.picture import chosen_drawing, placed
 from qafd.app.result import View
 from qafd.app.session import bound, choose_option, put, remember, value_of
-from qafd.app.tables import columns_of, download_csv, table
-from qafd.errors import ParameterError, StoreError
+from qafd.app.tables import download_csv
 from qafd.explain.paths import shown
 from qafd.flow.reference import RELEASED
 from qafd.flow.weights import VARIANTS
-from qafd.lab.gatehouse import gates
-from qafd.lab.jitter import returns
 from qafd.lab.movie import Movie, film, states
-from qafd.lab.sweep import Cell, Grid, Variation, masses_for, sweep, values_for, vary
+from qafd.lab.robustness import returns
+from qafd.lab.sweep import Cell, Grid, masses_for, sweep
 from qafd.lab.timeline import reach, timeline
-from qafd.retrieve import METHODS
-from qafd.retrieve.base import Retriever
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion, Problem
 from qafd.view.panel import clean
 from qafd.view.placement import ASPECT
@@ -39,8 +35,6 @@ LOADED = "loaded"
 LISTED = 3000  # passages that may be named as gold
 LINES = 6  # values of a second parameter, at most
 NOTE = {"budget": "mass, in nodes"}
-GATE_COLUMNS = ("from", "to", "strength of the edge", "start to question", "end to question",
-                "weight", "flow", "closed")
 
 
 def chart(figure: Any, alt: str, key: str, columns: Sequence[str],
@@ -169,27 +163,25 @@ def _load(key: str, cells: Sequence[Cell], method: FlowDiffusion) -> None:
 
 
 def timeline_tab(view: View) -> None:
-    """When each node fills, as swim lanes."""
+    """Draw the mass at which each node fills."""
     problem = _problem(view)
     limit = reach(problem, problem.end())
     found = timeline(problem, limit)
     if not found.entries:
         st.write("Nothing fills up: no seed of this question has a neighbor.")
         return
-    st.caption("A bar begins at the exact mass at which its node is full, and it never "
-                "empties again. A node's lane is the first seed upstream along the strongest "
-                "inflows; Why counts all inflows, so another seed may have the largest share "
-                "there.")
-    drawn = many = len(found.entries)
+    st.caption("A bar begins at the exact mass at which its node is full. With more mass it stays "
+               "full. The dashed line is the mass now.")
+    shown_bars = many = len(found.entries)
     if many > 10:
-        drawn = st.slider("Nodes shown", 10, min(many, 150), min(many, 40), **bound("lanes_shown"))
-    unit = mass_label(view.method)
+        shown_bars = st.slider("Nodes shown", 10, min(many, 150), min(many, 40),
+                               **bound("timeline_shown"))
     first = found.entries[0]
-    chart(figures.lanes(found, drawn, unit, view.method.mass),
-          (f"Swim lanes of {drawn} nodes; the first to fill is {clean(first.name, 40)} at "
+    chart(figures.timeline_bars(found, shown_bars, mass_label(view.method), view.method.mass),
+          (f"Bars of {shown_bars} nodes; the first to fill is {clean(first.name, 40)} at "
            f"{first.mass:.3g}; the mass is {view.method.mass:.3g} now."), "timeline",
-          ("node", "kind", "full from", "lane", "seed"),
-          [(e.name, e.kind, e.mass, e.lane, e.seed) for e in found.entries])
+          ("node", "kind", "full from", "seed"),
+          [(entry.name, entry.kind, entry.mass, entry.seed) for entry in found.entries])
     if found.next_mass is not None:
         st.caption(f"Next: {brief(found.next_name, 60)} at {found.next_mass:.4g}.")
 
@@ -227,27 +219,6 @@ def _curves(filmed: Movie, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
             yield take.order, i, node, state.excess, state.objective
 
 
-def gates_tab(view: View) -> None:
-    """Every edge's three factors."""
-    problem = _problem(view)
-    found = gates(problem, problem.solve())
-    if not found:
-        st.write("No gate was read: nothing is retrieved. Raise the mass.")
-        return
-    closed = sum(gate.closed for gate in found)
-    st.caption(f"{len(found):,} gates were read, {closed:,} of them closed: narrower than a "
-                "hundredth of the widest. A closed gate still leaks when everything before "
-                "it is full.")
-    chart(figures.gate_histogram(found),
-          (f"Histogram of {len(found)} edge weights from {found[-1].weight:.1e} to "
-           f"{found[0].weight:.1e}."),
-          "gates", GATE_COLUMNS, [astuple(gate) for gate in found])
-    table(columns_of(GATE_COLUMNS, map(astuple, found)),
-          formats=dict.fromkeys(GATE_COLUMNS[2:7], "%.3g"), meanings={
-        GATE_COLUMNS[2]: "The part of the weight that no question changes: how similar the ends are, "
-        "for all that joins them. It can exceed 1: a name in a passage's title counts four times."})
-
-
 def robustness_tab(view: View) -> None:
     """How often each node returns when the embeddings are jittered."""
     left, middle, right = st.columns(3, gap="medium")
@@ -280,48 +251,3 @@ def _corpus(view: View) -> Any:
 
 def _problem(view: View) -> Problem:
     return view.method.problem(_corpus(view), view.plan)
-
-
-def vary_tab(view: View) -> None:
-    """How a method's result follows one of its parameters, and a second one as several lines."""
-    left, middle, right = st.columns(3, gap="medium")
-    name = left.selectbox("Method", list(METHODS), **bound("vary_method"),
-                          format_func=lambda one: METHODS[one].label)
-    method: Retriever = METHODS[name]().fitted(view.graph)
-    own = [spec.name for spec in fields(cast("Any", method)) if spec.name != "top"]
-    across = middle.selectbox("Parameter", own, **bound(f"vary_{name}"),
-                              format_func=_say_name)
-    others = ["", *(one for one in own if one != across)]
-    beside = right.selectbox("One line for each", others, **bound(f"vary_{name}_by"),
-                             format_func=lambda one: _say_name(one) or "none")
-    values = {across: values_for(method, across)}
-    if beside:
-        values[beside] = values_for(method, beside)[:LINES]
-    try:
-        with st.spinner("Building layers"):
-            view.knowledge.build_layers(method.needs)
-        found: tuple[Variation, ...] = compute_once(
-            "vary", (view.about, method, repr(values)),
-            lambda progress: vary(view.knowledge.corpus(view.graph), view.plan, method, values,
-                                  progress=progress))
-    except (ParameterError, StoreError) as error:
-        st.caption(f":material/info: {said(error)}")
-        return
-    _drawn(found, across, list(values))
-
-
-def _drawn(found: Sequence[Variation], across: str, names: Sequence[str]) -> None:
-    metrics = {name: figures.METRICS[name][0] for name in ("size", "tokens", "milliseconds")}
-    metric = choose_option("Shown", metrics, "vary_metric")
-    amounts = [getattr(one, metric) for one in found]
-    rows = []
-    for one in found:
-        values = [str(one.params[name]) for name in names]
-        rows.append((*values, one.size, one.tokens, one.milliseconds))
-    chart(figures.sweep_lines(found, across, metric),
-          (f"Lines of {figures.METRICS[metric][1]} over {across}: from {min(amounts):.3g} to "
-           f"{max(amounts):.3g}."), "vary", (*names, *metrics), rows)
-
-
-def _say_name(name: str) -> str:
-    return name.replace("_", " ").capitalize() if name else ""

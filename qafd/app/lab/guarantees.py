@@ -9,11 +9,8 @@ from qafd.app.lab.experiments import chart, compute_once
 from qafd.app.markup import read_table
 from qafd.app.session import bound, put, value_of
 from qafd.flow.guarantees import Model
-from qafd.flow.weights import VARIANTS
 from qafd.lab.planted import PLACES, Experiment, Place, experiment
-from qafd.lab.scale import Size, scale
 
-SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 SLIDERS = {
     "separation": ("mu/sigma, separation of the means", 0.0, 40.0, 0.5,
                    "How far the texts of R and the others lie apart, in units of their spread. "
@@ -107,28 +104,3 @@ def _verdicts(found: Experiment) -> list[tuple[str, str, str]]:
          (f"mu/sigma {found.model.separation:g} far above sqrt(d log n) = {found.needed:.1f}, "
           "and gamma not too small, which is not said"),
          f"below all inside in {found.separated} of {n}")]
-
-
-def scale_tab() -> None:
-    """Support and time against the size of the graph."""
-    st.caption("Synthetic graphs of clusters of about 150 nodes; the same mass and seeds on "
-                "each. A local method's work depends on the mass, not on the graph.")
-    columns = st.columns(4, gap="medium")
-    largest = columns[0].select_slider("Largest graph, nodes", SIZES[1:], SIZES[2],
-                                       **bound("largest"),
-                                       format_func=lambda n: f"{n:,}")
-    mass = columns[1].slider("Mass, in nodes", 10, 300, 60, 10, **bound("scale_mass"))
-    seeds = columns[2].slider("Seeds", 1, 40, 10, **bound("scale_seeds"))
-    variant = columns[3].selectbox("Edge weight", VARIANTS, VARIANTS.index("product"),
-                                   **bound("scale_variant"))
-    sizes = [n for n in SIZES if n <= largest]
-    found: tuple[Size, ...] = compute_once(
-        "scale", (largest, mass, seeds, variant),
-        lambda progress: scale(sizes, mass, seeds, variant, progress=progress))
-    last = found[-1]
-    chart(figures.scale_curves(found),
-          (f"At {last.nodes:,} nodes {last.support:.0f} are retrieved, {last.touched:.0f} "
-           f"touched, in {last.milliseconds:.1f} ms."), "scale",
-          ("nodes", "edges", "retrieved", "touched", "milliseconds"),
-          [astuple(size) for size in found])
-    st.caption("Medians of 5 questions; processor time of one solve, in this app's process.")
