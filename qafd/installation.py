@@ -118,13 +118,8 @@ def _solver() -> Check:
         return Check("compiled solver", True,
                      "numba is not installed, so diffusions run on numpy; pip install "
                      "'qafd[fast]' makes large graphs faster.")
-    if kernel.cached():
-        return Check("compiled solver", True,
-                     "It is compiled.")
     return Check("compiled solver", True,
-                 "It is not compiled yet, which the app does in its first minute; python -m "
-                 "qafd.flow.kernel does it now.",
-                 warning=True)
+                 "numba is installed; sweeps and evaluations compile the solver once.")
 
 
 def _folder(home: Path, place: Path) -> Iterator[Check]:

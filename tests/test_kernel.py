@@ -17,14 +17,23 @@ def test_a_solve_neither_imports_nor_compiles_numba():
 
 
 def test_warming_in_the_background_ends_with_the_kernel_loaded():
-    if not kernel.available():
-        pytest.skip("numba is not installed")
+    pytest.importorskip("numba")
     kernel.unload()
     kernel.warm().join()
     assert kernel.ready() is not None
-    assert kernel.cached()
     kernel.unload()
     assert kernel.ready() is None
+
+
+def test_a_second_process_loads_what_the_first_compiled():
+    pytest.importorskip("numba")
+    kernel.warm().join()
+    kernel.unload()
+    code = ("from numba.core.caching import CompileResultCacheImpl as Cache\n"
+            "Cache.reduce = lambda *_: print('compiled')\n"
+            "import qafd.flow.compiled")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == ""
 
 
 def test_the_compiled_solver_has_the_tolerances_of_the_other() -> None:

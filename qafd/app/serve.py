@@ -15,7 +15,6 @@ from qafd.app.addresses import Addresses
 from qafd.app.headers import Headers
 from qafd.app.names import OwnNames
 from qafd.errors import ParameterError
-from qafd.flow import kernel
 from qafd.reading.names.tagger import tagger
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -30,10 +29,6 @@ def main() -> None:
     # Streamlit would take the folder pages/ for a second navigation until app.py has run once.
     PagesManager.uses_pages_directory = False
     threading.Thread(target=tagger, daemon=True).start()  # nor for what reads the first question
-    # Compiling or loading takes seconds of processor time that the first visitors need.
-    patience = threading.Timer(30, kernel.warm)
-    patience.daemon = True
-    patience.start()
     parser = argparse.ArgumentParser()
     parser.add_argument("script")
     parser.add_argument("--server.port", type=int)

@@ -37,6 +37,7 @@ from qafd.evaluate.written import (
     estimate_cost,
     mark_correct,
 )
+from qafd.flow import kernel
 from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered
@@ -82,6 +83,7 @@ def retrieval(questions: Path, passages: Path | None, methods: str, db: Location
     for notice in asked.notices:
         note(word_notice(notice))
     with _workspace(asked, questions.name, passages, db) as (knowledge, meter):
+        kernel.warm()
         result = evaluate(knowledge, asked.questions, configured(methods, knowledge.graph),
                           progress=meter.show)
     for notice in result.notices:

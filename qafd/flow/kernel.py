@@ -1,7 +1,7 @@
-"""Whether the compiled solver is loaded, and how to load it without any request waiting for it.
+"""Load the compiled solver without letting a request wait for it.
 
-numba is optional. `warm` compiles in a process of its own and then loads the result
-from numba's cache on disk; until that has happened, and wherever numba is missing, diffusions run
+numba is optional. Sweeps and evaluations call `warm`: it compiles in a process of its own and then
+loads the result from numba's cache on disk. Until then, and where numba is missing, diffusions run
 on numpy and scipy. `python -m qafd.flow.kernel` fills the cache at install time.
 """
 
@@ -11,7 +11,6 @@ import threading
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Protocol
 
 from qafd.flow.certificate import Flaw
@@ -23,7 +22,7 @@ from qafd.records import Floats, Nodes
 
 @dataclass(frozen=True)
 class Budget:
-    """When to stop a solve that has not converged."""
+    """Limits at which a solve that has not converged stops."""
 
     rounds: int = 400
     touched: int = 5_000_000
@@ -31,7 +30,7 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class CompiledSolution:
-    """What the compiled solver found: the arrays of a Diffusion from `rows` to `flow`."""
+    """The result of the compiled solver: the arrays of a Diffusion from `rows` to `flow`."""
 
     arrays: tuple[Nodes, Floats, Floats, Floats, Floats, Floats, Nodes, Nodes, Floats, Floats]
     rounds: int
@@ -47,33 +46,23 @@ class Compiled(Protocol):
 
 
 _loaded: list[Compiled] = []
-_one_at_a_time = threading.Lock()
+_one_at_a_time, _one_warms = threading.Lock(), threading.Lock()
 
 
 def ready() -> Compiled | None:
-    """The compiled solver once it is loaded; never loads it."""
+    """Return the compiled solver if it is loaded; never load it."""
     return _loaded[0] if _loaded else None
 
 
 def available() -> bool:
-    """Whether numba is installed."""
+    """Return True if numba is installed."""
     return find_spec("numba") is not None
-
-
-def cached() -> bool:
-    """Whether numba's cache, beside the code or in the user's folder, has the present solver."""
-    code = Path(__file__).with_name("compiled.py")
-    written = code.stat().st_mtime
-    for cache in (code.parent / "__pycache__", Path.home() / ".cache" / "numba"):
-        if any(file.stat().st_mtime >= written for file in cache.glob("**/compiled.*.nbi")):
-            return True
-    return False
 
 
 def load() -> bool:
     """Load the compiled solver in this thread, compiling if its cache is empty (about 10 s of CPU).
 
-    False where numba is missing.
+    Return False where numba is missing.
     """
     if not available():
         return False
@@ -89,14 +78,15 @@ def unload() -> None:
 
 
 def warm() -> threading.Thread:
-    """Load the compiled solver in the background; the thread that does it, already started.
+    """Load the compiled solver in the background; return the thread, already started.
 
     The cache is filled by a process of its own, so that compiling does not slow the caller.
     """
     def work() -> None:
-        if available() and not _loaded:
-            subprocess.run([sys.executable, "-m", "qafd.flow.kernel"], check=True)
-            load()
+        with _one_warms:
+            if available() and not _loaded:
+                subprocess.run([sys.executable, "-m", "qafd.flow.kernel"], check=True)
+                load()
 
     thread = threading.Thread(target=work, name="qafd-kernel", daemon=True)
     thread.start()

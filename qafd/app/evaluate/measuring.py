@@ -12,6 +12,7 @@ from qafd.app.escaping import plain
 from qafd.app.session import bound
 from qafd.evaluate import Evaluation, evaluate
 from qafd.evaluate.gold import Question, QuestionSet
+from qafd.flow import kernel
 from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.pace import Pace
@@ -68,7 +69,8 @@ class Running(Generic[Result]):
 
 def measuring(knowledge: KnowledgeGraph, questions: Sequence[Question],
               methods: Mapping[str, Retriever]) -> Running[Evaluation]:
-    """An evaluation that runs."""
+    """Start an evaluation."""
+    kernel.warm()
     return Running(
         lambda progress, stopped: evaluate(knowledge, questions, methods, progress=progress,
                                            stopped=stopped),

@@ -20,6 +20,7 @@ from qafd.app.result import View
 from qafd.app.session import bound, choose_option, put, remember, value_of
 from qafd.app.tables import download_csv
 from qafd.explain.paths import shown
+from qafd.flow import kernel
 from qafd.flow.reference import RELEASED
 from qafd.flow.weights import VARIANTS
 from qafd.lab.movie import Movie, film, states
@@ -92,6 +93,7 @@ def sweep_tab(view: View) -> None:
     if not variants or not seeds:
         st.write("Choose at least one edge weight and one number of seeds.")
         return
+    kernel.warm()
     masses = masses_for(_problem(view))
     base = replace(method, mass=masses[0], seeds=1, variant="plain")
     asked = view.about, base, tuple(variants), tuple(sorted(seeds)), tuple(gold)
