@@ -20,7 +20,7 @@ from results import write
 
 from qafd.ingest import index
 from qafd.ingest.folders import files_below
-from qafd.package import assets
+from qafd.resources import assets
 from qafd.storage import open_workspace
 
 WORKERS = 2

@@ -29,11 +29,11 @@ import numpy as np
 
 from benchmarks import results
 from qafd.assemble.readings import read
+from qafd.graph_file import keep_columns
 from qafd.ingest import extend
 from qafd.ingest.engine import Here
 from qafd.ingest.update import GraphUpdate
 from qafd.knowledge import KnowledgeGraph
-from qafd.mapped import keep_columns
 from qafd.reading.names.tagger import tagger
 from qafd.reading.text import canonical
 from qafd.records import Assertion, Chunk, Document, Extraction, Mention
@@ -171,7 +171,7 @@ def put(store, corpus, passages, embedder=None):
             for _ in range(200):
                 document, chunks, extractions = corpus.document()
                 store.files.add(document.name, document.text.encode())
-                store.files.begin(document.name)
+                store.files.claim(document.name)
                 store.documents.put(document.name, [(document, tuple(chunks))])
                 for chunk, extraction in zip(chunks, extractions, strict=True):
                     store.log.put(chunk, extraction, embedder and vectors_of(

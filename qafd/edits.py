@@ -91,10 +91,10 @@ def apply_edits(extractions: Sequence[Extraction], edits: Sequence[Edit]
     if not names and not types and not hidden:
         return tuple(extractions)
     keys = {key: canonical(name) for key, name in names.items()}
-    return tuple(_edited(extraction, names, keys, types, hidden) for extraction in extractions)
+    return tuple(_apply_to(extraction, names, keys, types, hidden) for extraction in extractions)
 
 
-def _edited(extraction: Extraction, names: Mapping[str, str], keys: Mapping[str, str],
+def _apply_to(extraction: Extraction, names: Mapping[str, str], keys: Mapping[str, str],
             types: Mapping[str, str], hidden: set[str]) -> Extraction:
     def mention(one: Mention) -> Mention:
         key = keys.get(one.key, one.key)

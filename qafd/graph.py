@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from qafd.columns import (
+from qafd.arrays import (
     Array,
     Arrays,
     ByteRows,
@@ -287,7 +287,7 @@ class Graph:
         return len(self.neighbors) // 2
 
     @classmethod
-    def mapped(cls, arrays: Arrays, revision: int, layers: Mapping[str, LayerKey]) -> "Graph":
+    def from_arrays(cls, arrays: Arrays, revision: int, layers: Mapping[str, LayerKey]) -> "Graph":
         """The graph that `columns` made arrays of, with the same layers."""
         nodes = unflatten("graph", arrays)
         graph = cls(**{"vectors": None, "name_vectors": None} | nodes, revision=revision).prepare()

@@ -25,18 +25,17 @@ from qafd.explain.conditions import AnswerConditions, has_answers, tabulate_cond
 from qafd.explain.explanation import explain
 from qafd.export.whole import whole
 from qafd.graph import Graph
+from qafd.graph_cache import GraphCache, add_texts, corpus_of, read_passages
+from qafd.graph_file import name_passages, sentences_of
 from qafd.ingest.embedding import MeteredEmbedder
 from qafd.ingest.instructions import keep_prompt, prompts_in
 from qafd.ingest.tuning import Tuned, tune
-from qafd.loaded import Graphs, corpus_of, read_passages, with_texts
-from qafd.mapped import sentences_of, told_apart
 from qafd.models import LLM, Reply
 from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Meter, Metered
 from qafd.models.embedder import Embedder, local_embedder
 from qafd.models.estimate import RunPlan
 from qafd.models.instructions import Instructed, Instructions
-from qafd.pace import silent
 from qafd.plan import Planner, conditions_by, plan_by
 from qafd.plan.spelling import Vocabulary
 from qafd.reading.text.plaintext import storable
@@ -63,9 +62,10 @@ from qafd.retrieve.layers import (
 from qafd.retrieve.methods import canonical, method_by, name_of
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.retrieve.seeds import passages_of
-from qafd.samples import copied
+from qafd.samples import copy_sample
 from qafd.storage import Location, Workspace, open_workspace, place_of
 from qafd.storage.rows import Evidence, now
+from qafd.time_left import silent
 
 if TYPE_CHECKING:
     import networkx
@@ -120,7 +120,7 @@ class KnowledgeGraph:
         Without `home` that is ~/.qafd, also where QAFD_HOME is set, which only the app and the
         commands read. An existing copy is kept.
         """
-        return cls.open(copied(name, Path(home) if home is not None else Path.home() / ".qafd"))
+        return cls.open(copy_sample(name, Path(home) if home is not None else Path.home() / ".qafd"))
 
     @property
     def url(self) -> str:
@@ -296,10 +296,10 @@ class KnowledgeGraph:
         return self._remote[1]
 
     def _chosen(self) -> Embedder:
-        from qafd.ingest.reader import chosen
+        from qafd.ingest.reader import read_choice
 
         with self.store() as store:
-            return self.embedder_by(chosen(store))
+            return self.embedder_by(read_choice(store))
 
     def embedder_by(self, choice: "ModelChoice") -> Embedder:
         """The embedding model that a choice names, also one that is not this workspace's.
@@ -355,7 +355,7 @@ class KnowledgeGraph:
             embedder = self._asked(question)
             store.vectors.check(embedder.name, embedder.dimension)
             graph = graph or self.graph
-            planner = Planner(graph, embedder, store.edits.merged(),
+            planner = Planner(graph, embedder, store.edits.map_merged(),
                               Vocabulary(self._heard, partial(self._spread, graph)))
             plan = planner.plan(question, subqueries=subqueries)
             if client is None:
@@ -371,7 +371,7 @@ class KnowledgeGraph:
         neither the question nor the graph has, the rules stay and a notice of the plan says so.
         """
         with self.store() as store:  # else the call would open and close the file
-            merged = store.edits.merged()
+            merged = store.edits.map_merged()
             planner = Planner(graph or self.graph, self._asked(plan.question), merged)
             return conditions_by(self._language_model(client, model), planner, plan)
 
@@ -427,7 +427,7 @@ class KnowledgeGraph:
         if massless and isinstance(chosen, FlowDiffusion):
             chosen = chosen.started(corpus, plan)
         retrieval = chosen.retrieve(corpus, plan)
-        return replace(with_texts(retrieval, graph, store), made_by=self._imprint(graph, store),
+        return replace(add_texts(retrieval, graph, store), made_by=self._imprint(graph, store),
                        notices=plan.notices + retrieval.notices)
 
     def _imprint(self, graph: Graph, store: Workspace) -> Imprint:
@@ -448,7 +448,7 @@ class KnowledgeGraph:
             The workspace has vectors of one model only.
         """
         with self.store() as store:
-            graph = told_apart(earlier_graph(store), store)
+            graph = name_passages(earlier_graph(store), store)
             # The sentences that a passage has now are compared by the present model.
             passages_of(graph, partial(read_passages, graph, store, compared=False))
         return graph
@@ -650,7 +650,7 @@ class KnowledgeGraph:
         plan = plan or self.plan(asked.query, subqueries=asked.by_subqueries)
         with self.store() as store:  # to the end, or the call would open and close the file
             # What is solved anew, as for "what if", has no texts yet.
-            asked = asked if asked.passages else with_texts(asked, self.graph, store)
+            asked = asked if asked.passages else add_texts(asked, self.graph, store)
             answer = extract_answer(asked, plan, store)
             if llm is None or answer.absent and not has_answers(asked):
                 return answer
@@ -778,13 +778,13 @@ class KnowledgeGraph:
             llm = cast("LLM", client)
             # a metered one was told before
             return llm if isinstance(llm, Metered | Instructed) else Instructed(llm, self.instructions)
-        from qafd.ingest.reader import chosen
+        from qafd.ingest.reader import read_choice
         from qafd.models.endpoint import Endpoint
 
         url = str(client.base_url)
         if not model:
             with self.store() as store:
-                reads = chosen(store).model
+                reads = read_choice(store).model
             model = Endpoint("", url, client=client).choose_model(reads)
         return Instructed(Endpoint(model, url, client=client).with_settings(self._calls),
                           self.instructions)
@@ -801,4 +801,4 @@ class KnowledgeGraph:
                      for e, mark in zip(found, at, strict=True))
 
 
-_GRAPHS = Graphs()
+_GRAPHS = GraphCache()

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from qafd.columns import VectorColumn
+from qafd.arrays import VectorColumn
 from qafd.errors import ParameterError
 from qafd.records import Floats, Nodes, Vectors
 

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from qafd.errors import ParameterError
-from qafd.ingest.reader import ModelChoice, choose, chosen
-from qafd.locked import locked, replace_json
+from qafd.ingest.reader import ModelChoice, choose, read_choice
+from qafd.json_files import lock_file, replace_json
 from qafd.models.address import OPENAI
 from qafd.models.allowance import Allowance
 from qafd.models.call_settings import CallSettings
@@ -87,7 +87,7 @@ class Preferences:
         return Cap(self.most_calls or None, self.most_tokens or None,
                    (self.most_dollars or None) if priced else None)
 
-    def priced(self, choice: ModelChoice) -> ModelChoice:
+    def set_prices(self, choice: ModelChoice) -> ModelChoice:
         """What reads a workspace, at these prices and under these caps."""
         if not choice.model and not choice.embedder:
             return choice
@@ -99,8 +99,8 @@ class Preferences:
 
     def hold_for(self, store: Workspace) -> None:
         """Let the next runs of a workspace pay these prices and stop at these caps."""
-        now = chosen(store)
-        if (priced := self.priced(now)) != now:
+        now = read_choice(store)
+        if (priced := self.set_prices(now)) != now:
             choose(store, priced)
 
 
@@ -117,10 +117,10 @@ def load(path: Path) -> Preferences:
         known = {spec.name for spec in fields(Preferences)} & stored.keys()
         prices = tuple((str(model), Price(float(sent), float(received)))
                        for model, sent, received in stored.get("prices", ()))
-        chosen = Preferences(**{name: stored[name] for name in known - {"prices", "calls"}})
-        return replace(chosen, prices=prices, calls=CallSettings(**stored.get("calls", {})),
-                       most_dollars=float(chosen.most_dollars),
-                       day_dollars=float(chosen.day_dollars))
+        read_choice = Preferences(**{name: stored[name] for name in known - {"prices", "calls"}})
+        return replace(read_choice, prices=prices, calls=CallSettings(**stored.get("calls", {})),
+                       most_dollars=float(read_choice.most_dollars),
+                       day_dollars=float(read_choice.day_dollars))
     except FileNotFoundError:
         return Preferences()
     except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError,
@@ -130,7 +130,7 @@ def load(path: Path) -> Preferences:
 
 def save(path: Path, preferences: Preferences) -> None:
     """Write the preferences in place of the old ones."""
-    with locked(path):
+    with lock_file(path):
         _write(path, preferences)
 
 
@@ -139,20 +139,20 @@ def amend(path: Path, before: Preferences, after: Preferences) -> Preferences:
 
     Returns what is written.
     """
-    with locked(path):
+    with lock_file(path):
         now = load(path) if path.exists() else before
         changed = {}
         for spec in fields(Preferences):
             if getattr(before, spec.name) != getattr(after, spec.name):
                 changed[spec.name] = getattr(after, spec.name)
         if "prices" in changed:
-            changed["prices"] = _amended(*(dict(each.prices) for each in (now, before, after)))
+            changed["prices"] = _amend_prices(*(dict(each.prices) for each in (now, before, after)))
         written = replace(now, **changed)
         _write(path, written)
         return written
 
 
-def _amended(now: dict[str, Price], before: dict[str, Price],
+def _amend_prices(now: dict[str, Price], before: dict[str, Price],
              after: dict[str, Price]) -> tuple[tuple[str, Price], ...]:
     kept = {model: price for model, price in now.items() if model in after or model not in before}
     for model, price in after.items():

@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from qafd.errors import ParameterError, StoreError
-from qafd.package import assets
+from qafd.resources import assets
 from qafd.storage import open_workspace
 
 SAMPLES = {
@@ -31,7 +31,7 @@ def sample_file(name: str) -> Path:
     return assets() / "samples" / f"{name}.db"
 
 
-def copied(name: str, folder: Path) -> Path:
+def copy_sample(name: str, folder: Path) -> Path:
     """The user's own copy of a sample, which may be changed; made where there is none yet.
 
     Raises

@@ -30,7 +30,7 @@ from qafd.reading.text import chunk
 from qafd.records import Document
 from qafd.retrieve.base import Work
 from qafd.storage import Workspace, open_workspace
-from qafd.storage.assembled import key_of
+from qafd.storage.log_assembly import key_of
 from qafd.storage.packing import embedding_key
 from qafd.storage.sqlite import opening, schema, tables
 
@@ -131,7 +131,7 @@ def put(store: Workspace, name: str, content: int) -> None:
     """What indexing does with a text file, without the child process that parses it."""
     document, data = passages_of(name, content)
     store.files.add(name, data)
-    if store.files.begin(name) is not None:
+    if store.files.claim(name) is not None:
         store.documents.put(name, [(document, chunk(document))])
 
 
@@ -326,8 +326,8 @@ def test_a_thousand_questions_beside_a_writer_each_see_one_version(tmp_path):
 def write_oldest(original: Path, path: Path) -> None:
     """The workspace as the first qafd would have left it: its tables, with the same rows."""
     with open_workspace(original) as store:
-        graph, nodes = store.graph.read(), [row.node for row in store.survey.nodes()]
-        edges = list(store.survey.edges())
+        graph, nodes = store.graph.read(), [row.node for row in store.listing.nodes()]
+        edges = list(store.listing.edges())
         model, dimension = store.vectors.embedder
         vectors = {}
         log = store.log.read()
@@ -390,7 +390,7 @@ def test_an_upgrade_killed_at_any_statement_is_whole_or_has_not_begun(tmp_path):
     write_oldest(original, old)
     kept = old.read_bytes()
     with open_workspace(original) as before, open_workspace(old) as after:
-        assert list(after.survey.edges()) == list(before.survey.edges())
+        assert list(after.listing.edges()) == list(before.listing.edges())
         upgraded = after.graph.digest()
     for fatal in range(10_000):
         path = tmp_path / f"{fatal}.db"

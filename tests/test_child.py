@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from qafd.child import ChildReply, ForkServer, ask
+from qafd.sandbox import ChildReply, ForkServer, ask
 
 FORKS = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
 

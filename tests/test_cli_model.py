@@ -9,7 +9,7 @@ from faults import FaultServer
 from test_llm_extract import answering
 
 from qafd.cli import main
-from qafd.ingest.reader import choose, chosen
+from qafd.ingest.reader import choose, read_choice
 from qafd.models.cost import Cap
 from qafd.preferences import Preferences, save
 from qafd.storage import open_workspace
@@ -63,7 +63,7 @@ def test_other_commands_hold_the_cap_too_also_in_a_workspace_that_stored_none(
         capsys: pytest.CaptureFixture[str]) -> None:
     assert main(index) == 0
     with open_workspace(tmp_path / "work.db") as store:
-        choose(store, replace(chosen(store), cap=Cap()))
+        choose(store, replace(read_choice(store), cap=Cap()))
     save(tmp_path / "settings.json", Preferences(most_tokens=1))
     asked = len(server.bodies)
     assert main(["query", "Who met Babbage?", *index[2:4]]) == 4

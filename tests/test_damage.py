@@ -9,7 +9,7 @@ from clicks import page, shown
 
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
-from qafd.samples import copied
+from qafd.samples import copy_sample
 from qafd.storage import open_workspace
 
 DAMAGE = {
@@ -39,7 +39,7 @@ def damaged(path: Path, statement: str) -> Path:
 
 @pytest.mark.parametrize("statement", DAMAGE.values(), ids=DAMAGE)
 def test_every_read_of_damaged_rows_is_one_sentence(statement: str, tmp_path: Path) -> None:
-    path = damaged(copied("apple-amazon", tmp_path), statement)
+    path = damaged(copy_sample("apple-amazon", tmp_path), statement)
     sentences = []
     with open_workspace(path) as store:
         ids = [f"{row[0]:015x}" for row in store._file.connection.execute(
@@ -62,7 +62,7 @@ def test_every_read_of_damaged_rows_is_one_sentence(statement: str, tmp_path: Pa
 @pytest.mark.parametrize("damage", ["no nodes", "name", "notices"])
 def test_every_page_on_a_damaged_workspace_is_drawn_or_one_sentence(
         damage: str, home: Path) -> None:
-    copied("apple-amazon", home).rename(home / "mine.db")
+    copy_sample("apple-amazon", home).rename(home / "mine.db")
     damaged(home / "mine.db", DAMAGE[damage])
     said = [error.value for name in PAGES for error in page(name, ws="mine", q="Apple?").error]
     assert any("is damaged" in sentence.replace("\\", "") for sentence in said)
@@ -70,7 +70,7 @@ def test_every_page_on_a_damaged_workspace_is_drawn_or_one_sentence(
 
 @pytest.mark.parametrize("statement", ["DROP TABLE files", DAMAGE["revision"], DAMAGE["notices"]])
 def test_settings_removes_a_damaged_workspace(statement: str, home: Path) -> None:
-    copied("apple-amazon", home).rename(home / "mine.db")
+    copy_sample("apple-amazon", home).rename(home / "mine.db")
     damaged(home / "mine.db", statement)
     app = page("settings", ws="mine")
     assert "is damaged" in shown(app)
@@ -85,7 +85,7 @@ def test_nothing_of_another_program_is_changed_by_the_start_of_the_app(home: Pat
     with closing(sqlite3.connect(home / "legacy.db")) as connection:
         connection.execute("PRAGMA user_version = 2")
         connection.execute("CREATE TABLE places (url)")
-    old = copied("songbook", home).rename(home / "old.db")
+    old = copy_sample("songbook", home).rename(home / "old.db")
     with closing(sqlite3.connect(old)) as connection:
         connection.execute("PRAGMA user_version = 5")
     before = {file: file.read_bytes() for file in (home / "legacy.db", old)}

@@ -13,7 +13,7 @@ from oracles import dense_weights, random_graph, rational_solution
 from scipy.optimize import minimize
 from solver import path, problem, scatter  # noqa: F401
 
-from qafd.columns import ByteRows
+from qafd.arrays import ByteRows
 from qafd.errors import ParameterError
 from qafd.flow import kernel
 from qafd.flow.certificate import FlawKind, flaw

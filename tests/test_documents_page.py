@@ -30,12 +30,12 @@ def by_hand(store: Workspace) -> dict[str, tuple[int, int, int]]:
         lambda: (set(), set(), 0))
     sources = {row.name: row.source for row in store.documents.all()}
     file = {}
-    for row in store.survey.nodes():
+    for row in store.listing.nodes():
         if row.node.kind == "passage":
             name = file[row.node.key] = file[row.node.id] = sources[row.document]
             entities, relations, tokens = found[name]
             found[name] = entities, relations, tokens + row.node.tokens
-    for edge in store.survey.edges():
+    for edge in store.listing.edges():
         if edge.kind == "mention":
             found[file[edge.target]][0].add(edge.source)
         for chunk, _ in edge.evidence if edge.kind == "relation" else ():
@@ -120,7 +120,7 @@ def put(path: Path, name: str, texts: list[str], marks: tuple[Mark, ...] = ()) -
         start += len(text) + 2
     with open_workspace(path) as store:
         store.files.add(name, whole.encode("utf-8", "replace"))
-        store.files.begin(name)
+        store.files.claim(name)
         store.documents.put(name, [(Document(name, name, "txt", whole, marks), tuple(chunks))])
         store.files.cancel([name])
     return chunks

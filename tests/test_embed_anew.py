@@ -7,7 +7,7 @@ import pytest
 from tiny import TinyEmbedder, TinyExtractor
 
 from qafd import ingest as index
-from qafd.ingest.jobs import cancel, enqueue, go_on, work
+from qafd.ingest.jobs import cancel, enqueue, resume, work
 from qafd.records import Vectors
 from qafd.storage import open_workspace
 
@@ -94,7 +94,7 @@ def test_a_cancelled_job_keeps_its_vectors_and_goes_on(path: Path, vectors: int)
         assert store.queue.latest()[0].state == "cancelled"
         assert store.graph.stale
         assert store.graph.read().ids == ()
-        go_on(store, job)
+        resume(store, job)
     assert first.count == 4 * BATCH  # the second batch of passages was under way
     run(path, second)
     assert first.count + second.count == vectors

@@ -10,7 +10,7 @@ from tiny import TinyEmbedder, TinyExtractor, tiny_index
 
 from qafd.doctor import doctor
 from qafd.errors import BusyError, ModelError, StoreError
-from qafd.ingest.erase import Footprint, erase, footprint
+from qafd.ingest.erase import Footprint, erase, measure_footprint
 from qafd.records import node_id
 from qafd.storage import Workspace, open_workspace
 from qafd.storage.rows import Call
@@ -83,7 +83,7 @@ def test_runs_go_that_quote_it_or_name_what_only_it_names(path: Path) -> None:
         for quoting in ({"nodes": [ada, only]}, {"passages": [passage]},
                         {"parts": [{"passages": [passage]}]}):
             save(store, **quoting)
-        assert footprint(store, ["secret.txt"]).runs == 3
+        assert measure_footprint(store, ["secret.txt"]).runs == 3
         assert erased(path, "secret.txt").runs == 3
         with store.snapshot() as connection:
             assert {row[0] for row in connection.execute("SELECT id FROM runs")} == set(stays)
@@ -96,7 +96,7 @@ def test_a_run_goes_with_the_document_that_alone_states_its_relation(path: Path)
         stays = save(store, edges=[{"source": ada, "target": bob, "label": "met"},
                                    {"source": ada, "target": paris, "label": "left"}])
         save(store, edges=[{"source": paris, "target": ada, "label": "met"}])
-        assert footprint(store, ["third.txt"]).runs == 1
+        assert measure_footprint(store, ["third.txt"]).runs == 1
         erased(path, "third.txt")
         with store.snapshot() as connection:
             assert [row[0] for row in connection.execute("SELECT id FROM retrievals")] == [stays]
@@ -135,7 +135,7 @@ def test_one_record_of_a_file_is_erased_with_the_bytes_of_the_file(path: Path) -
         with store.transaction() as connection:
             connection.execute("UPDATE files SET status = 'queued', data = ?", (two,))
         with pytest.raises(StoreError, match=r"two\.jsonl, which has 'two\.jsonl#one', waits"):
-            footprint(store, ["two.jsonl#one"])
+            measure_footprint(store, ["two.jsonl#one"])
 
 
 def test_of_several_names_all_are_erased_or_none(path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_file_that_was_never_read_is_erased_too(path: Path) -> None:
     tiny_index(path, [ADA])
     with open_workspace(path) as store:
         store.files.hold([SECRET])
-        assert footprint(store, ["secret.txt"]).passages == 0
+        assert measure_footprint(store, ["secret.txt"]).passages == 0
     erased(path, "secret.txt")
     assert b"uimper" not in on_disk(path)
 

@@ -22,9 +22,9 @@ from qafd.evaluate.gold import GoldPassage, Question, read_questions
 from qafd.evaluate.measures import contains, exact_match, f1, intervals
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
-from qafd.package import assets
 from qafd.reasons import UNSTATED, NoticeKind, notice
 from qafd.records import QueryPlan
+from qafd.resources import assets
 from qafd.retrieve.base import Corpus, RankedPassage, Retrieval, RetrievedNode, Work
 from qafd.retrieve.methods import configured
 from qafd.samples import SAMPLES

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tiny import tiny_index
 
-from qafd.curate.excerpt import around, excerpt
+from qafd.curate.excerpt import around, read_excerpt
 from qafd.errors import StoreError
 from qafd.storage import open_workspace
 
@@ -17,7 +17,7 @@ LONG = ("long.txt", b"\n\n".join(b"Cyd went to room %d, and saw nobody there at 
 def test_an_excerpt_has_the_text_as_stored_with_its_names(path: Path) -> None:
     tiny_index(path, [ADA])
     with open_workspace(path) as store:
-        found = excerpt(store, "ada.txt")
+        found = read_excerpt(store, "ada.txt")
         text = store.documents.get("ada.txt").text
     passage, = found.passages
     assert passage.chunk.text == text == ADA[1].decode()
@@ -30,10 +30,10 @@ def test_an_excerpt_has_the_text_as_stored_with_its_names(path: Path) -> None:
 def test_excerpts_one_after_another_are_the_whole_document(path: Path) -> None:
     tiny_index(path, [LONG])
     with open_workspace(path) as store:
-        text, whole = store.documents.get("long.txt").text, excerpt(store, "long.txt", 1, 10_000)
+        text, whole = store.documents.get("long.txt").text, read_excerpt(store, "long.txt", 1, 10_000)
         passages, first = [], 1
         while first <= whole.document.passages:
-            part = excerpt(store, "long.txt", first, 7)
+            part = read_excerpt(store, "long.txt", first, 7)
             passages += [p for p in part.passages if p.number >= first]
             first = part.last + 1
         assert whole.document.passages > 20
@@ -48,14 +48,14 @@ def test_an_excerpt_around_a_passage_has_it(path: Path) -> None:
     tiny_index(path, [LONG])
     with open_workspace(path) as store:
         ninth = store.documents.outline("long.txt")[8]
-        assert excerpt(store, "long.txt", around(9)).passages[8].chunk.id == ninth.chunk
-        assert excerpt(store, "long.txt", 9, 1).passages[0].chunk.text.startswith(ninth.opening)
+        assert read_excerpt(store, "long.txt", around(9)).passages[8].chunk.id == ninth.chunk
+        assert read_excerpt(store, "long.txt", 9, 1).passages[0].chunk.text.startswith(ninth.opening)
 
 
 def test_a_deleted_document_can_still_be_read_and_an_unknown_one_cannot(path: Path) -> None:
     tiny_index(path, [ADA])
     with open_workspace(path) as store:
         store.documents.delete("ada.txt")
-        assert excerpt(store, "ada.txt").document.deleted_at
+        assert read_excerpt(store, "ada.txt").document.deleted_at
         with pytest.raises(StoreError, match="no document called 'eve.txt'"):
-            excerpt(store, "eve.txt")
+            read_excerpt(store, "eve.txt")

@@ -78,7 +78,7 @@ def test_names_that_are_equal_when_cleaned_are_kept_apart(
     with open_workspace(tmp_path / "w.db") as store:
         for name, data in found:
             store.files.add(name, data)
-        assert {store.files.begin(file.name) for file in store.files.all()} == {
+        assert {store.files.claim(file.name) for file in store.files.all()} == {
             b"Ada Lovelace", b"Grace Hopper"}
 
 

@@ -1,4 +1,4 @@
-"""Graphs from other programs come in as they are, by Python, page and command."""
+"""GraphCache from other programs come in as they are, by Python, page and command."""
 
 import json
 import math

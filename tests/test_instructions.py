@@ -17,7 +17,7 @@ from qafd.evaluate.judge import judge
 from qafd.evaluate.written import Answered, AnswerResult, AnswerScore, mark_correct
 from qafd.ingest.instructions import keep_prompt, prompts_in
 from qafd.ingest.llm_extract import ModelExtractor
-from qafd.ingest.reader import ModelChoice, choose, chosen
+from qafd.ingest.reader import ModelChoice, choose, read_choice
 from qafd.ingest.tuning import keep_tuned, tune, tune_messages
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import LLM, Message, Recorded
@@ -162,7 +162,7 @@ def test_tuning_gives_a_prompt_with_its_domain_types_and_example_and_keeps_nothi
     with songs.store() as store:
         choose(store, ModelChoice("tiny", "http://127.0.0.1:9/v1"))
         keep_tuned(store, tuned)
-        assert chosen(store).types == tuned.types
+        assert read_choice(store).types == tuned.types
         assert prompts_in(store) == {"extract": tuned.prompt}
         keep_prompt(store, "extract", "")
         choose(store, ModelChoice())

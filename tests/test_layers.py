@@ -9,8 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 # Lowest first. A module may also import from its own layer where the list below says so.
 LAYERS = (
-    ("errors", "package", "records", "reasons", "child", "pace", "locked"),
-    ("columns",),
+    ("errors", "resources", "records", "reasons", "sandbox", "time_left", "json_files"),
+    ("arrays",),
     ("wording", "graph", "nearest"),
     ("reading", "flow"),
     ("assemble",),
@@ -19,8 +19,8 @@ LAYERS = (
     ("curate",),
     ("models",),
     ("retrieve", "plan"),
-    ("mapped",),
-    ("view", "ingest", "loaded"),
+    ("graph_file",),
+    ("view", "ingest", "graph_cache"),
     ("export", "explain", "answer", "doctor", "samples", "preferences"),
     ("knowledge",),
     ("runs", "evaluate", "lab", "learn", "sql", "installation"),

@@ -19,7 +19,7 @@ from qafd.errors import (
 from qafd.ingest.erase import erase
 from qafd.ingest.grounding import ground
 from qafd.ingest.llm_extract import ModelEngine, ModelExtractor, ReadingDoubt
-from qafd.ingest.reader import ModelChoice, choose, chosen
+from qafd.ingest.reader import ModelChoice, choose, read_choice
 from qafd.models import Recorded, Reply
 from qafd.models.cost import FREE, Cap, Meter, Metered
 from qafd.models.endpoint import Endpoint
@@ -374,7 +374,7 @@ def test_changing_to_a_model_and_back_reads_everything_anew(path, tmp_path, serv
     assert len(server.bodies) == 2
     with open_workspace(path) as store:
         choose(store, ModelChoice())
-        assert chosen(store) == ModelChoice()
+        assert read_choice(store) == ModelChoice()
     tiny_index(path)
     assert digest(path) == alone
 

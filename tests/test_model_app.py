@@ -7,7 +7,7 @@ from clicks import page, press, shown
 from faults import FaultServer
 
 from qafd.ingest.jobs import enqueue, work
-from qafd.ingest.reader import ModelChoice, choose, chosen
+from qafd.ingest.reader import ModelChoice, choose, read_choice
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Cap, Price
 from qafd.preferences import Preferences, save
@@ -60,7 +60,7 @@ def test_vectors_are_computed_anew_with_the_model_of_the_settings(
     work(knowledge.url, processes=1, keys={server.url: KEY})
     with knowledge.store() as store:
         assert store.vectors.embedder == ("vectors", 4)
-        assert chosen(store).embedder_url == server.url
+        assert read_choice(store).embedder_url == server.url
     assert {body["key"] for body in server.bodies} == {f"Bearer {KEY}"}
     assert KEY.encode() not in Path(knowledge.place.written).read_bytes()
     assert len(knowledge.graph)

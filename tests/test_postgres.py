@@ -13,8 +13,8 @@ from tiny import killed, started, tiny_index, tiny_work
 from qafd.errors import BusyError, ForeignFileError, NewerSchemaError, ParameterError, StoreError
 from qafd.ingest import jobs
 from qafd.knowledge import KnowledgeGraph
-from qafd.package import assets
-from qafd.samples import EXAMPLES, SAMPLES, copied, sample_file
+from qafd.resources import assets
+from qafd.samples import EXAMPLES, SAMPLES, copy_sample, sample_file
 from qafd.storage import (
     copy_workspace,
     examine,
@@ -45,7 +45,7 @@ def run(url: str, statement: str) -> None:
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_a_sample_gives_the_same_digest_and_answers_in_both_backends(
         sample: str, url: str, tmp_path: Path) -> None:
-    file = copied(sample, tmp_path)
+    file = copy_sample(sample, tmp_path)
     copy_workspace(file, url)
     assert [found.faults for found in examine(url, deep=True) if found.faults] == []
     here, there = KnowledgeGraph.open(file), KnowledgeGraph.open(url)
@@ -58,8 +58,8 @@ def test_a_sample_gives_the_same_digest_and_answers_in_both_backends(
         assert new.log.read() == old.log.read()
         graph = old.graph.read()
         assert new.passages.evidence(graph.ids[:50]) == old.passages.evidence(graph.ids[:50])
-        assert sorted(new.survey.names(), key=repr) == sorted(old.survey.names(), key=repr)
-        assert list(new.survey.nodes()) == list(old.survey.nodes())
+        assert sorted(new.listing.names(), key=repr) == sorted(old.listing.names(), key=repr)
+        assert list(new.listing.nodes()) == list(old.listing.nodes())
     for question in EXAMPLES[sample]:
         for method in ("qafd", "pagerank"):
             one, other = (knowledge.retrieve(question, method) for knowledge in (here, there))
@@ -189,7 +189,7 @@ def test_a_worker_reads_what_waits_in_any_workspace_of_the_database(url: str) ->
     for place in (url, other):
         with open_workspace(place) as store:
             assert {job.state for job in store.queue.latest()} == {"done"}, ran.stderr
-            assert store.survey.size()[0] > 0
+            assert store.listing.size()[0] > 0
 
 
 def hold_for_long(url: str) -> None:

@@ -12,7 +12,7 @@ from tiny import tiny_index
 
 from qafd.errors import StoreError
 from qafd.ingest import jobs
-from qafd.samples import copied
+from qafd.samples import copy_sample
 from qafd.storage import open_workspace
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions of another kind")
@@ -120,6 +120,6 @@ def test_a_log_that_can_be_taken_in_nowhere_says_so(folder: Path, made: bool,
 def test_a_sample_that_cannot_be_copied_says_where_to(folder: Path) -> None:
     folder.chmod(0o555)
     with nobody(), pytest.raises(StoreError, match=r"cannot be copied into .* QAFD_HOME"):
-        copied("songbook", folder)
+        copy_sample("songbook", folder)
     with nobody(), pytest.raises(StoreError, match=r"cannot be copied into .* QAFD_HOME"):
-        copied("songbook", folder / "new")
+        copy_sample("songbook", folder / "new")

@@ -81,7 +81,7 @@ def test_the_last_deletion_can_be_undone_and_those_before_are_gone_for_good(run,
     a, b, c = (keep(store, run) for _ in range(3))
     delete(store, [a])
     delete(store, [b, c])
-    assert (kept(store), store.runs.deleted()) == ((), 2)
+    assert (kept(store), store.runs.list_deleted()) == ((), 2)
     assert store.runs.undo() == 2
     assert {row.id for row in kept(store)} == {b, c}
     with pytest.raises(StoreError, match="no stored retrieval"):

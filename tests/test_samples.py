@@ -7,7 +7,7 @@ import pytest
 
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
-from qafd.package import assets
+from qafd.resources import assets
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.samples import EXAMPLES, SAMPLES

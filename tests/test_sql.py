@@ -16,7 +16,7 @@ from qafd.errors import MalformedReplyError
 from qafd.flow.verify import sealed, verify
 from qafd.models import Recorded
 from qafd.models.embedder import local_embedder
-from qafd.package import assets
+from qafd.resources import assets
 from qafd.sql.box import Value
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.draft import DoubtKind, draft

@@ -15,7 +15,7 @@ from qafd.errors import SqlError
 from qafd.flow.verify import sealed, verify
 from qafd.models import Recorded
 from qafd.models.embedder import local_embedder
-from qafd.package import assets
+from qafd.resources import assets
 from qafd.sql import box
 from qafd.sql.database import Database
 from qafd.sql.dialect import check_select

@@ -288,7 +288,7 @@ def test_a_file_is_opened_while_others_close_it(tmp_path: Path) -> None:
 
     def open_and_close(number: int) -> None:
         with open_workspace(path, read_only=bool(number % 2)) as store:
-            store.survey.size()
+            store.listing.size()
 
     with ThreadPoolExecutor(8) as pool:
         assert len(list(pool.map(open_and_close, range(3000)))) == 3000

@@ -23,9 +23,9 @@ from tiny import TinyEmbedder, TinyExtractor, started, tiny_engine, tiny_index
 from qafd.errors import BusyError, EmbedderMismatchError, ParameterError, StoreError
 from qafd.ingest import extend, index
 from qafd.ingest.engine import Here
-from qafd.ingest.kept_log import KeptLog
+from qafd.ingest.full_assembly import FullAssembly
+from qafd.ingest.packed_log import PackedLog
 from qafd.ingest.update import GraphUpdate
-from qafd.ingest.whole import WholeGraph
 from qafd.reasons import NoticeKind, notice
 from qafd.records import (
     GIVEN,
@@ -117,7 +117,7 @@ def put(store: Workspace, source: str, title: str, *texts: str) -> tuple[Chunk, 
     whole = "\n".join(texts)
     chunks = tuple(chunk(source, text, whole.index(text), title) for text in texts)
     store.files.add(source, f"{title}{whole}".encode())
-    store.files.begin(source)
+    store.files.claim(source)
     store.documents.put(source, [(Document(source, title, "txt", whole), chunks)])
     return chunks
 
@@ -224,7 +224,7 @@ def test_a_wiped_workspace_is_one_that_was_never_used(
     store.queue.add()
     store.wipe()
     assert (store.files.all(), store.edits.all(), store.queue.latest()) == ((), (), ())
-    assert store.survey.size() == (0, 0)
+    assert store.listing.size() == (0, 0)
     assert store.graph.version != before
     assert tiny_index(url, [ADA]) == tiny_index(fresh("other"), [ADA])
 
@@ -244,7 +244,7 @@ def test_an_examination_finds_a_healthy_workspace_sound(store: Workspace, url: s
 
 def test_an_examination_finds_what_a_dead_worker_left(store: Workspace, url: str) -> None:
     store.queue.add()
-    store.queue.begin()
+    store.queue.claim()
     assert {found.aspect for found in examine(url) if found.faults} == {"jobs"}
 
 
@@ -269,12 +269,12 @@ def test_a_name_of_nothing_is_refused(empty: Workspace, name: str) -> None:
 def test_a_file_goes_from_waiting_to_done_and_its_bytes_with_it(empty: Workspace) -> None:
     empty.files.add(*ADA)
     assert empty.files.unread() == (ADA,)
-    assert empty.files.begin("ada.txt") == empty.files.original("ada.txt") == ADA[1]
+    assert empty.files.claim("ada.txt") == empty.files.original("ada.txt") == ADA[1]
     extend(empty, ["ada.txt"], tiny_engine())
     (file,) = empty.files.all()
     assert (file.status, file.passages, file.extracted) == ("done", 1, 1)
     assert empty.files.original("ada.txt") is None
-    assert empty.files.begin("ada.txt") is None
+    assert empty.files.claim("ada.txt") is None
 
 
 def test_a_file_that_is_too_large_has_failed_and_is_not_stored(empty: Workspace) -> None:
@@ -286,13 +286,13 @@ def test_a_file_that_is_too_large_has_failed_and_is_not_stored(empty: Workspace)
     assert empty.files.original("large.txt") is None
     assert empty.files.retry(["large.txt"]) == 0
     assert empty.files.add("large.txt", b"words")
-    assert empty.files.begin("large.txt") == b"words"
+    assert empty.files.claim("large.txt") == b"words"
 
 
 def test_failed_and_cancelled_files_wait_again_when_they_are_retried(empty: Workspace) -> None:
     empty.files.hold([ADA])
     empty.files.add(*CYD)
-    empty.files.begin("cyd.txt")
+    empty.files.claim("cyd.txt")
     empty.files.fail("cyd.txt", "why")
     assert [(f.status, f.error) for f in empty.files.all()] == [("cancelled", ""), ("failed", "why")]
     assert empty.files.retry(["ada.txt", "cyd.txt", "nobody.txt"]) == 2
@@ -301,12 +301,12 @@ def test_failed_and_cancelled_files_wait_again_when_they_are_retried(empty: Work
 
 def test_a_file_replaced_while_it_is_parsed_waits_for_its_turn(empty: Workspace) -> None:
     empty.files.add("a.txt", b"old")
-    assert empty.files.begin("a.txt") == b"old"
+    assert empty.files.claim("a.txt") == b"old"
     empty.files.add("a.txt", b"new")
     parsed = [(Document("a.txt", "", "txt", "old"), (chunk("a.txt", "old"),))]
     assert not empty.documents.put("a.txt", parsed)
     empty.files.finish("a.txt")
-    assert empty.files.begin("a.txt") == b"new"
+    assert empty.files.claim("a.txt") == b"new"
 
 
 def test_the_digest_depends_on_the_documents_and_not_on_what_happened_to_them(
@@ -357,7 +357,7 @@ def test_a_document_deleted_by_itself_stays_deleted_when_its_file_returns(
 def test_two_documents_of_one_name_are_refused(empty: Workspace) -> None:
     put(empty, "a.txt", "T", "Ada.")
     empty.files.add("b.txt", b"x")
-    empty.files.begin("b.txt")
+    empty.files.claim("b.txt")
     same = [(Document("a.txt", "", "txt", "x"), ())]
     for parsed in (same, same * 2):
         with pytest.raises(DocumentNameError):
@@ -391,7 +391,7 @@ def test_a_document_is_read_in_parts(empty: Workspace) -> None:
 
 def test_the_marks_of_a_document_come_back(empty: Workspace) -> None:
     empty.files.add("a.pdf", b"x")
-    empty.files.begin("a.pdf")
+    empty.files.claim("a.pdf")
     document = Document("a.pdf", "A", "pdf", "Ada.", (Mark(0, 1), Mark(2, 2, "Bob")))
     empty.documents.put("a.pdf", [(document, ())])
     assert empty.documents.get("a.pdf") == document
@@ -447,7 +447,7 @@ def test_what_a_file_says_of_a_passage_is_not_read_and_any_extractor_adopts_it(
     empty.log.give(passage, Extraction(passage.id, GIVEN, ((0, 12),), (), ()))
     assert empty.log.pending("a.txt", "x") == ()
     assert list(empty.log.given("a.txt", "x").values()) == [passage]
-    empty.log.adopt("a.txt", "x")
+    empty.log.take_over("a.txt", "x")
     empty.log.use_extractor("x")
     assert [found.extractor for found in empty.log.read().extractions] == ["x"]
 
@@ -563,7 +563,7 @@ def test_a_graph_made_from_an_older_log_does_not_replace_a_newer_one(store: Work
     GraphUpdate(store, tiny_engine()).run()
     newest = store.graph.digest()
     embed = TinyEmbedder().embed
-    assert store.assembly.write(WholeGraph(KeptLog(old.revision, (), "tiny"), list, embed)) is False
+    assert store.assembly.write(FullAssembly(PackedLog(old.revision, (), "tiny"), list, embed)) is False
     assert store.graph.digest() == newest
 
 
@@ -590,14 +590,14 @@ def test_a_graph_without_documents_is_empty(store: Workspace, url: str) -> None:
     assert len(store.graph.read()) == 0
     assert store.passages.search("Ada").hits == ()
     assert store.passages.evidence(["nothing"]) == ()
-    assert store.survey.size() == (0, 0)
+    assert store.listing.size() == (0, 0)
 
 
 def test_a_dropped_graph_comes_back_the_same(store: Workspace, url: str) -> None:
     before = store.graph.digest()
     store.assembly.drop()
     assert tiny_index(url) == before
-    assert store.assembly.altered() == ()
+    assert store.assembly.find_altered() == ()
 
 
 def test_evidence_points_at_the_sentence_and_the_name_in_the_document(store: Workspace) -> None:
@@ -669,20 +669,20 @@ def test_any_text_can_be_searched_and_changes_nothing(store: Workspace, text: st
 
 def test_a_survey_has_every_row_once(store: Workspace) -> None:
     graph = store.graph.read()
-    nodes, edges = list(store.survey.nodes()), list(store.survey.edges())
-    assert store.survey.size() == (len(nodes), len(edges)) == (len(graph), len(edges))
+    nodes, edges = list(store.listing.nodes()), list(store.listing.edges())
+    assert store.listing.size() == (len(nodes), len(edges)) == (len(graph), len(edges))
     assert [row.node.id for row in nodes] == sorted(graph.ids)
     assert {(row.document, row.title) for row in nodes if row.node.kind == "passage"} == {
         ("ada.txt", "ada"), ("cyd.txt", "cyd")}
     assert set(edges) == set(store.graph.edges(graph.ids))
-    counts = {row.node.name: row.passages for row in store.survey.entities()}
+    counts = {row.node.name: row.passages for row in store.listing.entities()}
     assert counts == {"Ada": 2, "Bob": 2, "Cyd": 1, "Paris": 1}
-    (one,) = store.survey.entities(named(store, "Cyd"))
+    (one,) = store.listing.entities(named(store, "Cyd"))
     assert one.node.name == "Cyd"
-    said = {(row.key, row.kind): row.count for row in store.survey.names(["bob"])}
+    said = {(row.key, row.kind): row.count for row in store.listing.names(["bob"])}
     assert said == {("bob", "PERSON"): 3}
-    assert store.survey.kinds()[0] == "PERSON"
-    assert dict(store.survey.nameless()) == {"ada.txt": None, "cyd.txt": None}
+    assert store.listing.kinds()[0] == "PERSON"
+    assert dict(store.listing.nameless()) == {"ada.txt": None, "cyd.txt": None}
 
 
 # --- layers, notes, runs -----------------------------------------------------------------------
@@ -725,7 +725,7 @@ def test_the_history_is_what_was_kept_and_the_last_deletion_can_be_undone(empty:
     empty.runs.annotate(keys[0], "other")
     assert empty.runs.notes(keys[0][:8])[keys[0]] == "other"
     empty.runs.delete([keys[0]])
-    assert (empty.runs.deleted(), [row.id for row in empty.runs.history()]) == (1, [keys[1]])
+    assert (empty.runs.list_deleted(), [row.id for row in empty.runs.history()]) == (1, [keys[1]])
     assert empty.runs.undo() == 1
     empty.runs.delete([keys[0]])
     empty.runs.delete([keys[1]])
@@ -781,31 +781,33 @@ def test_the_ledger_sums_what_was_spent_and_keeps_replies_of_use(empty: Workspac
 def test_jobs_are_begun_in_order_and_over_once(empty: Workspace) -> None:
     first, second = empty.queue.add(["tree"]), empty.queue.add()
     assert [job.state for job in empty.queue.open()] == ["queued", "queued"]
-    assert empty.queue.begin() == first == empty.queue.begin()
+    assert empty.queue.claim() == first == empty.queue.claim()
     assert empty.queue.layers(first) == {"tree"}
     empty.queue.report(first, "parsing", 1, 2, "a.txt")
     (running,) = empty.queue.stuck(2)
     assert (running.id, running.done, running.current) == (first, 1, "a.txt")
     empty.queue.report(first, "extracting", 1, 2, "a.txt")
     assert empty.queue.stuck(1) == ()
-    empty.queue.close(first, "failed", "why")
-    assert empty.queue.begin() == second
+    empty.queue.fail(first, "why")
+    assert empty.queue.claim() == second
     assert [(job.id, job.state, job.error) for job in empty.queue.latest()] == [
         (second, "running", ""), (first, "failed", "why")]
-    empty.queue.close(second, "done")
-    assert empty.queue.begin() is None
+    empty.queue.finish(second)
+    assert empty.queue.claim() is None
     assert empty.queue.open() == ()
 
 
 def test_a_job_that_waits_is_cancelled_at_once_and_one_that_runs_is_asked(empty: Workspace) -> None:
     running, waiting = empty.queue.add(), empty.queue.add()
-    empty.queue.begin()
+    empty.queue.claim()
     assert (empty.queue.cancel(waiting), empty.queue.cancel(running)) == (True, False)
     assert (empty.queue.is_cancelled(running), empty.queue.is_cancelled(99)) == (True, True)
     assert [job.id for job in empty.queue.open()] == [running]
     empty.queue.pause("full")
     assert [(job.state, job.error) for job in empty.queue.open()] == [("paused", "full")]
-    assert empty.queue.begin() == running
+    assert empty.queue.claim() == running
+    empty.queue.finish(running)
+    assert empty.queue.latest(2)[1].state == "cancelled"
 
 
 def test_a_job_has_its_files_and_those_that_nobody_else_will_read(empty: Workspace) -> None:
@@ -815,11 +817,11 @@ def test_a_job_has_its_files_and_those_that_nobody_else_will_read(empty: Workspa
     empty.files.add("nobodys.txt", b"1")
     assert empty.queue.files(job) == ("mine.txt", "nobodys.txt")
     assert empty.queue.orphans() == 1
-    assert empty.queue.unparsed(job)[0] == 5
-    assert empty.queue.unparsed() == (9, 0, 0)
-    empty.queue.close(other, "done")
+    assert empty.queue.measure_unparsed(job)[0] == 5
+    assert empty.queue.measure_unparsed() == (9, 0, 0)
+    empty.queue.finish(other)
     assert empty.queue.files(job) == ("mine.txt", "theirs.txt", "nobodys.txt")
-    empty.files.begin("mine.txt")
+    empty.files.claim("mine.txt")
     empty.files.fail("mine.txt", "why")
     assert empty.queue.failed_files(job) == 1
 
@@ -863,8 +865,8 @@ def test_an_edit_holds_until_it_is_undone_and_stays_in_the_list(store: Workspace
     before = store.graph.digest()
     same = store.edits.add("same", "bob", "Cyd")
     join = store.edits.add("join", "ada", "paris", "lived in", "a letter")
-    assert store.edits.merged() == {"bob": "cyd"}
-    assert store.edits.joined().keys() == {
+    assert store.edits.map_merged() == {"bob": "cyd"}
+    assert store.edits.map_added_edges().keys() == {
         frozenset((named(store, "Ada"), named(store, "Paris")))}
     assert store.graph.stale
     assert tiny_index(url) != before

@@ -184,7 +184,7 @@ def _said_of_relations(store: Workspace, edges: Sequence[Edge]) -> dict[frozense
     """What models said of some relations, by their two ends; the strongest description of each."""
     nodes = store.graph.nodes({end for edge in edges for end in (edge.source, edge.target)})
     ids = {node.key: id for id, node in nodes.items()}
-    merged = store.edits.merged()
+    merged = store.edits.map_merged()
     strongest: dict[frozenset[str], float] = defaultdict(float)
     said: dict[frozenset[str], str] = {}
     for one in store.passages.said_of(*ids, *(key for key, own in merged.items() if own in ids)):

@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qafd.app.pages import FIRST, PAGES
-from qafd.package import assets
+from qafd.resources import assets
 
 
 class Addresses:

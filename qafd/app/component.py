@@ -12,7 +12,7 @@ from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentM
 
 from qafd import __version__
 from qafd.app.session import session
-from qafd.package import assets
+from qafd.resources import assets
 
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer

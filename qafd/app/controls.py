@@ -116,7 +116,7 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
     keep(key)
     suggested = session().suggested
     if key in st.session_state:
-        # Graphs grow and shrink: an untouched control follows, and none stays out of range.
+        # GraphCache grow and shrink: an untouched control follows, and none stays out of range.
         if st.session_state[key] == suggested.get(key, value):
             put(key, kind(value))
         put(key, kind(min(max(st.session_state[key], low), high)))

@@ -14,7 +14,7 @@ from qafd.app.pages import ASKS, for_a_class, name_of, pages
 from qafd.app.session import WORKSPACE, forget, session, value_of
 from qafd.app.shortcuts import listen
 from qafd.app.workspaces import choose_workspace, keep_workers_going, location_of
-from qafd.package import assets
+from qafd.resources import assets
 from qafd.storage import is_writable, size_of
 from qafd.view.panel import clean
 from qafd.wording import join_words

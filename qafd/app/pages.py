@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from qafd.app.session import WORKSPACE
-from qafd.package import root
+from qafd.resources import root
 
 GROUPS = {"Ask": ("explore",),
           "Compare and measure": ("compare", "evaluate", "lab", "runs"),

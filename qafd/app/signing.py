@@ -24,7 +24,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qafd.errors import ParameterError
-from qafd.package import assets
+from qafd.resources import assets
 from qafd.wording import count_words
 
 VARIABLE = "QAFD_PASSWORD"

@@ -19,8 +19,8 @@ from qafd.assemble.gathered import Gathered, align, gather, is_hub
 from qafd.assemble.parts import Parts
 from qafd.assemble.readings import Reading, log_order
 from qafd.assemble.synonyms import nearest_names, synonym_edges
-from qafd.pace import silent
 from qafd.records import Edge, Extraction, Floats, Node, Vectors
+from qafd.time_left import silent
 
 
 @dataclass(frozen=True)

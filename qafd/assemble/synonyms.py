@@ -5,9 +5,9 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from qafd.pace import silent
 from qafd.reading.text.scripts import is_latin
 from qafd.records import Codes, Edge, Floats, Nodes, Vectors, node_id
+from qafd.time_left import silent
 
 SYNONYM_FACTOR = 0.1
 SYNONYM_COSINE = 0.8

@@ -29,7 +29,7 @@ from qafd.curate.unread import Unread, unread
 from qafd.edits import Edit
 from qafd.errors import ParameterError
 from qafd.ingest import refresh
-from qafd.ingest.erase import footprint
+from qafd.ingest.erase import measure_footprint
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import one_line
 from qafd.storage.rows import Hit
@@ -62,7 +62,7 @@ def docs(knowledge: KnowledgeGraph, search: str | None, errors: str | None,
         return _list_errors(knowledge, errors)
     if erase and not yes:  # before anything else is changed
         with knowledge.store() as store:
-            going = say_going(footprint(store, erase))
+            going = say_going(measure_footprint(store, erase))
         raise ParameterError(f"{one_line(going, 4000)} {say_staying()} Add --yes to erase.")
     if delete or undo:
         with knowledge.store() as store:

@@ -29,8 +29,8 @@ from qafd.errors import ParameterError
 from qafd.ingest import index, plan
 from qafd.ingest.folders import files_below
 from qafd.ingest.imports import read_graph
-from qafd.ingest.jobs import unparsed
-from qafd.ingest.reader import ModelChoice, choose, chosen
+from qafd.ingest.jobs import estimate_unparsed
+from qafd.ingest.reader import ModelChoice, choose, read_choice
 from qafd.ingest.web import fetch, is_address
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import one_line
@@ -105,12 +105,12 @@ def _choice_before(path: Location) -> ModelChoice | None:
     if not size_of(path):
         return None
     with open_graph(path).store() as store:
-        return chosen(store)
+        return read_choice(store)
 
 
 def _begin(store: Workspace, choice: ModelChoice, go_on: bool) -> None:
     """Let the workspace be read so; `go_on` after a cap or an outage."""
-    if choice != chosen(store):
+    if choice != read_choice(store):
         choose(store, choice)
     if choice.model or choice.embedder:
         note(say_cap(choice.cap))
@@ -145,7 +145,7 @@ def _work(path: Location, sources: Iterable[Source], engine: int | str) -> tuple
 def _count_ahead(path: Location) -> float:
     """About how many passages are in files that wait to be parsed."""
     with open_workspace(path) as store:
-        return unparsed(store)
+        return estimate_unparsed(store)
 
 
 def _plan(path: Location, sources: Iterable[Source], choice: ModelChoice, anew: bool) -> Outcome:

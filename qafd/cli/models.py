@@ -98,7 +98,7 @@ def choose_reader(options: Mapping[str, Any], before: ModelChoice) -> ModelChoic
         remember_price(choice.model, Price(*options["price"]))
     if options["embed_price"] is not None:
         remember_price(choice.embedder, Price(options["embed_price"], 0.0))
-    choice = spending().priced(choice)
+    choice = spending().set_prices(choice)
     return replace(choice, cap=change_cap(options, choice.cap))
 
 

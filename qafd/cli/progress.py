@@ -8,8 +8,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from qafd.pace import Pace
 from qafd.reading.text.plaintext import one_line
+from qafd.time_left import TimeLeft
 from qafd.wording.counts import say_left
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class ProgressLine:
         self._watched = sys.stderr.isatty()
         self._said = time.monotonic()
         self._asked, self._more = -math.inf, 0.0
-        self._paces: dict[str, Pace] = {}
+        self._paces: dict[str, TimeLeft] = {}
         return self
 
     def __call__(self, stage: str, done: int, total: int, current: str = "") -> None:
@@ -58,7 +58,7 @@ class ProgressLine:
             print(text.rstrip(), file=sys.stderr, flush=True)
 
     def _left(self, stage: str, done: int, total: int) -> str:
-        pace = self._paces.setdefault(stage, Pace())
+        pace = self._paces.setdefault(stage, TimeLeft())
         if stage != "extracting":
             pace.note(done, total)
         elif time.monotonic() - self._asked >= ASKED:

@@ -12,7 +12,7 @@ import click
 
 from qafd.cli.options import FILE, db_option, engine_option, name_option, with_options
 from qafd.errors import ParameterError
-from qafd.package import app_file
+from qafd.resources import app_file
 from qafd.storage import Location
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

@@ -48,7 +48,7 @@ def remarks(store: Workspace, node: str) -> dict[str, tuple[Remark, ...]]:
         known = store.graph.nodes([node]).get(node)
         if known is None or known.kind != "entity":
             return {}
-        merged = store.edits.merged()
+        merged = store.edits.map_merged()
         said = store.passages.said_of(known.key, *(key for key, own in merged.items() if own == known.key))
     found: dict[str, dict[str, Remark]] = defaultdict(dict)
     for one in said:

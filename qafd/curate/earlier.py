@@ -1,10 +1,10 @@
 """The graph that the embedding model before this one would make, from its vectors."""
 
-from qafd.columns import ByteRows, to_bytes
+from qafd.arrays import ByteRows, to_bytes
 from qafd.errors import StoreError
 from qafd.graph import Graph
 from qafd.storage import Workspace
-from qafd.storage.assembled import assemble_stored
+from qafd.storage.log_assembly import assemble_stored
 
 NEVER = -1  # no revision of a workspace: no layer was built for this graph
 

@@ -90,9 +90,9 @@ def entities(store: Workspace, only: str = "") -> tuple[Entity, ...]:
         by_hand = entity_types(edits)
         gone = hidden_keys(edits) | {
             key for key, name in names.items() if canonical(name) != key}
-        rows = store.survey.entities(node_id("entity", only) if only else "")
+        rows = store.listing.entities(node_id("entity", only) if only else "")
         merged = [only, *(key for key, name in names.items() if canonical(name) == only)]
-        for one in store.survey.names(merged if only else None):
+        for one in store.listing.names(merged if only else None):
             key = canonical(names[one.key]) if one.key in names else one.key
             spoken[key][one.name] += one.count
             if one.kind not in MENTION_KINDS:
@@ -170,7 +170,7 @@ def entity(store: Workspace, name: str) -> Entity:
         There is none.
     """
     key = canonical(name)
-    for one in entities(store, store.edits.merged().get(key, key)) if key else ():
+    for one in entities(store, store.edits.map_merged().get(key, key)) if key else ():
         return one
     raise ParameterError(f"there is no entity called {name!r}; 'qafd entities' lists them")
 
@@ -219,7 +219,7 @@ def retype(store: Workspace, known: str, kind: str) -> int:
 
 def _tag(store: Workspace, words: str) -> str:
     """How a workspace calls a type: as its own tags do, else the tagger, else the words."""
-    own = [kind for kind in store.survey.kinds() if kind not in MENTION_KINDS]
+    own = [kind for kind in store.listing.kinds() if kind not in MENTION_KINDS]
     tag = words.upper().replace(" ", "_")
     # a lone name that is tagged PROPN is no entity until a text bears it out
     known = (one for one in (*own, *_TYPES) if one != "PROPN")
@@ -315,7 +315,7 @@ def _also(name: str, spoken: Counter[str]) -> list[str]:
 
 
 def _alike(store: Workspace) -> list[Pair]:
-    return [(a, b, Likeness.MEANING) for a, b in store.survey.synonyms()]
+    return [(a, b, Likeness.MEANING) for a, b in store.listing.synonyms()]
 
 
 def _one_letter(known: Iterable[str]) -> Iterator[Pair]:

@@ -61,7 +61,7 @@ class Excerpt:
         return self.passages[-1].number if self.passages else 0
 
 
-def excerpt(store: Workspace, document: str, first: int = 1, size: int = SIZE) -> Excerpt:
+def read_excerpt(store: Workspace, document: str, first: int = 1, size: int = SIZE) -> Excerpt:
     """The passages of a document from a number on, deleted documents too.
 
     Raises
@@ -93,7 +93,7 @@ def around(number: int) -> int:
 
 def _names(store: Workspace, chunks: Sequence[str]) -> dict[str, tuple[MarkedName, ...]]:
     """The names of entities in some passages, as the edits in force let them be understood."""
-    merged = store.edits.merged()
+    merged = store.edits.map_merged()
     found: dict[str, list[tuple[int, int, str]]] = {}
     for chunk, key, start, end in store.log.names(chunks):
         found.setdefault(chunk, []).append((start, end, node_id("entity", merged.get(key, key))))

@@ -145,8 +145,8 @@ def _directed(label: str, outward: bool) -> str:
 def find_added(store: Workspace, id: str) -> dict[str, tuple[EdgeByHand, ...]]:
     """The edges that were added by hand at a node, by the id of the other end."""
     with store.snapshot():  # an edit in between would give an end another key
-        joined = {ends: edits for ends, edits in store.edits.joined().items() if id in ends}
-        merged = store.edits.merged()
+        joined = {ends: edits for ends, edits in store.edits.map_added_edges().items() if id in ends}
+        merged = store.edits.map_merged()
         nodes = store.graph.nodes(set().union(*joined))
     names = {node.key: node.name for node in nodes.values()}
     found = {}

@@ -56,7 +56,7 @@ def find_nameless(store: Workspace) -> tuple[str, ...]:
     with store.snapshot():
         if store.ledger.has_read(store.log.extractor):
             return ()
-        for file, text in store.survey.nameless():
+        for file, text in store.listing.nameless():
             if text is None:
                 named.add(file)
             elif file not in named:

@@ -30,11 +30,11 @@ from qafd.evaluate.measures import (
 from qafd.graph import Graph
 from qafd.ingest.progress import Progress, never
 from qafd.knowledge import KnowledgeGraph
-from qafd.pace import silent
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval, Retriever, params_of, wants_subqueries
 from qafd.retrieve.methods import label_of
+from qafd.time_left import silent
 
 CUTS = (2, 5, 10)
 SEED = 20261122

@@ -12,11 +12,11 @@ from qafd.graph import Graph
 from qafd.ingest import index
 from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
-from qafd.pace import silent
 from qafd.plan.linking import entities_named
 from qafd.reading.text.plaintext import one_line
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.storage import Location
+from qafd.time_left import silent
 
 LISTED = 5  # names of a notice
 ID = 80  # characters of a record's id that its document is named by
@@ -124,7 +124,7 @@ def gold_nodes(
     for question in questions:
         names |= dict.fromkeys(question.nodes)
     with knowledge.store() as store:
-        found = entities_named(graph, names, store.edits.merged())
+        found = entities_named(graph, names, store.edits.map_merged())
     missing = [name for name in names if name not in found]
     return found, (_unknown(NoticeKind.NODES_UNKNOWN, missing, len(names)),) if missing else ()
 

@@ -17,10 +17,10 @@ from qafd.evaluate.measures import balanced
 from qafd.explain.whatif import without_edges
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
-from qafd.pace import silent
 from qafd.plan.linking import entities_named
 from qafd.retrieve.base import Retrieval, RetrievedNode, Retriever
 from qafd.retrieve.conditions import LinkedQuery, edit_conditions, link_conditions
+from qafd.time_left import silent
 
 SEED = 20261123
 DELETED = (0, 1, 2, 3)  # relations of a question

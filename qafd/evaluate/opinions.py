@@ -19,9 +19,9 @@ from qafd.models import LLM
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.instructions import instructions_of
 from qafd.models.prompts_answer import ABSENT, PAPER, judge_schema
-from qafd.pace import silent
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.retrieve.base import Retriever
+from qafd.time_left import silent
 
 AT_ONCE = 6  # answers side by side; the grades of more do not fit into a reply
 

@@ -37,12 +37,12 @@ from qafd.models.prompts_correct import (
     correct_schema,
     read_correct,
 )
-from qafd.pace import silent
 from qafd.reading.text.markdown import CITED
 from qafd.reading.text.plaintext import one_line
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval, Retriever
 from qafd.retrieve.methods import label_of
+from qafd.time_left import silent
 
 CORRECT = "correct"  # the measure that a model gives
 

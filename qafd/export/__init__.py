@@ -18,8 +18,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import SubElement
 
-from qafd.package import assets
 from qafd.reading.text.plaintext import FORMULA
+from qafd.resources import assets
 from qafd.retrieve.base import Retrieval
 from qafd.view.drawing import Drawing, Look
 from qafd.view.layout import Positions, layout

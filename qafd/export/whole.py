@@ -92,7 +92,7 @@ class Whole:
         """All nodes, by id."""
         parts = passage_names(self._store.passages.parts())
         types, described = self._types(), self._described()
-        for row in self._store.survey.nodes():
+        for row in self._store.listing.nodes():
             node = row.node
             if node.kind == "passage":
                 yield WholeNode(node.id, node.kind, parts.get(node.key, node.name), "", node.text, "",
@@ -109,7 +109,7 @@ class Whole:
         notes = {(node_id("entity", source), node_id("entity", target), label): say_made_by_hand(edit)
                  for (source, target, label), edit in joined.items()}
         said = self._relations()
-        for edge in self._store.survey.edges():
+        for edge in self._store.listing.edges():
             texts, strength = said.get(frozenset((edge.source, edge.target)), ((), None))
             own = edge.kind == "relation"
             note = ""
@@ -133,9 +133,9 @@ class Whole:
 
     def _types(self) -> dict[str, str]:
         """Entity to its type by hand, else the tag of most of its mentions."""
-        merged = self._store.edits.merged()
+        merged = self._store.edits.map_merged()
         tags: dict[str, Counter[str]] = defaultdict(Counter)
-        for found in self._store.survey.names():
+        for found in self._store.listing.names():
             if found.kind not in MENTION_KINDS:
                 tags[node_id("entity", merged.get(found.key, found.key))][found.kind] += found.count
         by_hand = {node_id("entity", key): kind
@@ -145,17 +145,17 @@ class Whole:
 
     def _described(self) -> set[str]:
         """The entities whose text is a description."""
-        merged = self._store.edits.merged()
+        merged = self._store.edits.map_merged()
         return {node_id("entity", merged.get(one.source, one.source))
-                for one in self._store.survey.descriptions()
+                for one in self._store.listing.descriptions()
                 if one.source and not one.target and one.text}
 
     def _relations(self) -> dict[frozenset[str], tuple[tuple[str, ...], float | None]]:
         """Pairs of entities to what is said of their relation, and how strong a file says it is."""
-        merged = self._store.edits.merged()
+        merged = self._store.edits.map_merged()
         texts: dict[frozenset[str], dict[str, None]] = defaultdict(dict)
         given: dict[frozenset[str], float] = defaultdict(float)
-        for one in self._store.survey.descriptions():
+        for one in self._store.listing.descriptions():
             if not one.target:
                 continue
             pair = frozenset(node_id("entity", merged.get(key, key))
@@ -176,4 +176,4 @@ def whole(store: Workspace) -> Iterator[Whole]:
     """The graph of an open store as it is now; others may write meanwhile, which is not seen."""
     with store.snapshot():
         made_by = Imprint(store.graph.version, store.vectors.embedder[0], store.log.extractor)
-        yield Whole(made_by, store.graph.revision, *store.survey.size(), store.graph.stale, store)
+        yield Whole(made_by, store.graph.revision, *store.listing.size(), store.graph.stale, store)

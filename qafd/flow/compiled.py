@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from qafd.columns import ByteRows
+from qafd.arrays import ByteRows
 from qafd.flow.certificate import MANY, FlawKind, flaw, net_inflow
 from qafd.flow.kernel import CompiledSolution
 from qafd.flow.weights import positive

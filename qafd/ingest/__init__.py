@@ -10,18 +10,24 @@ from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from qafd.child import ForkServer
 from qafd.errors import BusyError, MissingKeyError, ModelError, ParseError, SpendingCapError
+from qafd.graph_file import keep_columns
 from qafd.ingest.engine import Batch, BatchExtractor, Engine, Models, Readings
-from qafd.ingest.llm_extract import grouped
+from qafd.ingest.llm_extract import group_passages
 from qafd.ingest.progress import Progress, never
-from qafd.ingest.reader import NO_KEYS, Keys, Local, ModelChoice, chosen, engine_of, extractor_of
+from qafd.ingest.reader import (
+    NO_KEYS,
+    Keys,
+    Local,
+    ModelChoice,
+    engine_of,
+    extractor_of,
+    read_choice,
+)
 from qafd.ingest.update import GraphUpdate
-from qafd.mapped import keep_columns
 from qafd.models import Recorded
 from qafd.models.embedder import LocalEmbedder, PassageEmbedder
 from qafd.models.estimate import NO_READING, RunPlan, plan_embedding
-from qafd.pace import silent
 from qafd.reading.formats.graphs.passages import given_for
 from qafd.reading.names import LocalExtractor
 from qafd.reading.parsing import (
@@ -35,9 +41,11 @@ from qafd.reading.parsing import (
 from qafd.reading.text import count_tokens
 from qafd.records import Chunk
 from qafd.retrieve.layers.imported import keep_communities
+from qafd.sandbox import ForkServer
 from qafd.storage import Location, Workspace, open_workspace, size_of
 from qafd.storage.packing import embedding_key, key_of
 from qafd.storage.rows import DocumentNameError, clean_name, now
+from qafd.time_left import silent
 
 _ENDS = re.compile(r"[.!?](?=\s|$)")
 
@@ -99,7 +107,7 @@ def index(
             # again, for what others add or delete meanwhile
             while not stopped() and ((names := _claim(store)) or store.graph.stale):
                 engine = engine or engine_of(
-                    chosen(store), store, keys, run or f"index {now()}", local)
+                    read_choice(store), store, keys, run or f"index {now()}", local)
                 extend(store, names, engine, progress, stopped)
                 done = [*done, *names]
             if not stopped():
@@ -154,7 +162,7 @@ def refresh(location: Location, keys: Keys = NO_KEYS) -> None:
     with open_workspace(location) as store:
         if store.graph.stale:
             GraphUpdate(store, engine_of(
-                replace(chosen(store), model=""), store, keys, f"refresh {now()}",
+                replace(read_choice(store), model=""), store, keys, f"refresh {now()}",
                 Local(LocalExtractor, LocalEmbedder))).run()
 
 
@@ -173,7 +181,7 @@ def plan(location: Location, sources: Iterable[tuple[str, bytes]] = (),
     """
     with TemporaryDirectory() as folder, open_workspace(Path(folder, "plan.db")) as aside, \
             open_workspace(aside.place.url if size_of(location) is None else location) as store:
-        choice = choice or chosen(store)
+        choice = choice or read_choice(store)
         extractor = extractor_of(choice, store, Recorded([], choice.model))
         name = extractor.name if choice.model else store.log.extractor
         files = [f.name for f in store.files.all() if f.deleted_at is None]
@@ -188,7 +196,7 @@ def plan(location: Location, sources: Iterable[tuple[str, bytes]] = (),
             for file in names:
                 passages |= {c.id: c for c in place.log.pending(file, name)}
                 given |= {c.id: c for c in place.log.given(file, name).values()}
-        groups = grouped(list(passages.values()), choice.together)
+        groups = group_passages(list(passages.values()), choice.together)
         planned = extractor.plan(groups, choice.in_flight) if choice.model else NO_READING
         if not choice.embedder:
             return planned
@@ -276,7 +284,7 @@ def _stamp(store: Workspace, models: Models, names: Sequence[str]) -> Sequence[s
     elif store.log.extractor != models.extractor:
         # The old graph stays until every passage has been read by the new extractor.
         names = list(dict.fromkeys([*names, *(file.name for file in store.files.all())]))
-        store.files.reopen(names)
+        store.files.read_again(names)
     return names
 
 
@@ -315,7 +323,7 @@ def _batches(
         for number, name in enumerate(names, 1):
             progress(Progress("parsing", number - 1, len(names), name))
             _parse(store, name, parser.ask)
-            store.log.adopt(name, extractor)
+            store.log.take_over(name, extractor)
             chunks = store.log.pending(name, extractor)
             if not chunks:
                 store.files.finish(name)
@@ -327,7 +335,7 @@ def _batches(
 
 
 def _parse(store: Workspace, name: str, ask: Ask = ALONE) -> None:
-    data = store.files.begin(name)
+    data = store.files.claim(name)
     if data is None:
         return
     try:

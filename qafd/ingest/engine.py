@@ -21,10 +21,10 @@ import numpy as np
 
 from qafd.assemble.claims import sure_names
 from qafd.assemble.readings import read
-from qafd.child import deaf_to_interrupts
 from qafd.errors import ModelError
 from qafd.models.embedder import PassageEmbedder
 from qafd.records import Chunk, Extraction, Vectors
+from qafd.sandbox import deaf_to_interrupts
 
 Batch = tuple[str, Sequence[Chunk]]
 """A file's name and some of its passages."""

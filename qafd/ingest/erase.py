@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from qafd.errors import BusyError
 from qafd.ingest.engine import BatchExtractor
-from qafd.ingest.reader import NO_KEYS, Keys, Local, chosen, engine_of
+from qafd.ingest.reader import NO_KEYS, Keys, Local, engine_of, read_choice
 from qafd.ingest.update import GraphUpdate
 from qafd.models.embedder import LocalEmbedder, PassageEmbedder
 from qafd.reading.names import LocalExtractor
@@ -24,7 +24,7 @@ class Footprint:
     runs: int
 
 
-def footprint(store: Workspace, names: Iterable[str]) -> Footprint:
+def measure_footprint(store: Workspace, names: Iterable[str]) -> Footprint:
     """What `erase` would remove.
 
     Raises
@@ -75,12 +75,12 @@ def erase(
                             "nothing was erased; do it again when that has ended, or cancel "
                             "its jobs.")
         with store.lease.hold():
-            return _erased(store, names, keys, Local(extractor, embedder))
+            return _erase(store, names, keys, Local(extractor, embedder))
 
 
-def _erased(store: Workspace, names: Iterable[str], keys: Keys, local: Local) -> Footprint:
-    gone = footprint(store, names)
-    engine = engine_of(replace(chosen(store), model=""), store, keys, f"erase {now()}", local)
+def _erase(store: Workspace, names: Iterable[str], keys: Keys, local: Local) -> Footprint:
+    gone = measure_footprint(store, names)
+    engine = engine_of(replace(read_choice(store), model=""), store, keys, f"erase {now()}", local)
     store.documents.purge(*gone.names)
     try:
         GraphUpdate(store, engine).run()

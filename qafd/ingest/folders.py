@@ -9,9 +9,9 @@ from itertools import count
 from pathlib import Path, PurePosixPath
 
 from qafd.errors import ParameterError
-from qafd.pace import silent
 from qafd.reading.text.plaintext import label, one_line
 from qafd.storage.rows import clean_name
+from qafd.time_left import silent
 
 ROOM = 255 - len(" (1000000)")  # characters of a name that leave room for its number
 
@@ -92,14 +92,14 @@ def told_apart(files: Sequence[Given], say: Callable[[str], None] = silent) -> l
     kept: list[Given] = []
     renamed: list[str] = []
     for group in same.values():
-        different = group if len(group) == 1 else _different(group)
+        different = group if len(group) == 1 else _drop_copies(group)
         if len(different) == 1:
             kept.append(different[0])
             continue
         for number, file in enumerate(different):
             if number or file.longer != file.name:
                 name = (file.longer if _key(file.longer) not in taken
-                        else numbered(file.longer, taken))
+                        else number_name(file.longer, taken))
                 file = replace(file, name=name)
             taken.add(_key(file.name))
             kept.append(file)
@@ -110,7 +110,7 @@ def told_apart(files: Sequence[Given], say: Callable[[str], None] = silent) -> l
     return kept
 
 
-def numbered(name: str, taken: Iterable[str]) -> str:
+def number_name(name: str, taken: Iterable[str]) -> str:
     """The first of "name (2).txt", "name (3).txt", ... that is no name of `taken`."""
     keys = {_key(other) for other in taken}
     path = PurePosixPath(clean_name(name))
@@ -119,7 +119,7 @@ def numbered(name: str, taken: Iterable[str]) -> str:
     return next(n for i in count(2) if _key(n := f"{stem} ({i}){ending}") not in keys)
 
 
-def _different(files: Sequence[Given]) -> list[Given]:
+def _drop_copies(files: Sequence[Given]) -> list[Given]:
     """The first file of each content."""
     first: dict[bytes, Given] = {}
     for file in files:

@@ -1,4 +1,4 @@
-"""Graphs from other programs: their files found, read in a child process, and made one file.
+"""GraphCache from other programs: their files found, read in a child process, and made one file.
 
 That file is node-link JSON with everything that was understood. It is a document of the
 workspace like any other: hashed, replaced, deleted, brought back.
@@ -106,8 +106,8 @@ def _in_folder(folder: Path) -> list[Path]:
     lacking: ParameterError | None = None
     for place in (folder, folder / "output"):
         for kind in _KINDS:
-            found = _present(place, kind)
-            absent = _absent(place, kind)
+            found = _find_present(place, kind)
+            absent = _find_absent(place, kind)
             if found and kind is _LIGHTRAG or len(absent) == 0:
                 return found
             if found and lacking is None:
@@ -128,16 +128,16 @@ def _beside(path: Path) -> list[Path]:
     """A file and those that belong to it."""
     for kind in _KINDS:
         if any(path.name in names for names in kind):
-            return [path, *(file for file in _present(path.parent, kind) if file != path)]
+            return [path, *(file for file in _find_present(path.parent, kind) if file != path)]
     return [path]
 
 
-def _absent(folder: Path, kind: Kind) -> list[str]:
+def _find_absent(folder: Path, kind: Kind) -> list[str]:
     """The tables that a graph needs and that are not there."""
     return [names[0] for names in kind[:_NEEDED]
             if not any((folder / name).is_file() for name in names)]
 
 
-def _present(folder: Path, kind: Kind) -> list[Path]:
+def _find_present(folder: Path, kind: Kind) -> list[Path]:
     return [next(folder / name for name in names if (folder / name).is_file())
             for names in kind if any((folder / name).is_file() for name in names)]

@@ -20,12 +20,12 @@ from types import TracebackType
 from typing import BinaryIO
 
 from qafd.errors import BusyError, DiskFullError, ParameterError, QafdError, StoreError
+from qafd.graph_file import keep_columns
 from qafd.ingest import extend
 from qafd.ingest.cluster import parse_engine
 from qafd.ingest.engine import BatchExtractor
 from qafd.ingest.progress import Progress
-from qafd.ingest.reader import NO_KEYS, Keys, Local, chosen, engine_of
-from qafd.mapped import keep_columns
+from qafd.ingest.reader import NO_KEYS, Keys, Local, engine_of, read_choice
 from qafd.models.address import OPENAI
 from qafd.models.allowance import Allowance
 from qafd.models.embedder import LocalEmbedder, PassageEmbedder
@@ -75,7 +75,7 @@ def retry(store: Workspace, names: Iterable[str]) -> int:
     return job
 
 
-def go_on(store: Workspace, job: int) -> int:
+def resume(store: Workspace, job: int) -> int:
     """A new job for what a failed or cancelled one left undone; returns its id.
 
     Files that cannot be read at all are left out.
@@ -98,12 +98,12 @@ def cancel(store: Workspace, job: int) -> None:
             store.files.cancel(store.queue.files(job))
 
 
-def unparsed(store: Workspace, job: int | None = None) -> float:
+def estimate_unparsed(store: Workspace, job: int | None = None) -> float:
     """About how many passages wait in files that are not parsed yet, those of a job or all.
 
     As many per byte as in the files that are parsed; infinity while files wait and none is.
     """
-    waiting, parsed, passages = store.queue.unparsed(job)
+    waiting, parsed, passages = store.queue.measure_unparsed(job)
     if not waiting:
         return 0.0
     return waiting * passages / parsed if parsed and passages else inf
@@ -190,18 +190,18 @@ def work(
             with store.lease.hold(), Local(extractor, embedder, processes) as local:
                 while (job := _claim(store, ahead)) is not None:
                     try:
-                        engine = engine_of(chosen(store), store, keys, f"job {job}", local)
+                        engine = engine_of(read_choice(store), store, keys, f"job {job}", local)
                         report = _Report(store, job)
                         extend(store, store.queue.files(job), engine, report, report.cancelled)
                         layers = store.queue.layers(job) | kept_layers(store)
                         bring_up_to_date(store, engine, layers, report.layer,
                                          report.cancelled)
                         keep_columns(store, begun=partial(report.layer, "columns", 0, 1))
-                        _close(store, job, report.cancelled())
+                        _finish(store, job, report.cancelled())
                     except (BusyError, DiskFullError):
                         raise
                     except QafdError as error:
-                        store.queue.close(job, "failed", str(error))
+                        store.queue.fail(job, str(error))
                         local.close()
         except DiskFullError as error:
             store.queue.pause(str(error))
@@ -243,22 +243,22 @@ def _claim(store: Workspace, ahead: Sequence[str]) -> int | None:
     with store.transaction():
         store.lease.check()
         for job in store.queue.stuck(STARTS):
-            store.queue.close(job.id, "failed", (
+            store.queue.fail(job.id, (
                 f"The worker died {STARTS} times without getting any further, the last at "
                 f"{job.current or 'the start'}. Remove that and go on; the worker's last words are "
                 f"in {store.place.log}."))
-        begun = store.queue.begin()
+        begun = store.queue.claim()
         if begun is not None:
             return begun
         last = store.queue.latest(1)
         # a deletion while the last job was assembling; a job that failed would fail again
         if store.queue.orphans() or (store.graph.stale and last and last[0].state == "done"):
             store.queue.add()
-            return store.queue.begin()
+            return store.queue.claim()
         missing = worth_building(store, ahead)
         if missing and last:
             store.queue.add(sorted(missing))
-            return store.queue.begin()
+            return store.queue.claim()
         store.lease.give_back()
     return None
 
@@ -270,17 +270,16 @@ def worth_building(store: Workspace, names: Iterable[str]) -> set[str]:
     None after a job that failed or was cancelled.
     """
     last = store.queue.latest(1)
-    if (last and last[0].state != "done" or chosen(store).embedder
+    if (last and last[0].state != "done" or read_choice(store).embedder
             or not 0 < store.log.count_assembled() <= AHEAD):
         return set()
     return set(names) - kept_layers(store)
 
 
-def _close(store: Workspace, job: int, cancelled: bool) -> None:
+def _finish(store: Workspace, job: int, cancelled: bool) -> None:
     with store.transaction():
         failed = 0 if cancelled else store.queue.failed_files(job)
-        error = f"{failed} of its files could not be read." if failed else ""
-        store.queue.close(job, "cancelled" if cancelled else "done", error)
+        store.queue.finish(job, f"{failed} of its files could not be read." if failed else "")
 
 
 def hide(secrets: Iterable[str]) -> None:

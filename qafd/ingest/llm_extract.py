@@ -197,7 +197,7 @@ def _heard(reply: Reply | None, count: int) -> _Heard:
                   last_passage(reply.text) - 1 if reply.cut else count)
 
 
-def grouped(chunks: Sequence[Chunk], together: int = TOGETHER) -> Iterator[Sequence[Chunk]]:
+def group_passages(chunks: Sequence[Chunk], together: int = TOGETHER) -> Iterator[Sequence[Chunk]]:
     """Passages that a model is shown together: neighbors of one document, at most so many."""
     for _, own in groupby(chunks, attrgetter("document")):
         passages = list(own)
@@ -232,7 +232,7 @@ class ModelEngine:
             try:
                 for (source, chunks), local in self._base.read_all(batches):
                     at = 0
-                    for group in grouped(chunks, self._together):
+                    for group in group_passages(chunks, self._together):
                         own = slice(at, at + len(group))
                         at += len(group)
                         pairs = list(zip(group, local.extractions[own], strict=True))

@@ -91,7 +91,7 @@ class ModelChoice:
         return self.embed_price or (FREE if is_local(self.embedder_url) else None)
 
 
-def chosen(store: Workspace) -> ModelChoice:
+def read_choice(store: Workspace) -> ModelChoice:
     """The choice of a workspace."""
     stored = store.log.choice
     if not stored:
@@ -108,13 +108,13 @@ def choose(store: Workspace, choice: ModelChoice) -> None:
 
     Where another model or other options are to extract, that run reads all passages anew.
     """
-    before = chosen(store)
+    before = read_choice(store)
     same = all(getattr(before, name) == getattr(choice, name)
                for name in ("model", "types", "language", "gleanings"))
     store.log.choose(json.dumps(asdict(choice)), anew=not same)
 
 
-def model_of(choice: ModelChoice, keys: Keys) -> LLM:
+def build_model(choice: ModelChoice, keys: Keys) -> LLM:
     """The chosen language model.
 
     Raises
@@ -226,5 +226,5 @@ def engine_of(choice: ModelChoice, store: Workspace, keys: Keys, run: str, local
     base = local.engine if embedder is None else EndpointEngine(local.extractor, embedder)
     if not choice.model:
         return base
-    return ModelEngine(extractor_of(choice, store, model_of(choice, keys), meter, run), base,
+    return ModelEngine(extractor_of(choice, store, build_model(choice, keys), meter, run), base,
                        choice.in_flight, choice.together)

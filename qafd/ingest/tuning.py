@@ -7,7 +7,7 @@ from typing import Any
 
 from qafd.errors import MalformedReplyError, ParameterError
 from qafd.ingest.instructions import keep_prompt
-from qafd.ingest.reader import choose, chosen
+from qafd.ingest.reader import choose, read_choice
 from qafd.models import LLM, Message
 from qafd.models.instructions import TASKS
 from qafd.models.prompts import DONE, FIELD, RECORD
@@ -58,7 +58,7 @@ def keep_tuned(store: Workspace, tuned: Tuned) -> None:
     """Read with a tuned prompt and its types from the next run on, where a model reads."""
     keep_prompt(store, "extract", tuned.prompt)
     if store.log.choice:
-        choice = chosen(store)
+        choice = read_choice(store)
         choose(store, replace(choice, types=tuned.types))
 
 

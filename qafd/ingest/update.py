@@ -8,22 +8,22 @@ from typing import TypeVar
 
 import numpy as np
 
-from qafd.ingest.change import (
+from qafd.ingest.engine import Engine
+from qafd.ingest.full_assembly import FullAssembly
+from qafd.ingest.incremental import (
     MOST,
     SHARE,
     MissingNamesError,
     MissingVectorsError,
     take_in,
 )
-from qafd.ingest.engine import Engine
-from qafd.ingest.facts import begin_anew, changed_documents
-from qafd.ingest.kept_log import SLICE, KeptLog, LogSlice
+from qafd.ingest.packed_log import SLICE, LogSlice, PackedLog
+from qafd.ingest.postings import begin_anew, changed_documents
 from qafd.ingest.progress import Progress, never
-from qafd.ingest.whole import WholeGraph
-from qafd.pace import silent
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.storage import Workspace
 from qafd.storage.packing import embedding_key, key_of
+from qafd.time_left import silent
 
 VECTORS = 64  # passages or names whose vectors are computed and stored at a time
 Item = TypeVar("Item")
@@ -61,7 +61,7 @@ class GraphUpdate:
             return False
 
     def _follow(self) -> bool | None:
-        """Make anew what the last changes touch, see `qafd.ingest.change`; None where that is most."""
+        """Make anew what the last changes touch, see `qafd.ingest.incremental`; None where that is most."""
         store, model = self.store, self.engine.models.embedder
         while True:
             with store.snapshot():
@@ -72,7 +72,7 @@ class GraphUpdate:
                 if len(log.chunks) > min(MOST, store.log.count_assembled() / SHARE):
                     return None
             # Their vectors are stored by it, and most of the names', which would end the change.
-            missing = self._without_vectors(KeptLog(log.revision, log.edits, model).add(log))
+            missing = self._without_vectors(PackedLog(log.revision, log.edits, model).add(log))
             self._embed_passages(missing, 0, sum(map(_size_of, missing)))
             self._embed_names(sorted({mention.key for extraction in log.extractions
                                       for mention in extraction.mentions}))
@@ -89,7 +89,7 @@ class GraphUpdate:
         store = self.store
         log = self._read_log()
         with _without_collecting():
-            made = WholeGraph(log, self._vectors_of, self._embed_names, self._compared, self._go_on)
+            made = FullAssembly(log, self._vectors_of, self._embed_names, self._report_compared, self._go_on)
             with store.transaction():
                 changed = store.assembly.write(made)
                 if self.final and store.log.revision == log.revision:
@@ -99,12 +99,12 @@ class GraphUpdate:
         store.count_anew()
         return changed
 
-    def _read_log(self) -> KeptLog:
+    def _read_log(self) -> PackedLog:
         """The log as it is now, all vectors of its passages stored."""
         store = self.store
         sizes: list[int] = []  # of the texts of passages without vectors
         with store.snapshot():
-            log = KeptLog(store.log.revision, store.edits.all(), self.engine.models.embedder)
+            log = PackedLog(store.log.revision, store.edits.all(), self.engine.models.embedder)
             for part in store.log.slices(self.at_once):
                 self._go_on()
                 sizes += map(_size_of, self._without_vectors(log.add(part)))
@@ -125,7 +125,7 @@ class GraphUpdate:
         stored = self.store.vectors.rows(some.keys)
         return [stored[key] for key in some.keys]
 
-    def _compared(self, done: int, total: int) -> None:
+    def _report_compared(self, done: int, total: int) -> None:
         self._go_on()
         self.progress(Progress("comparing names", done, total))
 

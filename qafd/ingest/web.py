@@ -51,7 +51,7 @@ def fetch(address: str, *, near: bool = False, resolver: Resolver | None = None,
     ParseError
         The page cannot be reached, or is too large or no text.
     """
-    place = _checked(address.strip())
+    place = _check_answer(address.strip())
     limits = CallLimits(seconds, most + 100_000)  # the headers count too
     where = _where(urlsplit(place).hostname or "" if near else "", resolver)
     try:
@@ -70,7 +70,7 @@ def _where(trusted: str, resolver: Resolver | None) -> Callable[[str], Sequence[
     return places
 
 
-def _checked(address: str) -> str:
+def _check_answer(address: str) -> str:
     try:
         parts = urlsplit(address)
         named = bool(parts.hostname) and parts.username is None and (parts.port or 1) > 0
@@ -86,7 +86,7 @@ def _follow(client: httpx2.Client, place: str, most: int) -> bytes:
     for _ in range(HOPS + 1):
         with client.stream("GET", place) as response:
             if response.is_redirect:
-                place = _checked(urljoin(place, response.headers["location"]))
+                place = _check_answer(urljoin(place, response.headers["location"]))
                 continue
             return _body(response, urlsplit(place).hostname or "", most)
     raise ParseError(f"{one_line(place, 200)} redirects more than {HOPS} times; enter the "

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from qafd.locked import locked, replace_json
+from qafd.json_files import lock_file, replace_json
 from qafd.models.cost import Cap, Meter, Spent
 
 
@@ -48,7 +48,7 @@ class Allowance(Meter):
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        with super()._held(), locked(self.file):
+        with super()._held(), lock_file(self.file):
             today = datetime.now(UTC).date().isoformat()
             self.spent = self._read(today)
             yield

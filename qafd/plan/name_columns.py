@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from qafd.columns import Array, Arrays, TextBlock, VectorColumn, flatten, take_rows, unflatten
+from qafd.arrays import Array, Arrays, TextBlock, VectorColumn, flatten, take_rows, unflatten
 from qafd.graph import Graph
 from qafd.reading.text import as_typed, canonical, words_in_tree
 from qafd.records import Nodes

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
-from qafd.child import ChildReply, ask
 from qafd.errors import ParseError
 from qafd.reading.formats import ENDINGS, Limits
 from qafd.reading.formats.draft import SUPPORTED
@@ -20,6 +19,7 @@ from qafd.reading.formats.graphs.graph import IMPORTED, ImportedGraph, graph_of
 from qafd.reading.formats.graphs.tables import read_node_link
 from qafd.reading.text import passages
 from qafd.records import GIVEN, Assertion, Chunk, Description, Document, Extraction, Mark, Mention
+from qafd.sandbox import ChildReply, ask
 
 __all__ = ["CHILD", "ENDINGS", "SUPPORTED", "Limits", "Parsed", "draw_page", "parse",
            "parse_graph", "parse_with_notices"]
@@ -73,7 +73,7 @@ def parse_with_notices(name: str, data: bytes, limits: Limits = Limits(),  # noq
                        ask: Ask = ALONE) -> Parsed:
     """Like `parse`, with what the user should know about pages or records that were left out.
 
-    An imported graph has `GRAPH_LIMITS` at least. `ask` is that of a `qafd.child.ForkServer` of
+    An imported graph has `GRAPH_LIMITS` at least. `ask` is that of a `qafd.sandbox.ForkServer` of
     `CHILD` where many files are parsed.
     """
     if data.startswith(IMPORTED):

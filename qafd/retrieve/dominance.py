@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qafd.columns import VectorColumn
+from qafd.arrays import VectorColumn
 from qafd.records import Floats, Nodes, QueryCondition
 from qafd.retrieve.decomposition import Completion
 from qafd.retrieve.matching import Around

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from qafd.columns import pick
+from qafd.arrays import pick
 from qafd.errors import InfeasibleError, ParameterError
 from qafd.flow.solver import Diffusion, solve
 from qafd.flow.sources import RULES, seed_paths, source_mass

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from qafd.columns import Array, Arrays, TextBlock, VectorColumn, flatten, take_rows, unflatten
+from qafd.arrays import Array, Arrays, TextBlock, VectorColumn, flatten, take_rows, unflatten
 from qafd.graph import Graph, kind_bit
 from qafd.nearest import SignCodes, first, nearest
 from qafd.reading.text import as_typed, canonical

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
-from qafd.columns import expand_slices
+from qafd.arrays import expand_slices
 from qafd.flow.weights import clip
 from qafd.graph import Graph, kind_names
 from qafd.reasons import Reason

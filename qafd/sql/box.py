@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qafd.child import ask
 from qafd.errors import SqlError
 from qafd.reading.text.plaintext import storable
+from qafd.sandbox import ask
 from qafd.sql.schema import SQLITE, Column, Join, Schema, Table
 
 SECONDS = 2.0  # that a statement may take

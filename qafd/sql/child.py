@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from qafd.child import limit
+from qafd.sandbox import limit
 
 LATE = 0.3  # seconds after its deadline at which the process is ended
 MOST_TABLES, MOST_COLUMNS = 300, 3000

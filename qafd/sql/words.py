@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from qafd.package import assets
 from qafd.reading.text.bm25 import content_words
+from qafd.resources import assets
 from qafd.sql.box import Value
 from qafd.sql.schema import Column, Schema, stem, stems
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from qafd.columns import ByteRows, to_bytes
+from qafd.arrays import ByteRows, to_bytes
 from qafd.errors import ParameterError
 from qafd.records import Chunk, Edge, Extraction, Vectors, node_id
 

@@ -30,7 +30,7 @@ from qafd.app.session import (
 from qafd.app.workspaces import offer_instead
 from qafd.errors import QafdError
 from qafd.models.embedder import local_embedder
-from qafd.package import assets
+from qafd.resources import assets
 from qafd.retrieve.base import RetrievedNode
 from qafd.sql import box
 from qafd.sql.database import Database, DatabaseQuestion

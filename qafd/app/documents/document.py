@@ -11,7 +11,7 @@ from qafd.app.links import link
 from qafd.app.markup import marked, spaced
 from qafd.app.page_images import show_page
 from qafd.app.session import WORKSPACE, empty, fresh_key, in_store, value_of
-from qafd.curate.excerpt import Excerpt, Passage, around, excerpt
+from qafd.curate.excerpt import Excerpt, Passage, around, read_excerpt
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
@@ -34,7 +34,7 @@ def opened(knowledge: KnowledgeGraph) -> bool:
         start = st.query_params.get("from", "")
         first = int(start) if start.isdecimal() and len(start) < 9 else around(asked or 1)
         try:
-            shown = excerpt(store, name, first)
+            shown = read_excerpt(store, name, first)
         except StoreError as error:
             st.warning(said(error))
             return True

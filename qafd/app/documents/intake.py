@@ -11,7 +11,7 @@ from qafd.app.provider import addresses_are_free
 from qafd.app.session import empty, fresh_key
 from qafd.app.workspaces import is_sample, new_workspace
 from qafd.errors import ParameterError, ParseError
-from qafd.ingest.folders import Given, numbered, told_apart
+from qafd.ingest.folders import Given, number_name, told_apart
 from qafd.ingest.imports import GRAPH_ENDINGS, ImportedGraph, name_of, note_missing
 from qafd.ingest.jobs import enqueue
 from qafd.ingest.web import LONGEST, fetch
@@ -113,7 +113,7 @@ def _free(knowledge: KnowledgeGraph, name: str) -> str:
     name = clean_name(name)
     with knowledge.store() as store:
         taken = {file.name for file in store.files.all()}
-    return numbered(name, taken) if name in taken else name
+    return number_name(name, taken) if name in taken else name
 
 
 def _say_what_is_replaced(knowledge: KnowledgeGraph, names: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from qafd.app.session import empty, fresh_key, in_store, session, shared
 from qafd.app.tables import SHARE_BAR, columns_of, table
 from qafd.curate.filelist import FileLine, listing
 from qafd.curate.unread import Unread, find_nameless, unread
-from qafd.ingest.erase import footprint
+from qafd.ingest.erase import measure_footprint
 from qafd.ingest.jobs import enqueue, retry
 from qafd.knowledge import KnowledgeGraph
 from qafd.view.panel import clean
@@ -202,7 +202,7 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
     """What goes and what stays, and the button that does it."""
     with st.container(border=True):
         with knowledge.store() as store:
-            st.markdown(brief(say_going(footprint(store, names)), 2000))
+            st.markdown(brief(say_going(measure_footprint(store, names)), 2000))
             busy = store.lease.writer is not None or any(
                 job.state != "paused" for job in store.queue.open())
         st.caption(plain(say_staying()))

@@ -14,7 +14,7 @@ from qafd.app.session import remember
 from qafd.app.tables import columns_of, table
 from qafd.ingest import plan
 from qafd.ingest.jobs import retry, start_worker
-from qafd.ingest.reader import ModelChoice, choose, chosen
+from qafd.ingest.reader import ModelChoice, choose, read_choice
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.address import OPENAI, check_address
 from qafd.models.estimate import RunPlan
@@ -30,7 +30,7 @@ BY = {"run": "run", "document": "document", "chunk": "passage", "question": "que
 def choice_of(knowledge: KnowledgeGraph) -> ModelChoice:
     """What the workspace is read with, at the prices and under the caps of the settings."""
     with knowledge.store() as store:
-        return preferences().priced(chosen(store))
+        return preferences().set_prices(read_choice(store))
 
 
 def start(knowledge: KnowledgeGraph) -> None:
@@ -97,7 +97,7 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
                         together=int(together), in_flight=int(in_flight), deadline=float(deadline),
                         reply_tokens=int(reply_tokens))
                 with knowledge.store() as store:
-                    choose(store, wanted.priced(replace(pick, embedder=now.embedder,
+                    choose(store, wanted.set_prices(replace(pick, embedder=now.embedder,
                                                         embedder_url=now.embedder_url)))
                 st.rerun()
 
@@ -136,14 +136,14 @@ def use_embedder(knowledge: KnowledgeGraph, choice: ModelChoice) -> None:
         allow(choice.embedder_url)
         check_address(choice.embedder_url, keys().get(choice.embedder_url))
     with knowledge.store() as store:
-        choose(store, preferences().priced(choice))
+        choose(store, preferences().set_prices(choice))
 
 
 def embedding_plan(knowledge: KnowledgeGraph, choice: ModelChoice) -> None:
     """What all vectors would cost when they are computed anew by an endpoint."""
     if not choice.embedder:
         return
-    choice = preferences().priced(choice)
+    choice = preferences().set_prices(choice)
     planned = remember("embedding plan", (knowledge.id, knowledge.graph.revision, choice),
                        lambda: plan(knowledge.url, (), replace(choice, model=""), anew=True))
     if planned.embedding is not None:

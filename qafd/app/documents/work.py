@@ -11,12 +11,12 @@ from qafd.app.error_display import with_errors_shown
 from qafd.app.escaping import brief, plain, said
 from qafd.app.pages import way
 from qafd.app.session import exchange, session
-from qafd.ingest.jobs import cancel, go_on, needs_worker, unparsed
+from qafd.ingest.jobs import cancel, estimate_unparsed, needs_worker, resume
 from qafd.knowledge import KnowledgeGraph
-from qafd.pace import Pace
 from qafd.plan.suggest import questions_of
 from qafd.storage import Workspace
 from qafd.storage.rows import Job
+from qafd.time_left import TimeLeft
 from qafd.view.panel import clean
 from qafd.wording.counts import count, say_left
 from qafd.wording.jobs import say_job
@@ -38,7 +38,7 @@ class Advance:
 
     began: float = field(default_factory=time.monotonic)
     share: float = 0.0
-    paces: dict[str, Pace] = field(default_factory=dict)
+    paces: dict[str, TimeLeft] = field(default_factory=dict)
 
     def reach(self, share: float) -> float:
         """Move on to a share, if that is further."""
@@ -50,8 +50,8 @@ class Advance:
         waited = time.monotonic() - self.began
         return self.reach(STARTING * waited / (waited + HALF))
 
-    def pace(self, stage: str) -> Pace:
-        return self.paces.setdefault(stage, Pace())
+    def pace(self, stage: str) -> TimeLeft:
+        return self.paces.setdefault(stage, TimeLeft())
 
 
 def jobs_panel(knowledge: KnowledgeGraph, top: DeltaGenerator | None = None) -> None:
@@ -136,7 +136,7 @@ def job_bar(workspace: str, store: Workspace, job: Job) -> tuple[float, str]:
     pace = advance.pace(READING if reading else job.stage)
     total = count(job.total, UNITS.get(job.stage, "passage"))
     if job.stage == READING:
-        ahead = unparsed(store, job.id)
+        ahead = estimate_unparsed(store, job.id)
         pace.note(job.done, job.total + ahead)
         if 0 < ahead < float("inf"):
             # two digits: each file that is parsed would change the others
@@ -171,6 +171,6 @@ def _offer_to_go_on(knowledge: KnowledgeGraph, job: Job) -> None:
     words.warning(plain(job.error or "The last job was cancelled before the graph was up to date."))
     if button.button("Go on", key="go_on"):
         with knowledge.store() as store:
-            go_on(store, job.id)
+            resume(store, job.id)
         start(knowledge)
         st.rerun()

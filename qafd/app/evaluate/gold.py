@@ -9,7 +9,7 @@ from qafd.errors import ParameterError
 from qafd.evaluate.collection import gold_documents, save_questions, saved_questions
 from qafd.evaluate.gold import TEMPLATE, Question, QuestionSet, read_questions, to_jsonl
 from qafd.knowledge import KnowledgeGraph
-from qafd.package import assets
+from qafd.resources import assets
 from qafd.samples import SAMPLES
 
 BUNDLED, UPLOADED, WRITTEN = "Bundled", "Upload", "Write"

@@ -15,10 +15,10 @@ from qafd.evaluate.gold import Question, QuestionSet
 from qafd.flow import kernel
 from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
-from qafd.pace import Pace
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever
 from qafd.retrieve.methods import PAPER, configured, label_of
+from qafd.time_left import TimeLeft
 from qafd.view.panel import clean
 from qafd.wording.counts import count, say_left
 
@@ -45,7 +45,7 @@ class Running(Generic[Result]):
         self.result: Result | None = None
         self.error: Exception | None = None
         self.cancel = Event()
-        self.pace = Pace()
+        self.pace = TimeLeft()
         self.stage = progress.stage
         self._thread = Thread(target=self._run, args=(work,), daemon=True)
         self._thread.start()

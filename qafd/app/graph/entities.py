@@ -179,7 +179,7 @@ def _name(label: str, known: Sequence[Entity], one: Entity, placeholder: str, fr
 def _is_called(knowledge: KnowledgeGraph, known: Sequence[Entity], name: str) -> bool:
     """Whether this is an entity's name, or was before an edit."""
     with knowledge.store() as store:
-        key = store.edits.merged().get(canonical(name), canonical(name))
+        key = store.edits.map_merged().get(canonical(name), canonical(name))
     return any(key == other.key for other in known)
 
 

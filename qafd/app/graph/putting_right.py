@@ -60,7 +60,7 @@ def put_right(knowledge: KnowledgeGraph, change: Callable[[Workspace], object],
 def history(knowledge: KnowledgeGraph) -> None:
     """All edits, the last first, each with its undo."""
     with knowledge.store() as store:
-        edits, merged = store.edits.all(), store.edits.merged()
+        edits, merged = store.edits.all(), store.edits.map_merged()
     if not edits:
         st.write("Nothing was edited yet.")
         return

@@ -41,7 +41,7 @@ def history(knowledge: KnowledgeGraph) -> History:
         # Explore would take the controls of another workspace for what its link asks
         forget_all_but("contract", "thickness", "ramp")
     with knowledge.store() as store:
-        rows, deleted = runs.kept(store), store.runs.deleted()
+        rows, deleted = runs.kept(store), store.runs.list_deleted()
     if deleted:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{count(deleted, 'run')} deleted.")

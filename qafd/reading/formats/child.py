@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from qafd.child import limit
 from qafd.errors import ParseError
 from qafd.reading.formats import Limits, read
 from qafd.reading.formats.draft import DocumentDraft
@@ -16,6 +15,7 @@ from qafd.reading.formats.graphs import read_graph_files
 from qafd.reading.formats.page_image import draw_page
 from qafd.reading.text import cut
 from qafd.records import Assertion, Description, Document, Mark, Mention
+from qafd.sandbox import limit
 
 _FORBIDDEN = (
     "socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn",

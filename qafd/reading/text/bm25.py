@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_matrix, csr_matrix
 
-from qafd.columns import TextBlock
+from qafd.arrays import TextBlock
 from qafd.reading.text import as_typed
 from qafd.reading.text.lexicons import words as lexicon
 from qafd.reading.text.scripts import is_unspaced, terms

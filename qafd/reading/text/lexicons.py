@@ -3,7 +3,7 @@
 import tomllib
 from functools import cache
 
-from qafd.package import assets
+from qafd.resources import assets
 
 
 @cache

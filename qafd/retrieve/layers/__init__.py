@@ -15,13 +15,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from qafd.columns import ByteRows, to_bytes
+from qafd.arrays import ByteRows, to_bytes
 from qafd.errors import ModelError, ParameterError
 from qafd.graph import Graph
 from qafd.models.cost import Metered
 from qafd.models.estimate import RunPlan, plan_run
 from qafd.models.instructions import instructions_of
-from qafd.pace import silent
 from qafd.records import Vectors
 from qafd.retrieve.layers.communities import Communities
 from qafd.retrieve.layers.descriptions import Descriptions
@@ -42,6 +41,7 @@ from qafd.retrieve.layers.writing import (
 )
 from qafd.storage import Workspace
 from qafd.storage.rows import LayerRow
+from qafd.time_left import silent
 
 BATCH = 64  # texts embedded between two reports
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from qafd.columns import expand_slices
+from qafd.arrays import expand_slices
 from qafd.graph import Graph
 from qafd.records import Floats, Nodes, Vectors, node_id
 from qafd.retrieve.layers.texts import Embeds, Texts

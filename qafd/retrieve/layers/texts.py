@@ -86,7 +86,7 @@ def texts_of(graph: Graph, store: Workspace) -> Texts:
     vectors = _vectors_of_sentences(store, chunks, spans, len(ids))
     made = gather(graph, ids, [chunk.text for chunk in chunks], sentences, vectors,
                   store.graph.edges(graph.ids), {nodes[i].key: i for i in ids})
-    return replace(made, described=_described(graph, log, store.edits.merged()))
+    return replace(made, described=_described(graph, log, store.edits.map_merged()))
 
 
 def _vectors_of_sentences(store: Workspace, chunks: Sequence[Chunk],

@@ -11,12 +11,12 @@ from urllib.parse import parse_qsl, urlsplit
 from qafd.errors import BusyError, StoreError
 from qafd.storage import sqlite
 from qafd.storage.diagnosis import Diagnosis
-from qafd.storage.postgres.connecting import translated
+from qafd.storage.postgres.connecting import translate_errors
 from qafd.storage.postgres.lease import PostgresLease
 from qafd.storage.postgres.schema import Address, WorkspaceSchema, without_password
 from qafd.storage.postgres.search import PostgresPassages
 from qafd.storage.postgres.soundness import examine_schema
-from qafd.storage.relational.part import TABLES
+from qafd.storage.relational.base import TABLES
 from qafd.storage.relational.workspace import Workspace
 from qafd.storage.rows import WorkspacePlace
 
@@ -36,12 +36,12 @@ class PostgresWorkspace(Workspace):
 
     def count_anew(self) -> None:
         """Have the server count at once what it would count within a minute or so."""
-        with translated(self._schema.name):
+        with translate_errors(self._schema.name):
             self._schema.connection.command(f"ANALYZE {', '.join((*TABLES, 'words'))}")
 
     def compact(self) -> None:
         """Make the tables as small as they can be."""
-        with translated(self._schema.name):
+        with translate_errors(self._schema.name):
             for table in (*TABLES, "words"):
                 self._schema.connection.command(f"VACUUM FULL {table}")
 
@@ -96,13 +96,13 @@ def beside(url: str, name: str) -> str:
 
 def names_beside(url: str) -> tuple[str, ...]:
     """The names of all workspaces in a database."""
-    with WorkspaceSchema.found(Address.of(url)) as schema:
+    with WorkspaceSchema.look_up(Address.of(url)) as schema:
         return schema.neighbors()
 
 
 def size_of(url: str) -> int | None:
     """How many bytes the tables of a workspace take, with their indexes; None where there is none."""
-    with WorkspaceSchema.found(Address.of(url)) as schema, schema.snapshot() as connection:
+    with WorkspaceSchema.look_up(Address.of(url)) as schema, schema.snapshot() as connection:
         if not schema.exists:
             return None
         (size,) = connection.execute(

@@ -150,7 +150,7 @@ def pool_of(conninfo: str) -> _Pool:
 
 
 @contextmanager
-def translated(name: str) -> Iterator[None]:
+def translate_errors(name: str) -> Iterator[None]:
     """Turn the errors that a user can mend into sentences; all others are bugs."""
     try:
         yield
@@ -167,7 +167,7 @@ def translated(name: str) -> Iterator[None]:
         raise StoreError(f"This user of the database may not do that to {name} "
                          f"({first_line(error)}); ask for the right to create schemas.") from error
     except _MISSING as error:
-        raise damaged(name, error) from error
+        raise damage_error(name, error) from error
     except psycopg.OperationalError as error:
         raise StoreError(f"The database of {name} cannot be reached or gave up "
                          f"({first_line(error)}); check the address and that the server "
@@ -179,7 +179,7 @@ def first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0]
 
 
-def damaged(name: str, error: BaseException) -> StoreError:
+def damage_error(name: str, error: BaseException) -> StoreError:
     """The error of a workspace that holds what qafd cannot have written."""
     return StoreError(f"{name} is damaged, removed or no workspace ({first_line(error)}); run "
                       "`qafd doctor` on it and restore a backup.")

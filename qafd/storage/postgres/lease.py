@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from qafd.errors import BusyError
 from qafd.storage.postgres.schema import WorkspaceSchema
+from qafd.storage.relational.base import Connection
 from qafd.storage.relational.lease import Lease, runs
-from qafd.storage.relational.part import Connection
 
 
 class PostgresLease(Lease):

@@ -17,10 +17,10 @@ from psycopg import sql
 
 from qafd.errors import ForeignFileError, NewerSchemaError, ParameterError, StoreError
 from qafd.storage.postgres import connecting
-from qafd.storage.postgres.connecting import PostgresConnection, pool_of, translated
+from qafd.storage.postgres.connecting import PostgresConnection, pool_of, translate_errors
 from qafd.storage.postgres.search import index_passages
 from qafd.storage.postgres.tables import STEPS
-from qafd.storage.relational.part import Connection, Tables, set_meta
+from qafd.storage.relational.base import Connection, Tables, set_meta
 
 DEFAULT = "qafd"  # the workspace of a URL that names none
 _COMMENT = re.compile(r"a workspace of qafd, schema (\d+)")
@@ -104,9 +104,9 @@ class WorkspaceSchema(Tables):
             outer._users += 1
             return cast("Self", outer)
         address = Address.of(url)
-        opened = cls.found(address, read_only)
+        opened = cls.look_up(address, read_only)
         try:
-            with translated(address.schema):
+            with translate_errors(address.schema):
                 opened._prepare(make and not read_only)
         except BaseException:
             opened.close()
@@ -116,18 +116,18 @@ class WorkspaceSchema(Tables):
         return opened
 
     @classmethod
-    def found(cls, address: Address, read_only: bool = False) -> Self:
+    def look_up(cls, address: Address, read_only: bool = False) -> Self:
         """A schema as it is, which may be missing or another program's.
 
         The connection answers: those that were kept may be of a server that is gone.
         """
         pool = pool_of(address.conninfo)
         for fresh in (False, True):
-            with translated(address.schema):
+            with translate_errors(address.schema):
                 raw = pool.take(fresh)
             opened = cls(address, raw, read_only)
             try:
-                with translated(address.schema):
+                with translate_errors(address.schema):
                     opened._enter()
             except StoreError:
                 opened.close()
@@ -225,10 +225,10 @@ class WorkspaceSchema(Tables):
         if self._writing:
             yield self.connection
             return
-        with translated(self.name):
+        with translate_errors(self.name):
             if self.read_only:
                 raise psycopg.errors.ReadOnlySqlTransaction
-            with self._between(f"BEGIN; SELECT pg_advisory_xact_lock({self.lock})"):
+            with self._bracket(f"BEGIN; SELECT pg_advisory_xact_lock({self.lock})"):
                 self._writing = True
                 try:
                     yield self.connection
@@ -242,11 +242,11 @@ class WorkspaceSchema(Tables):
         if self.connection.in_transaction():
             yield self.connection
             return
-        with translated(self.name), self._between("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
+        with translate_errors(self.name), self._bracket("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
             yield self.connection
 
     @contextmanager
-    def _between(self, begin: str) -> Iterator[None]:
+    def _bracket(self, begin: str) -> Iterator[None]:
         """From the beginning of a transaction to its end, whatever happens."""
         try:
             self.connection.command(begin)
@@ -255,9 +255,9 @@ class WorkspaceSchema(Tables):
             if not self.connection.raw.closed and self.connection.in_transaction():
                 self.connection.command("ROLLBACK")
 
-    def damaged(self, error: BaseException) -> StoreError:
+    def damage_error(self, error: BaseException) -> StoreError:
         """The error of a workspace that holds what qafd cannot have written."""
-        return connecting.damaged(self.name, error)
+        return connecting.damage_error(self.name, error)
 
     def count_on(self, connection: Connection) -> None:
         """Let new rows have numbers above those that rows were copied with."""

@@ -13,10 +13,10 @@ import numpy as np
 
 from qafd.records import Chunk, Floats
 from qafd.storage.postgres.connecting import PostgresConnection
+from qafd.storage.relational.base import Connection, to_json
 from qafd.storage.relational.log import CHUNK
-from qafd.storage.relational.part import Connection, listed
 from qafd.storage.relational.passages import SqlPassages
-from qafd.storage.relational.words import (
+from qafd.storage.relational.text_search import (
     OFF,
     ON,
     SNIPPET,
@@ -53,7 +53,7 @@ def index_passages(connection: PostgresConnection, anew: bool) -> None:
                 sizes[passage] += 1
         connection.execute("DELETE FROM words WHERE passage IN ("
                            "  SELECT CAST(value AS INTEGER) FROM json_each(?))",
-                           (listed(sizes),))
+                           (to_json(sizes),))
         with connection.raw.cursor().copy("COPY words FROM STDIN (FORMAT binary)") as copy:
             copy.set_types(["text", "int4", "int4[]"])
             for (term, passage), at in places.items():
@@ -89,7 +89,7 @@ class PostgresPassages(SqlPassages):
                 "SELECT rowid, id, words FROM passages WHERE rowid IN ("
                 "  SELECT CAST(value AS INTEGER) FROM json_each(?1)) "
                 "AND (CAST(?2 AS TEXT) IS NULL OR document = ?2) ORDER BY id",
-                (listed(passages), document)).fetchall()
+                (to_json(passages), document)).fetchall()
             if not rows:
                 return Found((), 0)
             many, size = connection.execute(
@@ -130,7 +130,7 @@ def _find(connection: Connection, phrases: Sequence[Sequence[str]]) -> list[Plac
         wanted.update((word, {}) for word in phrase)
     for word, passage, places in connection.execute(
             "SELECT term, passage, places FROM words WHERE term IN "
-            "(SELECT value FROM json_each(?))", (listed(wanted),)).fetchall():
+            "(SELECT value FROM json_each(?))", (to_json(wanted),)).fetchall():
         wanted[word][passage] = places
     return [_follow(list(map(wanted.__getitem__, phrase))) for phrase in phrases]
 

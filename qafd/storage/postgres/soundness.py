@@ -10,7 +10,7 @@ from qafd.storage.postgres.schema import Address, WorkspaceSchema
 from qafd.storage.postgres.search import make_words, read_words
 from qafd.storage.postgres.tables import STEPS
 from qafd.storage.relational import examine
-from qafd.storage.relational.part import Connection
+from qafd.storage.relational.base import Connection
 from qafd.storage.relational.workspace import Workspace
 
 

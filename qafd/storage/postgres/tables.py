@@ -6,7 +6,7 @@ Texts are compared byte by byte, as SQLite does.
 
 from collections.abc import Callable
 
-from qafd.storage.relational.part import Connection
+from qafd.storage.relational.base import Connection
 from qafd.storage.relational.renewal import (
     HUBS,
     JOINED,

@@ -13,15 +13,15 @@ from qafd.assemble.gathered import Gathered
 from qafd.records import Chunk, Edge
 from qafd.storage.diagnosis import Fault, FaultKind, fault
 from qafd.storage.packing import MENTION, EdgeRow, edge_row, embedding_key, hash_number, key_of
-from qafd.storage.relational.part import (
+from qafd.storage.relational.base import (
     NUMBERS,
     Connection,
     Part,
     bump,
-    listed,
-    listed_numbers,
     meta,
     set_meta,
+    to_json,
+    to_json_numbers,
     upsert,
 )
 from qafd.storage.relational.postings import clear_facts
@@ -33,7 +33,7 @@ _Rows = dict[tuple[Any, ...], tuple[Any, ...] | None]
 
 
 class WholeRows(Protocol):
-    """The graph of a whole log in batches, each of which memory holds; see `qafd.ingest.whole`."""
+    """The graph of a whole log in batches, each of which memory holds; see `qafd.ingest.full_assembly`."""
 
     @property
     def revision(self) -> int:
@@ -81,7 +81,7 @@ class SqlAssembly(Part):
         with self._file.reading() as connection:
             return {key: _hub_of(counts, sums) for key, counts, sums in connection.execute(
                 "SELECT key, counts, sums FROM hubs WHERE key IN (SELECT value FROM json_each(?))",
-                (listed(keys),))}
+                (to_json(keys),))}
 
     def put_passages(self, gone: Iterable[str], chunks: Iterable[Chunk]) -> None:
         """Remove passages by id, and bring others in or up to date."""
@@ -97,20 +97,20 @@ class SqlAssembly(Part):
         with self._file.transaction() as connection:
             for row in _node_rows(connection, [node for node in nodes.values() if node]):
                 rows[row[:1]] = row
-            self._revise("nodes", rows, f"number IN {NUMBERS}", listed_numbers(nodes))
+            self._revise("nodes", rows, f"number IN {NUMBERS}", to_json_numbers(nodes))
 
     def put_hubs(self, hubs: Mapping[str, Gathered | None]) -> None:
         """Let these be the sums of these keys; None where none are kept."""
         rows: _Rows = dict.fromkeys((key,) for key in hubs)
         rows |= {(key,): _hub_row(key, hub) for key, hub in hubs.items() if hub}
         self._revise("hubs", rows, "key IN (SELECT value FROM json_each(?))",
-                     listed(hubs))
+                     to_json(hubs))
 
     def put_mentions(self, sources: Iterable[str], edges: Iterable[Edge]) -> None:
         """Let these be all edges that lead from some entities to passages, without the factors of
         their nodes."""
         self._revise("edges", _edge_rows(edges), f"kind = {MENTION} AND source IN {NUMBERS}",
-                     listed_numbers(sources))
+                     to_json_numbers(sources))
 
     def put_pairs(self, pairs: Iterable[tuple[str, str]], edges: Iterable[Edge]) -> None:
         """Let these be all edges between the two nodes of each pair; those of mentions without the
@@ -133,8 +133,8 @@ class SqlAssembly(Part):
                 return
             sums = _kept_sums(connection)
             count, total = sums[table]
-            change = sum(map(_hashed, fresh)) - sum(_hashed(old[at]) for at in gone)
-            change -= sum(_hashed(old[row[:len(key)]]) for row in fresh if row[:len(key)] in old)
+            change = sum(map(_hash_row, fresh)) - sum(_hash_row(old[at]) for at in gone)
+            change -= sum(_hash_row(old[row[:len(key)]]) for row in fresh if row[:len(key)] in old)
             count += sum(row[:len(key)] not in old for row in fresh) - len(gone)
             sums[table] = count, f"{(int(total, 16) + change) % _ROUND:x}"
             set_meta(connection, "row_sums", json.dumps(sums))
@@ -168,7 +168,7 @@ class SqlAssembly(Part):
             clear_facts(connection)
             bump(connection, "log_revision")
 
-    def altered(self) -> tuple[Fault, ...]:
+    def find_altered(self) -> tuple[Fault, ...]:
         """What is not as the last assembly left it, for each table of the graph.
 
         Nothing is known of a graph from before assemblies kept counts and checksums.
@@ -214,7 +214,7 @@ def _sum(rows: Iterable[Sequence[Any]], count: int = 0, total: str = "0") -> tup
     whole = int(total, 16)
     for row in rows:
         count += 1
-        whole += _hashed(row)
+        whole += _hash_row(row)
     return count, f"{whole % _ROUND:x}"
 
 
@@ -226,7 +226,7 @@ def _kept_sums(connection: Connection) -> Sums:
     return {table: (rows, total) for table, (rows, total) in json.loads(kept).items()}
 
 
-def _hashed(row: Sequence[Any]) -> int:
+def _hash_row(row: Sequence[Any]) -> int:
     parts = [value if isinstance(value, bytes) else f"{value!r}\n".encode("utf-8", "surrogatepass")
              for value in row]
     return int.from_bytes(hashlib.sha256(b"".join(parts)).digest())
@@ -274,8 +274,8 @@ def _node_rows(connection: Connection, nodes: Sequence[PlacedNode]) -> Iterator[
     where it is in there."""
     keys = {key for one in nodes for key in (one.vectors, one.said) if key}
     at = dict(connection.execute(f"SELECT key, id FROM embeddings WHERE key IN {NUMBERS}",
-                                 (listed_numbers(keys),)))
-    quoted_from = listed({one.passage for one in nodes})
+                                 (to_json_numbers(keys),)))
+    quoted_from = to_json({one.passage for one in nodes})
     passages = {key: (number, text) for key, number, text in connection.execute(
         "SELECT id, rowid, text FROM passages WHERE id IN (SELECT value FROM json_each(?))",
         (quoted_from,))}

@@ -2,7 +2,7 @@
 
 from itertools import islice
 
-from qafd.storage.relational.part import TABLES, Connection, Tables
+from qafd.storage.relational.base import TABLES, Connection, Tables
 
 ROWS = 2000  # that are written at once
 NUMBERED = ("files", "documents", "passages")

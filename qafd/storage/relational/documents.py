@@ -8,9 +8,9 @@ from typing import Any
 from qafd.errors import StoreError
 from qafd.records import Chunk, Document, Mark, node_id
 from qafd.storage.packing import checksum, texts
+from qafd.storage.relational.base import Connection, Part, bump, meta, set_meta, to_json
 from qafd.storage.relational.ledger import SqlLedger
 from qafd.storage.relational.log import CHUNK
-from qafd.storage.relational.part import Connection, Part, bump, listed, meta, set_meta
 from qafd.storage.rows import DocumentNameError, DocumentRow, Head, PassageLine, now
 
 OPENING = 90  # characters of a passage in an outline
@@ -247,7 +247,7 @@ class SqlDocuments(Part):
         relation by its label.
         """
         with self._file.snapshot() as connection:
-            wanted = listed(documents)
+            wanted = to_json(documents)
             own_only = ("HAVING max(CASE WHEN document IN (SELECT value FROM json_each(?)) "
                         "THEN 0 ELSE 1 END) = 0")
             own = {node_id("passage", row[0]) for row in connection.execute(

@@ -3,7 +3,7 @@
 from qafd.edits import Edit, Ends, edges_by_hand, merged_keys
 from qafd.errors import StoreError
 from qafd.records import node_id
-from qafd.storage.relational.part import Part, bump
+from qafd.storage.relational.base import Part, bump
 from qafd.storage.rows import now
 
 
@@ -44,11 +44,11 @@ class SqlEdits(Part):
             "SELECT id, action, key, name, made_at, undone_at, label, note FROM edits "
             "ORDER BY id"))
 
-    def merged(self) -> dict[str, str]:
+    def map_merged(self) -> dict[str, str]:
         """Keys of names that count as another entity's, to the key of that entity."""
         return merged_keys(self.all())
 
-    def joined(self) -> dict[Ends, tuple[Edit, ...]]:
+    def map_added_edges(self) -> dict[Ends, tuple[Edit, ...]]:
         """The edits that add edges, by the node ids of the two ends."""
         found: dict[Ends, tuple[Edit, ...]] = {}
         for (source, target, _), edit in edges_by_hand(self.all())[0].items():

@@ -6,11 +6,11 @@ import zlib
 from collections.abc import Callable, Iterator
 
 from qafd.errors import StoreError
-from qafd.storage.assembled import assemble_stored
 from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
+from qafd.storage.log_assembly import assemble_stored
 from qafd.storage.packing import MENTION, checksum, embedding_key, key_of, unpack_places
+from qafd.storage.relational.base import Connection
 from qafd.storage.relational.log import CHUNK
-from qafd.storage.relational.part import Connection
 from qafd.storage.relational.runs import plan_holds
 from qafd.storage.relational.workspace import Workspace
 
@@ -82,7 +82,7 @@ def _passages(_: Workspace, connection: Connection) -> Iterator[Fault]:
 
 
 def _graph(store: Workspace, connection: Connection) -> Iterator[Fault]:
-    yield from store.assembly.altered()
+    yield from store.assembly.find_altered()
     for (node,) in connection.execute(
             "SELECT source FROM edges WHERE source NOT IN (SELECT number FROM nodes) "
             "UNION SELECT target FROM edges WHERE target NOT IN (SELECT number FROM nodes)"):
@@ -121,12 +121,12 @@ def _vectors(store: Workspace, connection: Connection) -> Iterator[Fault]:
             "OR said NOT IN (SELECT id FROM embeddings)"):
         yield fault(FaultKind.LOST_VECTORS, node=node)
     if not store.graph.stale:
-        missing = len(store.vectors.missing(_needed(store, connection, name)))
+        missing = len(store.vectors.missing(_find_needed(store, connection, name)))
         if missing:
             yield fault(FaultKind.MISSING_VECTORS, many=missing)
 
 
-def _needed(store: Workspace, connection: Connection, model: str) -> Iterator[str]:
+def _find_needed(store: Workspace, connection: Connection, model: str) -> Iterator[str]:
     """The keys of all vectors that the graph is made of."""
     log = store.log.read()
     for chunk, extraction in zip(log.chunks, log.extractions, strict=True):

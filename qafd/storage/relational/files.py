@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from qafd.reading.parsing import refuse_size
 from qafd.storage.packing import MENTION, RELATION, unpack_places
+from qafd.storage.relational.base import Part, meta
 from qafd.storage.relational.documents import PAGES, SqlDocuments
-from qafd.storage.relational.part import Part, meta
 from qafd.storage.rows import Contents, File, clean_name, now
 
 
@@ -54,7 +54,7 @@ class SqlFiles(Part):
         with self._file.transaction():
             self.cancel([name for name, data in files if self.add(name, data)])
 
-    def begin(self, name: str) -> bytes | None:
+    def claim(self, name: str) -> bytes | None:
         """Start to parse a file: its bytes, or None when it is not waiting (any more)."""
         with self._file.transaction() as connection:
             row = connection.execute(
@@ -72,7 +72,7 @@ class SqlFiles(Part):
             "WHEN instr(substr(data, 1, 1024), ?) > 0 THEN data END "
             "WHERE name = ? AND status = 'extracting'", b"%PDF-", name)
 
-    def reopen(self, names: Iterable[str]) -> None:
+    def read_again(self, names: Iterable[str]) -> None:
         """Let finished files be read again, by another extractor."""
         self._write_many(
             "UPDATE files SET status = 'extracting' WHERE name = ? AND status = 'done'",

@@ -17,8 +17,8 @@ from qafd.storage.packing import (
     unpack_sentences,
     unpack_vectors,
 )
-from qafd.storage.relational.loading import load_graph
-from qafd.storage.relational.part import NUMBERS, Part, listed, listed_numbers, meta
+from qafd.storage.relational.base import NUMBERS, Part, meta, to_json, to_json_numbers
+from qafd.storage.relational.graph_loader import load_graph
 
 
 class SqlGraph(Part):
@@ -55,13 +55,13 @@ class SqlGraph(Part):
     def has(self, ids: Iterable[str]) -> set[str]:
         """Those of these ids that are nodes."""
         return {row[0] for row in self._rows(
-            f"SELECT id FROM nodes WHERE number IN {NUMBERS}", listed_numbers(ids))}
+            f"SELECT id FROM nodes WHERE number IN {NUMBERS}", to_json_numbers(ids))}
 
     def nodes(self, ids: Iterable[str]) -> dict[str, Node]:
         """The nodes among these ids, with their texts."""
         with self._file.reading() as connection:
             rows = connection.execute(
-                f"SELECT {NODE} WHERE nodes.number IN {NUMBERS}", (listed_numbers(ids),))
+                f"SELECT {NODE} WHERE nodes.number IN {NUMBERS}", (to_json_numbers(ids),))
             found = [Node(*row) for row in rows]
             for node in found:
                 texts((node.id, node.kind, node.key, node.name, node.text))
@@ -75,12 +75,12 @@ class SqlGraph(Part):
                 f"SELECT {EDGE} WHERE (source IN (SELECT number FROM wanted) "
                 "  OR target IN (SELECT number FROM wanted)) AND ?2 IN (-1, edges.kind) "
                 "ORDER BY source, target, edges.kind, label",
-                (listed_numbers(ids), EDGE_KINDS.index(kind) if kind else -1)).fetchall()
+                (to_json_numbers(ids), EDGE_KINDS.index(kind) if kind else -1)).fetchall()
             passages = {passage for row in rows if row[2] != MENTION
                         for passage, _ in unpack_places(row[6])}
             chunks = dict(connection.execute(
                 f"SELECT number, key FROM nodes WHERE number IN {NUMBERS}",
-                (listed(passages),)))
+                (to_json(passages),)))
             return tuple(edge_of(row, chunks) for row in rows)
 
     def labels(self, ids: Iterable[str]) -> dict[frozenset[str], str]:
@@ -94,12 +94,12 @@ class SqlGraph(Part):
                 "AND label <> '' AND source IN (SELECT number FROM wanted) "
                 "AND +target IN (SELECT number FROM wanted) "
                 f"ORDER BY kind = {BY_HAND}, source, target, label",
-                (listed(id_of),))
+                (to_json(id_of),))
             return {frozenset((id_of[source], id_of[target])): label for source, target, label in rows}
 
     def entity_names(self, keys: Iterable[str] | None = None) -> tuple[list[str], Vectors]:
         """The keys of all entities or of some, in order, and the vectors of their names, (k, d)."""
-        wanted = () if keys is None else (listed_numbers(node_id("entity", key) for key in keys),)
+        wanted = () if keys is None else (to_json_numbers(node_id("entity", key) for key in keys),)
         scope = f"kind = 'entity' AND number IN {NUMBERS}" if wanted else "kind = 'entity'"
         with self._file.reading() as connection:
             rows = connection.execute(

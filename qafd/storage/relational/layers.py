@@ -3,7 +3,7 @@
 import hashlib
 
 from qafd.errors import StoreError
-from qafd.storage.relational.part import Part, upsert
+from qafd.storage.relational.base import Part, upsert
 from qafd.storage.rows import LayerRow, now
 
 

@@ -4,7 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 
-from qafd.storage.relational.part import Part
+from qafd.storage.relational.base import Part
 
 
 class Lease(Part, ABC):

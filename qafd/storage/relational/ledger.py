@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from qafd.reading.text.plaintext import storable
-from qafd.storage.relational.part import Part, listed
+from qafd.storage.relational.base import Part, to_json
 from qafd.storage.rows import BY, Call, Total, now
 
 ABOUT = """json_each('["' || replace(chunk, ' ', '","') || '"]')"""
@@ -50,7 +50,7 @@ class SqlLedger(Part):
         for chunk, reply in self._rows(
                 f"SELECT value, reply FROM llm_calls, {ABOUT} WHERE status != 'ok' "
                 "AND purpose = 'extract' AND value IN (SELECT value FROM json_each(?)) "
-                "ORDER BY llm_calls.id DESC", listed(chunks)):
+                "ORDER BY llm_calls.id DESC", to_json(chunks)):
             found[chunk] = (*found.get(chunk, ()), reply)[:most]
         return found
 
@@ -63,7 +63,7 @@ class SqlLedger(Part):
 
     def replies(self, documents: Collection[str]) -> int:
         """How many replies go with these documents: on them, or on a question, but for its plan."""
-        names = listed(documents)
+        names = to_json(documents)
         return int(self._row(
             "SELECT count(*) FROM llm_calls WHERE reply != '' AND (document IN "
             "  (SELECT value FROM json_each(?)) OR question != '' AND purpose != 'plan' "
@@ -71,7 +71,7 @@ class SqlLedger(Part):
 
     def forget_replies(self, documents: Iterable[str]) -> None:
         """Drop what models said of these documents; what it cost stays in the ledger."""
-        names = listed(documents)
+        names = to_json(documents)
         self._write(
             "UPDATE llm_calls SET reply = '', key = '', document = '', chunk = '', "
             "status = 'rejected' WHERE document IN (SELECT value FROM json_each(?)) "

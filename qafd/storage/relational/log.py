@@ -8,9 +8,9 @@ from typing import Any
 from qafd.errors import StoreError
 from qafd.records import GIVEN, Assertion, Chunk, Description, Extraction, Mention, Vectors
 from qafd.storage.packing import checksum
+from qafd.storage.relational.base import Connection, Part, bump, meta, set_meta, to_json
 from qafd.storage.relational.edits import SqlEdits
 from qafd.storage.relational.ledger import ABOUT
-from qafd.storage.relational.part import Connection, Part, bump, listed, meta, set_meta
 from qafd.storage.relational.vectors import SqlVectors
 from qafd.storage.rows import Log, UnreadRow
 
@@ -66,7 +66,7 @@ class SqlLog(Part):
             source, GIVEN, extractor)
         return {row[0]: Chunk(*row[1:]) for row in rows}
 
-    def adopt(self, source: str, extractor: str) -> None:
+    def take_over(self, source: str, extractor: str) -> None:
         """Let what is given for the passages of a file stand among this extractor's entries."""
         if not self.given(source, extractor):
             return
@@ -149,7 +149,7 @@ class SqlLog(Part):
         """The live log, of all or some documents: what the graph is a function of."""
         some = "" if documents is None else (
             "WHERE document IN (SELECT value FROM json_each(?)) ")
-        wanted = () if documents is None else (listed(documents),)
+        wanted = () if documents is None else (to_json(documents),)
         with self._file.reading() as connection:
             revision = int(meta(connection, "log_revision", "0"))
             rows = connection.execute(
@@ -182,7 +182,7 @@ class SqlLog(Part):
                     'SELECT chunk, start, "end" FROM json_each(?) AS wanted '
                     "CROSS JOIN extractions ON chunk = wanted.value AND extractor = ? "
                     "JOIN sentences ON extraction = extractions.id ORDER BY chunk, position",
-                    (listed(ids), meta(connection, "extractor"))):
+                    (to_json(ids), meta(connection, "extractor"))):
                 found.setdefault(chunk, []).append((start, end))
         return found
 
@@ -217,7 +217,7 @@ class SqlLog(Part):
                 'SELECT chunk, key, start, "end" FROM extractions JOIN mentions '
                 "  ON extraction = extractions.id WHERE chunk IN (SELECT value FROM json_each(?)) "
                 'AND extractor = ? AND "end" > start',
-                (listed(chunks), meta(connection, "extractor"))))
+                (to_json(chunks), meta(connection, "extractor"))))
 
     def unread(self, source: str) -> tuple[UnreadRow, ...]:
         """The passages of a file that the model did not read, or not in whole, in order."""
@@ -271,7 +271,7 @@ def _entries(connection: Connection, rows: Sequence[tuple[int, str]], extractor:
     for at, *fields in connection.execute(
             "SELECT extraction, source, target, kind, text, keywords, strength "
             f"FROM descriptions {some}", wanted):
-        said[at].append(described(fields))
+        said[at].append(description_of(fields))
     return tuple(Extraction(chunk, extractor, tuple(spans[at]), tuple(mentions[at]),
                             tuple(assertions[at]), tuple(said[at])) for at, chunk in rows)
 
@@ -286,7 +286,7 @@ def _put_descriptions(
          for i, d in enumerate(descriptions)])
 
 
-def described(row: Sequence[Any]) -> Description:
+def description_of(row: Sequence[Any]) -> Description:
     """The description in a row: source, target, kind, text, keywords and strength."""
     source, target, kind, text, keywords, strength = row
     return Description(source, target, kind, text, tuple(json.loads(keywords)), strength)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from qafd.records import Codes
-from qafd.storage.relational.part import Connection, Part, listed, upsert
+from qafd.storage.relational.base import Connection, Part, to_json, upsert
 
 BLOCKS = 256  # of names whose signs are written together
 
@@ -17,17 +17,17 @@ BLOCKS = 256  # of names whose signs are written together
 class SqlNames(Part):
     """The tables of names by their first words, of nearest names, and of the signs of their vectors."""
 
-    def known(self, keys: Iterable[str]) -> set[str]:
+    def find_known(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys that are names."""
         return {key for key, in self._rows(
             "SELECT key FROM names WHERE key IN (SELECT value FROM json_each(?))",
-            listed(keys))}
+            to_json(keys))}
 
-    def plant(self, names: Iterable[tuple[str, str, str]]) -> None:
+    def add(self, names: Iterable[tuple[str, str, str]]) -> None:
         """Note names: the key and its first two words."""
         self._write_many(upsert("names", ["key"], ["first", "second"]), names)
 
-    def uproot(self, keys: Iterable[str]) -> None:
+    def remove(self, keys: Iterable[str]) -> None:
         """Forget names."""
         self._write_many("DELETE FROM names WHERE key = ?", [(key,) for key in keys])
 
@@ -41,13 +41,13 @@ class SqlNames(Part):
                 "SELECT names.key FROM json_each(?1) AS word "
                 "CROSS JOIN names INDEXED BY names_first "
                 "ON first = word.value AND second = ''",
-                (listed(words),)).fetchall()
+                (to_json(words),)).fetchall()
             rows += connection.execute(
                 "SELECT names.key FROM json_each(?1) AS pair "
                 "CROSS JOIN names INDEXED BY names_first "
                 "ON first = json_extract(pair.value, '$[0]') "
                 "AND second = json_extract(pair.value, '$[1]')",
-                (listed(pairs),)).fetchall()
+                (to_json(pairs),)).fetchall()
             for word in branches:
                 rows += connection.execute(
                     "SELECT key FROM names INDEXED BY names_first "
@@ -59,7 +59,7 @@ class SqlNames(Part):
         found: dict[str, dict[str, float]] = {}
         for key, other, cosine in self._rows(
                 "SELECT key, other, cosine FROM near WHERE key IN "
-                "(SELECT value FROM json_each(?))", listed(keys)):
+                "(SELECT value FROM json_each(?))", to_json(keys)):
             found.setdefault(key, {})[other] = cosine
         return found
 
@@ -67,7 +67,7 @@ class SqlNames(Part):
         """The names among whose nearest one of these is."""
         return {row[0] for row in self._rows(
             "SELECT key FROM near WHERE other IN (SELECT value FROM json_each(?))",
-            listed(keys))}
+            to_json(keys))}
 
     def set_near(self, near: Mapping[str, Mapping[str, float]]) -> None:
         """Let these be the nearest names of each."""

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from qafd.storage.relational.part import Part, meta, set_meta
+from qafd.storage.relational.base import Part, meta, set_meta
 
 
 class SqlNotes(Part):

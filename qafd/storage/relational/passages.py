@@ -11,10 +11,10 @@ from qafd.reading.text.plaintext import clean, storable
 from qafd.reading.text.scripts import is_unspaced
 from qafd.records import GIVEN, GUESS, Chunk, Node, Vectors, node_id
 from qafd.storage.packing import hash_number, passage_key, texts
+from qafd.storage.relational.base import Part, meta, to_json
 from qafd.storage.relational.edits import SqlEdits
 from qafd.storage.relational.graph import SqlGraph
-from qafd.storage.relational.log import CHUNK, SqlLog, described
-from qafd.storage.relational.part import Part, listed, meta
+from qafd.storage.relational.log import CHUNK, SqlLog, description_of
 from qafd.storage.relational.vectors import SqlVectors
 from qafd.storage.rows import MOST_WORDS, SEARCHED, Evidence, Found, Hit, Parts, Said, SentenceName
 
@@ -31,7 +31,7 @@ class SqlPassages(Part):
         with self._file.reading() as connection:
             rows = connection.execute(
                 f"SELECT {CHUNK} FROM passages WHERE id IN (SELECT value FROM json_each(?))",
-                (listed(ids),))
+                (to_json(ids),))
             found = [Chunk(*row) for row in rows]
             texts(text for c in found for text in (c.document, c.title, c.text, c.heading))
             return {chunk.id: chunk for chunk in found}
@@ -63,7 +63,7 @@ class SqlPassages(Part):
         with self._file.snapshot() as connection:
             model = meta(connection, "embedder")
             live = connection.execute("SELECT id, title, text FROM live WHERE id IN "
-                                      "(SELECT value FROM json_each(?))", (listed(ids),)).fetchall()
+                                      "(SELECT value FROM json_each(?))", (to_json(ids),)).fetchall()
             spans = SqlLog(self._file).spans([row[0] for row in live])
             keys = {chunk: passage_key(model, title, text, spans[chunk])
                     for chunk, title, text in live if chunk in spans}
@@ -85,7 +85,7 @@ class SqlPassages(Part):
             "FROM json_each(?) AS wanted JOIN live ON live.id = json_extract(wanted.value, '$[0]') "
             "JOIN sentences ON sentences.extraction = live.extraction "
             "  AND sentences.position = CAST(json_extract(wanted.value, '$[1]') AS INTEGER)",
-            listed(places))}
+            to_json(places))}
 
     def names(self, ids: Iterable[str]) -> dict[tuple[str, int], list[SentenceName]]:
         """The names in the sentences of some chunks, by chunk and where the sentence ends in it.
@@ -97,7 +97,7 @@ class SqlPassages(Part):
         found: dict[tuple[str, int], list[SentenceName]] = {}
         with self._file.snapshot() as connection:
             edits = SqlEdits(self._file)
-            merged = edits.merged()
+            merged = edits.map_merged()
             types = {node_id("entity", key): kind.casefold()
                      for key, kind in entity_types(edits.all()).items()}
             rows = connection.execute(
@@ -137,7 +137,7 @@ class SqlPassages(Part):
                 for node in {edge.source, edge.target} & set(wanted):
                     pairs.update({(hash_number(node), *place): None for place in edge.evidence})
         with self._file.snapshot() as connection:
-            merged = SqlEdits(self._file).merged()
+            merged = SqlEdits(self._file).map_merged()
             rows = connection.execute(
                 "WITH pairs AS (SELECT CAST(json_extract(value, '$[0]') AS BIGINT) AS node, "
                 "  json_extract(value, '$[1]') AS chunk, "
@@ -155,7 +155,7 @@ class SqlPassages(Part):
                 "LEFT JOIN mentions ON mentions.extraction = live.extraction "
                 '  AND mentions.sentence = pairs.at AND mentions."end" > mentions.start '
                 "ORDER BY live.document, live.start, sentences.start, nodes.id, "
-                "  mentions.position", (listed(pairs),)).fetchall()
+                "  mentions.position", (to_json(pairs),)).fetchall()
         found: list[Evidence] = []
         for place, some in groupby(rows, lambda row: row[:10]):
             spans = [tuple(row[11:]) for row in some if merged.get(row[10], row[10]) == place[9]]
@@ -185,7 +185,7 @@ class SqlPassages(Part):
                 "ORDER BY live.document, live.position, said.position",
                 (json.dumps(keys), GIVEN))
             # An extractor is called as its model, with "/" and how it was asked.
-            return tuple(Said(described(row[:6]), *(*row[6:10], row[10].rpartition("/")[0]))
+            return tuple(Said(description_of(row[:6]), *(*row[6:10], row[10].rpartition("/")[0]))
                          for row in rows)
 
     def search(self, text: str, k: int = SEARCHED, document: str | None = None) -> Found:
@@ -229,7 +229,7 @@ class SqlPassages(Part):
             return Found((), 0)
         chosen = ("FROM passages WHERE NOT EXISTS (SELECT 1 FROM json_each(?1) "
                   "WHERE instr(text, value) = 0) AND (CAST(?2 AS TEXT) IS NULL OR document = ?2)")
-        asked = listed(sought)
+        asked = to_json(sought)
         with self._file.snapshot() as connection:
             total = connection.execute(f"SELECT count(*) {chosen}", (asked, document)
                                        ).fetchone()[0]

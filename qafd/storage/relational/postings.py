@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from qafd.records import Chunk
 from qafd.storage.packing import KINDS
+from qafd.storage.relational.base import Connection, Part, meta, set_meta, to_json, upsert
 from qafd.storage.relational.log import CHUNK
-from qafd.storage.relational.part import Connection, Part, listed, meta, set_meta, upsert
 from qafd.storage.rows import PassageFacts
 
 FORMAT = "3"
@@ -22,7 +22,7 @@ FORMAT = "3"
 class SqlPostings(Part):
     """The table of facts, by term and by passage."""
 
-    def touched(self) -> set[str]:
+    def list_touched(self) -> set[str]:
         """The documents in which something has changed since the graph was assembled."""
         return {row[0] for row in self._rows("SELECT document FROM touched")}
 
@@ -47,13 +47,13 @@ class SqlPostings(Part):
         """The passages of the graph in some documents: chunk id to number."""
         return dict(self._rows(
             "SELECT id, rowid FROM passages WHERE document IN "
-            "(SELECT value FROM json_each(?))", listed(documents)))
+            "(SELECT value FROM json_each(?))", to_json(documents)))
 
     def passages(self, numbers: Iterable[int]) -> dict[int, Chunk]:
         """The passages of the graph with these numbers."""
         return {row[0]: Chunk(*row[1:]) for row in self._rows(
             f"SELECT rowid, {CHUNK} FROM passages WHERE rowid IN "
-            "(SELECT CAST(value AS INTEGER) FROM json_each(?))", listed(numbers))}
+            "(SELECT CAST(value AS INTEGER) FROM json_each(?))", to_json(numbers))}
 
     def of(self, passage: int, kinds: Sequence[str]) -> dict[tuple[str, str], str]:
         """The facts of these kinds of a passage."""
@@ -113,7 +113,7 @@ class SqlPostings(Part):
         found = set[tuple[str, str]]()
         for packed, in self._rows(
                 "SELECT terms FROM passage_facts WHERE passage IN "
-                "(SELECT CAST(value AS INTEGER) FROM json_each(?))", listed(passages)):
+                "(SELECT CAST(value AS INTEGER) FROM json_each(?))", to_json(passages)):
             for kind, terms in _unpack(packed, kinds).items():
                 found.update((kind, term) for term in terms)
         return found
@@ -123,14 +123,14 @@ class SqlPostings(Part):
         found: dict[str, dict[int, str]] = {term: {} for term in terms}
         for term, passage, body in self._rows(
                 "SELECT term, passage, body FROM json_each(?) AS wanted CROSS JOIN facts "
-                "ON kind = ? AND term = wanted.value", listed(found), KINDS.index(kind)):
+                "ON kind = ? AND term = wanted.value", to_json(found), KINDS.index(kind)):
             found[term][passage] = body
         return found
 
-    def present(self, kind: str, terms: Iterable[str], body: str | None = None) -> set[str]:
+    def find_present(self, kind: str, terms: Iterable[str], body: str | None = None) -> set[str]:
         """Those of these terms that any passage has, with this body if one is given."""
         so = "" if body is None else "AND body = ?"
-        asked = (listed(terms), KINDS.index(kind), *(() if body is None else (body,)))
+        asked = (to_json(terms), KINDS.index(kind), *(() if body is None else (body,)))
         return {term for term, in self._rows(
             "SELECT value FROM json_each(?) AS wanted WHERE EXISTS "
             f"(SELECT 1 FROM facts WHERE kind = ? AND term = wanted.value {so})", *asked)}

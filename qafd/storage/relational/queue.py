@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from qafd.storage.relational.part import Part
+from qafd.storage.relational.base import Part
 from qafd.storage.rows import Job, now
 
 _COLUMNS = "id, state, stage, done, total, current, error, created_at, started_at, finished_at"
@@ -20,7 +20,7 @@ class SqlQueue(Part):
                 "INSERT INTO jobs (state, created_at, layers) VALUES ('queued', ?, ?) RETURNING id",
                 (now(), ",".join(layers))).fetchone()[0])
 
-    def begin(self) -> int | None:
+    def claim(self) -> int | None:
         """Let the first job that is not over run, and count that it was started."""
         with self._file.transaction() as connection:
             row = connection.execute(
@@ -55,14 +55,20 @@ class SqlQueue(Part):
         row = self._row("SELECT cancel FROM jobs WHERE id = ?", job)
         return row is None or bool(row[0])
 
-    def close(self, job: int, state: str, error: str = "") -> None:
-        """Let a job be over."""
+    def finish(self, job: int, error: str = "") -> None:
+        """End a job: cancelled if its end was asked for, else done."""
         self._write(
-            "UPDATE jobs SET state = ?, error = ?, cancel = 0, finished_at = ? WHERE id = ?",
-            state, error, now(), job)
+            "UPDATE jobs SET state = CASE cancel WHEN 1 THEN 'cancelled' ELSE 'done' END, "
+            "error = ?, cancel = 0, finished_at = ? WHERE id = ?", error, now(), job)
+
+    def fail(self, job: int, error: str) -> None:
+        """End a job that cannot go on, for a reason in one sentence."""
+        self._write(
+            "UPDATE jobs SET state = 'failed', error = ?, cancel = 0, finished_at = ? WHERE id = ?",
+            error, now(), job)
 
     def pause(self, error: str) -> None:
-        """Let all jobs that are not over wait for `begin`."""
+        """Let all jobs that are not over wait for `claim`."""
         self._write("UPDATE jobs SET state = 'paused', error = ? "
                     "WHERE state IN ('queued', 'running')", error)
 
@@ -101,7 +107,7 @@ class SqlQueue(Part):
         """How many files wait to be read for no job."""
         return int(self._row(f"SELECT count(*) FROM files WHERE job IS NULL AND {_UNREAD}")[0])
 
-    def unparsed(self, job: int | None = None) -> tuple[int, int, int]:
+    def measure_unparsed(self, job: int | None = None) -> tuple[int, int, int]:
         """Bytes that wait to be parsed, for a job or all; bytes that were, and their passages."""
         return tuple(self._row(
             "SELECT coalesce(sum(size) FILTER (WHERE status IN ('queued', 'parsing') "

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from qafd.storage.relational.part import Connection
+from qafd.storage.relational.base import Connection
 
 HUBS = """
 ALTER TABLE nodes ADD COLUMN scale REAL NOT NULL DEFAULT 1;

@@ -14,7 +14,7 @@ from qafd.reading.text.plaintext import storable
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import Keyword, QueryPlan
 from qafd.storage.packing import checksum
-from qafd.storage.relational.part import Part, upsert
+from qafd.storage.relational.base import Part, upsert
 from qafd.storage.rows import RunRow, SavedRetrieval, now
 
 
@@ -103,7 +103,7 @@ class SqlRuns(Part):
             return connection.execute(
                 "UPDATE runs SET deleted_at = NULL WHERE deleted_at IS NOT NULL").rowcount
 
-    def deleted(self) -> int:
+    def list_deleted(self) -> int:
         """How many runs `undo` would bring back."""
         return int(self._row("SELECT count(*) FROM runs WHERE deleted_at IS NOT NULL")[0])
 

@@ -17,7 +17,7 @@ from qafd.storage.packing import (
     passage_key,
     unpack_rows,
 )
-from qafd.storage.relational.part import NUMBERS, Connection, Part, bump, listed, meta, set_meta
+from qafd.storage.relational.base import NUMBERS, Connection, Part, bump, meta, set_meta, to_json
 
 _REFERRED = "SELECT vectors FROM nodes UNION ALL SELECT said FROM nodes WHERE said IS NOT NULL"
 """The rows of vectors that the graph refers to."""
@@ -106,7 +106,7 @@ class SqlVectors(Part):
             models = _Models.read(connection)
             for number, model, vectors in connection.execute(
                     f"SELECT key, model, vectors FROM embeddings WHERE key IN {NUMBERS}",
-                    (listed(asked),)):
+                    (to_json(asked),)):
                 by_model.setdefault(model == models.number, []).append((asked[number], vectors))
             kept: dict[str, Vectors] = {}
             for present, some in by_model.items():
@@ -120,7 +120,7 @@ class SqlVectors(Part):
         """Those of these keys under which no vector is stored."""
         asked = {hash_number(key): key for key in keys}
         there = {row[0] for row in self._rows(
-            f"SELECT key FROM embeddings WHERE key IN {NUMBERS}", listed(asked))}
+            f"SELECT key FROM embeddings WHERE key IN {NUMBERS}", to_json(asked))}
         return {key for number, key in asked.items() if number not in there}
 
     def put(self, vectors: Mapping[str, Vectors]) -> None:
@@ -179,14 +179,14 @@ def sweep_vectors(connection: Connection) -> None:
     embedded.
     """
     if meta(connection, "purged"):
-        needed = _needed(connection)
+        needed = _find_needed(connection)
         stored = connection.execute("SELECT key FROM embeddings WHERE key IS NOT NULL").fetchall()
         connection.executemany("UPDATE embeddings SET key = NULL WHERE key = ?",
                                [row for row in stored if row[0] not in needed])
     connection.execute(f"DELETE FROM embeddings WHERE key IS NULL AND id NOT IN ({_REFERRED})")
 
 
-def _needed(connection: Connection) -> set[int]:
+def _find_needed(connection: Connection) -> set[int]:
     """The numbers of keys: of the vectors of all passages and names in the log, and of the graph."""
     models = meta(connection, "embedder"), meta(connection, "earlier_embedder")
     needed = {row[0] for row in connection.execute(

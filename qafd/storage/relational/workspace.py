@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Self
 
 from qafd.storage.relational.assembly import SqlAssembly
+from qafd.storage.relational.base import TABLES, Connection, Tables, set_meta
 from qafd.storage.relational.copying import copy_tables
 from qafd.storage.relational.documents import SqlDocuments
 from qafd.storage.relational.edits import SqlEdits
@@ -14,15 +15,14 @@ from qafd.storage.relational.graph import SqlGraph
 from qafd.storage.relational.layers import SqlLayers
 from qafd.storage.relational.lease import Lease
 from qafd.storage.relational.ledger import SqlLedger
+from qafd.storage.relational.listing import SqlListing
 from qafd.storage.relational.log import SqlLog
 from qafd.storage.relational.names import SqlNames
 from qafd.storage.relational.notes import SqlNotes
-from qafd.storage.relational.part import TABLES, Connection, Tables, set_meta
 from qafd.storage.relational.passages import SqlPassages
 from qafd.storage.relational.postings import SqlPostings
 from qafd.storage.relational.queue import SqlQueue
 from qafd.storage.relational.runs import SqlRuns
-from qafd.storage.relational.survey import SqlSurvey
 from qafd.storage.relational.vectors import SqlVectors
 from qafd.storage.rows import WorkspacePlace
 
@@ -53,7 +53,7 @@ class Workspace(ABC):
         self.ledger = SqlLedger(tables)
         self.queue = SqlQueue(tables)
         self.edits = SqlEdits(tables)
-        self.survey = SqlSurvey(tables)
+        self.listing = SqlListing(tables)
         self.notes = SqlNotes(tables)
 
     def close(self) -> None:

@@ -42,7 +42,7 @@ class SqliteWorkspace(Workspace):
             copy.unlink(missing_ok=True)
         if (log := Path(f"{self._file.path}.log")).exists():
             os.truncate(log, 0)  # a worker may have it open
-        with opening.translated(self._file.path):
+        with opening.translate_errors(self._file.path):
             self._file.connection.execute("VACUUM")
             if self._file.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                 raise BusyError(f"What was deleted may still be in {self._file.path.name}-wal, "
@@ -57,13 +57,13 @@ class SqliteWorkspace(Workspace):
 
         The next opening for writing turns the write-ahead log on again.
         """
-        with opening.translated(self._file.path):
+        with opening.translate_errors(self._file.path):
             self._file.connection.execute("VACUUM")
             self._file.connection.execute("PRAGMA journal_mode = DELETE")
 
     def backup(self, destination: str | os.PathLike[str]) -> None:
         """Copy the workspace to a new file, while others may write, and verify the copy."""
-        with opening.translated(self._file.path):
+        with opening.translate_errors(self._file.path):
             schema.backup(self._file.connection, Path(destination))
 
 

@@ -11,7 +11,7 @@ from typing import Self, cast
 from weakref import WeakValueDictionary
 
 from qafd.errors import StoreError
-from qafd.storage.relational.part import Connection, Tables, meta
+from qafd.storage.relational.base import Connection, Tables, meta
 from qafd.storage.sqlite import opening, schema, tables
 
 _SAID: set[Path] = set()  # files of which it was said that they can only be read
@@ -69,7 +69,7 @@ class WorkspaceFile(Tables):
                     "%s or its folder cannot be written, so it can be read but not changed.", place)
         connection = opening.connect(place, read_only, make)
         try:
-            with opening.translated(place):
+            with opening.translate_errors(place):
                 if not read_only:
                     schema.migrate(connection, place)
                 elif schema.check_version(connection, place) < len(tables.STEPS):
@@ -122,7 +122,7 @@ class WorkspaceFile(Tables):
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
         """Reads that all see the same version of the workspace."""
-        with opening.translated(self.path):
+        with opening.translate_errors(self.path):
             if self.connection.in_transaction:
                 yield self.connection
                 return
@@ -140,9 +140,9 @@ class WorkspaceFile(Tables):
             self._check_place()
         super().check_lease()
 
-    def damaged(self, error: BaseException) -> StoreError:
+    def damage_error(self, error: BaseException) -> StoreError:
         """The error of a file that holds what qafd cannot have written."""
-        return opening.damaged(self.path, error)
+        return opening.damage_error(self.path, error)
 
     def index_words(self, connection: Connection, anew: bool = False) -> None:
         """Leave no word of what was removed for good in the search index.

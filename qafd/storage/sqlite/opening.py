@@ -34,7 +34,7 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
     StoreError
         The file is missing where it is not made, is no SQLite file, or cannot be opened.
     """
-    with translated(path):
+    with translate_errors(path):
         if (read_only or not make) and not path.is_file():
             raise StoreError(f"There is no workspace at {path}; index a document first.")
         if path.is_file() and path.stat().st_size:
@@ -53,7 +53,7 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
         except (sqlite3.Error, UnicodeDecodeError) as error:
             connection.close()
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
-                raise damaged(path, error) from error  # "unsupported file format"
+                raise damage_error(path, error) from error  # "unsupported file format"
             raise
     return connection
 
@@ -119,13 +119,13 @@ def _refuse_foreign(path: Path) -> None:
     A plain connection, even one that only reads, puts files beside a database.
     """
     if path.stat().st_size < _SMALLEST:
-        raise foreign(path)  # SQLite would take it for an empty database
+        raise foreign_error(path)  # SQLite would take it for an empty database
     for again in (True, True, False):
         before = _state(path)
         try:
             if _looks_ours(path):
                 return
-            error: Exception = foreign(path)
+            error: Exception = foreign_error(path)
         except (sqlite3.Error, StoreError) as damage:
             error = damage
         # somebody may have written meanwhile, unseen by a look that takes no lock
@@ -202,12 +202,12 @@ def pragma(connection: sqlite3.Connection, name: str) -> object:
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """Turn the SQLite errors that a user can mend into sentences; all others are bugs."""
     try:
         yield
     except UnicodeDecodeError as error:
-        raise damaged(path, error) from error
+        raise damage_error(path, error) from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL:
@@ -218,7 +218,7 @@ def translated(path: Path) -> Iterator[None]:
                             "process; try again when that one has finished.") from error
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH) or (
                 str(error).startswith(_DAMAGE)):
-            raise damaged(path, error) from error
+            raise damage_error(path, error) from error
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM,
                     sqlite3.SQLITE_IOERR):
             raise StoreError(f"{path} cannot be opened or written ({error}); check the folder "
@@ -226,13 +226,13 @@ def translated(path: Path) -> Iterator[None]:
         raise
 
 
-def foreign(path: Path) -> ForeignFileError:
+def foreign_error(path: Path) -> ForeignFileError:
     """The error of a database that is no workspace."""
     return ForeignFileError(f"{path.name} is somebody else's file and no qafd workspace; it "
                             "was left as it is. Choose another file.")
 
 
-def damaged(path: Path, error: BaseException) -> StoreError:
+def damage_error(path: Path, error: BaseException) -> StoreError:
     """The error of a file that holds what qafd cannot have written."""
     return StoreError(f"{path.name} is damaged or no workspace ({error}); run `qafd doctor` on "
                       "it and restore a backup.")
@@ -245,7 +245,7 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.
     A deferred BEGIN would fail at its first write whenever another process wrote since its
     first read, without waiting.
     """
-    with translated(path):
+    with translate_errors(path):
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield connection

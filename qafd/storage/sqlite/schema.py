@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from qafd.errors import NewerSchemaError, StoreError
-from qafd.storage.relational.part import Connection
+from qafd.storage.relational.base import Connection
 from qafd.storage.sqlite import opening
 from qafd.storage.sqlite.tables import STEPS, Step
 
@@ -57,7 +57,7 @@ def migrate(connection: sqlite3.Connection, path: Path, steps: tuple[Step, ...] 
         migrations(name=step.__name__)(step)
     with opening.transaction(connection, path):
         if not check_version(connection, path, len(steps)) and db.table_names():
-            raise opening.foreign(path)
+            raise opening.foreign_error(path)
         migrations.apply(db)
         if not found:  # one that is made anew where another was removed has other versions
             connection.execute("INSERT OR IGNORE INTO meta VALUES ('id', ?)",
@@ -84,7 +84,7 @@ def backup(connection: sqlite3.Connection, destination: Path) -> None:
         raise StoreError(f"{destination} exists; a backup never overwrites a file.")
     partial = destination.with_name(f"{destination.name}.{os.getpid()}.partial")
     try:
-        with opening.translated(destination), closing(sqlite3.connect(partial)) as copy:
+        with opening.translate_errors(destination), closing(sqlite3.connect(partial)) as copy:
             connection.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")
             faults = unsound(copy)

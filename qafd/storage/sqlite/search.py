@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from qafd.records import Chunk
+from qafd.storage.relational.base import to_json
 from qafd.storage.relational.log import columns_of
-from qafd.storage.relational.part import listed
 from qafd.storage.relational.passages import SqlPassages
-from qafd.storage.relational.words import OFF, ON, SNIPPET, match_of, snippet_parts
+from qafd.storage.relational.text_search import OFF, ON, SNIPPET, match_of, snippet_parts
 from qafd.storage.rows import Found, Hit
 
 
@@ -27,6 +27,6 @@ class SqlitePassages(SqlPassages):
             rows = {row[0]: row for row in connection.execute(
                 f"SELECT {columns_of('passages')}, snippet(passages_fts, 1, ?4, ?5, '…', ?6) "
                 f"{chosen} AND passages.id IN (SELECT value FROM json_each(?3))",
-                (match, document, listed(scores), ON, OFF, SNIPPET))}
+                (match, document, to_json(scores), ON, OFF, SNIPPET))}
         return Found(tuple(Hit(Chunk(*rows[key][:-1]), score, snippet_parts(rows[key][-1]))
                            for key, score in scores.items()), total)

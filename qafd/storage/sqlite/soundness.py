@@ -10,8 +10,8 @@ from pathlib import Path
 from qafd.errors import StoreError
 from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
 from qafd.storage.relational import examine
-from qafd.storage.relational.part import Connection
-from qafd.storage.relational.words import index_in_memory, list_words
+from qafd.storage.relational.base import Connection
+from qafd.storage.relational.text_search import index_in_memory, list_words
 from qafd.storage.relational.workspace import Workspace
 from qafd.storage.sqlite import opening, schema, tables
 

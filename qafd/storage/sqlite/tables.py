@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qafd.storage.packing import pack_vectors
-from qafd.storage.relational.part import Connection
+from qafd.storage.relational.base import Connection
 from qafd.storage.relational.renewal import (
     HUBS,
     JOINED,
@@ -29,7 +29,7 @@ from qafd.storage.relational.renewal import (
     number_vectors,
     quote_passages,
 )
-from qafd.storage.relational.words import TOKENIZER
+from qafd.storage.relational.text_search import TOKENIZER
 
 if TYPE_CHECKING:
     from sqlite_utils import Database

@@ -6,7 +6,7 @@ A change of documents or edits then touches
 
 1. their passages, and those that have a name which became known or unknown by it,
 2. the names that these passages have, with their edges to all their passages; of names that very
-   many passages have, sums and the edges to these passages alone (`qafd.ingest.hubs`),
+   many passages have, sums and the edges to these passages alone (`qafd.ingest.frequent_names`),
 3. relations that these passages assert, or that end in a name which came or went,
 4. synonyms of names that came or went.
 """
@@ -41,11 +41,11 @@ from qafd.edits import (
     connect_by_hand,
     edges_by_hand,
 )
-from qafd.ingest.facts import Facts, Touched, keep_signs, state_of, unpack_pair
-from qafd.ingest.hubs import change_hubs
+from qafd.ingest.frequent_names import change_hubs
+from qafd.ingest.postings import Facts, Touched, keep_signs, state_of, unpack_pair
 from qafd.records import Chunk, Edge, Extraction, Node, Vectors, node_id
 from qafd.storage import Workspace
-from qafd.storage.assembled import stored_readings
+from qafd.storage.log_assembly import stored_readings
 from qafd.storage.packing import embedding_key, key_of
 from qafd.storage.rows import Log, PlacedNode
 
@@ -114,7 +114,7 @@ class GraphChange:
         for key, parts in entities.items():
             gathered = gather(parts, log, vectors.shape[1])
             sums[key] = gathered if is_hub(gathered, parts) else None
-            nodes |= self._placed(entity_node(key, gathered), gathered, said.get(key, ""))
+            nodes |= self._place_entity(entity_node(key, gathered), gathered, said.get(key, ""))
             edges += mention_edges(key, parts, log, names[key], gathered.heading)
         for reading in self._readings(chunks):
             node = passage_node(reading.chunk)
@@ -125,7 +125,7 @@ class GraphChange:
         for key, hub in hubs.items():
             sums[key] = gathered = hub.gathered
             node = entity_node(key, gathered)
-            nodes |= self._placed(node, gathered)
+            nodes |= self._place_entity(node, gathered)
             between += [(node.id, node_id("passage", chunk)) for chunk in hub.passages]
             hub_edges += mention_edges(key, hub.said.parts, hub.said.log, names[key],
                                        gathered.heading)
@@ -139,7 +139,7 @@ class GraphChange:
         pairs |= self._synonyms(was - now, now - was)
         self._write_pairs(pairs)
 
-    def _placed(self, node: Node, gathered: Gathered, said: str = "") -> dict[str, PlacedNode]:
+    def _place_entity(self, node: Node, gathered: Gathered, said: str = "") -> dict[str, PlacedNode]:
         """An entity with where its vectors and its text are kept, by its id."""
         told = embedding_key(self._model, said) if said else ""
         passage = gathered.first[2] if gathered.first else ""
@@ -243,7 +243,7 @@ class GraphChange:
         there = sorted(key for key in wanted if node_id("entity", key) in known)
         row = {key: at for at, key in enumerate(there)}
         live = [pair for pair in sorted(pairs) if pair[0] in row and pair[1] in row]
-        asserted = self._asserted(live)
+        asserted = self._read_asserted(live)
         edges = list(relation_edges(asserted, row, self._names(there)))
         ids = {frozenset((node_id("entity", low), node_id("entity", high))) for low, high in pairs}
         for edge in synonym_edges(there, self._store.names.near(there)):
@@ -264,7 +264,7 @@ class GraphChange:
         joined, cut = edges_by_hand(before)
         return [frozenset(spot[:2]) for spot in joined] + list(cut)
 
-    def _asserted(self, pairs: Iterable[tuple[str, str]]
+    def _read_asserted(self, pairs: Iterable[tuple[str, str]]
                   ) -> dict[tuple[str, str], dict[str, PairPart]]:
         bodies: dict[tuple[str, str], dict[int, str]] = {}
         for ends, some in self._postings.bodies("pair", map("\n".join, pairs)).items():

@@ -6,7 +6,7 @@ import pytest
 
 from qafd.cli.progress import ProgressLine
 from qafd.ingest.progress import Progress
-from qafd.pace import Pace
+from qafd.time_left import TimeLeft
 
 
 class Clock:
@@ -24,7 +24,7 @@ def clock() -> Clock:
     return Clock()
 
 
-def steady(pace: Pace, clock: Clock, seconds: int, speed: float = 2.0, total: float = 200) -> None:
+def steady(pace: TimeLeft, clock: Clock, seconds: int, speed: float = 2.0, total: float = 200) -> None:
     """A note each second while `speed` is done per second."""
     begun = pace.share * total
     for second in range(1, seconds + 1):
@@ -33,7 +33,7 @@ def steady(pace: Pace, clock: Clock, seconds: int, speed: float = 2.0, total: fl
 
 
 def test_nothing_is_said_before_it_is_measured(clock: Clock) -> None:
-    pace = Pace(clock)
+    pace = TimeLeft(clock)
     pace.note(0, 200)
     steady(pace, clock, 4)
     assert pace.left is None
@@ -42,7 +42,7 @@ def test_nothing_is_said_before_it_is_measured(clock: Clock) -> None:
 
 
 def test_an_unknown_total_says_nothing_and_a_grown_one_counts(clock: Clock) -> None:
-    pace = Pace(clock)
+    pace = TimeLeft(clock)
     for done in range(10):
         pace.note(done, math.inf)
         clock.now += 1

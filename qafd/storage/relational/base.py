@@ -84,7 +84,7 @@ class Tables(ABC):
         """Reads that all see the same version of the workspace."""
 
     @abstractmethod
-    def damaged(self, error: BaseException) -> StoreError:
+    def damage_error(self, error: BaseException) -> StoreError:
         """The error of a workspace that holds what qafd cannot have written."""
 
     @abstractmethod
@@ -116,7 +116,7 @@ class Tables(ABC):
             except QafdError:
                 raise
             except (ValueError, TypeError, LookupError, OverflowError, zlib.error, struct.error) as error:
-                raise self.damaged(error) from error
+                raise self.damage_error(error) from error
 
     def check_lease(self) -> None:
         """Inside the lease: refuse to go on when the claim was lost.
@@ -163,14 +163,14 @@ class Part:
             connection.executemany(sql, rows)
 
 
-def listed(values: Iterable[Any]) -> str:
+def to_json(values: Iterable[Any]) -> str:
     """Values as one parameter, the list that `json_each` takes."""
     return json.dumps(list(values))
 
 
-def listed_numbers(ids: Iterable[str]) -> str:
+def to_json_numbers(ids: Iterable[str]) -> str:
     """The numbers of ids as one parameter, for `NUMBERS`."""
-    return listed(hash_number(one) for one in ids)
+    return to_json(hash_number(one) for one in ids)
 
 
 def upsert(table: str, key: Sequence[str], rest: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 
+from qafd.arrays import expand_slices
 from qafd.assemble import Assembly
 from qafd.assemble.claims import ClaimedNames
 from qafd.assemble.edges import FLOOR, PairPart, pairs_of, relation_edges
@@ -18,10 +19,8 @@ from qafd.assemble.entities import describe_entity, entity_node, passage_node
 from qafd.assemble.gathered import Gathered, NameSoFar, Occurrences, may_be_hub
 from qafd.assemble.parts import KeyPart, pack_part, parts_of
 from qafd.assemble.synonyms import Near, cosines_of, nearest_names, synonym_edges
-from qafd.columns import expand_slices
 from qafd.edits import connect_by_hand, edges_by_hand
-from qafd.ingest.kept_log import KeptLog, LogSlice, pack, unpack
-from qafd.pace import silent
+from qafd.ingest.packed_log import LogSlice, PackedLog, pack, unpack
 from qafd.reading.text import NameIndex
 from qafd.records import Chunk, Edge, Node, Nodes, Vectors, node_id
 from qafd.storage.packing import (
@@ -33,6 +32,7 @@ from qafd.storage.packing import (
     hash_number,
 )
 from qafd.storage.rows import PlacedNode
+from qafd.time_left import silent
 
 BLOCK = 8192  # edges that are made at a time
 
@@ -70,7 +70,7 @@ class _PairColumns:
         self.parts.append(self._same.setdefault(repr(part), part))  # most are like another
 
 
-class WholeGraph:
+class FullAssembly:
     """The rows of the graph that a log gives, each kind to be gone through once.
 
     Parameters
@@ -85,7 +85,7 @@ class WholeGraph:
         Called at each slice; what it raises ends it.
     """
 
-    def __init__(self, log: KeptLog,
+    def __init__(self, log: PackedLog,
                  vectors_of: Callable[[LogSlice], Sequence[Vectors]],
                  embed_names: Callable[[Sequence[str]], Vectors],
                  compared: Callable[[int, int], None] = silent,

@@ -30,7 +30,7 @@ sys.modules["qafd"] = package
 sys.path[:] = sys.argv[3:]
 """
 _MAIN = _PACKAGE + "importlib.import_module(sys.argv[2]).main()"
-_SERVE = _PACKAGE + "importlib.import_module('qafd.child').serve(sys.argv[2])"
+_SERVE = _PACKAGE + "importlib.import_module('qafd.sandbox').serve(sys.argv[2])"
 _ASKED = struct.Struct("<QQd")  # bytes of the request, most bytes of the reply, seconds
 _ANSWERED = struct.Struct("<Qi?")  # bytes of the reply, code, late
 _GRACE = 5.0  # seconds that a fork server has to end a child whose time is up
@@ -58,9 +58,9 @@ def ask(module: str, request: bytes, most: int, seconds: float) -> ChildReply:
     seconds : float
         Until it is killed, its start included.
     """
-    child = _started(_MAIN, module)
+    child = _start(_MAIN, module)
     content, late = _talk(child, request, most, seconds, close=True)
-    return ChildReply(content, _ended(child), late)
+    return ChildReply(content, _end_child(child), late)
 
 
 @contextlib.contextmanager
@@ -98,11 +98,11 @@ class ForkServer:
         self._end()
 
     def ask(self, request: bytes, most: int, seconds: float) -> ChildReply:
-        """See `qafd.child.ask`."""
+        """See `qafd.sandbox.ask`."""
         if not hasattr(os, "fork"):
             return ask(self._module, request, most, seconds)
         if self._server is None:
-            self._server = _started(_SERVE, self._module)
+            self._server = _start(_SERVE, self._module)
         asked = _ASKED.pack(len(request), most, seconds) + request
         head, late = _talk(self._server, asked, _ANSWERED.size, seconds + _GRACE)
         if len(head) < _ANSWERED.size:
@@ -116,10 +116,10 @@ class ForkServer:
 
     def _end(self) -> int:
         server, self._server = self._server, None
-        return 0 if server is None else _ended(server)
+        return 0 if server is None else _end_child(server)
 
 
-def _started(program: str, module: str) -> subprocess.Popen[bytes]:
+def _start(program: str, module: str) -> subprocess.Popen[bytes]:
     with deaf_to_interrupts():
         return subprocess.Popen(
             [sys.executable, "-I", "-c", program, str(Path(__file__).parent), module, *sys.path],
@@ -147,7 +147,7 @@ def _talk(child: subprocess.Popen[bytes], request: bytes, most: int, seconds: fl
         clock.cancel()
 
 
-def _ended(child: subprocess.Popen[bytes]) -> int:
+def _end_child(child: subprocess.Popen[bytes]) -> int:
     """The exit code of a child, which is killed."""
     child.kill()
     for pipe in (child.stdin, child.stdout):
@@ -163,12 +163,12 @@ def serve(module: str) -> None:
     with open(0, "rb", closefd=False) as requests, open(1, "wb", closefd=False) as replies:
         while len(head := requests.read(_ASKED.size)) == _ASKED.size:
             size, most, seconds = _ASKED.unpack(head)
-            content, code, late = _forked(module, requests.read(size), most, seconds)
+            content, code, late = _fork(module, requests.read(size), most, seconds)
             replies.write(_ANSWERED.pack(len(content), code, late) + content)
             replies.flush()
 
 
-def _forked(module: str, request: bytes, most: int, seconds: float) -> tuple[bytes, int, bool]:
+def _fork(module: str, request: bytes, most: int, seconds: float) -> tuple[bytes, int, bool]:
     """Reply, exit code and lateness of a child that answers one request."""
     till = time.monotonic() + seconds
     reading, writing = os.pipe()

@@ -8,7 +8,7 @@ from functools import partial
 from threading import Lock
 
 from qafd.graph import Graph
-from qafd.mapped import LARGE, passage_columns, read_graph, sentences_at
+from qafd.graph_file import LARGE, passage_columns, read_graph, sentences_at
 from qafd.retrieve.base import Corpus, Retrieval, RetrievedEdge, RetrievedPassage
 from qafd.retrieve.deferred import column
 from qafd.retrieve.layers import LAYERS, layers_of
@@ -18,7 +18,7 @@ from qafd.storage import Workspace
 KEPT = 4  # graphs that are kept
 
 
-class Graphs:
+class GraphCache:
     """The graphs read last, by workspace and version of its graph."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Graphs:
             with self._lock:
                 reading = self._reading.setdefault(key, Lock())
             with reading:  # questions that come at once wait for the first one's graph
-                if (kept := self._kept(key)) is not None:
+                if (kept := self._find(key)) is not None:
                     return kept
                 graph = read_graph(store)
                 with self._lock:
@@ -46,7 +46,7 @@ class Graphs:
             gc.freeze()  # or each full collection would look through all of it
         return graph
 
-    def _kept(self, key: tuple[str, str]) -> Graph | None:
+    def _find(self, key: tuple[str, str]) -> Graph | None:
         with self._lock:
             if key in self._read:
                 self._read.move_to_end(key)
@@ -70,13 +70,13 @@ def read_passages(graph: Graph, store: Workspace, compared: bool = True) -> Pass
                     partial(sentences_at, store.place.url) if compared else None)
 
 
-def with_texts(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retrieval:
+def add_texts(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retrieval:
     """The retrieval from a graph with the texts of its passages and what its relations say."""
     chunks = store.passages.of_nodes(p.id for p in retrieval.ranking)
     found = [(ranked, chunks[ranked.id]) for ranked in retrieval.ranking if ranked.id in chunks]
     edges = retrieval.edges
     if "relation" in column(edges, "kind"):
-        edges = _labelled(edges, store)
+        edges = _add_labels(edges, store)
     return replace(retrieval, edges=edges, passages=tuple(
         RetrievedPassage(ranked.id, chunk.id, chunk.document, chunk.title, chunk.text,
                          ranked.score, chunk.start, chunk.end, chunk.page, chunk.heading,
@@ -84,7 +84,7 @@ def with_texts(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retrieva
         for ranked, chunk in found))
 
 
-def _labelled(edges: Sequence[RetrievedEdge], store: Workspace) -> tuple[RetrievedEdge, ...]:
+def _add_labels(edges: Sequence[RetrievedEdge], store: Workspace) -> tuple[RetrievedEdge, ...]:
     """The edges with what their relations say."""
     said = store.graph.labels({end for edge in edges if edge.kind == "relation"
                                for end in (edge.source, edge.target)})

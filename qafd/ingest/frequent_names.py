@@ -9,7 +9,7 @@ from qafd.assemble.parts import NO_PLACES, KeyPart, unpack_part
 from qafd.assemble.readings import Reading, log_order
 from qafd.records import Chunk, Extraction
 from qafd.storage import Workspace
-from qafd.storage.assembled import stored_readings
+from qafd.storage.log_assembly import stored_readings
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def change_hubs(store: Workspace, model: str, keys: Iterable[str],
         The passages of the change by number, as the graph had them and as it is to have them.
     """
     hubs = store.assembly.hubs(keys)
-    gone, fresh = _exchanged(hubs.keys(), before, after)
+    gone, fresh = _exchange(hubs.keys(), before, after)
     lost, found = _readings(store, model, gone), _readings(store, model, fresh)
     changed = {}
     for key, hub in hubs.items():
@@ -82,7 +82,7 @@ def change_hubs(store: Workspace, model: str, keys: Iterable[str],
     return changed
 
 
-def _exchanged(keys: Set[str], before: Mapping[int, PassageState], after: Mapping[int, PassageState]
+def _exchange(keys: Set[str], before: Mapping[int, PassageState], after: Mapping[int, PassageState]
                ) -> tuple[_States, _States]:
     """The passages whose part of a name is gone, and those that have another one, by name."""
     gone: _States = defaultdict(list)

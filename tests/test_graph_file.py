@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import killed, started
 
-from qafd.columns import (
+from qafd.arrays import (
     Array,
     ByteRows,
     PlaceOf,
@@ -24,8 +24,8 @@ from qafd.columns import (
     write_columns,
 )
 from qafd.graph import EDGE_KINDS, Graph
+from qafd.graph_file import keep_columns, pack, read_graph, unpack
 from qafd.knowledge import KnowledgeGraph
-from qafd.mapped import keep_columns, pack, read_graph, unpack
 from qafd.plan.linking import Names
 from qafd.reading.text import NameIndex, as_typed, canonical
 from qafd.records import Keyword, QueryPlan, node_id

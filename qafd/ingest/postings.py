@@ -15,8 +15,8 @@ from qafd.assemble.edges import PairPart, pairs_of
 from qafd.assemble.parts import pack_part, parts_of
 from qafd.assemble.synonyms import signs_of
 from qafd.edits import Edit, apply_edits, entity_names, entity_types, hidden_keys
-from qafd.ingest.hubs import PassageState
-from qafd.ingest.whole import WholeGraph
+from qafd.ingest.frequent_names import PassageState
+from qafd.ingest.full_assembly import FullAssembly
 from qafd.reading.text import NameIndex, canonical, forms_of, variants, words_in_tree, words_of
 from qafd.reading.text.scripts import is_other
 from qafd.records import Chunk, Extraction
@@ -61,7 +61,7 @@ def changed_documents(store: Workspace, edits: Sequence[Edit]) -> set[str] | Non
     before = [replace(edit, undone_at=None if edit.id in used else edit.made_at) for edit in edits]
     passages = set[int]().union(*store.postings.bodies("key", _reread_keys(before, edits)).values())
     documents = {chunk.document for chunk in store.postings.passages(passages).values()}
-    return store.postings.touched() | documents
+    return store.postings.list_touched() | documents
 
 
 def _reread_keys(before: Sequence[Edit], after: Sequence[Edit]) -> set[str]:
@@ -122,11 +122,11 @@ class Facts:
         touched = Touched()
         read = self._by_document(log)
         claimed = self._take_alone(read, touched)
-        known = self._store.names.known(claimed)
+        known = self._store.names.find_known(claimed)
         fresh = self._names_among(claimed)
         others = self._passages_with(fresh ^ known)
-        plant(self._store, fresh - known)
-        self._store.names.uproot(known - fresh)
+        note_names(self._store, fresh - known)
+        self._store.names.remove(known - fresh)
         read |= self._reread(others, read)
         self._take_parts(read, documents, touched)
         return touched
@@ -171,7 +171,7 @@ class Facts:
 
     def _names_among(self, keys: set[str]) -> set[str]:
         """Those of some keys that what passages claim of them makes names that are looked for."""
-        present = self._postings.present
+        present = self._postings.find_present
         # of a frequent key that is claimed surely nothing else is sought, which would read all its facts
         names = present("key", keys, SURE)
         lone = present("key", keys - names, LONE)
@@ -204,7 +204,7 @@ class Facts:
                 for chunk, _, extraction in read[document]:
                     texts.append(chunk.text)
                     claimed |= {alias.get(mention.key, mention.key) for mention in extraction.mentions}
-            known, index = self._store.names.known(claimed), self._index(texts)
+            known, index = self._store.names.find_known(claimed), self._index(texts)
             for document in some:
                 changed = document in documents
                 for chunk, _, extraction in read[document]:
@@ -234,7 +234,7 @@ class Facts:
         return NameIndex(self._store.names.beginning(words, pairs, branches))
 
 
-def begin_anew(store: Workspace, made: WholeGraph) -> None:
+def begin_anew(store: Workspace, made: FullAssembly) -> None:
     """Make the facts of a whole log, of which the graph was just made."""
     postings = store.postings
     postings.clear()
@@ -246,7 +246,7 @@ def begin_anew(store: Workspace, made: WholeGraph) -> None:
             own |= {("part", key): body for key, body in parts.items()}
             facts[numbers[chunk.id]] = own
         postings.fill(facts)
-    plant(store, made.known)
+    note_names(store, made.known)
     store.names.set_near(made.near)
     keep_signs(store)
     postings.hold(state_of(store, made.log.edits))
@@ -292,13 +292,13 @@ def unpack_pair(body: str) -> PairPart:
                     {int(at): label for at, label in back.items()}, *weights)
 
 
-def plant(store: Workspace, keys: Iterable[str]) -> None:
+def note_names(store: Workspace, keys: Iterable[str]) -> None:
     """Note names with the words that they are looked for by."""
     names = []
     for key in keys:
         words = [*words_in_tree(key), "", ""]
         names.append((key, words[0], words[1]))
-    store.names.plant(names)
+    store.names.add(names)
 
 
 def keep_signs(store: Workspace, gone: Collection[str] = (), fresh: Collection[str] = ()) -> None:

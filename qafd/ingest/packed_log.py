@@ -47,7 +47,7 @@ class LogSlice:
             yield chunk, extraction, aliases[chunk.document]
 
 
-class KeptLog:
+class PackedLog:
     """The live log at one moment, packed in slices, which come in its order each time.
 
     Parameters

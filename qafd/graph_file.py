@@ -11,16 +11,16 @@ from itertools import groupby
 
 import numpy as np
 
-from qafd.columns import Array, Arrays, map_columns, write_columns
+from qafd.arrays import Array, Arrays, map_columns, write_columns
 from qafd.graph import Graph, LayerKey
 from qafd.nearest import SignCodes
-from qafd.pace import silent
 from qafd.plan.name_columns import NameColumns, columns_of
 from qafd.reading.text import passage_names
 from qafd.records import Vectors, node_id
 from qafd.retrieve.qafd import LAYERS
 from qafd.retrieve.seeds import PassageColumns, Passages, codes_of, passages_of
 from qafd.storage import Workspace, open_workspace
+from qafd.time_left import silent
 
 BUILDER = 4  # changes when columns are made or kept differently
 LARGE = 10_000  # nodes from which a graph is kept as columns
@@ -37,7 +37,7 @@ def read_graph(store: Workspace) -> Graph:
         arrays = map_columns(store.place.columns, _label(store))
         if arrays is not None:
             return unpack(arrays, store.graph.revision, partial(sentences_at, store.place.url))
-    return told_apart(store.graph.read(), store)
+    return name_passages(store.graph.read(), store)
 
 
 def keep_columns(store: Workspace, large: int = LARGE, begun: Callable[[], object] = silent) -> bool:
@@ -48,10 +48,10 @@ def keep_columns(store: Workspace, large: int = LARGE, begun: Callable[[], objec
     """
     place = store.place.columns
     with store.snapshot():
-        if place is None or store.survey.size()[0] < large or map_columns(place, _label(store)):
+        if place is None or store.listing.size()[0] < large or map_columns(place, _label(store)):
             return False
         begun()
-        graph = told_apart(store.graph.read(), store)
+        graph = name_passages(store.graph.read(), store)
         if graph.name_vectors is None:
             return False
         label, arrays = _label(store), pack(graph, passage_columns(graph, store))
@@ -85,7 +85,7 @@ def unpack(arrays: Arrays, revision: int, sentences: Sentences | None = None) ->
     sentences : callable, optional
         See `Passages`.
     """
-    graph = Graph.mapped(arrays, revision, _LAYERS)
+    graph = Graph.from_arrays(arrays, revision, _LAYERS)
     columns_of(graph, NameColumns.unflatten(arrays))
     passages = Passages(graph, PassageColumns.unflatten(arrays), sentences)
     passages_of(graph, lambda: passages)
@@ -95,7 +95,7 @@ def unpack(arrays: Arrays, revision: int, sentences: Sentences | None = None) ->
     return graph
 
 
-def told_apart(graph: Graph, store: Workspace) -> Graph:
+def name_passages(graph: Graph, store: Workspace) -> Graph:
     """The graph with names for people: passages of one document are told apart by their place."""
     names = {node_id("passage", chunk): name
              for chunk, name in passage_names(store.passages.parts()).items()}

@@ -13,7 +13,7 @@ PATIENCE = 10.0  # seconds
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def lock_file(path: Path) -> Iterator[None]:
     """Nobody else who asks for the same file is inside such a block at the same time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):

@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterator
 from qafd.edits import MENTION_KINDS
 from qafd.records import Description, Edge, Node
 from qafd.storage.packing import MENTION, RELATION, SYNONYM, hash_number
+from qafd.storage.relational.base import Part, to_json
 from qafd.storage.relational.graph import EDGE, TEXT, edge_of
-from qafd.storage.relational.log import described
-from qafd.storage.relational.part import Part, listed
+from qafd.storage.relational.log import description_of
 from qafd.storage.rows import EntityRow, NameCount, WholeRow
 
 
-class SqlSurvey(Part):
+class SqlListing(Part):
     """Statements that read whole tables."""
 
     def size(self) -> tuple[int, int]:
@@ -63,7 +63,7 @@ class SqlSurvey(Part):
             "SELECT key, name, mentions.kind, count(*) FROM live "
             "JOIN mentions USING (extraction) WHERE CAST(?1 AS TEXT) IS NULL OR "
             "key IN (SELECT value FROM json_each(?1)) GROUP BY 1, 2, 3",
-            None if keys is None else listed(keys)))
+            None if keys is None else to_json(keys)))
 
     def kinds(self) -> tuple[str, ...]:
         """The kinds of names in the live log, the most frequent first."""
@@ -78,7 +78,7 @@ class SqlSurvey(Part):
                     "SELECT source, target, descriptions.kind, descriptions.text, keywords, strength "
                     "FROM descriptions JOIN live USING (extraction) "
                     "ORDER BY live.document, live.position, descriptions.position"):
-                yield described(row)
+                yield description_of(row)
 
     def nameless(self) -> Iterator[tuple[str, str | None]]:
         """For each passage its file and its text, None in the place of one that has a name."""

@@ -8,7 +8,7 @@ STEPS = 4  # reports of progress in them
 GIVES_WAY = 0.25  # share by which the remaining time must be wrong to be said anew
 
 
-class Pace:
+class TimeLeft:
     """Is told how much is done, tells about how much longer it takes.
 
     What is said counts down; it is corrected only when the measured speed contradicts it by more

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
-from qafd.storage.relational.part import Connection
+from qafd.storage.relational.base import Connection
 from qafd.storage.rows import Parts
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"

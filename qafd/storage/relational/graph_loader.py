@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qafd.arrays import ByteRows, to_bytes
 from qafd.assemble.gathered import Occurrences, align
-from qafd.columns import ByteRows, to_bytes
 from qafd.graph import Graph, kind_bit
 from qafd.records import Floats, Nodes, node_id
 from qafd.storage.packing import (
@@ -22,7 +22,7 @@ from qafd.storage.packing import (
     hash_number,
     texts,
 )
-from qafd.storage.relational.part import Connection, meta
+from qafd.storage.relational.base import Connection, meta
 
 AT_ONCE = 10_000  # nodes whose vectors are read at a time
 _BITS = np.array([kind_bit(kind) for kind in EDGE_KINDS], np.uint8)

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import killed, started
 
+from qafd.arrays import ByteRows, to_bytes
 from qafd.assemble import assemble
 from qafd.assemble.readings import Reading
-from qafd.columns import ByteRows, to_bytes
 from qafd.edits import apply_edits, connect_by_hand
 from qafd.errors import QafdError
 from qafd.ingest import extend
@@ -115,7 +115,7 @@ def put(store, name, words, title):
         start += len(text) + 2
     document = Document(name, title, "txt", "\n\n".join(one.text for one in passages))
     store.files.add(name, f"{title}\n{document.text}".encode())
-    if store.files.begin(name) is not None:
+    if store.files.claim(name) is not None:
         store.documents.put(name, [(document, tuple(passages))])
 
 
@@ -137,7 +137,7 @@ def faults(store):
         made_so = ByteRows.of(to_bytes(computed[order]))[:] if order else ()
         found["vectors"] += int((kept[:] != made_so).sum()) if order else len(kept)
     return {table: many for table, many in found.items() if many} | dict.fromkeys(
-        map(str, store.assembly.altered()))
+        map(str, store.assembly.find_altered()))
 
 
 def keys_of(store):
