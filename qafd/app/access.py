@@ -1,66 +1,62 @@
-"""Who may use the app: accounts of a provider (OpenID Connect), and the way out of all sessions."""
+"""The people who may use the app, as its pages see them."""
 
-from typing import Any
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
 
 import streamlit as st
 
-from qafd.app import signing
+from qafd.app import password
 from qafd.app.escaping import plain, render
+from qafd.app.gate import SIGN_OUT, Sessions
 
 shared = False
-"""Whether others than the owner of this machine reach this process, as `qafd.app.serve` knows."""
+"""True if others than the owner of this machine reach this process; `qafd.app.serve` sets it."""
+sessions: Sessions | None = None
+"""The sessions of the gate before this process, None without a login."""
 
 
-def asks_who() -> bool:
-    """Whether visitors sign in with an account: the secrets have a section [auth]."""
-    return st.secrets.load_if_toml_exists() and "auth" in st.secrets
+def find_unmet_login(files: Iterable[str]) -> str:
+    """Name a login that was asked for and that nobody checks here, "" for none.
+
+    Parameters
+    ----------
+    files : iterable of str
+        Where Streamlit looks for secrets. The gate does not read them: only `--oidc` names a file.
+    """
+    if password.is_wanted():
+        return (f"{password.VARIABLE} or {password.FILE_VARIABLE} is set, but this server does "
+                "not ask for a password. Start it with 'qafd app' instead of 'streamlit run'.")
+    for file in filter(Path.is_file, map(Path, files)):
+        try:
+            found = tomllib.loads(file.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            return (f"{file} cannot be read, and it may ask for a login ({error}). Mend it, or "
+                    "move it away.")
+        if "auth" in found:
+            return (f"{file} asks for a login. Start the app with 'qafd app --oidc {file}', or "
+                    "move the file away.")
+    return ""
 
 
 def refuse_strangers() -> None:
-    """Stop the app for everybody who has not signed in where that is asked for."""
-    if not signing.active and signing.is_unasked():
-        st.error(f"{plain(signing.VARIABLE)} is set, and this server does not ask for it: "
-                  "start it with 'qafd app' instead of 'streamlit run'.")
-        st.stop()
-    if not asks_who():
-        return
-    if not st.user.is_logged_in:
-        st.title("QAFD Explorer")
-        st.write("This app is for people who have an account.")
-        st.button("Sign in", on_click=st.login, type="primary")
-        st.stop()
-    if not _is_allowed(str(st.user.get("email") or "").lower()):
-        st.title("QAFD Explorer")
-        st.error(f"{_person()} may not use this app; ask whoever runs it.")
-        st.button("Sign out", on_click=st.logout)
+    """Stop the app for everybody where a login was asked for and nobody checks it."""
+    if sessions is None and (reason := find_unmet_login(st.get_option("secrets.files"))):
+        st.error(plain(reason))
         st.stop()
 
 
 def access_settings() -> None:
-    """Who is signed in, whether visitors are asked for a password, and the way out."""
+    """Show who may use the app, and the way out."""
     st.header("Access", anchor=False)
-    if asks_who():
-        st.write(f"Signed in as {_person()}.")
-        st.button("Sign out", key="sign_out", on_click=st.logout)
-    if signing.active:
-        st.write("Visitors are asked for the shared password; it is kept until the browser closes.")
-        # not st.link_button, which would leave this page open beside the form
-        st.html(render(f"[{'Sign out'}]({signing.SIGN_OUT})"))
-    elif not asks_who():
-        st.write(("Whoever reaches this address can use the app. Set {variable} before "
-                  "{command} to ask for a shared password.").format(
-                     variable=f"`{signing.VARIABLE}`",
-                     command="`qafd app`"))
-
-
-def _person() -> str:
-    return plain(str(st.user.get("email") or st.user.get("name") or st.user.get("sub")))
-
-
-def _is_allowed(email: str) -> bool:
-    """Whether an account is on the list of the secrets; without a list everybody is."""
-    people: Any = st.secrets.get("people", {})
-    allowed = [str(one).lower() for one in people.get("allowed", ())]
-    verified = st.user.get("email_verified", True) is not False
-    domain = "@" + email.rpartition("@")[2]
-    return not allowed or verified and (email in allowed or domain in allowed)
+    if sessions is None:
+        st.write(f"Anyone who can reach this address can use the app. Set `{password.VARIABLE}` "
+                 "before `qafd app` to ask for a shared password.")
+        return
+    if person := sessions.person_of(st.context.cookies):
+        st.write(f"Signed in as {plain(person)}.")
+    else:
+        st.write("Visitors are asked for the shared password. They stay signed in until the "
+                 "browser closes.")
+    # not st.link_button, which would leave this page open next to the form
+    st.html(render(f"[{'Sign out'}]({SIGN_OUT})"))

@@ -5,15 +5,20 @@ import logging
 import sys
 import threading
 from importlib import import_module
+from pathlib import Path
 
 from starlette.middleware import Middleware
+from streamlit.config import get_option
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.starlette import App
 
-from qafd.app import access, signing
+from qafd.app import access, password
+from qafd.app.accounts import AccountGate, read_accounts
 from qafd.app.addresses import Addresses
+from qafd.app.gate import Sessions
 from qafd.app.headers import Headers
 from qafd.app.names import OwnNames
+from qafd.app.password import PasswordGate
 from qafd.errors import ParameterError
 from qafd.reading.names.tagger import tagger
 
@@ -22,40 +27,66 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 def main() -> None:
     """Run the script that the command line names; app.py alone decides which pages there are."""
-    # What is cached is cached in memory, with and without a runtime: nobody has to be told.
-    logging.getLogger("streamlit.runtime.caching.cache_data_api").addFilter(
-        lambda record: "No runtime found" not in record.getMessage())
-    import_module("qafd.app.explore")  # before the first visitor waits for it
-    # Streamlit would take the folder pages/ for a second navigation until app.py has run once.
-    PagesManager.uses_pages_directory = False
-    threading.Thread(target=tagger, daemon=True).start()  # nor for what reads the first question
     parser = argparse.ArgumentParser()
     parser.add_argument("script")
     parser.add_argument("--server.port", type=int)
     parser.add_argument("--server.address", default="127.0.0.1")
     parser.add_argument("--frames", default="")
     parser.add_argument("--name", action="append", default=[])
-    parser.add_argument("--oidc")
+    parser.add_argument("--oidc", type=Path)
     options = vars(parser.parse_args())
-    script, names, accounts = options.pop("script"), options.pop("name"), options.pop("oidc")
+    script, names, file = options.pop("script"), options.pop("name"), options.pop("oidc")
     try:
-        password = signing.password()
+        gate = _choose_gate(file)
     except ParameterError as error:
         sys.exit(f"qafd: {error}")
+    _prepare()
     public = options["server.address"] not in LOOPBACK
-    access.shared = public or bool(names or password or accounts)
+    access.shared = public or bool(names or gate)
     around = [Middleware(Headers, frames=options.pop("frames")),
-              Middleware(OwnNames, names=names,
-                         any_name=public and not names and bool(password or accounts))]
-    if password is not None:
-        signing.active = True
-        around.append(Middleware(signing.PasswordGate, password=password))
-    if accounts:
-        options["secrets.files"] = [accounts]
+              Middleware(OwnNames, names=names, any_name=public and not names and bool(gate))]
+    around += [gate] if gate else []
     around.append(Middleware(Addresses))
     sys.argv[:] = [script]  # App.run takes the first for what was started
     App(script, middleware=around).run(
         config={name: value for name, value in options.items() if value is not None})
+
+
+def _choose_gate(file: Path | None) -> Middleware | None:
+    """Return the gate that asks visitors to sign in, None where no login was asked for.
+
+    Raises
+    ------
+    ParameterError
+        A login was asked for and cannot be read, or two were.
+    """
+    wanted = password.is_wanted()
+    typed = password.take_password()
+    if file is None and (reason := access.find_unmet_login(get_option("secrets.files"))):
+        raise ParameterError(reason)
+    if file is not None and wanted:
+        raise ParameterError("both a shared password and accounts (--oidc) are asked for; choose "
+                             "one of them")
+    sessions = Sessions()
+    if file is not None:
+        gate = Middleware(AccountGate, sessions=sessions, accounts=read_accounts(file))
+    elif typed is not None:
+        gate = Middleware(PasswordGate, sessions=sessions, password=typed)
+    else:
+        return None
+    access.sessions = sessions
+    return gate
+
+
+def _prepare() -> None:
+    """Load in advance what the first visitor would wait for."""
+    # What is cached is cached in memory, with and without a runtime.
+    logging.getLogger("streamlit.runtime.caching.cache_data_api").addFilter(
+        lambda record: "No runtime found" not in record.getMessage())
+    import_module("qafd.app.explore")
+    # Streamlit would take the folder pages/ for a second navigation until app.py has run once.
+    PagesManager.uses_pages_directory = False
+    threading.Thread(target=tagger, daemon=True).start()
 
 
 if __name__ == "__main__":

@@ -57,8 +57,8 @@ app_options = with_options(
     click.option("--password-file", type=FILE,
                  help="Ask visitors for the password that this file holds, as QAFD_PASSWORD does."),
     click.option("--oidc", type=FILE,
-                 help="Let visitors sign in with accounts of a provider (OpenID Connect), as the "
-                 "[auth] section of this file of Streamlit's secrets says."),
+                 help="Let visitors sign in with accounts of a provider (OpenID Connect). The file "
+                 "names it in [auth], and the people in [people]."),
     engine_option,
     click.option("--i-know", is_flag=True,
                  help="Allow a public host although the app has no login; with QAFD_PASSWORD set "
@@ -81,8 +81,13 @@ def app(db: Location | None, **options: Any) -> None:
 def _start(db: Location | None, wishes: Wishes) -> None:
     """Start Streamlit in this process's place, on loopback unless a public host is insisted on."""
     host, port = wishes.host, wishes.port
-    _check_files(wishes)
-    login = wishes.oidc or os.environ.get("QAFD_PASSWORD") or os.environ.get("QAFD_PASSWORD_FILE")
+    for file in filter(None, (wishes.oidc, wishes.password_file)):
+        if not file.is_file():
+            raise ParameterError(f"there is no file {file}; name one that is")
+    accounts = wishes.oidc and wishes.oidc.absolute()
+    if wishes.password_file:
+        os.environ["QAFD_PASSWORD_FILE"] = str(wishes.password_file.absolute())
+    login = accounts or "QAFD_PASSWORD" in os.environ or "QAFD_PASSWORD_FILE" in os.environ
     if host not in LOOPBACK and not login:
         if not wishes.i_know:
             raise ParameterError(f"{host} can be reached by others and the app has no login; "
@@ -107,18 +112,9 @@ def _start(db: Location | None, wishes: Wishes) -> None:
              "--server.address", host, "--frames", wishes.frames]
     for name in wishes.name:
         serve += ["--name", name]
-    if wishes.oidc:
-        serve += ["--oidc", str(wishes.oidc.absolute())]
+    if accounts:
+        serve += ["--oidc", str(accounts)]
     os.execv(sys.executable, serve)
-
-
-def _check_files(wishes: Wishes) -> None:
-    """Look for all files before anything starts, and leave their names to the app."""
-    if wishes.password_file:
-        os.environ["QAFD_PASSWORD_FILE"] = str(wishes.password_file.absolute())
-    for file in (wishes.oidc, wishes.password_file):
-        if file and not file.is_file():
-            raise ParameterError(f"there is no file {file}; name one that is")
 
 
 def check_free(host: str, port: int) -> None:
