@@ -7,10 +7,10 @@ STAMP  := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-test
 # Two workers with half of the files each; the one that is done first helps the other.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
-# Every start would compile all it imports anew.
+# Without its byte code Python would compile all imports at every start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check test-chaos test-quick test-browser test-llm samples bench clean
+.PHONY: help run test check test-chaos test-quick test-browser test-llm samples bench docs dist clean
 
 help:            ## list the targets
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -61,6 +61,17 @@ bench: $(TEST_STAMP)     ## measure what needs no data of your own, and remake t
 
 bench-%: $(TEST_STAMP)   ## one script of benchmarks/, e.g. make bench-solver, ARGS="..."
 	$(BIN)/python benchmarks/$*.py $(ARGS)
+
+docs: $(STAMP)   ## build the site of the documents in build/site
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e ".[docs]"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+dist: $(STAMP)   ## build and check wheel and sdist, and start qafd demo from the wheel
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e ".[release]"
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	sh tests/try_wheel.sh $(PYTHON) dist/*.whl
 
 samples: $(STAMP) ## rebuild the sample workspaces in assets/samples
 	$(BIN)/python assets/samples/build.py

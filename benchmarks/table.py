@@ -1,4 +1,4 @@
-"""Write the tables of README and docs/retrieval.md from benchmarks/results.
+"""Write the tables of README and docs/research.md from benchmarks/results.
 
     python benchmarks/table.py
 """
@@ -123,11 +123,41 @@ def of_the_solver():
                f"{solver[path, 100000, 50.0]['ms']:.1f} ms", wanted, "solver.py")
 
 
-def table():
-    """The table in Markdown."""
+def table(lines):
+    """Rows of (what, measured, wanted, script) in Markdown."""
     rows = [f"| {what} | {measured} | {wanted} | `benchmarks/{script}` |"
-            for what, measured, wanted, script in lines()]
+            for what, measured, wanted, script in lines]
     return "\n".join(["| what | measured | goal | script |", "|---|---|---|---|", *rows])
+
+
+def short():
+    """The five figures of README in Markdown, each with what to compare it with."""
+    kinds = defaultdict(list)
+    for row in result("kinds"):
+        kinds[row["method"]].append(row["R@5"])
+    recall = {name: f"{statistics.mean(values):.2f}" for name, values in kinds.items()}
+    answers = {row["set"]: row for row in result("answers")}
+    first = answers["hotpotqa"]
+    growth = {round(row["passages"], -4): row for row in result("scale") if "passages" in row}
+    large = growth[100_000]
+    starts = statistics.median(row["first_picture_s"] for row in result("start") if "start" in row)
+    solver = {(row["path"], row["nodes"], row["alpha"]): row["ms"] for row in result("solver")
+              if "path" in row and "alpha" in row}
+    rows = [
+        (f"recall@5, mean of {len(KINDS)} kinds of documents", recall["qafd"],
+         f"PageRank on the same graph {recall['pagerank .95']}, dense + BM25 {recall['fusion']}, "
+         f"dense {recall['vector']}", "kinds.py"),
+        (f"first quoted sentence is right, {first['questions']} questions of HotpotQA",
+         f"{first['first']:.2f}", f"dense + BM25 and a simple score {first['rival_first']:.2f}",
+         "answers.py"),
+        (f"question at {large['passages']:,} passages, median", f"{large['warm ms']} ms of CPU",
+         f"at {growth[0]['passages']:,}: {growth[0]['warm ms']} ms", "scale.py"),
+        ("diffusion over 100,000 nodes, 800 filled", f"{solver['numpy', 100000, 50.0]:.1f} ms",
+         f"compiled {solver['compiled', 100000, 50.0]:.1f} ms", "solver.py"),
+        ("server start to first picture", f"{starts:.1f} s", "", "start.py")]
+    lines = [f"| {what} | {measured} | {other} | `benchmarks/{script}` |"
+             for what, measured, other, script in rows]
+    return "\n".join(["| what | measured | to compare | script |", "|---|---|---|---|", *lines])
 
 
 def retrieval():
@@ -174,9 +204,10 @@ def kinds():
 
 def main():
     """Replace the tables between their marks."""
-    for file, mark, made in (("README.md", "measured", table()),
-                             ("docs/retrieval.md", "measured", retrieval()),
-                             ("docs/retrieval.md", "kinds", kinds())):
+    for file, mark, made in (("README.md", "measured", short()),
+                             ("docs/research.md", "figures", table(lines())),
+                             ("docs/research.md", "measured", retrieval()),
+                             ("docs/research.md", "kinds", kinds())):
         page = ROOT / file
         between = re.compile(f"<!-- {mark} -->.*<!-- /{mark} -->", re.DOTALL)
         page.write_text(between.sub(f"<!-- {mark} -->\n{made}\n<!-- /{mark} -->",

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Loaded when first asked for, so that `import qafd` costs nothing.
 _HOMES = {"diffuse": "qafd.flow.interop", "KnowledgeGraph": "qafd.knowledge"}

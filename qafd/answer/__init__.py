@@ -26,7 +26,7 @@ from qafd.storage import Workspace
 
 SHARED = 0.3  # what all its words in a sentence are worth beside the cosine of a statement with it
 WEAK = 0.3  # cosine below which a source supports a sentence weakly
-SIGNS = (1.0, 0.2, 0.1, -0.08, -0.5)  # weights of `AnswerSigns`: docs/answers.md
+SIGNS = (1.0, 0.2, 0.1, -0.08, -0.5)  # weights of `AnswerSigns`: docs/research.md
 NEEDED = 0.48  # evidence below which a question is not answered
 CLOSE = 0.05  # how far below that it perhaps is
 

@@ -55,7 +55,7 @@ class FlowDiffusion(Method):
     """Query-aware flow diffusion (QAFD-RAG): mass enters at the seeds and fills what it reaches.
 
     Nodes are retrieved when they are full, x > 0 in problem (5); passages are ranked by x,
-    meaning and words (`qafd.retrieve.rank`). The defaults are the measured best of docs/retrieval.md;
+    meaning and words (`qafd.retrieve.rank`). The defaults are the measured best of docs/research.md;
     `PRESETS` has them and the paper's.
     """
 

@@ -310,7 +310,7 @@ def select_seeds(
     far its evidence is above the best one that is left out. Names take `entity_share` of the
     mass, but no more than t / (t + 0.2) where t is the sum of their weights: names that are
     doubtful or everywhere say little. Without names the passages take all, and the other way
-    round. Measured in docs/retrieval.md.
+    round. Measured in docs/research.md.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from qafd.sql.box import Value
 from qafd.sql.plan import SchemaPlan
 from qafd.sql.schema import Column, Schema, Table, stem, stems, words
 
-# Chosen on the 516 development questions of Spider 1, see docs/retrieval.md.
+# Chosen on the 516 development questions of Spider 1, see docs/research.md.
 COSINE, LONE, NEAR_BEST = 0.5, 0.6, 0.55
 
 

@@ -17,7 +17,7 @@ from qafd.sql.draft import SqlDraft
 from qafd.sql.link import SchemaEvidence
 from qafd.sql.schema import Column, Schema, stem
 
-# Chosen on the 516 development questions of Spider 1, see docs/retrieval.md.
+# Chosen on the 516 development questions of Spider 1, see docs/research.md.
 FOREMOST, LIKELY, HALF = 0.8, 0.5, 0.5
 
 

@@ -1,0 +1,1 @@
+"""Query-aware flow diffusion: weights, the solver, its certificate, and the theorems."""
