@@ -86,6 +86,13 @@ function create(root) {
     if (p.data) draw(p);
   }).observe(p.grid);
   document.fonts.ready.then(() => { p.widths.clear(); p.homes = null; if (p.data) draw(p); });
+  // While the mass moves, mass.js draws: the server's answer comes later and knows more.
+  p.follow = ({ detail }) => {
+    if (!root.isConnected) return document.removeEventListener("qafd-mass", p.follow);
+    p.live = detail;
+    if (p.data && detail?.question === p.data.question) paint(p);
+  };
+  document.addEventListener("qafd-mass", p.follow);
   // Nothing moves that nobody sees; in a hidden tab the browser itself stops.
   new IntersectionObserver(([seen]) => root.classList.toggle("away", !seen.isIntersecting)).observe(root);
   root.addEventListener("keydown", (event) => {
@@ -189,7 +196,7 @@ function menu(p) {
     html("span", "", el, text);
     return el;
   };
-  const change = (name, value) => { p.look[name] = value; keep(p); refresh(p); };
+  const change = (name, value) => { p.look[name] = value; keep(p); paint(p); };
   const list = (name, text, options) => {
     const el = html("select", "", row(text));
     el.setAttribute("aria-label", text);
@@ -226,11 +233,31 @@ function menu(p) {
 }
 
 // The same data, seen otherwise.
-function refresh(p) {
-  p.cards.forEach((c, i) => fill(p, c, p.data.panels[i]));
+function paint(p) {
+  const live = moving(p);
+  p.root.classList.toggle("moving", !!live);
+  p.cards.forEach((c, i) => fill(p, c, live ?? p.data.panels[i]));
   legend(p);
   draw(p);
   seek(p);
+}
+
+// The panel of a mass that the server has not answered for; null when it has.
+function moving(p) {
+  const { live, data, cards } = p;
+  if (cards.length !== 1 || !live || live.question !== data.question || live.mass === data.mass) return null;
+  const at = new Map(data.nodes.map((n, i) => [n.id, i]));
+  const place = (id) => {
+    if (!at.has(id)) {
+      at.set(id, data.nodes.length);
+      p.homes = null;
+      data.nodes.push({ ...live.places.find((n) => n?.id === id), late: 1, documents: [] });
+    }
+    return at.get(id);
+  };
+  const nodes = live.panel.nodes.map((n) => ({ ...n, n: place(n.id) }));
+  const edges = live.panel.edges.map((e) => ({ ...e, u: place(e.from), v: place(e.to) }));
+  return { ...data.panels[0], ...live.panel, nodes, edges, shapes: [] };
 }
 
 const hides = ({ look }, n) => look.only && n.state !== "saturated" && !n.seed
@@ -342,11 +369,8 @@ function update(p, data) {
   while (p.cards.length > data.panels.length) p.cards.pop().el.remove();
   for (const n of data.nodes) n.documents = (n.d ?? []).map((i) => data.groups.document[i]);
   menu(p);
-  p.cards.forEach((c, i) => fill(p, c, data.panels[i]));
-  legend(p);
   p.homes = null;
-  draw(p);
-  seek(p);
+  paint(p);
   if (p.over) hover(p, p.over.id, p.over.card);
   performance.clearMeasures("qafd-panels");
   performance.measure("qafd-panels", { start });
@@ -538,7 +562,7 @@ const flows = (p) => p.cards.length === 1 && p.data.panels[0].edges.some((e) => 
 
 function stream(p, c) {
   c.flowLayer.replaceChildren();
-  if (!p.look.moving || !flows(p)) return;
+  if (!p.look.moving || !flows(p) || moving(p)) return;
   const lines = [...c.edges.values()].filter((e) => e.arrow && !e.gone).sort((a, b) => b.w - a.w);
   for (const e of lines.slice(0, STREAMS)) {
     const dx = e.v.px - e.u.px, dy = e.v.py - e.u.py, length = Math.hypot(dx, dy) || 1, width = thick(p, e);

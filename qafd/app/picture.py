@@ -1,5 +1,7 @@
 """The picture of a result: how it is drawn, where its nodes are, and what is selected in it."""
 
+import json
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -7,15 +9,16 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from qafd.app.component import expanded, panels, selected
+from qafd.app.component import component, expanded, panels, selected
 from qafd.app.result import View, span_of
-from qafd.app.session import bound, choose_option, exchange, shared, value_of
+from qafd.app.session import bound, choose_option, exchange, session, shared, value_of
 from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.view.contraction import drawn_contracted
 from qafd.view.drawing import RAMPS, Caption, Drawing, Look, Scale, scale_of
 from qafd.view.groups import Groups, group, passages_of
 from qafd.view.layout import Positions
+from qafd.view.mass import mass_data
 from qafd.view.neighbors import new_neighbors, with_neighbors
 from qafd.view.panel import panel_data
 from qafd.view.placement import ASPECT, DRAWN, beside, freeze, with_new
@@ -113,9 +116,31 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | Non
             [caption(view)], others, selected=chosen, path=path, graph_size=len(view.graph), scale=steady,
             groups=groups, unsure=unsure, expanded=opened, more=joined(chosen),
             late=positions.keys() - known.keys()))
-        return {**data, "edges": True}
+        return {**data, "edges": True, "mass": view.method.mass}
 
-    return pick(draw, key, anew=anew)
+    selected = pick(draw, key, anew=anew)
+    _animate(view, drawing, positions, steady)
+    return selected
+
+
+def _animate(view: View, drawing: Drawing, positions: Positions, steady: Scale | None) -> None:
+    """Let the browser draw every mass while the control moves, where it can."""
+    method, highest = view.method, session().highest_mass
+    joint = method.diffusions == "joint" and method.subqueries == "off"
+    if not joint or steady is None or drawing.thickness != "flow" or view.plan.planner != "local":
+        return
+    widest = replace(method, mass=highest)
+    data = shared("mass", (view.about, widest, drawing),
+                  lambda: _mass_data(view, widest, drawing, positions, steady))
+    if data is not None:
+        component("mass")(key=f"mass-{view.knowledge.name}", data=data)
+
+
+def _mass_data(view: View, widest: FlowDiffusion, drawing: Drawing, positions: Positions,
+               steady: Scale) -> bytes | None:
+    corpus = view.knowledge.corpus(view.graph, widest.needs)
+    data = mass_data(widest.problem(corpus, view.plan), drawing, steady, positions, groups_of(view))
+    return None if data is None else zlib.compress(json.dumps(data, separators=(",", ":")).encode())
 
 
 def caption(view: View) -> Caption:

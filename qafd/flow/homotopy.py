@@ -86,16 +86,9 @@ def entry_alphas(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floa
         Nodes that enter together get equal alphas. Costs one solve at `up_to` and O(k^2) per
         entering node.
     """
-    if not 0 < up_to < np.inf:
-        raise ParameterError(f"the path needs 0 < up_to < infinity, not {up_to}")
     rows = np.asarray(source_rows, np.int64)
     direction = np.asarray(direction, np.float64)
-    limit = {}  # of alpha, for each component with seeds
-    for part in np.unique(graph.component[rows]).tolist():
-        inside = graph.component[rows] == part
-        room = FILL * float(graph.component_capacity(capacity)[part])
-        rate = float(direction[inside].sum())
-        limit[part] = room / rate if rate > 0 else np.inf
+    limit = _full_at(graph, rows, direction, capacity, up_to)
     ends = np.array([min(limit[part], up_to) for part in graph.component[rows].tolist()])
     walk = _Walk(solve(graph, gates, rows, ends * direction, capacity), rows, direction, ends)
     entered: list[float] = [0.0] * len(walk.order)
@@ -117,6 +110,83 @@ def entry_alphas(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floa
     return Path(walk.rows[walk.order], np.array(entered), up_to, row,
                 None if row is None else up_to + wait,
                 min(limit.values(), default=np.inf), tuple(pieces))
+
+
+@dataclass(frozen=True, eq=False)
+class LocalProblem:
+    """Problem (5) on the nodes that mass can fill up to some alpha, and the neighbors to show.
+
+    It is all that a path of solutions needs, so that another program can walk it.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (n,)
+        Graph rows. The first `size` are the support at the end of the path.
+    sink, drive, end : ndarray, shape (n,)
+        Sink capacity; source mass per unit of alpha; the alpha at which that source stops.
+    leak : ndarray, shape (size,)
+        Weight of the edges of each node of the support to nodes that are not listed.
+    u, v, weight : ndarray, shape (m,)
+        Edges with an end in the support, each once, by place in `rows`.
+    """
+
+    rows: Nodes
+    size: int
+    sink: Floats
+    drive: Floats
+    end: Floats
+    leak: Floats
+    u: Nodes
+    v: Nodes
+    weight: Floats
+
+
+def local_problem(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floats,
+                  shown: Nodes, capacity: str = "unit", up_to: float = 1.0) -> LocalProblem:
+    """Return what `entry_alphas` walks over, with those neighbors of the support that are `shown`.
+
+    Parameters
+    ----------
+    shown : ndarray of int
+        Graph rows that the answer shall list although they never fill; seeds are listed anyway.
+    """
+    seeds = np.asarray(source_rows, np.int64)
+    direction = np.asarray(direction, np.float64)
+    limit = _full_at(graph, seeds, direction, capacity, up_to)
+    ends = np.array([min(limit[part], up_to) for part in graph.component[seeds].tolist()])
+    last = solve(graph, gates, seeds, ends * direction, capacity)
+    full = last.x > 0
+    beyond = ~full & np.isin(last.rows, np.concatenate([np.asarray(shown, np.int64), seeds]))
+    order = np.concatenate([np.flatnonzero(full), np.flatnonzero(beyond)])
+    alone = np.setdiff1d(seeds, last.rows)
+    size, rows = int(full.sum()), np.concatenate([last.rows[order], alone])
+    place = np.full(len(last.rows), -1)
+    place[order] = np.arange(len(order))
+    u, v = place[last.u], place[last.v]
+    listed = (u >= 0) & (v >= 0)
+    inner = np.where(full[last.u], u, v)[~listed]
+    drive, end = np.zeros(len(rows)), np.full(len(rows), np.inf)
+    where = {row: i for i, row in enumerate(rows.tolist())}
+    for row, rate, stop in zip(seeds.tolist(), direction.tolist(), ends.tolist(), strict=True):
+        if graph.degree_of(np.array([row]))[0]:
+            drive[where[row]], end[where[row]] = rate, stop
+    return LocalProblem(rows, size, graph.capacity(capacity)[rows], drive, np.minimum(end, up_to),
+                        sum_at(inner, last.weight[~listed], size),
+                        u[listed], v[listed], last.weight[listed])
+
+
+def _full_at(graph: Graph, rows: Nodes, direction: Floats, capacity: str, up_to: float,
+             ) -> dict[int, float]:
+    """Return the alpha at which each component with seeds is full, by its number."""
+    if not 0 < up_to < np.inf:
+        raise ParameterError(f"the path needs 0 < up_to < infinity, not {up_to}")
+    limit = {}
+    for part in np.unique(graph.component[rows]).tolist():
+        inside = graph.component[rows] == part
+        room = FILL * float(graph.component_capacity(capacity)[part])
+        rate = float(direction[inside].sum())
+        limit[part] = room / rate if rate > 0 else np.inf
+    return limit
 
 
 class _Walk:

@@ -84,7 +84,7 @@ def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
     ramp, legend = coloring(shown, colors is rank_scale, drawing, largest, look)
     return {
         "aspect": drawing.aspect, "legend": legend, "ramp": ramp, "panels": panels,
-        "nodes": [_place(drawn[node], positions[node], drawing, look) for node in index],
+        "nodes": [place(drawn[node], positions[node], drawing, look) for node in index],
         "question": clean(retrievals[0].query, REASON_LENGTH) if retrievals else "",
         "words": say_words(),
         **_state(look, index),
@@ -115,7 +115,7 @@ def _state(look: Look, index: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def _place(node: RetrievedNode, at: tuple[float, float], drawing: Drawing, look: Look) -> dict[str, Any]:
+def place(node: RetrievedNode, at: tuple[float, float], drawing: Drawing, look: Look) -> dict[str, Any]:
     """What a node is in all panels, and where it stands."""
     x, y = at
     place: dict[str, Any] = {
