@@ -49,7 +49,7 @@ from qafd.retrieve.base import (
     params_of,
     wants_subqueries,
 )
-from qafd.retrieve.compare import AT_ONCE, BUDGET, DEFAULT, Comparison, chosen, make_column
+from qafd.retrieve.compare import BUDGET, DEFAULT, Comparison, chosen, make_column
 from qafd.retrieve.layers import (
     LAYERS,
     LayerState,
@@ -75,6 +75,8 @@ if TYPE_CHECKING:
     from qafd.ingest.reader import ModelChoice
 
 T = TypeVar("T")
+BUILT_FOR = 5_000
+"""Passages up to which `retrieve` and `compare` build the layers that a method needs."""
 
 
 class KnowledgeGraph:
@@ -399,19 +401,30 @@ class KnowledgeGraph:
             `FlowDiffusion.started`. `alpha` is the paper's word: `alpha=50` is short for rule
             "source-degree" with mass 50.
         graph : Graph, optional
-            The version to retrieve from; by default the one of this moment.
+            The version to retrieve from; by default the one of this moment. Only then layers
+            that the method needs are built first, up to `BUILT_FOR` passages.
 
         Raises
         ------
         ParameterError
             On an unknown method or a parameter outside its range.
+        MissingLayerError
+            The method needs a layer that is not built; the message says how to build it.
         """
         if graph is not None:
             with self.store() as store:
                 return self._retrieved(question, method, graph, store, params)
+        if needs := method_by(method, params, self.graph).needs:
+            self._build_small(needs)
         # a writer may be done with the next version before the passages of this one are read
         with self.store() as store, store.snapshot():
             return self._retrieved(question, method, _GRAPHS.get(store), store, params)
+
+    def _build_small(self, needs: Iterable[str]) -> None:
+        """Build layers in a graph of at most `BUILT_FOR` passages; a read-only file stays as it is."""
+        if 0 < self.graph.count("passage") <= BUILT_FOR:
+            with suppress(StoreError):  # the method says what it lacks
+                self.build_layers(needs)
 
     def _retrieved(self, question: str | QueryPlan, method: str | Retriever, graph: Graph,
                    store: Workspace, params: dict[str, Any]) -> Retrieval:
@@ -471,8 +484,8 @@ class KnowledgeGraph:
                 graph: Graph | None = None) -> Comparison:
         """What several methods retrieve for one question, read once, under one token budget.
 
-        Layers that they need are built first in a workspace of at most 60 passages; elsewhere
-        `build_layers` does it.
+        Layers that they need are built first in a workspace of at most `BUILT_FOR` passages;
+        elsewhere `build_layers` does it.
 
         Parameters
         ----------
@@ -495,9 +508,8 @@ class KnowledgeGraph:
         columns = chosen(methods, graph)
         named = {canonical(method) for method in methods if isinstance(method, str)}
         needs = sorted(set(chain.from_iterable(method.needs for _, method in columns.values())))
-        if needs and graph.count("passage") <= AT_ONCE:
-            with suppress(StoreError):  # each column says what it lacks
-                self.build_layers(needs)
+        if needs:
+            self._build_small(needs)
         plan = question if isinstance(question, QueryPlan) else self.plan(
             question, graph, subqueries=any(wants_subqueries(method) for _, method in columns.values()))
         return Comparison(plan.question, budget, tuple(

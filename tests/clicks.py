@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
+from qafd.app.error_display import BROKEN
+
 KINDS = ("title", "header", "subheader", "markdown", "caption", "info", "success", "warning",
          "error", "html", "code")
 
@@ -20,6 +22,7 @@ def page(name: str, **query: str | list[str]) -> AppTest:
         app.query_params[key] = value
     app.run()
     assert not app.exception
+    assert not [error.value for error in app.error if BROKEN in error.value]
     return app
 
 

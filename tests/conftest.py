@@ -18,6 +18,7 @@ import pytest
 from faults import FaultServer, serving
 from hypothesis import settings
 
+from qafd.app.error_display import BROKEN
 from qafd.knowledge import KnowledgeGraph
 
 settings.register_profile("exact", max_examples=50, derandomize=True, deadline=None)
@@ -136,7 +137,8 @@ def open_page(browser: Any, app_url: str) -> Iterator[Callable[..., Any]]:
 
     yield visit
     broken = [text for page in pages
-              for text in page.get_by_test_id("stException").all_inner_texts()]
+              for text in (*page.get_by_test_id("stException").all_inner_texts(),
+                           *page.get_by_text(BROKEN).all_inner_texts())]
     for page in pages:
         page.context.close()
     assert broken == [], "a page stopped at an error of its own"

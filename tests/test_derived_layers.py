@@ -91,18 +91,27 @@ def test_layers_brought_up_to_date_have_the_bytes_of_layers_built_anew(
     assert any("Gil" in text for text in fresh.asked)
 
 
+def test_a_method_builds_its_layers_where_no_version_of_the_graph_is_named(path: Path) -> None:
+    knowledge = KnowledgeGraph(path, TinyEmbedder())
+    assert knowledge.retrieve("Who met Ada?", "linear").nodes
+    assert states(path) == {"built", "missing"}
+    tiny_index(path, MORE)
+    assert knowledge.retrieve("Whom did Gil meet?", "linear").nodes
+    assert "stale" not in states(path)
+
+
 def test_a_method_without_its_layer_says_how_to_build_it(path: Path) -> None:
     knowledge = KnowledgeGraph(path, TinyEmbedder())
     with pytest.raises(MissingLayerError, match="qafd layers --build sentences"):
-        knowledge.retrieve("Who met Ada?", "linear")
+        knowledge.retrieve("Who met Ada?", "linear", graph=knowledge.graph)
     reports: list[tuple[str, int, int]] = []
     knowledge.build_layers(["summaries", "sentences"],
                            lambda *report: reports.append(report))
     assert reports[0] == ("summaries", 0, len(FIRST))
-    assert knowledge.retrieve("Who met Ada?", "linear").nodes
+    assert knowledge.retrieve("Who met Ada?", "linear", graph=knowledge.graph).nodes
     tiny_index(path, MORE)
     with pytest.raises(MissingLayerError):
-        knowledge.retrieve("Who met Ada?", "linear")
+        knowledge.retrieve("Who met Ada?", "linear", graph=knowledge.graph)
 
 
 @pytest.mark.parametrize("forget", ["purge", "wipe", "forget", "drop"])

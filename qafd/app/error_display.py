@@ -1,6 +1,7 @@
 """Errors that a user can mend, shown on the page as one sentence."""
 
 import errno
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -12,6 +13,8 @@ from qafd.app.escaping import plain, said
 from qafd.errors import QafdError
 
 P = ParamSpec("P")
+_LOG = logging.getLogger(__name__)
+BROKEN = "could not be drawn"
 
 
 @contextmanager
@@ -26,6 +29,21 @@ def show_errors() -> Iterator[None]:
             raise
         st.error(plain(f"{error.filename} cannot be written ({error.strerror}); check the folder "
                        "and its permissions."), icon=":material/error:")
+
+
+@contextmanager
+def contain_errors(part: str) -> Iterator[None]:
+    """Show an error raised inside as one sentence, so that the other parts of the page stay.
+
+    An error that nobody foresaw goes to the log with its traceback.
+    """
+    try:
+        with show_errors():
+            yield
+    except Exception as error:  # noqa: BLE001 - any mistake in one part must not take the page
+        _LOG.exception("%s of the page could not be drawn", part)
+        st.error(f"{part} {BROKEN} ({type(error).__name__}). The rest of the page still works; "
+                 "the log has the details.", icon=":material/error:")
 
 
 def with_errors_shown(draw: Callable[P, None]) -> Callable[P, None]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 
 from qafd.app.escaping import safe
+from qafd.view.drawing import share_of
 
 COLORS = ("#009e73", "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#999999")  # Okabe and Ito's
 
@@ -161,7 +162,7 @@ def score_bar(parts: Sequence[tuple[str, float]], best_score: float) -> str:
     whole = max(best_score, sum(value for _, value, _ in shown))  # in a sent file it may be more
     bar = words = ""
     for name, value, color in shown:
-        bar += f"<i style='flex:none;width:{100 * value / whole:.2f}%;background:{color}'></i>"
+        bar += f"<i style='flex:none;width:{100 * share_of(value, whole):.2f}%;background:{color}'></i>"
         words += f"<span class='part'><b style='color:{color}'>■</b> {safe(name)} {value:.2f}</span>"
     return f"<div class='parts'>{bar}</div><small>{words}</small>"
 

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from qafd.app.error_display import contain_errors
 from qafd.app.session import WORKSPACE
 from qafd.resources import root
 
@@ -63,10 +64,10 @@ def heading(name: str, what: str) -> None:
 def draw_tabs(tabs: Mapping[str, Callable[..., object]], key: str, *things: Any) -> None:
     """Tabs by their titles, of which the open one alone is drawn, of some things."""
     titles = list(tabs)
-    for tab, draw in zip(st.tabs(titles, key=key, bind="query-params"), tabs.values(), strict=True):
+    for tab, title in zip(st.tabs(titles, key=key, bind="query-params"), titles, strict=True):
         if tab.open:
-            with tab:
-                draw(*things)
+            with tab, contain_errors(f"The tab {title}"):
+                tabs[title](*things)
 
 
 def fold_tabs(tabs: Mapping[str, Callable[..., object]], *things: Any) -> None:

@@ -15,6 +15,7 @@ from qafd.explain.sentences import sentences_in, sentences_joining
 from qafd.retrieve.base import Retrieval
 from qafd.storage.rows import Evidence
 from qafd.view.contraction import drawn_contracted
+from qafd.view.drawing import share_of
 
 STRANDS = 3
 
@@ -81,7 +82,7 @@ def along(whole: Retrieval, runs: Sequence[RunExplanation], u: str, v: str,
     passages = sum(passage != "" for passage, _ in parts)
     strands = tuple(_strands(run, u, v, parts[:STRANDS]))
     return Along(
-        names[u], names[v], edge.flow, edge.flow / reached if reached > 0 else 0.0,
+        names[u], names[v], edge.flow, share_of(edge.flow, reached),
         own.label if own else "", passages, passages < len(parts), strands,
         sum(flow for _, flow in parts[STRANDS:]), run.retrieval.query if len(runs) > 1 else "")
 

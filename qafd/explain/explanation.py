@@ -22,6 +22,7 @@ from qafd.retrieve.base import Corpus, Retrieval, RetrievedNode
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.storage import Workspace
 from qafd.storage.rows import Evidence
+from qafd.view.drawing import share_of
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Explanation:
         inflows = []
         for why in found:
             for inflow in why.inflows:
-                inflows.append(replace(inflow, share=inflow.mass / balance.reached))
+                inflows.append(replace(inflow, share=share_of(inflow.mass, balance.reached)))
         inflows.sort(key=lambda inflow: -inflow.mass)
         return Why(id, shown(self.graph, row), balance, self.seed_shares(id),
                    self.paths(WAYS, to=id), tuple(inflows[:INFLOWS]), tuple(parts))
@@ -160,7 +161,7 @@ class Explanation:
         total = sum(run.held(row) for run in self.runs)
         joint: dict[str, SeedShare] = {}
         for run in self.runs:
-            part = run.held(row) / total if total > 0 else 0.0
+            part = share_of(run.held(row), total)
             for seed in run.seed_shares(row) if part > 0 else ():
                 so_far = joint.get(seed.id, replace(seed, share=0.0))
                 joint[seed.id] = replace(so_far, share=so_far.share + seed.share * part)
@@ -281,9 +282,12 @@ class Explanation:
 
 
 def _nearness(found: WhyNot) -> tuple[float, float]:
-    """How near a diffusion comes to filling a node: by its mass, then by the shortest remedy."""
+    """How near a diffusion comes to filling a node: by its mass, then by the shortest remedy.
+
+    A node without neighbors has capacity 0 where degrees are capacities; no diffusion is near it.
+    """
     shortest = min((remedy.length for remedy in found.remedies), default=float("inf"))
-    return found.held / found.capacity, -shortest
+    return share_of(found.held, found.capacity), -shortest
 
 
 def explain(corpus: Corpus, retrieval: Retrieval, plan: QueryPlan, open_store: Callable[[], Workspace],

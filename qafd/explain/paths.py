@@ -10,6 +10,7 @@ from qafd.graph import Graph, kind_names
 from qafd.reading.text.plaintext import one_line
 from qafd.records import Edge, Node
 from qafd.storage import Workspace
+from qafd.view.drawing import share_of
 
 
 class Link(StrEnum):
@@ -72,7 +73,7 @@ def tell_paths(graph: Graph, layer: Graph, found: Sequence[PathFlow], total: flo
     paths = []
     for path in found:
         ids = graph.ids_of(path.rows)
-        paths.append(ReasoningPath(ids, path.mass, path.mass / total if total > 0 else 0.0,
+        paths.append(ReasoningPath(ids, path.mass, share_of(path.mass, total),
                                    shown(graph, path.rows[0]), joints.steps(path.rows)))
     return paths
 

@@ -24,6 +24,7 @@ from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import Problem
 from qafd.storage import Workspace
 from qafd.storage.rows import Evidence
+from qafd.view.drawing import share_of
 
 INFLOWS = 3
 WAYS = 5
@@ -144,7 +145,7 @@ class RunExplanation:
         listed = []
         for id, flow in inflows:
             listed.append(Inflow(
-                id, shown(graph, graph.row[id]), flow, flow / balance.reached, edge[id].weight,
+                id, shown(graph, graph.row[id]), flow, share_of(flow, balance.reached), edge[id].weight,
                 edge[id].kind, sentences_joining(found, chunks, id, wanted), by_hand.get(id, ())))
         return tuple(listed)
 
@@ -158,6 +159,6 @@ def gather_paths(found: list[tuple[list[ReasoningPath], float]], most: int) -> P
             listed.append((-path.mass, number if len(found) > 1 else 0, path))
     listed = sorted(listed, key=lambda one: one[:2])[:most]
     rest = total + math.fsum(mass for mass, _, _ in listed)
-    largest = tuple(replace(path, share=path.mass / total if total > 0 else 0.0, part=part)
+    largest = tuple(replace(path, share=share_of(path.mass, total), part=part)
                     for _, part, path in listed)
     return Paths(largest, total, rest if rest > ROUNDING * total else 0.0)

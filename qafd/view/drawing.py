@@ -195,6 +195,6 @@ def largest_of(nodes: Iterable[RetrievedNode]) -> float:
     return max((n.importance for n in nodes), default=0.0)
 
 
-def share_of(importance: float, largest: float) -> float:
-    """An importance over the largest one; 0 when either is not above 0."""
-    return max(importance, 0.0) / largest if largest > 0 else 0.0
+def share_of(part: float, whole: float) -> float:
+    """Return a part over its whole, 0 when either is not above 0."""
+    return max(part, 0.0) / whole if whole > 0 else 0.0

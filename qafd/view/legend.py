@@ -72,7 +72,7 @@ def _legend_of(scale: Scale) -> dict[str, Any]:
 def _reference_widths(shown: Sequence[Shown], drawing: Drawing) -> list[tuple[float, str]]:
     """Widths of the legend with the amounts they stand for."""
     top = max((drawing.largest(one.retrieval) for one in shown), default=0.0)
-    if top <= 0:
+    if not top > 0:
         return []
     if drawing.measures:
         return [(float(np.sqrt(v / top)) / 2, say_number(v)) for v in sorted({1.0, top})]

@@ -7,7 +7,7 @@ import streamlit as st
 
 from qafd.app.asking import ask_something, empty_workspace, question_box
 from qafd.app.conditions import conditions_panel
-from qafd.app.error_display import with_errors_shown
+from qafd.app.error_display import contain_errors, with_errors_shown
 from qafd.app.explore.answer import answer_tab, write_from_table
 from qafd.app.explore.card import card, edge_detail, node_detail
 from qafd.app.explore.contrast import contrast_tab
@@ -78,11 +78,13 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
             with notes:
                 reading_notes(view)
             view = layered(view)
-            following = next_in(view)
+            following = ""
+            with contain_errors("The next node to fill"):
+                following = next_in(view)
             selected = picture(view, drawing, chosen_path(view))
             status_line(view, following)
             keep_button(view)
-        with right, card():
+        with right, card(), contain_errors("The card"):
             if selected:
                 st.button("Back to the answer", icon=":material/arrow_back:", type="tertiary",
                           key="back", on_click=deselect, args=(view,))

@@ -14,6 +14,7 @@ from qafd.app.result import View
 from qafd.app.session import bound, value_of
 from qafd.app.tables import columns_of, download_csv, table
 from qafd.explain import Explanation, Paths, ReasoningPath, links, shown
+from qafd.view.drawing import share_of
 from qafd.view.panel import clean
 from qafd.wording.explanations import say_chain, say_hop, say_path
 
@@ -105,7 +106,7 @@ def _rows(found: Paths) -> list[tuple[object, ...]]:
     for path in found.paths:
         rows.append((path.mass, path.share, say_path(path), " ".join(path.nodes),
                      str(path.part or "")))
-    return [*rows, (found.rest, found.rest / found.total, "all other paths", "", "")]
+    return [*rows, (found.rest, share_of(found.rest, found.total), "all other paths", "", "")]
 
 
 def _table(found: Paths, parts: bool) -> None:
