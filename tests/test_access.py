@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 
 from qafd.app import access, password
 from qafd.app.accounts import AccountGate, read_accounts
-from qafd.app.gate import COOKIE, HEALTH, Gate, Sessions
+from qafd.app.gate import COOKIE, HEALTH, Sessions, VisitorGate
 from qafd.app.password import FREE, KNOWN_COOKIE, LONGEST, PasswordGate
 from qafd.app.provider import allow
 from qafd.errors import ParameterError
@@ -49,7 +49,7 @@ class Door:
         self.now = 0.0
         self.reached: list[str] = []
         self.heard: Any = None
-        self.gate: Gate = PasswordGate(self._inside, Sessions(), PASSWORD, lambda: self.now)
+        self.gate: VisitorGate = PasswordGate(self._inside, Sessions(), PASSWORD, lambda: self.now)
         if login == "accounts":
             file = Path(tempfile.mkdtemp()) / "accounts.toml"
             file.write_text(ACCOUNTS)

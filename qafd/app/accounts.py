@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from qafd.app.gate import Gate, Sessions, local_place, sign_in_page
+from qafd.app.gate import Sessions, VisitorGate, local_place, sign_in_page
 from qafd.errors import ParameterError
 
 SIGN_IN = "/sign-in"
@@ -125,7 +125,7 @@ def _fold(email: str) -> str:
     return email.lower() if email.isascii() else email
 
 
-class AccountGate(Gate):
+class AccountGate(VisitorGate):
     """ASGI middleware that lets people in who sign in with an account of a provider.
 
     Parameters

@@ -50,7 +50,7 @@ class Sessions:
         return found[0] if found else None
 
 
-class Gate:
+class VisitorGate:
     """ASGI middleware that passes requests of open sessions on, and only those.
 
     Parameters

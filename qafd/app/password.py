@@ -17,8 +17,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from qafd.app.gate import (
-    Gate,
     Sessions,
+    VisitorGate,
     cookie_name,
     is_encrypted,
     local_place,
@@ -82,7 +82,7 @@ class _Tries:
     until: float = 0.0
 
 
-class PasswordGate(Gate):
+class PasswordGate(VisitorGate):
     """ASGI middleware that asks for a password once per browser session.
 
     Parameters
