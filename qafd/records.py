@@ -6,8 +6,9 @@ from documents: they are shown, never trusted.
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -238,26 +239,38 @@ class QueryGraph:
     excluded: tuple[str, ...] = ()
 
 
+class OnDemand:
+    """Vectors that are computed when they are first read."""
+
+    def __init__(self, compute: Callable[[], Vectors]) -> None:
+        self._compute = compute
+
+    @cached_property
+    def vectors(self) -> Vectors:
+        """The vectors, computed once."""
+        return self._compute()
+
+
 @dataclass(frozen=True)
 class QueryPlan:
     """A question, read: what seeds and gates are computed from.
 
-    `embedding` has shape (d,), `keyword_embeddings` shape (k, d), unit rows, in the order
-    of `keywords`. `names` are the parts of the question that are names of entities
-    in this graph (canonical keys). `subqueries` are the plans of its parts, Eq. (6), none
-    for a simple question; `planner` is "local" or the name of the language model that read it.
-    `read` is the question with misspelled names put right and without what texts may not have, as
-    it is compared with them, "" where that is the question itself. `written` has what the text
-    writes for names that stand in for its own, each with the key of the entity. `conditions` are
-    those that somebody edited or a model read; None leaves them to `qafd.plan.query_graph`. `about`
-    has what a sentence that answers speaks of, of each group one (`qafd.plan.about`). `unsaid`
-    tells what of the question no condition of these rules says.
+    `embedding` has shape (d,), `keyword_vectors` shape (k, d), unit rows, in the order of
+    `keywords`; they may be computed on demand, for most methods compare none. `names` are the parts
+    of the question that are names of entities in this graph (canonical keys). `subqueries` are the
+    plans of its parts, Eq. (6), none for a simple question; `planner` is "local" or the name of the
+    language model that read it. `read` is the question with misspelled names put right and without
+    what texts may not have, as it is compared with them, "" where that is the question itself.
+    `written` has what the text writes for names that stand in for its own, each with the key of the
+    entity. `conditions` are those that somebody edited or a model read; None leaves them to
+    `qafd.plan.query_graph`. `about` has what a sentence that answers speaks of, of each group one
+    (`qafd.plan.about`). `unsaid` tells what of the question no condition of these rules says.
     """
 
     question: str
     keywords: tuple[Keyword, ...]
     embedding: Vectors = field(repr=False)
-    keyword_embeddings: Vectors = field(repr=False)
+    keyword_vectors: Vectors | OnDemand = field(repr=False)
     names: tuple[str, ...] = ()
     notices: tuple[Notice, ...] = ()
     subqueries: tuple["QueryPlan", ...] = ()
@@ -267,6 +280,12 @@ class QueryPlan:
     conditions: QueryGraph | None = None
     about: tuple[tuple[str, ...], ...] = ()
     unsaid: tuple[Notice, ...] = ()
+
+    @property
+    def keyword_embeddings(self) -> Vectors:
+        """The vectors of the keywords, shape (k, d)."""
+        given = self.keyword_vectors
+        return given.vectors if isinstance(given, OnDemand) else given
 
     @property
     def words(self) -> str:

@@ -28,9 +28,8 @@ def linked(names: Names, question: str, vector: tuple[float, ...] = (1.0, 0.0)) 
     """The links of a question all of whose names have one vector."""
     nlp, _ = tagger()
     named = list(named_in(nlp(question)))
-    vectors = {canonical(span.text): np.array(vector, np.float32) for span in named}
-    return names.link(question, named, names.find(question, nlp.Defaults.stop_words), vectors,
-                      nlp.Defaults.stop_words)
+    return names.link(question, named, names.find(question, nlp.Defaults.stop_words),
+                      lambda _: np.array(vector, np.float32), nlp.Defaults.stop_words)
 
 
 @pytest.mark.parametrize(("second", "stands"), [(0.81, True), (0.79, False)])

@@ -37,6 +37,22 @@ def test_vectors_belong_to_the_question_and_its_keywords(planner):
                           embedder().embed([keyword.text for keyword in plan.keywords]))
 
 
+def test_keywords_are_embedded_when_a_method_compares_them(planner):
+    class Counting:
+        name, dimension = embedder().name, embedder().dimension
+
+        def embed(self, texts):
+            embedded.extend(texts)
+            return embedder().embed(texts)
+
+    embedded: list[str] = []
+    plan = Planner(planner._graph, Counting()).plan("Did Apple sell the iPhone in many shops?")
+    assert embedded == [plan.question]
+    assert len(plan.keyword_embeddings) == len(plan.keywords) > 1
+    assert plan.keyword_embeddings is plan.keyword_embeddings
+    assert embedded[1:] == [keyword.text for keyword in plan.keywords]
+
+
 def test_no_keyword_comes_twice(planner):
     plan = planner.plan("Did Apple sell the Apple iPhone, or did Steve Jobs of Apple?")
     forms = [canonical(keyword.text) for keyword in plan.keywords]

@@ -45,7 +45,7 @@ def test_a_question_that_cannot_be_asked_is_refused_in_words(run, knowledge):
     for forged, said in (
             (replace(plan, question=" "), "without letter"),
             (replace(plan, embedding=plan.embedding[:3]), "do not fit"),
-            (replace(plan, keyword_embeddings=plan.keyword_embeddings[:0]), "do not fit"),
+            (replace(plan, keyword_vectors=plan.keyword_embeddings[:0]), "do not fit"),
             (replace(plan, subqueries=(replace(plan, embedding=plan.embedding[:0]),)),
              "do not fit"),
             (replace(plan, names=("x",) * 1000), "at most 1,000 are asked")):

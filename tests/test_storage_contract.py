@@ -665,6 +665,12 @@ def test_any_text_can_be_searched_and_changes_nothing(store: Workspace, text: st
     assert store.passages.search("Paris").total == 1
 
 
+@pytest.mark.parametrize(("word", "there"), [
+    ("Paris", True), ("PARIS", True), ("Par", False), ("Oslo", False), ("", False), ("…", False)])
+def test_a_word_is_there_when_a_search_finds_it(store: Workspace, word: str, there: bool) -> None:
+    assert store.passages.has_word(word) is there
+
+
 # --- surveys -----------------------------------------------------------------------------------
 
 def test_a_survey_has_every_row_once(store: Workspace) -> None:

@@ -73,7 +73,7 @@ def returns(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, noise: float
             graph, vectors=vectors, name_vectors=names,
             similarity=graph.similarity * h(_cosines(graph, start, vectors)) / before)
         asked = replace(plan, embedding=jitter(plan.embedding[None, :], noise, rng)[0],
-                        keyword_embeddings=jitter(plan.keyword_embeddings, noise, rng))
+                        keyword_vectors=jitter(plan.keyword_embeddings, noise, rng))
         problem = method.problem(
             replace(corpus, graph=shaken, passages=corpus.passages.of(shaken)), asked)
         count.update(problem.solve().support.tolist())

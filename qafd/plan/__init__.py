@@ -27,7 +27,7 @@ from qafd.reading.text import canonical, singular, words_of
 from qafd.reading.text.plaintext import clean
 from qafd.reading.text.scripts import is_written_small
 from qafd.reasons import Notice, NoticeKind, notice
-from qafd.records import Keyword, QueryGraph, QueryPlan
+from qafd.records import Keyword, OnDemand, QueryGraph, QueryPlan
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -140,12 +140,12 @@ class Planner:
         low = _distinct([*(asked[start:end] for _, start, end in found),
                          *(span.text for span in named)])
         keywords = _keywords(low, themes)
-        vectors = self._embedder.embed([asked, *(keyword.text for keyword in keywords)])
+        embed = self._embedder.embed
+        vectors = OnDemand(lambda: embed([keyword.text for keyword in keywords]))
         vocabulary = self._vocabulary
         if vocabulary and language != ENGLISH:
             vocabulary = replace(vocabulary, spread=None)
-        links = self._names.link(asked, named, found, dict(zip(
-            map(canonical, low), vectors[1:], strict=False)), common, vocabulary)
+        links = self._names.link(asked, named, found, lambda text: embed([text])[0], common, vocabulary)
         notices = [*links.respelled, *(links.notices if links.keys else ())]
         if len(self._names) and named and not links.keys:
             notices.append(notice(NoticeKind.NO_NAME_KNOWN))
@@ -153,7 +153,7 @@ class Planner:
         if self._embedder.name == LocalEmbedder.name and not english:
             notices.append(notice(NoticeKind.NOT_ENGLISH))
         about = tuple(_with_stand_ins(group, links.written) for group in about)
-        return (QueryPlan(asked, keywords, vectors[0], vectors[1:], links.keys, tuple(notices),
+        return (QueryPlan(asked, keywords, embed([asked])[0], vectors, links.keys, tuple(notices),
                           written=links.written, about=about, unsaid=unsaid), links.read, tuple(parts))
 
     def refine(self, plan: QueryPlan, keywords: Sequence[Keyword], subqueries: Sequence[str],
@@ -174,7 +174,7 @@ class Planner:
                 names[self._names.get(key) or self._names.stand_in(key, vector)[0]] = None
         names.pop("", None)
         return replace(
-            plan, keywords=kept, keyword_embeddings=vectors, names=tuple(names), planner=planner,
+            plan, keywords=kept, keyword_vectors=vectors, names=tuple(names), planner=planner,
             subqueries=tuple(self.plan(part) for part in subqueries))
 
 

@@ -227,7 +227,7 @@ class Names:
                 np.concatenate([columns.letters, letters_of(more)]))
 
     def link(self, asked: str, named: Sequence[Named], found: Sequence[FoundName],
-             vectors: Mapping[str, Vectors], common: set[str],
+             embed: Callable[[str], Vectors], common: set[str],
              vocabulary: Vocabulary | None = None) -> Links:
         """The entities that a question names or means, given what was found in it.
 
@@ -235,8 +235,8 @@ class Names:
         ----------
         named : sequence of Named
             What a tagger takes for names, see `named_in`.
-        vectors : mapping of str to ndarray, shape (d,)
-            Of the canonical form of each.
+        embed : callable
+            The vector of a name that the graph does not have, shape (d,).
         common : set of str
             Words that are no names.
         vocabulary : Vocabulary, optional
@@ -250,12 +250,12 @@ class Names:
             if parts:
                 self._link_in_part(links, span, parts)
             else:
-                self._link_unfound(links, span, vectors)
+                self._link_unfound(links, span, embed)
         if vocabulary:
             self._link_unheard(links, named, common, vocabulary)
         return links.finish()
 
-    def _link_unfound(self, links: "_Links", span: Named, vectors: Mapping[str, Vectors]) -> None:
+    def _link_unfound(self, links: "_Links", span: Named, embed: Callable[[str], Vectors]) -> None:
         """Link what a tagger takes for a name and no known name is part of."""
         key = canonical(span.text)
         known = self.get(key)
@@ -268,7 +268,7 @@ class Names:
             return
         if self._link_short(links, span, key):
             return
-        other, near = self.stand_in(key, vectors[key])
+        other, near = self.stand_in(key, embed(span.text))
         if other:
             links.stand_in(span.start, span.text, other, near)
         elif _is_worth_saying(key, span.kind):

@@ -206,7 +206,7 @@ def _of_level(plan: QueryPlan, level: str) -> QueryPlan:
     """The plan with the keywords of one level."""
     kept = [i for i, keyword in enumerate(plan.keywords) if keyword.level == level]
     return replace(plan, keywords=tuple(plan.keywords[i] for i in kept),
-                   keyword_embeddings=plan.keyword_embeddings[kept])
+                   keyword_vectors=plan.keyword_embeddings[kept])
 
 
 def _passages_of_entities(layer: Graph, corpus: Corpus, rows: Nodes, dense: Floats) -> Iterator[int]:

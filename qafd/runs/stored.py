@@ -15,7 +15,7 @@ import numpy as np
 from qafd.errors import ParseError
 from qafd.reading.text.plaintext import storable
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, Value, notice, reason
-from qafd.records import Vectors
+from qafd.records import OnDemand, Vectors
 from qafd.wording.reasons import word_cause, word_notice, word_reason
 
 Kind = TypeVar("Kind", bound=StrEnum)
@@ -30,6 +30,8 @@ def plain_of(value: Any) -> Any:
     """A record as JSON values; vectors become their shape and their bytes in base 64."""
     if is_dataclass(value):
         return {f.name: plain_of(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, OnDemand):
+        return plain_of(value.vectors)
     if isinstance(value, np.ndarray):
         data = base64.b64encode(value.astype("<f4").tobytes()).decode()
         return {"shape": list(value.shape), "float32": data}

@@ -77,6 +77,16 @@ def make_words(connection: Connection) -> set[tuple[str, int, int]]:
 class PostgresPassages(SqlPassages):
     """The passages of the graph, searched in rows of words."""
 
+    def _any(self, terms: Sequence[str]) -> bool:
+        """Return True if a passage has all of these words and phrases; the first found is enough."""
+        phrases = _tokenize(terms)
+        with self._file.snapshot() as connection:
+            if sum(map(len, phrases)) == 1:
+                return connection.execute("SELECT 1 FROM words WHERE term = ? LIMIT 1",
+                                          (phrases[0][0],)).fetchone() is not None
+            found = [places.keys() for places in _find(connection, phrases)]
+        return bool(found) and bool(set(found[0]).intersection(*found[1:]))
+
     def _best(self, terms: Sequence[str], every: bool, k: int, document: str | None) -> Found:
         """The k best passages with all of these words and phrases, or with any; one is given."""
         phrases = _tokenize(terms)

@@ -221,7 +221,7 @@ class SqlPassages(Part):
         """Whether some passage has a word, in any of its forms, as `search` takes it."""
         if is_unspaced(word):
             return self.search(word, 1).total > 0
-        return self._best(_terms(word), True, 1, None).total > 0
+        return self._any(_terms(word))
 
     def _literal(self, sought: Sequence[str], k: int, document: str | None) -> Found:
         """The passages that have all these very characters, in the order of documents."""
@@ -238,6 +238,10 @@ class SqlPassages(Part):
                 (asked, document, k)).fetchall()
         chunks = [Chunk(*row) for row in rows]
         return Found(tuple(Hit(chunk, 0.0, _around(chunk.text, sought[0])) for chunk in chunks), total)
+
+    @abstractmethod
+    def _any(self, terms: Sequence[str]) -> bool:
+        """Return True if a passage has all of these words and phrases; the first found is enough."""
 
     @abstractmethod
     def _best(self, terms: Sequence[str], every: bool, k: int, document: str | None) -> Found:

@@ -20,6 +20,7 @@ _SHARED_MEMORY = 64 * 1024  # twice what SQLite's file of that name takes
 _State = list[tuple[int, int, int]]
 _COPIES: dict[Path, tuple[_State, "TemporaryDirectory[str]"]] = {}
 _COPYING = threading.Lock()
+_OURS: dict[Path, _State] = {}  # the state in which a file was last seen to be a workspace
 SETTINGS = ("foreign_keys = ON", "synchronous = NORMAL", "cell_size_check = ON",
             "secure_delete = ON", "temp_store = MEMORY")
 
@@ -122,8 +123,11 @@ def _refuse_foreign(path: Path) -> None:
         raise foreign_error(path)  # SQLite would take it for an empty database
     for again in (True, True, False):
         before = _state(path)
+        if _OURS.get(path) == before:
+            return
         try:
             if _looks_ours(path):
+                _OURS[path] = before
                 return
             error: Exception = foreign_error(path)
         except (sqlite3.Error, StoreError) as damage:

@@ -13,6 +13,15 @@ from qafd.storage.rows import Found, Hit
 class SqlitePassages(SqlPassages):
     """The passages of the graph, searched by FTS5."""
 
+    def _any(self, terms: Sequence[str]) -> bool:
+        """Return True if a passage has all of these words and phrases; the first found is enough."""
+        if not terms:
+            return False
+        with self._file.reading() as connection:
+            return connection.execute(
+                "SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? LIMIT 1",
+                (match_of(terms, True),)).fetchone() is not None
+
     def _best(self, terms: Sequence[str], every: bool, k: int, document: str | None) -> Found:
         """The k best passages with all of these words and phrases, or with any; one is given."""
         match = match_of(terms, every)
