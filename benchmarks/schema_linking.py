@@ -23,7 +23,7 @@ from qafd.models.embedder import local_embedder
 from qafd.plan import Planner
 from qafd.retrieve.base import SATURATED
 from qafd.sql.database import Database
-from qafd.sql.link import METHOD, schema_corpus, schema_graph
+from qafd.sql.diffusion import METHOD, schema_corpus, schema_graph
 from qafd.sql.schema import Column, Join, Schema, Table
 
 MASSES = (1.0, 1.5, 2.0, 3.0, 4.0)
@@ -115,7 +115,7 @@ def main():
                            str(mass): measured(asked, mass) for mass in MASSES}}
         print(name, json.dumps(found[name], indent=1))
     write("schema_linking", found, None,
-          "the constants of qafd.sql.link and qafd.sql.linked were chosen on spider1_dev")
+          "the constants of qafd.sql.diffusion and qafd.sql.linking were chosen on spider1_dev")
 
 
 if __name__ == "__main__":

@@ -158,8 +158,8 @@ def test_a_draft_for_postgresql_runs_there(postgres: str) -> None:
     with psycopg.connect(postgres) as connection:
         connection.execute("INSERT INTO ports VALUES (1, 'Bergvik')")
         connection.execute("INSERT INTO ferries VALUES (1, 1, '2001-05-01'), (2, 1, '2020-01-01')")
-        for question, rows in (("How many ferries were built before 2010?", [(1,)]),
-                               ("Which port has the most ferries?", [("Bergvik", 2)])):
+        for question, rows in (("How many ferries are there?", [(2,)]),
+                               ("What is the name of the ports?", [("Bergvik",)])):
             assert connection.execute(asked.ask(question).draft.sql).fetchall() == rows
         connection.rollback()
 

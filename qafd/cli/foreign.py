@@ -18,12 +18,12 @@ from qafd.models.embedder import local_embedder
 from qafd.reading.text.plaintext import one_line
 from qafd.sql.box import QueryRows
 from qafd.sql.database import Database, DatabaseQuestion
-from qafd.sql.link import METHOD
+from qafd.sql.diffusion import METHOD
 from qafd.sql.plan import choose_seeds
 from qafd.sql.sources import schema_from, schema_json
 from qafd.sql.write import has_sql, write_sql
 from qafd.storage import Location
-from qafd.wording.databases import describe_draft, word_doubt
+from qafd.wording.databases import describe_draft, word_gap
 from qafd.wording.reasons import word_notice
 
 dialect_option = click.option(
@@ -65,26 +65,29 @@ def sql(source: str, question: str, running: bool, dialect: str, db: Location | 
         except ModelError as error:
             notes.append(f"{one_line(str(error), 600)} The seeds were chosen by rules.")
     found = database.ask(text, replace(METHOD, **parameters), chosen)
-    draft, said = found.draft, describe_draft(found.draft)
-    written = draft.sql
+    draft = found.draft
+    start = "The draft" if draft.complete else "Complete this start: it"
+    written, summary = draft.sql, f"{start} {describe_draft(draft)}."
     notes += [*database.schema.notices, *map(word_notice, found.retrieval.notices)]
-    doubts = [word_doubt(doubt) for doubt in draft.doubts]
+    gaps = [word_gap(gap) for gap in draft.gaps]
     if client is None:
-        notes += doubts
+        notes += gaps
     else:
         try:
-            written, said = write_sql(found, replace(client, accepts=has_sql)), f"Written by {client.name}."
+            written = write_sql(found, replace(client, accepts=has_sql))
+            summary = f"Written by {client.name}."
         except ModelError as error:
-            notes += [f"{one_line(str(error), 600)} This is the draft.", *doubts]
+            notes += [f"{one_line(str(error), 600)} This is the draft.", *gaps]
     rows = database.run(written) if running else None
     if rows is not None and rows.cut:
         notes.append(rows.cut)
     data = {
         "question": found.plan.question, "tables": found.linked.tables,
-        "columns": found.linked.columns, "values": found.values, "sql": written, "said": said,
-        "dialect": database.schema.dialect, "notices": doubts, "rows": rows,
+        "columns": found.linked.columns, "values": found.values, "sql": written,
+        "complete": draft.complete, "summary": summary,
+        "dialect": database.schema.dialect, "notices": gaps, "rows": rows,
         "retrieval": sealed(found.retrieval.to_dict())}
-    lines = _lines(found, said, written, rows)
+    lines = _lines(found, summary, written, rows)
     return Outcome(data, lines, found=rows is None or bool(rows.rows), notes=notes)
 
 
@@ -114,12 +117,12 @@ def _client(asked: ModelRequest, db: Location | None, question: str) -> Metered 
     return asked.client(open_graph(db), "sql", question)
 
 
-def _lines(asked: DatabaseQuestion, said: str, sql: str, rows: QueryRows | None) -> Iterator[str]:
+def _lines(asked: DatabaseQuestion, summary: str, sql: str, rows: QueryRows | None) -> Iterator[str]:
     for table in asked.linked.tables:
         columns = [column.name for column in asked.database.schema.table[table].columns
                    if column.label in asked.linked.columns]
         yield one_line(f"{table}: {', '.join(columns)}" if columns else table, 400)
-    yield f"\n{one_line(said, 600)}\n\n{sql}"
+    yield f"\n{one_line(summary, 600)}\n\n{sql}"
     if rows is None:
         return
     yield "\n" + "\t".join(one_line(name, 100) for name in rows.columns)

@@ -20,17 +20,17 @@ from qafd.retrieve.base import Corpus, Retrieval
 from qafd.sql import box
 from qafd.sql.box import QueryRows, Value
 from qafd.sql.dialect import check_select
-from qafd.sql.draft import SqlDraft, draft
-from qafd.sql.link import (
+from qafd.sql.diffusion import (
     METHOD,
     SchemaDiffusion,
     find_evidence,
+    label_edges,
     links,
     schema_corpus,
     schema_graph,
-    with_labels,
 )
-from qafd.sql.linked import LinkedSchema, link_schema
+from qafd.sql.draft import SqlDraft, draft
+from qafd.sql.linking import LinkedSchema, link_schema
 from qafd.sql.plan import SchemaPlan
 from qafd.sql.schema import Schema
 from qafd.sql.sources import schema_from
@@ -48,7 +48,7 @@ class Database:
     source : str
         Its file, or the address of its server without a password.
     graph : Graph
-        Of `schema`, see `qafd.sql.link.schema_graph`.
+        Of `schema`, see `qafd.sql.diffusion.schema_graph`.
     """
 
     source: str
@@ -92,7 +92,7 @@ class Database:
         if self.schema.has_rows:
             values = box.find_values(Path(self.source), self.schema, *phrases(plan))
         corpus = schema_corpus(self.graph, self.schema, values, chosen)
-        retrieval = with_labels(method.retrieve(corpus, plan), self.schema)
+        retrieval = label_edges(method.retrieve(corpus, plan), self.schema)
         sure = (ReasonKind.NAMED, ReasonKind.HOLDS_VALUE, ReasonKind.MODEL_CHOSE)
         named = any(n.reason.kind in sure for n in retrieval.retrieved)
         lost = () if named else (notice(NoticeKind.NOTHING_NAMED),)
@@ -149,27 +149,15 @@ class DatabaseQuestion:
 
     @cached_property
     def draft(self) -> SqlDraft:
-        """SQL without a language model.
-
-        Raises
-        ------
-        SqlError
-            Nothing is retrieved.
-        """
-        return draft(self.plan.question, self.database.schema, self.importance, self.values)
+        """Draft the SQL without a language model."""
+        return draft(self.plan.question, self.database.schema, self.linked)
 
     @cached_property
     def linked(self) -> LinkedSchema:
-        """The tables and columns that the question needs.
-
-        Raises
-        ------
-        SqlError
-            Nothing is retrieved.
-        """
+        """Link the question to the tables and columns that it needs."""
         schema, graph = self.database.schema, self.database.graph
         evidence = find_evidence(graph, schema, self.plan, self.values)
-        return link_schema(self.plan.question, schema, graph, evidence, self.importance, self.draft)
+        return link_schema(self.plan.question, schema, graph, evidence.named, evidence.score, self.values)
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -180,8 +168,7 @@ class DatabaseQuestion:
             own, other = join.pairs[0]
             there += [schema.table[join.table].sql, schema.column[own].sql,
                       schema.column[other].sql, schema.table[join.target].sql]
-        for label in self.draft.columns:
-            column = schema.column[label]
+        for column in (*self.draft.shown, *filter(None, [self.draft.totaled])):
             there += [schema.table[column.table].sql, column.sql]
         return tuple(there)
 

@@ -2,7 +2,7 @@
 
 Prompt 5 of the paper (Appendix A5) in our own words: the model sees all tables and columns and
 names, for each part of the question, pairs of where a way through the schema begins and ends, with
-a confidence. Without a model `qafd.sql.link.schema_seeds` chooses.
+a confidence. Without a model `qafd.sql.diffusion.schema_seeds` chooses.
 """
 
 import json

@@ -63,10 +63,10 @@ class Column:
 
     @cached_property
     def own_stems(self) -> list[str]:
-        """The stems of its name, without those of its table where others are left."""
-        table = stems(self.table)
-        own = stems(self.name)
-        return [word for word in own if word not in table] or own
+        """Return the stems of its name, without those of its table where others are left."""
+        table = stems(self.table.rpartition(".")[2])
+        every = stems(self.name)
+        return [word for word in every if word not in table] or every
 
     @property
     def textual(self) -> bool:
@@ -86,6 +86,11 @@ class Table:
     def sql(self) -> str:
         """Its name as SQL has it."""
         return quoted(self.name)
+
+    @cached_property
+    def stems(self) -> list[str]:
+        """Return the stems of its name, without those of its schema."""
+        return stems(self.name.rpartition(".")[2])
 
     @property
     def key(self) -> Column | None:
@@ -223,7 +228,7 @@ def _referred(column: Column, tables: Sequence[Table]) -> Column | None:
     for table in tables:
         if table.name == column.table:
             continue
-        called = stems(table.name)
+        called = table.stems
         key = table.key or next((c for c in table.columns[:1] if c.reference), None)
         if key is None:
             continue

@@ -22,6 +22,7 @@ from qafd.sql.schema import Schema, Table, quoted
 from qafd.wording.explanations import say_path
 
 PATHS = 3  # of each subquery
+WHOLE = 24  # columns up to which a linked table is shown with all of them
 PARTNERS = 6  # tables that are shown because others refer to them or are referred to
 
 _BLOCK = re.compile(r"```(?:\w+)?[ \t]*\n?(.*?)(?:```|\Z)", re.S)
@@ -40,13 +41,16 @@ def sql_messages(asked: DatabaseQuestion, prompt: str = SQL) -> tuple[Message, .
 
 def schema_part(asked: DatabaseQuestion) -> str:
     """The linked tables with their partners, columns, keys, joins, values and paths, as text."""
-    schema, draft = asked.database.schema, asked.draft
+    schema = asked.database.schema
     linked = asked.linked.tables
     tables = [schema.table[name] for name in (*linked, *_partners(schema, linked))]
     names = {table.name for table in tables}
     joins = [join for join in schema.joins if {join.table, join.target} <= names]
-    needed = {*asked.importance, *asked.linked.columns, *draft.columns}
+    needed = {*asked.importance, *asked.linked.columns}
     needed.update(table.title.label for table in tables if table.title)
+    for table in tables[:len(linked)]:
+        if len(table.columns) <= WHOLE:
+            needed.update(column.label for column in table.columns)
     for join in joins:
         for pair in join.pairs:
             needed.update(pair)

@@ -1,21 +1,19 @@
-"""What is said of other people's databases: drafts of SQL, and what may make them wrong."""
+"""Words for other people's databases: drafts of SQL and what they leave out, tables and columns."""
 
-from qafd.sql.draft import MOST, DoubtKind, DraftDoubt, SqlDraft
+from qafd.sql.draft import MOST, DraftGap, GapKind, SqlDraft
 from qafd.sql.schema import Column, Schema
+from qafd.wording import join_words
 from qafd.wording.counts import count
 
-_DOUBTS = {
-    DoubtKind.UNJOINED: "{name} is not joined: no key leads to it.",
-    DoubtKind.COUNTED_TWICE:
-        "A row can count several times where several rows are joined to it.",
-    DoubtKind.NEGATION: "“{name}” is not understood: the draft asks for what is there, not for what is "
-                    "missing.",
-    DoubtKind.OTHER_COLUMN: "“{name}” is also a value of {column}.",
-    DoubtKind.SEVERAL: "The question has a second part (“{name} …”), which the draft does not answer; "
-                       "ask it alone.",
-    DoubtKind.UNUSED: "The draft makes no use of these words of the question: {name}."}
-_TOTALS = {"SUM": "adds up {column}", "AVG": "averages {column}",
-           "COUNT": "counts different values of {column}"}
+_GAPS = {
+    GapKind.UNUSED: "The rules do not understand: {name}.",
+    GapKind.UNJOINED: "No key leads to {name}; add the join.",
+    GapKind.SEVERAL_JOINS: "The tables can be joined by {columns}; say which one is meant.",
+    GapKind.SEVERAL_COLUMNS: "“{name}” is a value of {columns}; say which one is meant.",
+    GapKind.REPEATED: "The joins repeat rows, so the {name} would be too large.",
+    GapKind.NO_AMOUNT: "The question names no column of numbers for the {name}."}
+_TOTALS = {"SUM": "adds up {column}", "AVG": "averages {column}", "MAX": "finds the maximum of {column}",
+           "MIN": "finds the minimum of {column}", "COUNT": "counts different values of {column}"}
 _LABELS = {"has the column": "has the column", "refers to": "refers to",
            "refers, by its name, to": "refers, by its name, to"}
 _JOINS = {("refers", False): "It refers to {column}.",
@@ -25,40 +23,33 @@ _JOINS = {("refers", False): "It refers to {column}.",
 
 
 def describe_draft(draft: SqlDraft) -> str:
-    """What a draft does, in one line."""
-    selection = draft.selection
-    shown = [column.label for column in selection.shown]
-    if not selection.total:
-        words = ["lists {columns}".format(columns=", ".join(shown) or "*")]
-    elif selection.totaled is None:
-        words = [f"counts rows of {selection.focus}"]
+    """Describe a draft in one line that goes on after "The draft" or "This start"."""
+    columns = ", ".join(column.label for column in draft.shown) or "*"
+    if not draft.complete:
+        joined = f" of {join_words(draft.tables)}" if len(draft.tables) > 1 else ""
+        return f"reads the columns that the question needs{joined}"
+    if not draft.total:
+        parts = [f"lists {columns}"]
+    elif draft.totaled is None:
+        parts = [f"counts rows of {draft.tables[0]}"]
     else:
-        words = [_TOTALS[selection.total].format(column=selection.totaled.label)]
+        parts = [_TOTALS[draft.total].format(column=draft.totaled.label)]
     if len(draft.tables) > 1:
-        words.append(f"joined with {', '.join(draft.tables[1:])}")
+        parts.append(f"joined with {', '.join(draft.tables[1:])}")
     if draft.conditions:
-        conditions = " AND ".join(condition.sql for condition in draft.conditions)
-        words.append(f"where {conditions}")
-    if selection.groups and shown:
-        words.append(f"for each {shown[0]}")
-    if selection.limit:
-        by = selection.order.label if selection.order else "that number"
-        kept = (f"and keeps the {selection.limit} largest by {by}"
-                if selection.descending else
-                f"and keeps the {selection.limit} smallest by {by}")
-        words.append(kept)
-    elif not selection.total:
-        words.append(f"at most {MOST} rows")
-    return ", ".join(words)
+        parts.append(f"where {' AND '.join(draft.conditions)}")
+    if not draft.total:
+        parts.append(f"at most {MOST} rows")
+    return ", ".join(parts)
 
 
-def word_doubt(doubt: DraftDoubt) -> str:
-    """What may make a draft wrong, as a sentence."""
-    return _DOUBTS[doubt.kind].format(name=doubt.name, column=doubt.column)
+def word_gap(gap: DraftGap) -> str:
+    """Word what a draft leaves out."""
+    return _GAPS[gap.kind].format(name=gap.name, columns=" or ".join(gap.columns))
 
 
 def say_facts(schema: Schema, name: str) -> str:
-    """What a file says of a table or column."""
+    """Describe a table or column: its size or type, its values and its keys."""
     if name in schema.table:
         table = schema.table[name]
         if not schema.has_rows:
@@ -79,7 +70,7 @@ def say_facts(schema: Schema, name: str) -> str:
 
 
 def _say_joins(schema: Schema, column: Column) -> list[str]:
-    """To what a column refers, and what refers to it."""
+    """List the columns that a column refers to, and those that refer to it."""
     sentences = []
     for join in schema.joins:
         for own, other in join.pairs:
@@ -91,10 +82,10 @@ def _say_joins(schema: Schema, column: Column) -> list[str]:
 
 
 def say_label(label: str) -> str:
-    """What an edge of a schema says."""
+    """Return the words on an edge of a schema."""
     return _LABELS.get(label, label)
 
 
 def say_key(column: str, inferred: bool) -> str:
-    """The column that another refers to, in a cell of a table."""
+    """Word a reference to a column for a cell of a table."""
     return f"→ {column} (by its name)" if inferred else f"→ {column}"

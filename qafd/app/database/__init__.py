@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from qafd.app.database.chosen import (
+from qafd.app.database.question import (
     asked_of,
     chosen_database,
     database_picture,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from qafd.app.database.chosen import why_line
+from qafd.app.database.question import why_line
 from qafd.app.database.rows import rows_of
 from qafd.app.escaping import brief, plain, said
 from qafd.app.explore.explained import node_choice

@@ -1,4 +1,4 @@
-"""The Database page: a SQLite file, a question, and the part of the schema that it needs."""
+"""The parts of the Database page: the file, the question, its picture and its card."""
 
 import re
 from dataclasses import replace
@@ -7,11 +7,10 @@ from tempfile import TemporaryDirectory
 
 import streamlit as st
 
-from qafd.app import markup
 from qafd.app.asking import asked_among
 from qafd.app.database.rows import changed_at, rows_of
-from qafd.app.escaping import brief, plain, safe, said
-from qafd.app.explore.card import heading, held, importances
+from qafd.app.escaping import brief, plain, said
+from qafd.app.explore.card import heading, held
 from qafd.app.home import home
 from qafd.app.picture import chosen_drawing, pick
 from qafd.app.session import (
@@ -34,28 +33,26 @@ from qafd.resources import assets
 from qafd.retrieve.base import RetrievedNode
 from qafd.sql import box
 from qafd.sql.database import Database, DatabaseQuestion
-from qafd.sql.link import METHOD, SchemaDiffusion
+from qafd.sql.diffusion import METHOD, SchemaDiffusion
 from qafd.sql.sources import DDL, JSON, schema_from
 from qafd.view.drawing import Caption, Look
 from qafd.view.layout import Positions
 from qafd.view.panel import clean, panel_data
 from qafd.view.placement import freeze, with_new
-from qafd.wording import join_words
 from qafd.wording.counts import count
-from qafd.wording.databases import describe_draft, say_facts, say_label, word_doubt
+from qafd.wording.databases import describe_draft, say_facts, say_label, word_gap
 from qafd.wording.explanations import say_why, say_why_not
 from qafd.wording.reasons import word_notice
 
 SAMPLE = "ferries"
 EXAMPLES = {SAMPLE: ("How many bookings did customers from Bergvik make?",
-                     "Which ferry has the most sailings?",
-                     "What is the average price of bookings per route?")}
+                     "What is the average price of bookings?",
+                     "Which ferry has the most sailings?")}
 MASS = 6.0  # the most for each seed
-FOREMOST = 14  # names in the table beside the picture
 
 
 def databases() -> dict[str, Path]:
-    """The bundled sample and the user's own databases, by name."""
+    """Return the bundled sample and the user's databases, by name."""
     own = sorted(path for path in (home() / "databases").glob("*.*") if path.suffix in KINDS)
     return {SAMPLE: assets() / "samples" / f"{SAMPLE}.sqlite", **{p.stem: p for p in own}}
 
@@ -67,7 +64,7 @@ KINDS = (SQLITE_FILE, *DDL, *JSON)
 
 
 def chosen_database() -> Database:
-    """The database that is chosen in the sidebar, where others are added too."""
+    """Draw the choice of a database in the sidebar, and open it."""
     found = databases()
     asked = st.query_params.get("database")
     keep(CHOSEN)
@@ -93,7 +90,7 @@ def chosen_database() -> Database:
 
 
 def _choose(name: str) -> None:
-    """Let the next run begin with another database."""
+    """Choose another database for the next run."""
     forget("dbq")
     put_next(CHOSEN, name)
 
@@ -131,7 +128,7 @@ def _upload(found: dict[str, Path]) -> None:
 
 
 def question_box(database: Database) -> str:
-    """The question, from the box, an example or the link."""
+    """Draw the box of the question, with its examples."""
     examples = EXAMPLES.get(Path(database.source).stem, ())
     if exchange("database", database.source) != database.source:
         put("dbq", examples[0] if examples else "")
@@ -140,7 +137,7 @@ def question_box(database: Database) -> str:
 
 
 def method_controls() -> SchemaDiffusion:
-    """How much of the schema is retrieved, in the sidebar."""
+    """Draw the controls of the diffusion in the sidebar."""
     with st.sidebar:
         mass = st.slider("Mass for each seed", 0.5, MASS, METHOD.mass, 0.5, **bound("dbmass"),
                          help=("Seeds are what the question names. Each table and column holds "
@@ -152,14 +149,14 @@ def method_controls() -> SchemaDiffusion:
 
 
 def asked_of(database: Database, question: str, method: SchemaDiffusion) -> DatabaseQuestion:
-    """What the question needs; repeats come from memory."""
+    """Ask the question, or return the remembered result."""
     chosen = session().chosen_seeds.get((database.source, question))
     asked = database.source, changed_at(database), question, method, chosen
     return shared("asked", asked, lambda: database.ask(question, method, chosen))
 
 
 def status_line(asked: DatabaseQuestion) -> None:
-    """The result in one line."""
+    """Write the result in one line, and the notices."""
     retrieval = asked.retrieval
     full = retrieval.retrieved
     tables = sum(n.kind == "table" for n in full)
@@ -176,7 +173,7 @@ def status_line(asked: DatabaseQuestion) -> None:
 
 
 def database_picture(asked: DatabaseQuestion) -> str | None:
-    """The retrieved part of the schema; returns the selected node."""
+    """Draw the retrieved part of the schema, and return the selected node."""
     positions, others = shared("frozen schema", (
         asked.database.source, asked.plan.question, asked.method.subqueries, asked.plan.planner),
         lambda: _freeze(asked))
@@ -192,60 +189,59 @@ def database_picture(asked: DatabaseQuestion) -> str | None:
 
 
 def _freeze(asked: DatabaseQuestion) -> tuple[Positions, tuple[RetrievedNode, ...]]:
-    """One layout for all masses, so that the control moves no node."""
+    """Lay out the largest result once, so that the control moves no node."""
     widest, usual = (replace(asked.method, mass=mass).retrieve(asked.corpus, asked.plan)
                      for mass in (MASS, METHOD.mass))
     return freeze([widest], {n.id for n in usual.retrieved})
 
 
 def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
-    """The card beside the picture: why a table or column is here, and what it holds."""
+    """Draw the card of the selected node, or of the draft."""
     retrieval, graph = asked.retrieval, asked.database.graph
     node = retrieval.node(chosen)
     with st.container(key="card"):
         if node is None and chosen is not None and chosen in graph.row:
             name = graph.names[graph.row[chosen]]
             st.markdown(f"## {brief(name)}")
-            _tell(asked, chosen, name)
+            _explain(asked, chosen, name)
             return
         if node is None:
-            full = retrieval.retrieved
-            if full:
-                _drafted(asked)
-            hint = ("Click a table or column, or press Tab, arrow keys and Enter, to see why "
-                    "it is there.")
-            st.html(markup.paragraph(markup.small(safe(hint)), "foremost")
-                    + importances(retrieval, full[:FOREMOST]))
-            if set(asked.path).isdisjoint(n.id for n in full):
-                return
-            spare = [n.name for n in full[:FOREMOST] if n.id not in asked.path]
-            if spare:
-                st.caption(f"Retrieved, but not in the draft: {join_words(spare)}.")
+            _draft_card(asked)
             return
         st.html(heading(node))
-        _tell(asked, node.id, node.name)
+        _explain(asked, node.id, node.name)
         held(retrieval, node)
 
 
-def _drafted(asked: DatabaseQuestion) -> None:
-    """What the draft does, what may make it wrong, and its rows where the file has any."""
-    draft = asked.draft
-    st.caption("The draft, made by rules without a language model, "
-                f"{plain(describe_draft(draft))}.")
-    for doubt in draft.doubts:
-        st.caption(f":material/warning: {plain(word_doubt(doubt))}")
-    if asked.database.schema.has_rows:
-        rows_of(asked.database, draft.sql, "drafted_rows")
+def _draft_card(asked: DatabaseQuestion) -> None:
+    """Show the linked tables, what the draft does or leaves out, and its rows where it is complete."""
+    draft, linked, schema = asked.draft, asked.linked, asked.database.schema
+    lines = []
+    for name in linked.tables:
+        columns = [column.name for column in schema.table[name].columns if column.label in linked.columns]
+        lines.append(f"- **{brief(name)}**" + (f": {brief(', '.join(columns), 300)}" if columns else ""))
+    st.markdown("\n".join(["The question needs:", "", *lines]))
+    if draft.complete:
+        st.caption(f"The draft, made by rules without a language model, {plain(describe_draft(draft))}.")
+        if schema.has_rows:
+            rows_of(asked.database, draft.sql, "drafted_rows")
+    else:
+        st.caption("No complete draft. The SQL below is a start that "
+                   f"{plain(describe_draft(draft))}; complete it, or let a model write it.")
+        for gap in draft.gaps:
+            st.caption(f":material/info: {plain(word_gap(gap))}")
+    st.caption("Click a table or column, or press Tab, arrow keys and Enter, to see why it is "
+               "retrieved.")
 
 
-def _tell(asked: DatabaseQuestion, node: str, name: str) -> None:
-    """Why a node is retrieved or not, and what the file says of it."""
+def _explain(asked: DatabaseQuestion, node: str, name: str) -> None:
+    """Write why a node is retrieved or not, and the facts of its table or column."""
     st.write(brief(why_line(asked, node), 2000))
     st.caption(brief(say_facts(asked.database.schema, name), 2000))
 
 
 def why_line(asked: DatabaseQuestion, node: str) -> str:
-    """Why a node is retrieved, or not, in a few sentences."""
+    """Word why a node is retrieved, or why not."""
     explanation = asked.explanation
     return (say_why(explanation.why(node)) if explanation.retrieved(node) else
             " ".join(say_why_not(explanation.why_not(node))))

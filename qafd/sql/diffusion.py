@@ -23,7 +23,7 @@ from qafd.retrieve.qafd import FlowDiffusion, Problem
 from qafd.retrieve.seeds import Passages, Seeds, match, near_keyword
 from qafd.sql.box import Value
 from qafd.sql.plan import SchemaPlan
-from qafd.sql.schema import Column, Schema, Table, stem, stems, words
+from qafd.sql.schema import Column, Schema, Table, stem, words
 
 # Chosen on the 516 development questions of Spider 1, see docs/research.md.
 COSINE, LONE, NEAR_BEST = 0.5, 0.6, 0.55
@@ -50,16 +50,16 @@ def schema_graph(schema: Schema, embedder: Embedder) -> Graph:
 
 
 def links(schema: Schema) -> list[Edge]:
-    """The edges of the graph, with words for what they say."""
-    said = []
+    """Return the edges of the graph, with words for what they say."""
+    edges = []
     for table in schema.tables:
         for column in table.columns:
-            said.append(Edge(table.sql, column.sql, "part_of", 1.0, "has the column"))
+            edges.append(Edge(table.sql, column.sql, "part_of", 1.0, "has the column"))
     for join in schema.joins:
         refers = "refers, by its name, to" if join.inferred else "refers to"
-        said += [Edge(schema.column[a].sql, schema.column[b].sql, "foreign_key", 1.0, refers)
+        edges += [Edge(schema.column[a].sql, schema.column[b].sql, "foreign_key", 1.0, refers)
                  for a, b in join.pairs]
-    return said
+    return edges
 
 
 def _text(node: Table | Column) -> str:
@@ -87,7 +87,7 @@ class SchemaDiffusion(FlowDiffusion):
         graph = corpus.graph
         chosen: SchemaPlan | None = corpus.layer("chosen")
         if chosen is not None:
-            seeds = seeds_of(graph, chosen.of(plan.question))
+            seeds = weigh_seeds(graph, chosen.of(plan.question))
         else:
             seeds = schema_seeds(graph, corpus.layer("schema"), plan, corpus.layer("values"),
                                  self.seeds)
@@ -107,7 +107,7 @@ def schema_corpus(graph: Graph, schema: Schema, values: Sequence[Value],
     return Corpus(graph, Passages.build(graph, lambda _: []), layers)
 
 
-def seeds_of(graph: Graph, chosen: Mapping[str, float]) -> Seeds:
+def weigh_seeds(graph: Graph, chosen: Mapping[str, float]) -> Seeds:
     """The seeds that a model chose, by id, with mass in proportion to their confidence."""
     rows = np.array([graph.row[node] for node in chosen], np.int64)
     confidence = np.array(list(chosen.values()))
@@ -180,7 +180,7 @@ def _asked_vectors(plan: QueryPlan) -> Vectors:
 def _named(schema: Schema, question: str) -> Floats:
     """Which share of its name's words the question has, for each table and column."""
     asked = {stem(word) for word in content_words(question)} - FUNCTION_WORDS
-    table = {t.name: _share(stems(t.name), asked) for t in schema.tables}
+    table = {t.name: _share(t.stems, asked) for t in schema.tables}
     shares = list(table.values())
     for column in schema.columns:
         share = _share(column.own_stems, asked)
@@ -192,9 +192,9 @@ def _share(name: Sequence[str], asked: set[str]) -> float:
     return sum(as_typed(word) in asked for word in name) / max(len(name), 1)
 
 
-def with_labels(retrieval: Retrieval, schema: Schema) -> Retrieval:
+def label_edges(retrieval: Retrieval, schema: Schema) -> Retrieval:
     """The retrieval with words on its edges."""
-    said = {frozenset((edge.source, edge.target)): edge for edge in links(schema)}
+    labels = {frozenset((edge.source, edge.target)): edge.label for edge in links(schema)}
     return replace(retrieval, edges=tuple(
-        replace(edge, label=said[frozenset((edge.source, edge.target))].label)
+        replace(edge, label=labels[frozenset((edge.source, edge.target))])
         for edge in retrieval.edges))
