@@ -214,11 +214,11 @@ class _Relations:
 
     edits = graph
 
-    def joined(self) -> dict[str, Any]:
+    def map_added_edges(self) -> dict[str, Any]:
         """Edges added by hand: none can be."""
         return {}
 
-    merged = joined
+    map_merged = map_added_edges
 
     def nodes(self, _: Iterable[str]) -> dict[str, Node]:
         """Texts of passages: there are none."""
