@@ -93,6 +93,7 @@ function create(root) {
     if (p.data && detail?.question === p.data.question) paint(p);
   };
   document.addEventListener("qafd-mass", p.follow);
+  link(p);
   // Nothing moves that nobody sees; in a hidden tab the browser itself stops.
   new IntersectionObserver(([seen]) => root.classList.toggle("away", !seen.isIntersecting)).observe(root);
   root.addEventListener("keydown", (event) => {
@@ -742,16 +743,17 @@ const crosses = (r, e) => {
 function label(p, c) {
   const taken = [...c.order.filter((n) => n.state !== "ghost").map(extent), ...c.marks], edges = c.edges.size > 160 ? null : [...c.edges.values()].filter((e) => !e.gone);
   const nodes = c.order.filter((n) => n.state !== "ghost");
-  const rank = (n) => (n.id === p.selected ? -2e5 : n.only ? -1e5 : { wet: 2e5, dry: 3e5 }[n.state] ?? (n.square ? 1e5 : 0)) + n.rank;
+  const named = new Set(p.data.named ?? []); // names of the answer are always shown
+  const rank = (n) => (n.id === p.selected ? -2e5 : named.has(n.id) ? -15e4 : n.only ? -1e5 : { wet: 2e5, dry: 3e5 }[n.state] ?? (n.square ? 1e5 : 0)) + n.rank;
   // Touched nodes are named where those that are retrieved leave room.
   let room = c.w * c.h * p.k ** 2 / ROOM - nodes.filter((n) => n.state === "saturated").length;
   for (const n of [...c.order].sort((a, b) => rank(a) - rank(b))) {
     if (n.box) { n.shown = true; write(n, { dx: 0, dy: 4.2 }); continue; }
     const quiet = n.state === "ghost" || n.state !== "saturated" && --room < 0;
-    if (quiet && n.id !== p.selected) { n.shown = false; write(n, null); continue; }
+    if (quiet && n.id !== p.selected && !named.has(n.id)) { n.shown = false; write(n, null); continue; }
     const mine = edges ?? (c.near.get(n.id) ?? []).map(([, e]) => e);
     // A full node is named before any touched one: farther off, else shorter; over a node only when selected.
-    const tries = [[n.words, 0]], less = short(n.name, 14), picked = n.id === p.selected;
+    const tries = [[n.words, 0]], less = short(n.name, 14), picked = n.id === p.selected || named.has(n.id);
     if (picked || n.state === "saturated" && !n.square && n.rank < NAMED)
       tries.push([n.words, 9], [n.words, 18], [n.words, 27], [less, 0], [less, 9], [less, 18], [less, 27], ...(picked ? [[less, 0, 1]] : []));
     let best = null, cost = Infinity;
@@ -816,6 +818,7 @@ function touched(c, { clientX, clientY }) {
 function hover(p, id, at, event, e) {
   p.over = e || at?.nodes.has(id) && p.cards.includes(at) ? { id, card: at } : null;
   p.tip.classList.toggle("on", !!p.over);
+  for (const el of document.querySelectorAll("[data-name]")) el.classList.toggle("lit", !!id && el.dataset.name === id);
   for (const c of p.cards) {
     const on = new Set(), marked = new Set();
     if (p.over && c.nodes.has(id)) {
@@ -915,6 +918,26 @@ function tip(p, id, at, event, e) {
     p.tip.style.left = `${x0}px`;
     p.tip.style.top = `${y0}px`;
   }
+}
+
+// Names in the answer point to their nodes, and nodes to their names.
+function link(p) {
+  const name = (event) => event.target.closest?.("[data-name]")?.dataset.name;
+  const point = (event) => {
+    if (!p.root.isConnected) return forget();
+    const id = name(event), at = p.cards.find((c) => id && c.nodes.has(id));
+    if (at) hover(p, id, at, event);
+    else if (p.lit) hover(p, null);
+    p.lit = !!at;
+  };
+  const choose = (event) => {
+    if (event.type === "keydown" && event.key !== "Enter") return;
+    const id = name(event);
+    if (p.root.isConnected && id && p.cards.some((c) => c.nodes.has(id))) { event.preventDefault(); select(p, id); }
+  };
+  const events = { pointerover: point, focusin: point, click: choose, keydown: choose };
+  const forget = () => Object.entries(events).forEach(([type, act]) => document.removeEventListener(type, act));
+  Object.entries(events).forEach(([type, act]) => document.addEventListener(type, act));
 }
 
 function select(p, id) {

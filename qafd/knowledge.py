@@ -23,6 +23,7 @@ from qafd.errors import ParameterError, StoreError
 from qafd.explain import Chain, Explanation, PathFlow, ReasoningPath, tell_paths
 from qafd.explain.conditions import AnswerConditions, has_answers, tabulate_conditions
 from qafd.explain.explanation import explain
+from qafd.explain.reach import put_reached_first
 from qafd.export.whole import whole
 from qafd.graph import Graph
 from qafd.graph_cache import GraphCache, add_texts, corpus_of, read_passages
@@ -663,7 +664,7 @@ class KnowledgeGraph:
         with self.store() as store:  # to the end, or the call would open and close the file
             # What is solved anew, as for "what if", has no texts yet.
             asked = asked if asked.passages else add_texts(asked, self.graph, store)
-            answer = extract_answer(asked, plan, store)
+            answer = extract_answer(put_reached_first(asked), plan, store)
             if llm is None or answer.absent and not has_answers(asked):
                 return answer
             draft = self.draft(asked, plan, budget=self._calls.fit(budget), length=length)
@@ -765,7 +766,7 @@ class KnowledgeGraph:
         """
         ways = self._ways(retrieval, plan)
         with self.store() as store:
-            return draft(retrieval, store, ways, budget=budget, length=length,
+            return draft(put_reached_first(retrieval), store, ways, budget=budget, length=length,
                          told=self.instructions)
 
     def _ways(self, retrieval: Retrieval, plan: QueryPlan | None) -> Sequence[ReasoningPath | Chain]:

@@ -45,6 +45,11 @@ def heading(text: str, below: str = "") -> str:
     return f"<h2>{safe(text)}</h2>" + (f"<small>{safe(below)}</small>" if below else "")
 
 
+def section(text: str) -> str:
+    """The heading of a part of the card."""
+    return f"<h2 class='part-of-card'>{safe(text)}</h2>"
+
+
 def bullets(texts: Iterable[str]) -> str:
     """A list of sentences."""
     return "<ul>" + "".join(f"<li>{safe(text)}</li>" for text in texts) + "</ul>"
@@ -53,6 +58,33 @@ def bullets(texts: Iterable[str]) -> str:
 def best(text: str, is_best: bool, length: int = 2000) -> str:
     """A quoted sentence, bold where it is the best one."""
     return bold(safe(text, length)) if is_best else safe(text, length)
+
+
+def find_names(text: str, names: Mapping[str, str]) -> list[tuple[int, int, str]]:
+    """Return start, end and name of each of some names in a text; the longest wins."""
+    if not names:
+        return []
+    longest_first = sorted(names, key=lambda name: (-len(name), name))
+    pattern = "|".join(map(re.escape, longest_first))
+    return [(found.start(), found.end(), found.group())
+            for found in re.finditer(rf"(?<!\w)(?:{pattern})(?!\w)", text)]
+
+
+def mark_names(html: str, names: Mapping[str, str]) -> str:
+    """Make the names in an answer point to their nodes, which the picture then highlights.
+
+    `names` are names as text with their node ids.
+    """
+    escaped = {safe(name, 80): id for name, id in names.items()}
+    parts = re.split(r"(<[^>]*>)", html)
+    for place in range(0, len(parts), 2):  # every second part is a tag
+        text, end, marked_text = parts[place], 0, ""
+        for start, stop, name in find_names(text, escaped):
+            marked_text += (f"{text[end:start]}<span class='name' role='button' tabindex='0' "
+                            f"data-name='{safe(escaped[name], 200)}'>{name}</span>")
+            end = stop
+        parts[place] = marked_text + text[end:]
+    return "".join(parts)
 
 
 def about(heading: str) -> str:

@@ -93,8 +93,12 @@ def _scale(view: View, method: FlowDiffusion, drawing: Drawing) -> Scale | None:
     return scale_of(widest.retrieve(view.knowledge.corpus(graph, method.needs), view.plan), drawing)
 
 
-def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | None:
-    """The drawn subgraph, in which a path of node ids may stand out; returns the selected node."""
+def picture(view: View, drawing: Drawing, path: Sequence[str] = (),
+            named: Sequence[str] = ()) -> str | None:
+    """Draw the subgraph; returns the selected node.
+
+    The edges of a `path` of node ids stand out, and the nodes of `named` always have their names.
+    """
     key = _key(view)
     # Another question begins with its answer, not with what was selected for the one before.
     anew = exchange(key, view.question) != view.question
@@ -114,7 +118,7 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | Non
     def draw(chosen: str | None) -> dict[str, Any]:
         data = panel_data([retrieval], drawing, positions=positions, look=Look(
             [caption(view)], others, selected=chosen, path=path, graph_size=len(view.graph), scale=steady,
-            groups=groups, unsure=unsure, expanded=opened, more=joined(chosen),
+            groups=groups, unsure=unsure, expanded=opened, more=joined(chosen), named=named,
             late=positions.keys() - known.keys()))
         return {**data, "edges": True, "mass": view.method.mass}
 

@@ -166,7 +166,6 @@ def status_line(view: View, following: str = "") -> None:
                    gap=f"{abs(certificate['relative_gap']):.0e}")
     else:
         parts.append(f"not converged: {say_doubt(certificate)}")
-    parts.append(f"{view.retrieval.work.milliseconds:.1f} ms")
     little = by_tokens and bool(following) and used < view.method.mass * LITTLE
     if following and not little:
         parts.append(plain(following))

@@ -170,6 +170,8 @@ class Look:
         The nodes whose neighbors are shown too.
     more : int
         How many neighbors of the selected node could be shown too.
+    named : sequence of str
+        Ids of nodes whose names are always shown, full or not.
     """
 
     captions: Sequence[Caption] = ()
@@ -188,6 +190,7 @@ class Look:
     groups: Groups | None = None
     expanded: Sequence[str] = ()
     more: int = 0
+    named: Sequence[str] = ()
 
 
 def largest_of(nodes: Iterable[RetrievedNode]) -> float:

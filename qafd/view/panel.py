@@ -112,6 +112,7 @@ def _state(look: Look, index: Mapping[str, int]) -> dict[str, Any]:
         "more": look.more,
         "crowd": [look.scale.nodes, look.scale.edges] if look.scale else None,
         "selected": look.selected,
+        "named": list(look.named),
     }
 
 

@@ -16,6 +16,7 @@ from qafd.app.explore.keeping import keep_button
 from qafd.app.explore.overview import overview_map
 from qafd.app.explore.paths import chosen_path, paths_tab
 from qafd.app.explore.reading import how_it_was_read, keep_asked, layered, reader
+from qafd.app.explore.sources import best_names
 from qafd.app.explore.tabs import certificate_tab, code_tab, passages_tab, table_tab
 from qafd.app.explore.whatif import whatif_tab
 from qafd.app.explore.why import why_tab
@@ -81,7 +82,7 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
             following = ""
             with contain_errors("The next node to fill"):
                 following = next_in(view)
-            selected = picture(view, drawing, chosen_path(view))
+            selected = picture(view, drawing, chosen_path(view), best_names(view))
             status_line(view, following)
             keep_button(view)
         with right, card(), contain_errors("The card"):

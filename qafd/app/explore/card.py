@@ -8,9 +8,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from qafd.answer import Citation, Confidence
 from qafd.app import markup
+from qafd.app.error_display import contain_errors
 from qafd.app.escaping import brief, plain, safe
 from qafd.app.explore.explained import explanation_of, why_line
 from qafd.app.explore.reading import follow_box
+from qafd.app.explore.sources import answer_names, draw_added, draw_chain, draw_sources
 from qafd.app.links import in_document
 from qafd.app.markup import bold, italic, lines, paragraph, read_table, small
 from qafd.app.page_images import show_page
@@ -40,7 +42,7 @@ from qafd.wording.explanations import say_along, say_balance, say_unquoted
 from qafd.wording.panels import say_kind, say_number, say_percent, say_state
 from qafd.wording.reasons import word_reason
 
-TITLES, NAMES = 3, 10
+TITLES = 3
 MOST = 20  # remarks behind the first
 
 
@@ -60,9 +62,7 @@ def node_detail(view: View, selected: str | None) -> None:
         remarks_on(view.knowledge, selected)
         st.html(paragraph(safe(why_line(view, selected))))
     elif not open_source(view):
-        _answer(view)
-        follow_box(view)
-        _foremost(view)
+        draw_answer(view)
 
 
 def _card(view: View, node: RetrievedNode) -> None:
@@ -156,9 +156,24 @@ def by_hand(words: str) -> str:
     return paragraph(safe(words, 1000))
 
 
+def draw_answer(view: View) -> None:
+    """The answer, why the graph has it, and the sources with how each was found."""
+    _answer(view)
+    follow_box(view)
+    st.html(markup.section("Why"))
+    with contain_errors("The reason"):
+        draw_chain(view)
+        draw_added(view)
+    if view.answer.citations:
+        st.html(markup.section("Sources"))
+        source_buttons(view.answer.citations)
+        with contain_errors("The table of sources"):
+            draw_sources(view)
+
+
 def _answer(view: View) -> None:
     """The sentences that answer the question or may, or that none does, each with its source."""
-    answer = view.answer
+    answer, names = view.answer, answer_names(view)
     perhaps = answer.confidence == Confidence.PERHAPS
     if words := say_absence(answer):
         st.caption(plain(f"{words} The nearest sentences:" if perhaps else words),
@@ -168,11 +183,10 @@ def _answer(view: View) -> None:
         return
     html = ""
     for sentence in answer.sentences:
-        said = markup.about(sentence.about) + markup.best(sentence.line, sentence.best, 300)
+        words = markup.about(sentence.about) + markup.best(sentence.line, sentence.best, 300)
         number = markup.cited(f"[{sentence.cited}]")
-        html += paragraph(f"{said}\xa0{number}", "quoted")
+        html += paragraph(f"{markup.mark_names(words, names)}\xa0{number}", "quoted")
     st.html(html)
-    source_buttons(answer.citations)
     if not answer.abstained:
         st.caption(say_strength(answer), help=say_need(answer))
     _caveats(view)
@@ -184,20 +198,6 @@ def _caveats(view: View) -> None:
         st.caption(plain(words))
     if view.retrieval.unsure:
         st.caption(say_certainty(view.retrieval))
-
-
-def _foremost(view: View) -> None:
-    full = [n for n in view.retrieval.retrieved if n.kind != "passage"][:NAMES]
-    if not full:
-        st.caption("No name is full. Click a node, or press Tab, arrow keys and Enter, to see why.")
-        return
-    hint = ("The most important names. Click a node or an edge, or press Tab, arrow keys and "
-            "Enter, to see why it is there.")
-    meaning = ("Importance is the dual variable x of the diffusion, which is above 0 on full "
-               "nodes. Only the order and the ratio of two of them matter: 100% is the "
-               "largest of all nodes, passages too. The Table tab has x itself.")
-    st.html(paragraph(small(safe(hint)), "foremost") + importances(view.retrieval, full)
-            + markup.folded(small(safe("What is importance?")), small(safe(meaning))))
 
 
 def importances(retrieval: Retrieval, nodes: Iterable[RetrievedNode]) -> str:

@@ -14,6 +14,7 @@ from qafd.explain import Explanation, RunExplanation, shown
 from qafd.explain.entry import entries
 from qafd.flow.homotopy import Path as Entries
 from qafd.graph import Graph
+from qafd.view.drawing import share_of
 from qafd.wording.explanations import say_why, say_why_not
 from qafd.wording.panels import say_number
 
@@ -61,22 +62,29 @@ def why_line(view: View, node: str) -> str:
     return " ".join(say_why_not(explanation.why_not(node, SEARCHED)))
 
 
-def next_in(view: View) -> str:
-    """Which node enters next, for the status line; draws ticks where nodes do, below the control.
+def entered_path(view: View) -> Entries | None:
+    """The masses of the control at which nodes enter; None where that takes long or is not defined.
 
-    Nothing for a question in parts, whose mass each part has a share of.
+    Of a question in parts each part has a share of the mass.
     """
-    explanation, place = explanation_of(view), session().under_mass
-    if (len(explanation.runs) > 1 or place is None
-            or view.plan.question != view.question or explanation.full > TICKED
-            or not view.method.mass > 0):
-        return ""
+    explanation = explanation_of(view)
+    if (len(explanation.runs) > 1 or view.plan.question != view.question
+            or explanation.full > TICKED or not view.method.mass > 0):
+        return None
     run, end = explanation.runs[0], session().highest_mass
     widest = replace(view.method, mass=end)
-    path = shared("entered", (view.about, widest), lambda: _entered(run, end)) or run.entered
+    return shared("entered", (view.about, widest), lambda: _entered(run, end)) or run.entered
+
+
+def next_in(view: View) -> str:
+    """The node that enters next, for the status line; draws ticks where nodes do, below the control."""
+    path, place = entered_path(view), session().under_mass
+    if path is None or place is None:
+        return ""
+    end = session().highest_mass
     retrieved = {n.id for n in view.retrieval.retrieved}
     following = _following(view, path, retrieved)
-    places = [(alpha / end, alpha <= view.method.mass) for alpha in path.alphas.tolist()
+    places = [(share_of(alpha, end), alpha <= view.method.mass) for alpha in path.alphas.tolist()
               if alpha <= end]
     label = f"Full so far: {len(retrieved)}; {following}"
     hint = "Each tick is the mass at which a node becomes full; those to come are short"

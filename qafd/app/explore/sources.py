@@ -1,0 +1,136 @@
+"""The sources of the answer: how each was found, from which mass on, and what the graph added."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from qafd.app.escaping import plain
+from qafd.app.explore.explained import entered_path, explanation_of
+from qafd.app.markup import find_names, read_table
+from qafd.app.result import View, retrieved
+from qafd.app.session import shared
+from qafd.explain.reach import Added, compare_first, find_reached, signal_shares
+from qafd.flow.homotopy import Path
+from qafd.retrieve.base import Retrieval
+from qafd.retrieve.fusion import FusedPassages
+from qafd.view.panel import clean
+from qafd.wording.explanations import say_chain
+from qafd.wording.reach import say_added, say_entered, say_place, say_signals
+
+SEARCHED = 100  # passages that search without the graph ranks
+LISTED = 10  # of each ranking that are shown next to each other
+
+
+def source_signals(view: View) -> list[tuple[str, str]]:
+    """The number and title of each source, and how it was found."""
+    reached = find_reached(view.retrieval)
+    rows = []
+    for citation in view.answer.citations:
+        passage = citation.passage
+        rows.append((clean(f"{citation.number} {citation.title}", 60),
+                     say_signals(signal_shares(passage.parts), passage.id in reached)))
+    return rows
+
+
+def draw_sources(view: View) -> None:
+    """How the sources were found, and from which mass on the flow reaches all of them."""
+    rows = source_signals(view)
+    if not rows:
+        return
+    st.html(read_table(("source", "found by"), rows))
+    if words := _say_when_reached(view):
+        st.caption(words)
+
+
+def _say_when_reached(view: View) -> str:
+    """From which mass on the flow reaches all sources, "" where that is not known."""
+    ids = [citation.passage.id for citation in view.answer.citations]
+    found = entered_path(view)
+    if found is None or not ids:
+        return ""
+    masses = [enter_mass(view, found, id) for id in ids]
+    known = [mass for mass in masses if mass is not None]
+    return say_entered(len(ids), known, view.method.mass)
+
+
+def enter_mass(view: View, entered: Path, passage: str) -> float | None:
+    """Return the mass at which the flow reaches a passage or the name that is its title."""
+    corpus = view.knowledge.corpus(view.graph, ())
+    row = view.graph.row[passage]
+    rows = [row]
+    place = np.flatnonzero(corpus.passages.rows == row)
+    if len(place) and corpus.passages.title[place[0]] >= 0:
+        rows.append(int(corpus.passages.title[place[0]]))
+    masses = entered.alphas[np.isin(entered.rows, rows)]
+    return float(masses.min()) if len(masses) else None
+
+
+def search_without_graph(view: View) -> Retrieval:
+    """What hybrid search retrieves for the question."""
+    return retrieved(view.knowledge, view.graph, view.version, view.question,
+                     FusedPassages(top=SEARCHED), view.plan)
+
+
+def draw_added(view: View) -> None:
+    """One line on what the graph added to search; both lists open next to each other."""
+    if not view.retrieval.ranking or view.plan.planner != "local":
+        return
+    searched = search_without_graph(view)
+    added = compare_first(view.retrieval.ranking, searched.ranking)
+    st.caption(plain(say_added(added, _titles(view, searched, added), SEARCHED)))
+    box = st.popover("Both lists", icon=":material/compare_arrows:", type="tertiary", key="lists",
+                     on_change="rerun")
+    if box.open:
+        with box:
+            _both_lists(view, searched)
+
+
+def _titles(view: View, searched: Retrieval, added: Added) -> Mapping[str, str]:
+    """The titles of the passages that moved, by id."""
+    names = {passage.id: passage.title for passage in (*searched.passages, *view.retrieval.passages)}
+    moved = [passage.id for passage in (*added.gained, *added.lost)]
+    return {id: clean(names.get(id) or view.graph.names[view.graph.row[id]], 60) for id in moved}
+
+
+def _both_lists(view: View, searched: Retrieval) -> None:
+    """The first passages of both rankings, each with its place in the other."""
+    graph = view.graph
+    lists = []
+    for ranking, other in ((view.retrieval.ranking, searched.ranking),
+                           (searched.ranking, view.retrieval.ranking)):
+        places = {passage.id: place for place, passage in enumerate(other, 1)}
+        lists.append([(f"{place}. {clean(graph.names[graph.row[passage.id]], 50)}",
+                       say_place(places.get(passage.id)))
+                      for place, passage in enumerate(ranking[:LISTED], 1)])
+    left, right = st.columns(2)
+    left.html(read_table(("with the graph", "in search"), lists[0]))
+    right.html(read_table(("search alone", "with the graph"), lists[1]))
+
+
+def answer_names(view: View) -> Mapping[str, str]:
+    """The names of the picture that may be marked in an answer, with their node ids.
+
+    Of nodes that share a name the most important one is meant.
+    """
+    names: dict[str, str] = {}
+    for node in view.retrieval.nodes:
+        name = clean(node.name, 80)
+        if node.kind != "passage" and len(name) > 1:
+            names.setdefault(name, node.id)
+    return names
+
+
+def best_names(view: View) -> tuple[str, ...]:
+    """The ids of the nodes that the best sentence names, which the picture always labels."""
+    text = " ".join(sentence.text for sentence in view.answer.sentences if sentence.best)
+    names = answer_names(view)
+    return tuple(dict.fromkeys(names[name] for _, _, name in find_names(text, names)))
+
+
+def draw_chain(view: View) -> None:
+    """The best way from a name of the question to what it asks for, in one line."""
+    explanation = explanation_of(view)
+    chains = shared("chain", (view.about, view.method), lambda: explanation.chains(1))
+    if chains:
+        st.caption(plain(say_chain(chains[0])))

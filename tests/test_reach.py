@@ -1,0 +1,81 @@
+"""Passages that the flow reached, how each was found, and what the graph added to search."""
+
+from pathlib import Path
+
+import pytest
+from clicks import page, shown
+
+from qafd.app.markup import find_names, mark_names
+from qafd.explain.reach import (
+    Moved,
+    Signal,
+    compare_first,
+    find_reached,
+    put_reached_first,
+    signal_shares,
+)
+from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve.base import RankedPassage
+from qafd.wording.reach import OUTSIDE
+
+ASKED = "Introduce Steve Jobs's products in Apple."
+
+
+def test_the_shares_of_the_evidence_add_up_without_the_lead_of_the_first() -> None:
+    parts = {"importance": 1.5, "meaning": 0.75, "words": 0.25, "words the first lacks": 0.25,
+             "named in the first": 0.25, "kept first": 9.0}
+    assert signal_shares(parts) == ((Signal.FLOW, 0.5), (Signal.MEANING, 0.25),
+                                    (Signal.WORDS, pytest.approx(1 / 6)),
+                                    (Signal.LINKS, pytest.approx(1 / 12)))
+    assert signal_shares({"kept first": 1.0}) == ()
+
+
+@pytest.mark.parametrize("layer", ["passages", "entities"])
+def test_passages_that_the_flow_reached_are_read_first(apple: KnowledgeGraph, layer: str) -> None:
+    retrieval = apple.retrieve(ASKED, layer=layer, mass=4)
+    ordered, reached = put_reached_first(retrieval), find_reached(retrieval)
+    inside = [passage.id in reached for passage in ordered.passages]
+    assert 0 < sum(inside) < len(inside)
+    assert inside == sorted(inside, reverse=True)
+    assert [p.id for p in ordered.ranking if p.id in reached] == [
+        p.id for p in retrieval.ranking if p.id in reached]
+    assert [p.id for p in ordered.passages] == [p.id for p in ordered.ranking]
+
+
+def test_more_mass_reaches_more_passages_and_the_answer_reads_them(apple: KnowledgeGraph) -> None:
+    plan = apple.plan(ASKED)
+    little, much = (apple.retrieve(plan, mass=mass) for mass in (8, 60))
+    assert find_reached(little) < find_reached(much)
+    for retrieval in (little, much):
+        reached = find_reached(retrieval)
+        cited = [c.passage.id in reached for c in apple.answer(retrieval, plan).citations]
+        assert any(cited)
+    other = apple.retrieve(plan, "fusion")
+    assert put_reached_first(other) == other
+
+
+def test_what_the_graph_added_has_the_places_of_both_rankings() -> None:
+    found = [RankedPassage(id, 1.0) for id in "abcdefg"]
+    searched = [RankedPassage(id, 1.0) for id in "abcxgfd"]
+    added = compare_first(found, searched)
+    assert added.gained == (Moved("d", 4, 7), Moved("e", 5, None))
+    assert added.lost == (Moved("x", 4, None), Moved("g", 5, 7))
+    assert compare_first(found, found).gained == ()
+
+
+def test_names_in_an_answer_point_to_their_nodes_and_tags_stay_as_they_are() -> None:
+    names = {"Apple": "a", "Apple Park": "p", "R&D": "r", "b": "tag"}
+    assert [name for _, _, name in find_names("Apple Park, Apples, Apple", names)] == [
+        "Apple Park", "Apple"]
+    html = mark_names("<b title='Apple'>Apple</b> R&amp;D", names)
+    assert html.count("data-name='a'") == 1
+    assert html.startswith("<b title='Apple'>")
+    assert "data-name='r'>R&amp;D</span>" in html
+    assert "tag" not in html
+
+
+def test_the_page_says_how_each_source_was_found_and_from_which_mass_on(home: Path) -> None:
+    usual = shown(page("explore", q=ASKED))
+    assert OUTSIDE not in usual
+    assert "flow " in usual
+    assert OUTSIDE in shown(page("explore", q=ASKED, best_mass="1"))
