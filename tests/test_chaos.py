@@ -1,7 +1,5 @@
 """Whatever kills the indexing, and wherever, the graph is that of an undisturbed run."""
 
-import hashlib
-import itertools
 import json
 import os
 import random
@@ -15,7 +13,6 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -30,9 +27,6 @@ from qafd.reading.text import chunk
 from qafd.records import Document
 from qafd.retrieve.base import Work
 from qafd.storage import Workspace, open_workspace
-from qafd.storage.log_assembly import key_of
-from qafd.storage.packing import embedding_key
-from qafd.storage.sqlite import opening, schema, tables
 
 NAMES = ("Ada", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal")
 
@@ -321,101 +315,6 @@ def test_a_thousand_questions_beside_a_writer_each_see_one_version(tmp_path):
             reads += 1
     assert reads == 1000
     assert len(seen) > 20
-
-
-def write_oldest(original: Path, path: Path) -> None:
-    """The workspace as the first qafd would have left it: its tables, with the same rows."""
-    with open_workspace(original) as store:
-        graph, nodes = store.graph.read(), [row.node for row in store.listing.nodes()]
-        edges = list(store.listing.edges())
-        model, dimension = store.vectors.embedder
-        vectors = {}
-        log = store.log.read()
-        for chunk, entry in zip(log.chunks, log.extractions, strict=True):
-            whole = f"{chunk.title}\n{chunk.text}"
-            spans = [f"sentence {start}-{end}\n{whole}" for start, end in entry.sentences]
-            kept = store.vectors.rows([key_of(model, chunk, entry)])
-            vectors |= zip([f"passage\n{whole}", *spans], *kept.values(), strict=True)
-        names = {node.key: embedding_key(model, node.key) for node in nodes if node.kind == "entity"}
-        kept = store.vectors.get(names.values())
-        vectors |= {name: kept[key] for name, key in names.items()}
-    assert graph.vectors is not None
-    assert graph.name_vectors is not None
-    made = {"nodes": [(n.id, n.kind, n.key, n.name, n.text, n.tokens, vector.tobytes(), name.tobytes())
-                      for n, vector, name in zip(nodes, graph.vectors[:], graph.name_vectors[:],
-                                            strict=True)],
-            "embeddings": [(hashlib.sha256(f"{model}|{text}".encode()).hexdigest(), model, dimension,
-                            vector.tobytes()) for text, vector in vectors.items()],
-            "edges": [(e.source, e.target, e.kind, e.label, e.similarity, e.count, json.dumps(e.evidence))
-                      for e in edges]}
-    with closing(opening.connect(path)) as old:
-        schema.migrate(old, path, tables.STEPS[:1])
-        old.execute("ATTACH ? AS new", (str(original),))
-        old.execute("PRAGMA foreign_keys = OFF")
-        for table in sorted(tables.names(1) - {"passages_fts"}):
-            columns = [row[1] for row in old.execute(f"PRAGMA main.table_info({table})")]
-            listed = ", ".join(f'"{column}"' for column in columns)
-            old.execute(f"DELETE FROM main.{table}")
-            rows = made.get(table) or old.execute(f"SELECT {listed} FROM new.{table}").fetchall()
-            old.executemany(f"INSERT INTO main.{table} VALUES ({', '.join('?' * len(columns))})", rows)
-
-
-def renew(path: Path, fatal: int) -> None:
-    """Open a workspace, and die before the statement of this number on any connection.
-
-    Of those that begin alike, as rows are read and written one by one, only the first counts.
-    """
-    statements, seen = itertools.count(), set[str]()
-    connect = sqlite3.connect
-
-    def strike(statement: str) -> None:
-        known = statement[:24] in seen
-        seen.add(statement[:24])
-        if not known and next(statements) == fatal:
-            os._exit(70)
-
-    def traced(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        connection = connect(*arguments, **options)
-        connection.set_trace_callback(strike)
-        return connection
-
-    sqlite3.connect = traced
-    open_workspace(path).close()
-
-
-@pytest.mark.chaos
-def test_an_upgrade_killed_at_any_statement_is_whole_or_has_not_begun(tmp_path):
-    original, old = tmp_path / "original.db", tmp_path / "old.db"
-    digest = tiny_index(original, [("a.txt", story(1, 2))])
-    write_oldest(original, old)
-    kept = old.read_bytes()
-    with open_workspace(original) as before, open_workspace(old) as after:
-        assert list(after.listing.edges()) == list(before.listing.edges())
-        upgraded = after.graph.digest()
-    for fatal in range(10_000):
-        path = tmp_path / f"{fatal}.db"
-        path.write_bytes(kept)
-        process = started(renew, path, fatal)
-        process.join()
-        if process.exitcode == 0:
-            break
-        assert process.exitcode == 70
-        assert sound(path)
-        with closing(sqlite3.connect(path)) as plain:
-            # whole once it is committed, though the file may not be made smaller yet
-            assert plain.execute("PRAGMA user_version").fetchone()[0] in (1, len(tables.STEPS))
-        with open_workspace(path) as store:
-            assert store.graph.digest() == upgraded
-            store.assembly.drop()
-            extend(store, [], tiny_engine())
-            assert store.graph.digest() == digest
-        with open_workspace(f"{path}.schema1.backup") as backup:
-            assert backup.graph.digest() == upgraded
-        for left in tmp_path.glob(f"{path.name}*"):
-            left.unlink()
-    assert fatal > 20
-    with closing(sqlite3.connect(path)) as plain:
-        assert plain.execute("PRAGMA user_version").fetchone() == (len(tables.STEPS),)
 
 
 class Tallying(TinyExtractor):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny import TinyEmbedder, started, tiny_index
+from tiny import TinyEmbedder, save_run, started, tiny_index
 
 from qafd.doctor import doctor
 from qafd.errors import StoreError
@@ -23,8 +23,7 @@ def healthy(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("healthy") / "work.db"
     with open_workspace(path) as store:
         jobs.enqueue(store)
-        store.runs.save(
-            {"query": "q", "method": "m", "params": {}, "revision": 1, "passages": []}, {}, {})
+        save_run(store)
         tiny_index(path, [*FILES, ("empty.txt", b"")])
         store.documents.delete("dan.txt")
         tiny_index(path)
@@ -82,9 +81,8 @@ DEFECTS = {
         ("jobs", "UPDATE jobs SET state = 'running'"),
     "a file that waits for no job":
         ("jobs", "UPDATE files SET status = 'queued' WHERE name = 'ada.txt'"),
-    "a stored retrieval that was changed":
-        ("retrievals", "DROP TRIGGER retrievals_never_change",
-         "UPDATE retrievals SET sha256 = 'x'"),
+    "a saved run that was changed":
+        ("runs", "DROP TRIGGER runs_never_change", "UPDATE runs SET sha256 = 'x'"),
     "an edge with another weight":
         ("graph anew", "UPDATE edges SET similarity = similarity * 1.001 WHERE kind = 3"),
     "a node with another name":
@@ -98,7 +96,7 @@ DEFECTS = {
     "a title that was changed":
         ("texts", "UPDATE documents SET title = 'x' WHERE name = 'ada.txt'"),
     "a trigger that was dropped":
-        ("tables", "DROP TRIGGER passages_ai"),
+        ("tables", "DROP TRIGGER passages_insert"),
     "no edges":
         ("graph", "DELETE FROM edges"),
     "no vectors":

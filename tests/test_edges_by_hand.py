@@ -1,7 +1,5 @@
 """Edges by hand: what diffusions make of them, and that undoing leaves no trace."""
 
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,8 +16,6 @@ from qafd.graph import kind_names
 from qafd.ingest import index, refresh
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Edge, Node, node_id
-from qafd.storage import open_workspace
-from qafd.storage.sqlite import opening, schema, tables
 
 TEXTS = {
     "chess.md": "IBM built the Deep Blue computer in New York. Feng-hsiung Hsu worked at IBM.",
@@ -151,21 +147,6 @@ def test_the_order_of_documents_leaves_no_trace_in_an_edited_graph(graph, tmp_pa
     other.connect("IBM", "Thomas Watson", "was led by", "hearsay")
     assert digest(graph) == digest(other)
     assert all(check.ok for check in doctor(graph.place.written, deep=True))
-
-
-def test_a_workspace_of_the_schema_before_keeps_its_edits(tmp_path):
-    path = tmp_path / "old.db"
-    with closing(opening.connect(path)) as connection:
-        schema.migrate(connection, path, tables.STEPS[:5])
-        connection.execute("INSERT INTO edits VALUES (3, 'hide', 'a', '', 'then', NULL)")
-        with pytest.raises(sqlite3.IntegrityError):
-            connection.execute("INSERT INTO edits VALUES (4, 'join', 'a', 'b', 'then', NULL)")
-    with open_workspace(path) as store:
-        assert store.edits.all() == (Edit(3, "hide", "a", "", "then"),)
-        assert store.edits.add("join", "a", "b", "x", "y") == 4
-        assert (store.edits.all()[1].label, store.edits.all()[1].note) == ("x", "y")
-        with pytest.raises(sqlite3.IntegrityError):
-            store.edits.add("else", "a")
 
 
 @pytest.mark.parametrize(("similarity", "stronger"), [(0.7, 0.7), (0.2, STRENGTH)])

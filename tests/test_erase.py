@@ -6,13 +6,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tiny import TinyEmbedder, TinyExtractor, tiny_index
+from tiny import TinyEmbedder, TinyExtractor, save_run, tiny_index
 
 from qafd.doctor import doctor
 from qafd.errors import BusyError, ModelError, StoreError
 from qafd.ingest.erase import Footprint, erase, measure_footprint
 from qafd.records import node_id
-from qafd.storage import Workspace, open_workspace
+from qafd.storage import open_workspace
 from qafd.storage.rows import Call
 
 ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
@@ -29,15 +29,6 @@ def on_disk(path: Path) -> bytes:
     return b"".join(file.read_bytes() for file in path.parent.iterdir() if file.is_file())
 
 
-def save(store: Workspace, **retrieval: object) -> str:
-    """Keep a run of this retrieval."""
-    key = store.runs.save({"query": "q", "method": "m", "params": {}, "revision": 1,
-                                "passages": [], "nodes": [], **retrieval}, {}, {})
-    with store.transaction() as connection:
-        connection.execute("INSERT INTO runs VALUES (?, '', 0, 0, NULL, NULL)", (key,))
-    return key
-
-
 def call(**what: str) -> Call:
     return Call("k" + "".join(what.values()), what.pop("purpose", "extract"), "m", "ok",
                 what.pop("reply", "Quimper, says the model"), 5, 7, cost=0.25, **what)
@@ -50,8 +41,7 @@ def test_no_byte_of_an_erased_document_is_left(path: Path, deleted: bool) -> Non
         store.ledger.put(call(document="secret.txt", chunk="c"))
         store.ledger.put(call(question="Where is it?", purpose="answer"))
         store.layers.put("summaries", "v", 1, b"Quimper")
-        save(store, passages=[{"document": "secret.txt", "text": "under Zanzibar."}])
-        store.backup(path.with_name(f"{path.name}.schema3.backup"))
+        save_run(store, passages=[{"document": "secret.txt", "text": "under Zanzibar."}])
         if deleted:
             store.documents.delete("secret.txt")
     if deleted:
@@ -78,11 +68,11 @@ def test_runs_go_that_quote_it_or_name_what_only_it_names(path: Path) -> None:
     with open_workspace(path) as store:
         ada, only = ({"id": node_id("entity", key)} for key in ("ada", "quimper"))
         passage = {"document": "secret.txt", "text": "Ada hid"}
-        stays = [save(store), save(store, nodes=[ada]),
-                 save(store, passages=[{"document": "ada.txt", "text": "Ada"}])]
+        stays = [save_run(store), save_run(store, nodes=[ada]),
+                 save_run(store, passages=[{"document": "ada.txt", "text": "Ada"}])]
         for quoting in ({"nodes": [ada, only]}, {"passages": [passage]},
                         {"parts": [{"passages": [passage]}]}):
-            save(store, **quoting)
+            save_run(store, **quoting)
         assert measure_footprint(store, ["secret.txt"]).runs == 3
         assert erased(path, "secret.txt").runs == 3
         with store.snapshot() as connection:
@@ -93,13 +83,13 @@ def test_a_run_goes_with_the_document_that_alone_states_its_relation(path: Path)
     tiny_index(path, [ADA, ("third.txt", b"Bob met Ada. Ada paid Paris.")])
     ada, bob, paris = (node_id("entity", key) for key in ("ada", "bob", "paris"))
     with open_workspace(path) as store:
-        stays = save(store, edges=[{"source": ada, "target": bob, "label": "met"},
+        stays = save_run(store, edges=[{"source": ada, "target": bob, "label": "met"},
                                    {"source": ada, "target": paris, "label": "left"}])
-        save(store, edges=[{"source": paris, "target": ada, "label": "met"}])
+        save_run(store, edges=[{"source": paris, "target": ada, "label": "met"}])
         assert measure_footprint(store, ["third.txt"]).runs == 1
         erased(path, "third.txt")
         with store.snapshot() as connection:
-            assert [row[0] for row in connection.execute("SELECT id FROM retrievals")] == [stays]
+            assert [row[0] for row in connection.execute("SELECT id FROM runs")] == [stays]
 
 
 def test_replies_that_may_quote_it_go_and_what_they_cost_stays(path: Path) -> None:
@@ -199,9 +189,9 @@ def test_a_graph_that_cannot_be_made_anew_is_dropped_with_its_texts(path: Path) 
         assert node_id("entity", "bob") in store.graph.read().row
 
 
-def test_wiping_removes_the_copies_of_upgrades_too(path: Path) -> None:
+def test_wiping_leaves_nothing_beside_the_file(path: Path) -> None:
     tiny_index(path, [SECRET])
     with open_workspace(path) as store:
-        store.backup(path.with_name(f"{path.name}.schema2.backup"))
+        Path(f"{path}.columns").write_bytes(SECRET[1])
         store.wipe()
     assert not [mark for mark in MARKS if mark in on_disk(path)]

@@ -30,7 +30,6 @@ LAYERS = (
 ONLY_IN = {
     "click": ("qafd/cli/",),
     "streamlit": ("app.py", "pages/", "qafd/app/"),
-    "sqlite_utils": ("qafd/storage/sqlite/",),
     "psycopg": ("qafd/storage/postgres/",),
     "openai": ("qafd/models/remote.py", "qafd/models/endpoint_embedder.py"),
     "pyvis": ("qafd/export/__init__.py",),

@@ -120,10 +120,14 @@ def test_what_another_program_made_is_left_alone(url: str) -> None:
     run(url, "SELECT i FROM work.t")
 
 
-def test_a_workspace_of_a_newer_version_is_refused(url: str) -> None:
+@pytest.mark.parametrize(("mark", "error", "words"), [
+    ("a qafd workspace, version 99", NewerSchemaError, "newer version"),
+    ("a workspace of qafd, schema 8", StoreError, "older version .* index its documents again")])
+def test_a_workspace_of_another_version_is_refused(url: str, mark: str, error: type[StoreError],
+                                                   words: str) -> None:
     tiny_index(url, [ADA])
-    run(url, "COMMENT ON SCHEMA work IS 'a workspace of qafd, schema 99'")
-    with pytest.raises(NewerSchemaError, match="99"):
+    run(url, f"COMMENT ON SCHEMA work IS '{mark}'")
+    with pytest.raises(error, match=words):
         open_workspace(url)
 
 

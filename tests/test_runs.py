@@ -61,9 +61,9 @@ def test_the_list_is_newest_first_and_says_what_was_asked(run, store):
 def test_a_damaged_run_is_refused_in_one_sentence(body, run, store):
     key = keep(store, run)
     with store.transaction() as connection:
-        connection.execute("DROP TRIGGER retrievals_never_change")
-        connection.execute("UPDATE retrievals SET body = ?", (body,))
-    with pytest.raises(StoreError, match="is damaged; run the question again"):
+        connection.execute("DROP TRIGGER runs_never_change")
+        connection.execute("UPDATE runs SET body = ?", (body,))
+    with pytest.raises(StoreError, match="is damaged; ask its question again"):
         load(store, key)
 
 
@@ -84,7 +84,7 @@ def test_the_last_deletion_can_be_undone_and_those_before_are_gone_for_good(run,
     assert (kept(store), store.runs.list_deleted()) == ((), 2)
     assert store.runs.undo() == 2
     assert {row.id for row in kept(store)} == {b, c}
-    with pytest.raises(StoreError, match="no stored retrieval"):
+    with pytest.raises(StoreError, match="no saved run"):
         store.runs.load(a)
 
 

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tiny import TinyEmbedder, tiny_index
+from tiny import TinyEmbedder, save_run, tiny_index
 
 from qafd.doctor import doctor
 from qafd.errors import (
@@ -20,7 +20,7 @@ from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Keyword, QueryPlan
 from qafd.storage import open_workspace, remove_workspace
-from qafd.storage.sqlite import opening, schema, tables
+from qafd.storage.relational.schema import VERSION
 
 ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
 CYD = ("cyd.txt", b"Cyd wrote to Ada. Bob never knew Cyd.")
@@ -49,9 +49,7 @@ def test_purging_removes_every_byte_of_a_document(path):
     secret = b"Zanzibar hid the Xylophone from Ada."
     tiny_index(path, [ADA, ("secret.txt", secret)])
     with open_workspace(path) as store:
-        store.runs.save(
-            {"query": "q", "method": "m", "params": {}, "revision": 1,
-             "passages": [{"document": "secret.txt", "text": secret.decode()}]}, {}, {})
+        save_run(store, passages=[{"document": "secret.txt", "text": secret.decode()}])
         store.documents.purge("secret.txt")
         tiny_index(path)
     assert b"anzibar" not in bytes_on_disk(path)
@@ -80,12 +78,11 @@ def test_the_file_itself_refuses_no_vector(store, bad):
         connection.execute("INSERT INTO embeddings VALUES (NULL, 'k', 0, 0, ?)", (bad,))
 
 
-def test_a_saved_retrieval_never_changes(store):
-    key = store.runs.save(
-        {"query": "q", "method": "m", "params": {}, "revision": 1, "passages": []}, {}, {})
+def test_a_saved_run_never_changes(store):
+    key = save_run(store)
     with pytest.raises(sqlite3.IntegrityError, match="never changes"), \
             store.transaction() as connection:
-        connection.execute("UPDATE retrievals SET query = 'x' WHERE id = ?", (key,))
+        connection.execute("UPDATE runs SET body = 'x' WHERE id = ?", (key,))
 
 
 def test_reading_only_changes_nothing_and_writing_is_refused(store, tmp_path):
@@ -111,7 +108,7 @@ def test_what_is_no_workspace_is_refused_and_left_alone(path, content):
 
 @pytest.mark.parametrize("left", ["closed", "open", "killed"])
 @pytest.mark.parametrize("mode", ["delete", "wal"])
-@pytest.mark.parametrize("version", [0, 1, len(tables.STEPS), len(tables.STEPS) + 1])
+@pytest.mark.parametrize("version", [0, VERSION, VERSION + 1])
 def test_another_programs_database_is_left_alone_whatever_its_version(path, version, mode, left):
     folder, live = path.parent / "theirs", path.parent / "live"
     folder.mkdir()
@@ -159,40 +156,27 @@ def test_a_workspace_that_was_killed_before_its_first_checkpoint_is_opened(tmp_p
 def test_a_newer_schema_is_refused_and_left_alone(store, path):
     store.close()
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"PRAGMA user_version = {len(tables.STEPS) + 1}")
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     before = path.read_bytes()
     for read_only in (False, True):
-        with pytest.raises(NewerSchemaError, match="install a newer qafd"):
+        with pytest.raises(NewerSchemaError, match="install that version"):
             open_workspace(path, read_only)
     assert path.read_bytes() == before
 
 
-def add_color(db) -> None:
-    db.execute("ALTER TABLE files ADD COLUMN color TEXT")
-    db.execute("UPDATE files SET color = 'red'")
-
-
-def test_an_older_schema_is_brought_up_to_date_after_a_backup(store, path):
-    digest = store.graph.digest()
-    store.close()
-    with closing(opening.connect(path)) as connection:
-        schema.migrate(connection, path, (*tables.STEPS, add_color))
-        assert connection.execute("SELECT DISTINCT color FROM files").fetchall() == [("red",)]
-    with open_workspace(path.with_name(f"{path.name}.schema{len(tables.STEPS)}.backup")) as kept:
-        assert kept.graph.digest() == digest
-
-
-def test_a_migration_that_fails_changes_nothing(store, path):
-    def broken(db) -> None:
-        add_color(db)
-        raise RuntimeError
-
-    digest = store.graph.digest()
-    with closing(opening.connect(path)) as connection, pytest.raises(RuntimeError):
-        schema.migrate(connection, path, (*tables.STEPS, broken))
-    with open_workspace(path) as again:
-        assert again.graph.digest() == digest
+def test_an_older_workspace_is_refused_and_left_alone(path):
+    with closing(sqlite3.connect(path)) as old:
+        for table in ("meta", "chunks", "extractions", "mentions"):
+            old.execute(f"CREATE TABLE {table} (id)")
+        old.execute("PRAGMA user_version = 17")
+    before = path.read_bytes()
+    for read_only in (False, True):
+        with pytest.raises(StoreError, match="older version of qafd .* index its documents again"):
+            open_workspace(path, read_only)
+    assert not doctor(path)[-1].ok
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_every_file_can_be_opened_by_a_plain_sqlite_tool(indexed):
@@ -255,7 +239,7 @@ def test_indexing_ends_with_a_sentence_when_its_file_is_deleted(path, left, stag
 
 
 def test_deleting_a_workspace_leaves_nothing_of_it_and_spares_its_neighbors(store, path):
-    for name in ("work.db.log", "work.db.schema1.backup", "work.db2", "other.db"):
+    for name in ("work.db.log", "work.db2", "other.db"):
         (path.parent / name).write_bytes(b"x")
     with store.lease.hold():
         assert (path.parent / "work.db.reserve").exists()

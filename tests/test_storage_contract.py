@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from servers import postgres_url
-from tiny import TinyEmbedder, TinyExtractor, started, tiny_engine, tiny_index
+from tiny import TinyEmbedder, TinyExtractor, save_run, started, tiny_engine, tiny_index
 
 from qafd.errors import BusyError, EmbedderMismatchError, ParameterError, StoreError
 from qafd.ingest import extend, index
@@ -51,7 +52,7 @@ from qafd.storage import (
     size_of,
 )
 from qafd.storage.packing import embedding_key
-from qafd.storage.rows import Call, DocumentNameError, clean_name
+from qafd.storage.rows import Call, DocumentNameError, RunRow, clean_name, now
 
 BACKENDS: dict[str, Callable[[Path, str], str]] = {
     "sqlite": lambda folder, name: place_of(folder / f"{name}.db").url,
@@ -238,7 +239,7 @@ def test_a_removed_workspace_is_gone_unless_somebody_works_on_it(store: Workspac
 
 
 def test_an_examination_finds_a_healthy_workspace_sound(store: Workspace, url: str) -> None:
-    store.runs.save(QUESTION, {}, {})
+    save_run(store)
     assert [found.faults for found in examine(url, deep=True) if found.faults] == []
 
 
@@ -400,15 +401,15 @@ def test_the_marks_of_a_document_come_back(empty: Workspace) -> None:
 
 def test_purging_forgets_vectors_replies_and_what_was_retrieved(store: Workspace, url: str) -> None:
     tiny_index(url, [("secret.txt", b"Zanzibar hid the Xylophone from Ada.")])
-    quoting = store.runs.save({**QUESTION, "passages": [{"document": "secret.txt"}]}, {}, {})
-    other = store.runs.save(QUESTION, {}, {})
+    quoting = save_run(store, passages=[{"document": "secret.txt"}])
+    other = save_run(store)
     store.ledger.put(Call("k", "extract", "m", "ok", "said", 1, 1, document="secret.txt"))
     assert store.documents.names_of("secret.txt") == {"secret.txt"}
     assert store.documents.quoting({"secret.txt"}) == (quoting,)
     store.documents.purge("secret.txt")
     with pytest.raises(StoreError):
         store.runs.load(quoting)
-    assert store.runs.load(other).retrieval == QUESTION
+    assert store.runs.load(other)["retrieval"] == QUESTION
     tiny_index(url)  # vectors follow with the graph
     keys = {name: embedding_key("tiny", name) for name in ("zanzibar", "xylophone", "ada")}
     assert store.vectors.get(keys.values()).keys() == {keys["ada"]}
@@ -710,21 +711,18 @@ def test_a_note_is_kept_under_its_name(empty: Workspace) -> None:
     assert empty.notes.get("gold") == "é\n"
 
 
-def test_a_saved_retrieval_comes_back_as_it_was(empty: Workspace) -> None:
-    retrieval = {"query": "Who\ud800?", "method": "qafd", "params": {"alpha": 0.1 + 0.2},
-                 "revision": 7, "passages": [], "nodes": [{"x": 1e-17}]}
-    key = empty.runs.save(retrieval, {"keywords": ["é"]}, {"n": [0.25, -1.5]})
-    saved = empty.runs.load(key)
-    assert (saved.retrieval, saved.plan, saved.layout, saved.revision) == (
-        retrieval, {"keywords": ["é"]}, {"n": [0.25, -1.5]}, 7)
+def test_a_saved_run_comes_back_as_it_was(empty: Workspace) -> None:
+    row = RunRow("k", now(), "Who\ud800?", "qafd", {"alpha": 0.1 + 0.2}, 7, 5, 60, None, "é")
+    body = {"retrieval": {"nodes": [{"x": 1e-17}]}, "note": "Who\ud800?", "layout": {"n": [0.25, -1.5]}}
+    empty.runs.save(row, body)
+    assert empty.runs.load("k") == body
+    assert empty.runs.history() == (replace(row, question="Who??"),)
     with pytest.raises(StoreError):
         empty.runs.load("x")
 
 
-def test_the_history_is_what_was_kept_and_the_last_deletion_can_be_undone(empty: Workspace) -> None:
-    keys = [empty.runs.save(QUESTION, {}, {}) for _ in range(3)]
-    for number, key in enumerate(keys[:2]):
-        empty.runs.keep(key, f"note {number}", 5, 60, bool(number))
+def test_the_history_is_what_was_saved_and_the_last_deletion_can_be_undone(empty: Workspace) -> None:
+    keys = [save_run(empty, f"note {number}", bool(number)) for number in range(2)]
     assert {(row.id, row.note, row.exact) for row in empty.runs.history()} == {
         (keys[0], "note 0", False), (keys[1], "note 1", True)}
     assert empty.runs.notes(keys[0]) == {keys[0]: "note 0"}

@@ -5,6 +5,7 @@ import itertools
 import multiprocessing
 import os
 import re
+import secrets
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,8 @@ from qafd.retrieve.base import Corpus
 from qafd.retrieve.layers import LAYERS, build
 from qafd.retrieve.layers.texts import Texts, gather
 from qafd.retrieve.seeds import Passages, passages_of
-from qafd.storage import Location, open_workspace
+from qafd.storage import Location, Workspace, open_workspace
+from qafd.storage.rows import RunRow, now
 from qafd.storage.sqlite import opening
 
 
@@ -150,7 +152,7 @@ def started(run: Callable[..., object], *arguments: object, crash_at: int = 0) -
     context = multiprocessing.get_context("forkserver")
     # What the children load; the server that forks them has no path to this folder.
     context.set_forkserver_preload(
-        ["qafd.ingest.jobs", "qafd.retrieve.layers", "sqlite_utils", "hypothesis.stateful", "pytest"])
+        ["qafd.ingest.jobs", "qafd.retrieve.layers", "hypothesis.stateful", "pytest"])
     target = (_crash_at, (crash_at, run, arguments)) if crash_at else (run, arguments)
     process = context.Process(target=target[0], args=target[1])
     # A test of a page leaves its script as the main module, which a child would run.
@@ -167,3 +169,11 @@ def killed(process: BaseProcess) -> None:
     """Send SIGKILL and wait for the end."""
     process.kill()
     process.join()
+
+
+def save_run(store: Workspace, note: str = "", exact: bool | None = None, **retrieval: Any) -> str:
+    """Save a run of a retrieval that holds this alone, and return its id."""
+    row = RunRow(secrets.token_hex(6), now(), "q", "m", {}, 1, 5, 60, exact, note)
+    store.runs.save(row, {"retrieval": {"query": "q", "method": "m", "params": {}, "revision": 1,
+                                        "passages": [], **retrieval}})
+    return row.id

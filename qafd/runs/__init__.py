@@ -1,6 +1,7 @@
 """Kept runs: everything needed to draw a retrieval again, with a note; nothing is recomputed."""
 
 import re
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -125,12 +126,11 @@ def run_of(store: Workspace, graph: Graph, retrieval: Retrieval, plan: QueryPlan
 
 def keep(store: Workspace, run: Run) -> str:
     """Put a run into the history of the workspace, wherever it was made; returns its id."""
-    more = {"quotes": plain_of(run.quotes), "absence": run.absence, "graph": run.graph,
-            "tokens": run.tokens, "made_at": run.made_at}
-    with store.transaction():
-        key = store.runs.save(
-            run.retrieval.to_dict(), plain_of(run.plan), plain_of(run.layout), more)
-        store.runs.keep(key, one_line(run.note, NOTE), len(run.retrieved), run.tokens, run.exact)
+    retrieval = run.retrieval
+    key = secrets.token_hex(6)
+    row = RunRow(key, now(), retrieval.query, retrieval.method, retrieval.params, retrieval.revision,
+                 len(run.retrieved), run.tokens, run.exact, one_line(run.note, NOTE))
+    store.runs.save(row, plain_of(run) | {"retrieval": retrieval.to_dict()})
     return key
 
 
@@ -148,10 +148,8 @@ def load(store: Workspace, key: str) -> Run:
         No run, or more than one, begins so; or its bytes have changed.
     """
     key, note = _found(store, key)
-    saved = store.runs.load(key)
-    run: Run = record_of(Run, {
-        "made_at": saved.created_at, **saved.run, "retrieval": saved.retrieval, "plan": saved.plan,
-        "layout": saved.layout, "note": note, "id": key}, "the run")
+    body = store.runs.load(key)
+    run: Run = record_of(Run, {**body, "note": note, "id": key}, "the run")
     return run
 
 

@@ -99,7 +99,7 @@ def examine(location: Location | None = None, deep: bool = False) -> Iterator[Di
 
 def open_workspace(location: Location, read_only: bool = False, make: bool = True,
                    shared: bool = False) -> Workspace:
-    """Open a workspace; a missing one is made unless `make` is false, an old schema renewed.
+    """Open a workspace; a missing one is made unless `make` is false.
 
     Use as ``with open_workspace(url) as workspace``; it belongs to the thread that opened it.
     One that lies where nothing can be written is opened to be read. With `shared`, a block inside
@@ -109,9 +109,9 @@ def open_workspace(location: Location, read_only: bool = False, make: bool = Tru
     Raises
     ------
     StoreError
-        It cannot be opened, is damaged or is no workspace.
+        It cannot be opened, is damaged, is no workspace, or an older version of qafd wrote it.
     NewerSchemaError
-        It was written by a newer version of qafd; it is left untouched.
+        A newer version of qafd wrote it; it is left untouched.
     """
     url = _url(location)
     return _backend(url).open_workspace(url, read_only, make, shared)

@@ -12,7 +12,6 @@ class Aspect(StrEnum):
     ENGINE = "sqlite"  # found, wanted
     FILE = "file"
     DISK = "disk"  # size, free
-    SCHEMA = "schema"  # found, newest
     PAGES = "pages"
     TABLES = "tables"
     LOG_MODE = "log mode"  # mode
@@ -23,7 +22,7 @@ class Aspect(StrEnum):
     SEARCH = "search"
     VECTORS = "vectors"
     JOBS = "jobs"
-    RETRIEVALS = "retrievals"
+    RUNS = "runs"
     PLANS = "plans"
     GRAPH_ANEW = "graph anew"  # grown
     SEARCH_ANEW = "search anew"
@@ -36,7 +35,6 @@ class FaultKind(StrEnum):
     MISSING_FILE = "missing_file"  # place
     REFUSED = "refused"  # error
     LITTLE_SPACE = "little_space"
-    OLD_SCHEMA = "old_schema"
     UNREADABLE = "unreadable"  # error
     UNSOUND = "unsound"  # error
     OTHER_DEFINITION = "other_definition"  # table
@@ -66,7 +64,7 @@ class FaultKind(StrEnum):
     DEAD_JOB = "dead_job"  # job
     PAUSED_JOB = "paused_job"  # job
     NO_JOB = "no_job"  # file
-    DAMAGED_RETRIEVAL = "damaged_retrieval"  # key
+    DAMAGED_RUN = "damaged_run"  # key
     DAMAGED_PLAN = "damaged_plan"  # question
     DAMAGED_VECTORS = "damaged_vectors"
     DIFFERENT_ROWS = "different_rows"  # many, table

@@ -1,7 +1,7 @@
 """The rows that the store hands out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -242,7 +242,7 @@ class NameCount:
 
 @dataclass(frozen=True)
 class RunRow:
-    """A row of the history of kept runs. `exact` is None for methods that give no certificate."""
+    """A saved run without its body. `exact` is None for methods that give no certificate."""
 
     id: str
     made_at: str
@@ -265,20 +265,6 @@ class LayerRow:
     builder: int
     built_at: str
     size: int
-
-
-@dataclass(frozen=True)
-class SavedRetrieval:
-    """A stored retrieval: everything that is needed to draw it again."""
-
-    id: str
-    created_at: str
-    revision: int
-    sha256: str
-    retrieval: dict[str, Any]
-    plan: dict[str, Any]
-    layout: dict[str, Any]
-    run: dict[str, Any] = field(default_factory=dict)
 
 
 PassageFacts = Mapping[tuple[str, str], str]

@@ -11,8 +11,7 @@ _GROWN = "The log has grown since the graph was assembled; `qafd index` brings i
 _FINE = {
     Aspect.ENGINE: "SQLite {found}; {wanted} or newer is needed.",
     Aspect.DISK: "{free:,.0f} MB are free beside a workspace of {size:,.1f} MB; twice its size is "
-                 "wanted for upgrades and backups.",
-    Aspect.SCHEMA: "Schema {found} of {newest}.",
+                 "wanted for backups.",
     Aspect.PAGES: "SQLite finds all pages, indexes and references sound.",
     Aspect.TABLES: "Every table is defined as it should be.",
     Aspect.LOG_MODE: "Changes are written to a log first.",
@@ -23,7 +22,7 @@ _FINE = {
     Aspect.SEARCH: "Every passage is in the search index.",
     Aspect.VECTORS: "Every vector has its length and is of unit norm.",
     Aspect.JOBS: "No job is stuck.",
-    Aspect.RETRIEVALS: "Every stored retrieval is as it was saved.",
+    Aspect.RUNS: "Every saved run is as it was saved.",
     Aspect.PLANS: "Every kept plan is as it was saved.",
     Aspect.GRAPH_ANEW: "The graph is the one that the log gives.",
     Aspect.SEARCH_ANEW: "The search index is the one that the passages give.",
@@ -32,7 +31,6 @@ _FAULTS = {
     FaultKind.OLD_ENGINE: "This version of SQLite is too old",
     FaultKind.MISSING_FILE: "There is no workspace at {place}",
     FaultKind.LITTLE_SPACE: "There is little space",
-    FaultKind.OLD_SCHEMA: "The schema is old",
     FaultKind.UNREADABLE: "This cannot be read ({error})",
     FaultKind.UNSOUND: "SQLite finds: {error}",
     FaultKind.OTHER_DEFINITION: "{table} is not defined as it should be",
@@ -62,7 +60,7 @@ _FAULTS = {
     FaultKind.DEAD_JOB: "Job {job} was left by a process that ended",
     FaultKind.PAUSED_JOB: "Job {job} is paused, since the disk was full",
     FaultKind.NO_JOB: "{file} waits for no job",
-    FaultKind.DAMAGED_RETRIEVAL: "The stored retrieval {key} is damaged",
+    FaultKind.DAMAGED_RUN: "The saved run {key} is damaged",
     FaultKind.DAMAGED_PLAN: "The kept plan of {question!r} is damaged",
     FaultKind.DAMAGED_VECTORS: "The graph cannot be made anew from damaged vectors",
     FaultKind.DIFFERENT_ROWS: "{many} rows of {table} differ",
@@ -75,11 +73,10 @@ _EMBED = "embed the workspace anew (`qafd index --re-embed`)"
 _REMEDIES = {
     Aspect.ENGINE: "install a newer Python or SQLite", Aspect.FILE: "index a document first",
     Aspect.DISK: "free some", Aspect.PAGES: _RESTORE, Aspect.TABLES: _RESTORE,
-    Aspect.SCHEMA: "the next command that writes brings it up to date, after a backup",
     Aspect.LOG_MODE: "the file system does not support it: move the workspace to another one",
     Aspect.TEXTS: _ANEW, Aspect.LOG: _ANEW, Aspect.PASSAGES: _REBUILD, Aspect.GRAPH: _REBUILD,
     Aspect.SEARCH: _REBUILD, Aspect.VECTORS: _EMBED, Aspect.JOBS: "run `qafd index` to go on",
-    Aspect.RETRIEVALS: "ask the question again",
+    Aspect.RUNS: "ask the question again",
     Aspect.PLANS: "its question is read anew when it is asked", Aspect.GRAPH_ANEW: _REBUILD,
     Aspect.SEARCH_ANEW: _REBUILD,
 }

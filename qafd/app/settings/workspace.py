@@ -27,7 +27,7 @@ from qafd.storage import remove_workspace, size_of
 from qafd.wording.counts import count
 from qafd.wording.models import say_reader
 
-LIBRARIES = ("streamlit", "numpy", "scipy", "networkx", "sqlite-utils", "spacy", "onnxruntime",
+LIBRARIES = ("streamlit", "numpy", "scipy", "networkx", "spacy", "onnxruntime",
              "pyvis", "plotly", "openai")
 
 

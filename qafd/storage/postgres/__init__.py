@@ -16,7 +16,7 @@ from qafd.storage.postgres.lease import PostgresLease
 from qafd.storage.postgres.schema import Address, WorkspaceSchema, without_password
 from qafd.storage.postgres.search import PostgresPassages
 from qafd.storage.postgres.soundness import examine_schema
-from qafd.storage.relational.base import TABLES
+from qafd.storage.relational.schema import TABLES
 from qafd.storage.relational.workspace import Workspace
 from qafd.storage.rows import WorkspacePlace
 

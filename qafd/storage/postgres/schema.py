@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, Self, cast
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 from weakref import WeakValueDictionary
@@ -15,15 +14,18 @@ from weakref import WeakValueDictionary
 import psycopg
 from psycopg import sql
 
-from qafd.errors import ForeignFileError, NewerSchemaError, ParameterError, StoreError
+from qafd.errors import ForeignFileError, ParameterError, StoreError
 from qafd.storage.postgres import connecting
 from qafd.storage.postgres.connecting import PostgresConnection, pool_of, translate_errors
 from qafd.storage.postgres.search import index_passages
-from qafd.storage.postgres.tables import STEPS
+from qafd.storage.postgres.tables import write_schema
 from qafd.storage.relational.base import Connection, Tables, set_meta
+from qafd.storage.relational.schema import VERSION, newer_error, old_error
 
 DEFAULT = "qafd"  # the workspace of a URL that names none
-_COMMENT = re.compile(r"a workspace of qafd, schema (\d+)")
+_MARK = "a qafd workspace, version "  # the comment of its schema
+_COMMENT = re.compile(rf"{_MARK}(\d+)")
+_OLD_COMMENT = "a workspace of qafd, schema "
 _LONGEST = 63  # bytes of a name in PostgreSQL
 _TAKEN = re.compile(r"pg_.*|public|information_schema")
 
@@ -152,51 +154,48 @@ class WorkspaceSchema(Tables):
         with self.snapshot() as connection:
             rows = connection.execute(
                 'SELECT nspname COLLATE "C" FROM pg_namespace '
-                "WHERE obj_description(oid, 'pg_namespace') LIKE 'a workspace of qafd, schema %' "
+                f"WHERE obj_description(oid, 'pg_namespace') LIKE '{_MARK}%' "
                 "AND has_schema_privilege(oid, 'USAGE') ORDER BY 1")
             return tuple(str(row[0]) for row in rows)
 
     def _prepare(self, make: bool) -> None:
-        """Make or renew what is missing of the schema."""
-        if not self.exists and not make:
+        """Make the schema and its tables where they are missing."""
+        if self._is_made():
+            return
+        if not make or self.read_only:
             raise StoreError(f"There is no workspace {self.address.schema!r} in this database; "
                              "index a document first.")
-        found = self._version()
-        if found == len(STEPS):
-            return
-        if self.read_only:
-            raise StoreError(f"{self.name} has an older schema; open it once for writing (any "
-                             "`qafd` command that changes it) to bring it up to date.")
         with self.transaction():
             self._enter()  # another process may have made it meanwhile
-            found = self._version()
-            if not self.exists:
-                self.connection.command(f"CREATE SCHEMA {self.quoted}")
-            for part in chain.from_iterable(STEPS[found:]):
-                if callable(part):
-                    part(self.connection)
-                else:
-                    self.connection.command(part)
-            comment = sql.Literal(f"a workspace of qafd, schema {len(STEPS)}").as_string(None)
-            self.connection.command(
-                f"COMMENT ON SCHEMA {self.quoted} IS {comment}")
-            if not found:
-                set_meta(self.connection, "id", secrets.token_hex(8))
+            if self._is_made():
+                return
+            self.connection.command(f"CREATE SCHEMA {self.quoted}")
+            self.connection.command(write_schema())
+            comment = sql.Literal(f"{_MARK}{VERSION}").as_string(None)
+            self.connection.command(f"COMMENT ON SCHEMA {self.quoted} IS {comment}")
+            set_meta(self.connection, "id", secrets.token_hex(8))
 
-    def _version(self) -> int:
-        """The number of steps that the schema has gone through; 0 where there is none."""
-        found = _COMMENT.fullmatch(self._comment or "")
+    def _is_made(self) -> bool:
+        """Return True for a workspace of this version, False where there is no schema.
+
+        Raises
+        ------
+        StoreError
+            Another program or another version of qafd made the schema. It is left untouched.
+        """
+        if not self.exists:
+            return False
+        comment = self._comment or ""
+        found = _COMMENT.fullmatch(comment)
+        if comment.startswith(_OLD_COMMENT):
+            raise old_error(self.name)
         if found is None:
-            if self.exists:
-                raise ForeignFileError(f"The schema {self.address.schema!r} of this database "
-                                       "is somebody else's and no qafd workspace; it was "
-                                       "left as it is. Choose another name.")
-            return 0
-        if int(found[1]) > len(STEPS):
-            raise NewerSchemaError(f"{self.name} has schema {int(found[1])}, this version of "
-                                   f"qafd knows schemas up to {len(STEPS)}; install a newer "
-                                   "qafd to open it. Nothing was changed.")
-        return int(found[1])
+            raise ForeignFileError(f"The schema {self.address.schema!r} of this database is somebody "
+                                   "else's and no qafd workspace; it was left as it is. Choose "
+                                   "another name.")
+        if int(found[1]) > VERSION:
+            raise newer_error(self.name)
+        return True
 
     def _joins(self) -> bool:
         """Whether another block may use it: it is open, neither claimed nor in a transaction."""

@@ -8,7 +8,6 @@ from qafd.errors import StoreError
 from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
 from qafd.storage.postgres.schema import Address, WorkspaceSchema
 from qafd.storage.postgres.search import make_words, read_words
-from qafd.storage.postgres.tables import STEPS
 from qafd.storage.relational import examine
 from qafd.storage.relational.base import Connection
 from qafd.storage.relational.workspace import Workspace
@@ -19,8 +18,6 @@ def examine_schema(address: Address, open_part: Callable[[WorkspaceSchema], Work
     """Look at a schema; `open_part` makes a workspace of an open one."""
     try:
         with WorkspaceSchema.open(address.url, read_only=True) as schema:
-            newest = len(STEPS)
-            yield Diagnosis(Aspect.SCHEMA, (), {"found": newest, "newest": newest})
             store = open_part(schema)
             for aspect, look in (*LOOKS, *(DEEP if deep else ())):
                 yield examine.look_at(aspect, look, store, psycopg.Error)

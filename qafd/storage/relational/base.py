@@ -11,13 +11,6 @@ from typing import Any, Protocol, Self
 from qafd.errors import BusyError, QafdError, StoreError
 from qafd.storage.packing import hash_number
 
-TABLES = ("meta", "jobs", "lease", "files", "documents", "chunks", "extractions", "sentences",
-          "mentions", "assertions", "descriptions", "doubts", "embeddings", "passages", "nodes",
-          "edges", "layers", "retrievals", "runs", "plans", "llm_calls", "edits", "facts",
-          "passage_facts", "names", "near", "signs", "hubs", "touched")
-"""All tables of a workspace, those that others refer to first."""
-
-
 NUMBERS = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
 """A list of numbers, which may be longer than 32 bits."""
 

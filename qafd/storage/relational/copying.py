@@ -2,11 +2,10 @@
 
 from itertools import islice
 
-from qafd.storage.relational.base import TABLES, Connection, Tables
+from qafd.storage.relational.base import Connection, Tables
+from qafd.storage.relational.schema import TABLES
 
 ROWS = 2000  # that are written at once
-NUMBERED = ("files", "documents", "passages")
-"""The tables whose order is that of the numbers of their rows."""
 
 
 def copy_tables(source: Tables, target: Tables) -> None:
@@ -23,8 +22,7 @@ def copy_tables(source: Tables, target: Tables) -> None:
 
 
 def _copy(table: str, old: Connection, new: Connection) -> None:
-    columns = set(_columns(table, old)) & set(_columns(table, new)) | set(
-        ("rowid",) if table in NUMBERED else ())
+    columns = set(_columns(table, old)) & set(_columns(table, new))
     names = [f'"{column}"' if column == "end" else column for column in sorted(columns)]
     rows = iter(old.execute(f"SELECT {', '.join(names)} FROM {table}"))
     insert = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"

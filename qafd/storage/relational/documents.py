@@ -37,7 +37,7 @@ class SqlDocuments(Part):
                 "LEFT JOIN mentions ON mentions.extraction = extractions.id "
                 "  AND mentions.kind != 'term' "
                 "WHERE CAST(?2 AS TEXT) IS NULL OR source = ?2 "
-                "GROUP BY documents.name, files.name ORDER BY files.rowid, documents.position",
+                "GROUP BY documents.rowid, files.rowid ORDER BY files.rowid, documents.position",
                 (extractor, source)).fetchall()
             texts(text for row in rows for text in row[:4])
             return tuple(DocumentRow(*row) for row in rows)
@@ -215,7 +215,7 @@ class SqlDocuments(Part):
             for name in names:
                 connection.execute("DELETE FROM files WHERE name = ?", (name,))
                 connection.execute("UPDATE jobs SET current = '' WHERE current = ?", (name,))
-            connection.executemany("DELETE FROM retrievals WHERE id = ?", quoting)
+            connection.executemany("DELETE FROM runs WHERE id = ?", quoting)
             connection.execute("DELETE FROM layers")  # they quote sentences
             set_meta(connection, "purged", "1")
             bump(connection, "log_revision")
@@ -243,8 +243,9 @@ class SqlDocuments(Part):
         return names
 
     def quoting(self, documents: Collection[str]) -> tuple[str, ...]:
-        """The stored retrievals that show what only these documents have: a passage, a name, or a
-        relation by its label.
+        """Return the ids of the saved runs that show what only these documents have.
+
+        That is a passage, a name, or a relation by its label.
         """
         with self._file.snapshot() as connection:
             wanted = to_json(documents)
@@ -265,7 +266,7 @@ class SqlDocuments(Part):
                     f"JOIN chunks ON chunks.id = chunk WHERE label != '' GROUP BY 1, 2, 3 {own_only}",
                     (wanted,))}
             return tuple(
-                key for key, body in connection.execute("SELECT id, body FROM retrievals")
+                key for key, body in connection.execute("SELECT id, body FROM runs")
                 if _quotes(json.loads(zlib.decompress(body))["retrieval"], documents, own, relations))
 
 

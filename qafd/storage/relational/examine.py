@@ -146,17 +146,16 @@ def _jobs(store: Workspace, _: Connection) -> Iterator[Fault]:
         yield fault(FaultKind.NO_JOB, file=file)
 
 
-def _retrievals(_: Workspace, connection: Connection) -> Iterator[Fault]:
-    for key, body, digest in connection.execute("SELECT id, body, sha256 FROM retrievals"):
+def _runs(_: Workspace, connection: Connection) -> Iterator[Fault]:
+    for key, body, digest in connection.execute("SELECT id, body, sha256 FROM runs"):
         if hashlib.sha256(zlib.decompress(body)).hexdigest() != digest:
-            yield fault(FaultKind.DAMAGED_RETRIEVAL, key=key)
+            yield fault(FaultKind.DAMAGED_RUN, key=key)
 
 
 def _plans(_: Workspace, connection: Connection) -> Iterator[Fault]:
-    """Plans without a checksum are from before there were any, and never used."""
     for row in connection.execute(
             "SELECT question, body, embedding, keyword_embeddings FROM plans"):
-        if "sha256" in str(row[1]) and not plan_holds(*row):
+        if not plan_holds(*row):
             yield fault(FaultKind.DAMAGED_PLAN, question=row[0])
 
 
@@ -175,5 +174,5 @@ def _graph_anew(store: Workspace, connection: Connection) -> Iterator[Fault]:
 LOOKS: Looks = (
     (Aspect.TEXTS, _texts), (Aspect.LOG, _log), (Aspect.PASSAGES, _passages),
     (Aspect.GRAPH, _graph), (Aspect.VECTORS, _vectors), (Aspect.JOBS, _jobs),
-    (Aspect.RETRIEVALS, _retrievals), (Aspect.PLANS, _plans))
+    (Aspect.RUNS, _runs), (Aspect.PLANS, _plans))
 DEEP: Looks = ((Aspect.GRAPH_ANEW, _graph_anew),)

@@ -125,7 +125,7 @@ class SqlFiles(Part):
                 "FROM files LEFT JOIN documents ON documents.source = files.name "
                 "LEFT JOIN chunks ON chunks.document = documents.name "
                 "LEFT JOIN extractions ON extractions.chunk = chunks.id AND extractor = ? "
-                "GROUP BY files.name ORDER BY files.rowid", (extractor,)).fetchall()
+                "GROUP BY files.rowid ORDER BY files.rowid", (extractor,)).fetchall()
             first: dict[str, str] = {}
             found = []
             for *row, digest in rows:

@@ -1,8 +1,7 @@
-"""Retrievals that are stored for good, plans, and the history of kept runs."""
+"""Saved runs and the plans of questions."""
 
 import hashlib
 import json
-import secrets
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,89 +10,69 @@ import numpy as np
 
 from qafd.errors import StoreError
 from qafd.reading.text.plaintext import storable
-from qafd.reasons import Notice, NoticeKind, notice
+from qafd.reasons import NoticeKind, notice
 from qafd.records import Keyword, QueryPlan
 from qafd.storage.packing import checksum
 from qafd.storage.relational.base import Part, upsert
-from qafd.storage.rows import RunRow, SavedRetrieval, now
+from qafd.storage.rows import RunRow, now
 
 
 class SqlRuns(Part):
-    """The tables of retrievals, runs and plans."""
+    """The tables of saved runs and of plans."""
 
-    def save(self, retrieval: Mapping[str, Any], plan: Mapping[str, Any],
-                       layout: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> str:
-        """Store a retrieval for good and return its id.
-
-        Parameters
-        ----------
-        retrieval, plan, layout, run : mapping of plain JSON values
-            `Retrieval.to_dict()`, the query plan, the positions of the drawn nodes, and what else
-            `qafd.runs` keeps.
-        """
-        body = json.dumps({"retrieval": retrieval, "plan": plan, "layout": layout,
-                           "run": run or {}}).encode()
-        key = secrets.token_hex(6)
+    def save(self, row: RunRow, body: Mapping[str, Any]) -> None:
+        """Save a run under its id; `body` is all of it as plain JSON values, see `qafd.runs`."""
+        text = json.dumps(body).encode()
         self._write(
-            "INSERT INTO retrievals VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            key, storable(retrieval["query"]), retrieval["method"],
-            json.dumps(retrieval["params"]), retrieval["revision"], now(),
-            hashlib.sha256(body).hexdigest(), zlib.compress(body))
-        return key
+            "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+            row.id, row.made_at, storable(row.question), row.method, json.dumps(dict(row.params)),
+            row.revision, row.nodes, row.tokens, None if row.exact is None else int(row.exact), row.note,
+            hashlib.sha256(text).hexdigest(), zlib.compress(text))
 
-    def load(self, key: str) -> SavedRetrieval:
-        """A stored retrieval, as it was.
+    def load(self, key: str) -> dict[str, Any]:
+        """Return the body of a saved run.
 
         Raises
         ------
         StoreError
             There is none with this id, or its bytes have changed.
         """
-        row = self._row(
-            "SELECT id, created_at, revision, sha256, body FROM retrievals WHERE id = ?",
-            key)
+        row = self._row("SELECT sha256, body FROM runs WHERE id = ?", key)
         if row is None:
-            raise StoreError(f"There is no stored retrieval {key!r} in this workspace.")
-        damaged = f"The stored retrieval {key} is damaged; run the question again."
+            raise StoreError(f"There is no saved run {key!r} in this workspace.")
+        damaged = f"The saved run {key} is damaged; ask its question again."
         try:
-            body = zlib.decompress(row[4])
+            body = zlib.decompress(row[1])
         except zlib.error as error:
             raise StoreError(damaged) from error
-        if hashlib.sha256(body).hexdigest() != row[3]:
+        if hashlib.sha256(body).hexdigest() != row[0]:
             raise StoreError(damaged)
-        return SavedRetrieval(*row[:4], **json.loads(body))
-
-    def keep(self, key: str, note: str, nodes: int, tokens: int, exact: bool | None) -> None:
-        """Put a stored retrieval into the history."""
-        self._write("INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL)",
-                    key, note, nodes, tokens, None if exact is None else int(exact))
+        found: dict[str, Any] = json.loads(body)
+        return found
 
     def history(self) -> tuple[RunRow, ...]:
-        """The kept runs, newest first."""
-        rows = self._rows(
-            "SELECT id, created_at, query, method, params, revision, nodes, tokens, exact, note "
-            "FROM runs JOIN retrievals USING (id) WHERE deleted_at IS NULL "
-            "ORDER BY created_at DESC, id")
+        """Return the saved runs, newest first."""
         return tuple(
             RunRow(key, made_at, question, method, json.loads(params), revision, nodes, tokens,
                    None if exact is None else bool(exact), note)
-            for key, made_at, question, method, params, revision, nodes, tokens, exact, note in rows)
+            for key, made_at, question, method, params, revision, nodes, tokens, exact, note in self._rows(
+                "SELECT id, made_at, question, method, params, revision, nodes, tokens, exact, note "
+                "FROM runs WHERE deleted_at IS NULL ORDER BY made_at DESC, id"))
 
     def notes(self, beginning: str) -> dict[str, str]:
-        """The notes of the kept runs whose ids begin so, by id; of two at most."""
+        """Return the notes of the saved runs whose ids begin so, by id; two at most."""
         return dict(self._rows(
             "SELECT id, note FROM runs WHERE deleted_at IS NULL "
             "AND substr(id, 1, ?) = ? LIMIT 2", len(beginning), beginning))
 
     def annotate(self, key: str, note: str) -> None:
-        """Give a kept run another note."""
+        """Give a saved run another note."""
         self._write("UPDATE runs SET note = ? WHERE id = ?", note, key)
 
     def delete(self, keys: Sequence[str]) -> None:
         """Take runs out of the history, those for good that were deleted before."""
         with self._file.transaction() as connection:
-            connection.execute("DELETE FROM retrievals WHERE id IN "
-                               "(SELECT id FROM runs WHERE deleted_at IS NOT NULL)")
+            connection.execute("DELETE FROM runs WHERE deleted_at IS NOT NULL")
             connection.executemany("UPDATE runs SET deleted_at = ? WHERE id = ?",
                                    [(now(), key) for key in keys])
 
@@ -131,21 +110,13 @@ class SqlRuns(Part):
         return QueryPlan(
             question, tuple(Keyword(*keyword) for keyword in body["keywords"]), embedding,
             np.frombuffer(row[2], "<f4").reshape(-1, len(embedding)), tuple(body["names"]),
-            tuple(_notice_of(one) for one in body["notices"]), read=body.get("read", ""),
-            written=tuple((text, key) for text, key in body.get("written", ())),
-            about=tuple(map(tuple, body.get("about", ()))))
-
-
-def _notice_of(kept: Any) -> Notice:
-    """A notice as it was kept; those of earlier versions are sentences."""
-    if isinstance(kept, str):
-        return notice(NoticeKind.GIVEN, text=kept)
-    kind, values = kept
-    return notice(NoticeKind(kind), **values)
+            tuple(notice(NoticeKind(kind), **values) for kind, values in body["notices"]),
+            read=body["read"], written=tuple((text, key) for text, key in body["written"]),
+            about=tuple(map(tuple, body["about"])))
 
 
 def plan_holds(question: str, body: str, embedding: bytes, keywords: bytes) -> bool:
-    """Whether a stored plan is as it was saved; one from before plans had checksums is not."""
+    """Return True if a stored plan is as it was saved."""
     try:
         said = json.loads(body)
         return bool(said.pop("sha256") == _plan_sum(question, said, embedding, keywords))

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Self
 
 from qafd.storage.relational.assembly import SqlAssembly
-from qafd.storage.relational.base import TABLES, Connection, Tables, set_meta
+from qafd.storage.relational.base import Connection, Tables, set_meta
 from qafd.storage.relational.copying import copy_tables
 from qafd.storage.relational.documents import SqlDocuments
 from qafd.storage.relational.edits import SqlEdits
@@ -23,6 +23,7 @@ from qafd.storage.relational.passages import SqlPassages
 from qafd.storage.relational.postings import SqlPostings
 from qafd.storage.relational.queue import SqlQueue
 from qafd.storage.relational.runs import SqlRuns
+from qafd.storage.relational.schema import TABLES
 from qafd.storage.relational.vectors import SqlVectors
 from qafd.storage.rows import WorkspacePlace
 

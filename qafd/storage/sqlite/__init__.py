@@ -11,7 +11,8 @@ from qafd.errors import BusyError, ForeignFileError, StoreError
 from qafd.storage.diagnosis import Diagnosis
 from qafd.storage.relational.workspace import Workspace
 from qafd.storage.rows import WorkspacePlace
-from qafd.storage.sqlite import opening, schema
+from qafd.storage.sqlite import opening
+from qafd.storage.sqlite.backup import backup
 from qafd.storage.sqlite.file import WorkspaceFile
 from qafd.storage.sqlite.lease import SqliteLease
 from qafd.storage.sqlite.search import SqlitePassages
@@ -30,16 +31,16 @@ class SqliteWorkspace(Workspace):
         self.lease = SqliteLease(file)
 
     def scrub(self) -> None:
-        """Leave no byte of what was deleted in the file, its write-ahead log, its columns, the
-        backups of upgrades or the log of workers, where an error may quote it.
+        """Leave no byte of what was deleted in the file, its write-ahead log, its columns or the
+        log of workers, where an error may quote it.
 
         Raises
         ------
         BusyError
             Somebody reads an earlier state, which therefore stays until this is called again.
         """
-        for copy in (*_backups(self._file.path), *_columns(self._file.path)):
-            copy.unlink(missing_ok=True)
+        for columns in _columns(self._file.path):
+            columns.unlink(missing_ok=True)
         if (log := Path(f"{self._file.path}.log")).exists():
             os.truncate(log, 0)  # a worker may have it open
         with opening.translate_errors(self._file.path):
@@ -64,7 +65,7 @@ class SqliteWorkspace(Workspace):
     def backup(self, destination: str | os.PathLike[str]) -> None:
         """Copy the workspace to a new file, while others may write, and verify the copy."""
         with opening.translate_errors(self._file.path):
-            schema.backup(self._file.connection, Path(destination))
+            backup(self._file.connection, Path(destination))
 
 
 def open_workspace(url: str, read_only: bool = False, make: bool = True,
@@ -138,13 +139,8 @@ def remove_workspace(url: str) -> None:
         raise BusyError(f"Process {writer} is indexing {place.name}; cancel its jobs before "
                         "you delete it.")
     beside = [Path(f"{place}{ending}") for ending in ("-wal", "-shm", ".log", ".reserve")]
-    for file in (place, *beside, *_backups(place), *_columns(place)):
+    for file in (place, *beside, *_columns(place)):
         file.unlink(missing_ok=True)
-
-
-def _backups(place: Path) -> list[Path]:
-    """The copies that were made before upgrades of the file."""
-    return list(place.parent.glob(f"{escape(place.name)}.schema*.backup"))
 
 
 def _columns(place: Path) -> list[Path]:

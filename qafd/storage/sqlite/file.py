@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from qafd.errors import StoreError
 from qafd.storage.relational.base import Connection, Tables, meta
-from qafd.storage.sqlite import opening, schema, tables
+from qafd.storage.sqlite import opening
 
 _SAID: set[Path] = set()  # files of which it was said that they can only be read
 
@@ -43,7 +43,7 @@ class WorkspaceFile(Tables):
     @classmethod
     def open(cls, path: str | os.PathLike[str], read_only: bool = False,
              make: bool = True, shared: bool = False) -> Self:
-        """Open a workspace; a missing one is made unless `make` is false, an old schema renewed.
+        """Open a workspace; a missing one is made unless `make` is false.
 
         One that lies where nothing can be written is opened to be read. With `shared`, a block
         inside another one of this thread that shares too gets its connection.
@@ -53,7 +53,7 @@ class WorkspaceFile(Tables):
         StoreError
             The file cannot be opened, is damaged or is no workspace.
         NewerSchemaError
-            It was written by a newer version of qafd; it is left untouched.
+            A newer version of qafd wrote it; it is left untouched.
         """
         place = Path(path)
         asked = place, read_only
@@ -71,11 +71,10 @@ class WorkspaceFile(Tables):
         try:
             with opening.translate_errors(place):
                 if not read_only:
-                    schema.migrate(connection, place)
-                elif schema.check_version(connection, place) < len(tables.STEPS):
-                    raise StoreError(f"{place.name} has an older schema; open it once for "
-                                     "writing (any `qafd` command that changes it) to bring "
-                                     "it up to date.")
+                    opening.prepare(connection, place)
+                elif not opening.check_version(connection, place):
+                    raise StoreError(f"{place.name} is empty and can only be read; index a document "
+                                     "where it can be written.")
         except BaseException:  # Ctrl-C too: nobody else has the connection to close it
             connection.close()
             raise

@@ -1,6 +1,7 @@
 """Opening a workspace file: its settings, its transactions, its errors as sentences."""
 
 import os
+import secrets
 import shutil
 import sqlite3
 import threading
@@ -11,16 +12,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from qafd.errors import BusyError, DiskFullError, ForeignFileError, StoreError
-from qafd.storage.sqlite.tables import META, names
+from qafd.storage.relational.schema import VERSION, newer_error, old_error
+from qafd.storage.sqlite.tables import APPLICATION, create_tables
 
 BUSY_SECONDS = 30.0
 _SMALLEST = 512  # bytes of a SQLite database with anything in it
+_MARK = slice(68, 72)  # where a file has its application id
+_OLD_TABLES = {"meta", "chunks", "extractions", "mentions"}  # of workspaces from before there were marks
 _DAMAGE = ("no such table", "no such column", "malformed JSON", "Could not decode to UTF-8")
 _SHARED_MEMORY = 64 * 1024  # twice what SQLite's file of that name takes
 _State = list[tuple[int, int, int]]
 _COPIES: dict[Path, tuple[_State, "TemporaryDirectory[str]"]] = {}
 _COPYING = threading.Lock()
-_OURS: dict[Path, _State] = {}  # the state in which a file was last seen to be a workspace
 SETTINGS = ("foreign_keys = ON", "synchronous = NORMAL", "cell_size_check = ON",
             "secure_delete = ON", "temp_store = MEMORY")
 
@@ -47,6 +50,9 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
         connection = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, uri=True)
         try:
             if not read_only and pragma(connection, "journal_mode") != "wal":
+                if pragma(connection, "application_id") != APPLICATION:
+                    # before there is a log, so that the file itself has it
+                    connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 _write_ahead(connection)
             for setting in SETTINGS:
                 connection.execute(f"PRAGMA {setting}")
@@ -115,26 +121,29 @@ def _may_write(place: Path) -> bool:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Raise ForeignFileError for another program's file, before anything can write to it.
+    """Refuse a file that is no workspace, before anything can write to it or beside it.
 
-    A plain connection, even one that only reads, puts files beside a database.
+    The mark of a workspace is in the head of its file from the beginning, whatever the log beside it has.
+
+    Raises
+    ------
+    ForeignFileError
+        Another program made the file.
+    StoreError
+        It is no database, or a workspace of an older version.
     """
-    if path.stat().st_size < _SMALLEST:
+    with path.open("rb") as file:
+        head = file.read(_SMALLEST)
+    if len(head) == _SMALLEST and head[_MARK] == APPLICATION.to_bytes(4):
+        return
+    if len(head) < _SMALLEST:
         raise foreign_error(path)  # SQLite would take it for an empty database
-    for again in (True, True, False):
-        before = _state(path)
-        if _OURS.get(path) == before:
-            return
-        try:
-            if _looks_ours(path):
-                _OURS[path] = before
-                return
-            error: Exception = foreign_error(path)
-        except (sqlite3.Error, StoreError) as damage:
-            error = damage
-        # somebody may have written meanwhile, unseen by a look that takes no lock
-        if not again or before == _state(path):
-            raise error
+    address = f"{path.absolute().as_uri()}?immutable=1"
+    with closing(sqlite3.connect(address, uri=True)) as connection:
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+    if tables.issuperset(_OLD_TABLES):
+        raise old_error(path.name)
+    raise foreign_error(path)
 
 
 def _state(path: Path) -> _State:
@@ -152,38 +161,6 @@ def _has_log(path: Path) -> bool:
     with suppress(FileNotFoundError):  # the last one to close the file takes it away at any moment
         return Path(f"{path}-wal").stat().st_size > 0
     return False
-
-
-def _looks_ours(path: Path) -> bool:
-    address = path.absolute().as_uri()
-    if not _has_log(path):
-        return _is_ours(f"{address}?immutable=1")
-    if Path(f"{path}-shm").exists():
-        return _is_ours(f"{address}?mode=ro")  # as any reader beside a writer
-    # left by a crash, which spares the log; the file without it may not have a table yet
-    with suppress(sqlite3.Error):
-        if _is_ours(f"{address}?immutable=1", empty=False):
-            return True
-    folder, copy = _copied(path)
-    with folder:
-        return _is_ours(f"{copy.as_uri()}?mode=ro")
-
-
-def _is_ours(address: str, empty: bool = True) -> bool:
-    """Whether a database has no version and no tables yet, or those of the version it claims.
-
-    A few may be missing, which is damage.
-    """
-    with closing(sqlite3.connect(address, timeout=BUSY_SECONDS, uri=True)) as connection:
-        version = int(str(pragma(connection, "user_version")))
-        found = dict(connection.execute("SELECT name, sql FROM sqlite_master"))
-        if version <= 0:
-            return empty and not version and not found
-        wanted = names(version)
-        return 2 * len(wanted & found.keys()) > len(wanted) and (
-            found.get("meta") == META or "_sqlite_migrations" in found and connection.execute(
-                "SELECT 1 FROM _sqlite_migrations WHERE migration_set = 'qafd'"
-            ).fetchone() is not None)
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
@@ -240,6 +217,30 @@ def damage_error(path: Path, error: BaseException) -> StoreError:
     """The error of a file that holds what qafd cannot have written."""
     return StoreError(f"{path.name} is damaged or no workspace ({error}); run `qafd doctor` on "
                       "it and restore a backup.")
+
+
+def check_version(connection: sqlite3.Connection, path: Path) -> bool:
+    """Return True for a workspace of this version, False for an empty file.
+
+    Raises
+    ------
+    NewerSchemaError, StoreError
+        Another version of qafd wrote it. It is left untouched.
+    """
+    found = int(str(pragma(connection, "user_version")))
+    if found > VERSION:
+        raise newer_error(path.name)
+    return bool(found)
+
+
+def prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Make the tables of a new workspace; raises as `check_version`."""
+    if not check_version(connection, path):
+        with transaction(connection, path):
+            if not check_version(connection, path):  # another process may have made them meanwhile
+                create_tables(connection)
+                # one that is made where another was removed counts other versions
+                connection.execute("INSERT INTO meta VALUES ('id', ?)", (secrets.token_hex(8),))
 
 
 @contextmanager

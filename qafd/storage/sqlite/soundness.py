@@ -13,7 +13,9 @@ from qafd.storage.relational import examine
 from qafd.storage.relational.base import Connection
 from qafd.storage.relational.text_search import index_in_memory, list_words
 from qafd.storage.relational.workspace import Workspace
-from qafd.storage.sqlite import opening, schema, tables
+from qafd.storage.sqlite import opening
+from qafd.storage.sqlite.backup import find_unsound
+from qafd.storage.sqlite.tables import TEXTUAL, create_tables
 
 SQLITE = (3, 37, 0)
 
@@ -27,11 +29,7 @@ def examine_file(place: Path, open_part: Callable[[sqlite3.Connection], Workspac
     yield _look_at_space(place)
     try:
         with closing(opening.connect(place, read_only=True)) as connection:
-            found, newest = schema.check_version(connection, place), len(tables.STEPS)
-            faults = () if found == newest else (fault(FaultKind.OLD_SCHEMA),)
-            yield Diagnosis(Aspect.SCHEMA, faults, {"found": found, "newest": newest})
-            if found != newest:
-                return
+            opening.check_version(connection, place)
             store = open_part(connection)
             for aspect, look in (*LOOKS, *(DEEP if deep else ())):
                 yield examine.look_at(aspect, look, store, sqlite3.DatabaseError)
@@ -47,7 +45,7 @@ def look_at_engine() -> Diagnosis:
 
 
 def _look_at_space(place: Path) -> Diagnosis:
-    """Whether there is room for a copy, which upgrades and backups make."""
+    """Find out whether there is room for a copy, which backups make."""
     size = sum(file.stat().st_size for file in place.parent.glob(f"{place.name}*"))
     free = shutil.disk_usage(place.parent).free
     little = (fault(FaultKind.LITTLE_SPACE),) if free < 2 * size else ()
@@ -56,7 +54,7 @@ def _look_at_space(place: Path) -> Diagnosis:
 
 def _pages(_: Workspace, connection: Connection) -> Iterator[Fault]:
     """What SQLite itself finds wrong: pages, indexes, references."""
-    for error in schema.unsound(connection):
+    for error in find_unsound(connection):
         yield fault(FaultKind.UNSOUND, error=error)
 
 
@@ -65,11 +63,11 @@ def _tables(_: Workspace, connection: Connection) -> Iterator[Fault]:
     query = "SELECT name, sql FROM sqlite_master"
     found = dict(connection.execute(query))
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
-        schema.migrate(fresh, Path("fresh"))
+        create_tables(fresh)
         other = [name for name, sql in fresh.execute(query) if found.get(name) != sql]
     for name in other:
         yield fault(FaultKind.OTHER_DEFINITION, table=name)
-    for table in () if other else tables.TEXTUAL:
+    for table in () if other else TEXTUAL:
         for _row in connection.execute(f"SELECT * FROM {table}"):
             pass  # text that is none raises
 
