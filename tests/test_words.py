@@ -13,20 +13,23 @@ WORD = re.compile(r"[A-Za-z][\w'-]*")
 RIDDLE = re.compile(r"(what|which|whether|who|whose|how|that|where)\b", re.IGNORECASE)
 ODD = re.compile(r"\b(said|says|told|tells|anew|beside|stands|stood|brings|brought|speaks|spoke|"
                  r"whoever|likewise|hitherto)\b", re.IGNORECASE)
-PARTICIPLE = re.compile(
-    r"_?([a-z]+(ed|wn)|made|said|told|kept|found|held|drawn|chosen|written|taken|frozen|hidden|"
-    r"sent|spent|meant|built|bent)")
-VERBS_AND_NOUNS = {"embed", "feed", "seed", "need", "speed", "exceed", "proceed"}
+PARTICIPLE = re.compile(r"_?([a-z]+(ed|en|wn|ld|lt|pt|nt)|made|said|kept|found)")
+VERB_OR_NOUN = re.compile(
+    r"embed|feed|seed|need|speed|exceed|proceed|build|hold|fold|unfold|add|print|"
+    r"paint|count|point|mount|adapt|accept|open|listen|happen|fasten|spread|load|"
+    r"find|bind|send|extend|prompt|attempt|parent|event|current|client|document|"
+    r"content|extent|field|yield|default|fault|result|salt|tilt|melt|token|screen|"
+    r"green|when|then|given|weight|text|hint|tint|want|font|front")
 
 # The goals of the project. The figures that are still above them only go down.
 LIMITS = {
-    "docstrings that open with a question word, percent": 20.7,  # 2
-    "odd words in 10,000 of docstrings": 65.0,                   # 8
-    "functions named by a participle": 285,                      # 40
+    "docstrings that open with a question word, percent": 20.2,  # 2
+    "odd words in 10,000 of docstrings": 64.0,                   # 8
+    "functions named by a participle": 266,                      # 40
     "words of README": 1_100,
-    "words of README and docs": 25_100,                          # 24,000
+    "words of README and docs": 24_000,
     "mean words of a sentence of the documents": 17.0,
-    "sentences of the documents over 35 words": 39,              # 0
+    "sentences of the documents over 35 words": 0,
 }
 
 
@@ -72,7 +75,7 @@ def figures() -> dict[str, float]:
     texts = docstrings()
     words = sum(len(WORD.findall(text)) for text in texts)
     participles = [name for name in functions()
-                   if PARTICIPLE.fullmatch(name) and name.strip("_") not in VERBS_AND_NOUNS]
+                   if PARTICIPLE.fullmatch(name) and not VERB_OR_NOUN.fullmatch(name.strip("_"))]
     parts = [sentence for page in pages().values() for sentence in sentences(page)]
     lengths = [len(WORD.findall(sentence)) for sentence in parts]
     values = (
@@ -102,4 +105,4 @@ def test_a_sentence_ends_at_a_mark_and_leaves_out_code_and_tables() -> None:
     ("linked", True), ("_shown", True), ("kept", True), ("link_names", False), ("spread", False),
     ("seed", False)])
 def test_a_participle_is_told_from_a_verb(name: str, participle: bool) -> None:
-    assert (bool(PARTICIPLE.fullmatch(name)) and name not in VERBS_AND_NOUNS) == participle
+    assert (bool(PARTICIPLE.fullmatch(name)) and not VERB_OR_NOUN.fullmatch(name)) == participle
