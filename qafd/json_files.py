@@ -7,17 +7,38 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
+
+from qafd.errors import BusyError, StoreError
 
 PATIENCE = 10.0  # seconds
 
 
 @contextmanager
 def lock_file(path: Path) -> Iterator[None]:
-    """Nobody else who asks for the same file is inside such a block at the same time."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
+    """Hold the lock of a file, which one block at a time has, of all processes.
+
+    Raises
+    ------
+    BusyError
+        Another process held it for ten seconds.
+    StoreError
+        The folder cannot be written.
+    """
+    lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise BusyError(f"{path} stayed locked for {PATIENCE:.0f} s by another process; try again when "
+                        "that one has finished.") from error
+    except (OSError, NotImplementedError) as error:
+        raise StoreError(f"{path} cannot be locked ({error}); check that its folder can be written "
+                         "and is no folder of the same name.") from error
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def replace_json(path: Path, value: object) -> None:

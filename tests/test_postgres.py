@@ -1,5 +1,7 @@
 """What only workspaces in PostgreSQL promise; what all promise is in test_storage_contract.py."""
 
+import json
+import os
 import subprocess
 import sys
 import time
@@ -137,6 +139,40 @@ def test_a_workspace_of_another_version_is_refused(url: str, mark: str, error: t
 def test_a_url_that_cannot_be_a_workspace_is_refused(wrong: str) -> None:
     with pytest.raises(ParameterError):
         place_of(wrong)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process forks there")
+def test_a_fork_has_connections_of_its_own_and_leaves_those_of_its_parent(url: str) -> None:
+    def look() -> list[object]:
+        with open_workspace(url, shared=True) as own, own.snapshot() as connection:
+            (pid,) = connection.execute("SELECT pg_backend_pid()").fetchone()
+        with pytest.raises(StoreError, match="before this process was forked"):
+            store.notes.put("a", "2")
+        return [pid, os.getpid()]
+
+    with open_workspace(url, shared=True) as store:
+        store.notes.put("a", "1")
+        with store.snapshot() as connection:
+            (parent,) = connection.execute("SELECT pg_backend_pid()").fetchone()
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            try:
+                os.write(writing, json.dumps(look()).encode())
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        os.close(writing)
+        pid, process = json.loads(os.read(reading, 1000) or b"[null, null]")
+        os.close(reading)
+        assert (pid not in (None, parent), process) == (True, child)
+        assert store.notes.get("a") == "1"
+
+
+def test_an_error_of_the_database_is_one_sentence(url: str) -> None:
+    with open_workspace(url) as store, pytest.raises(StoreError, match="refused a statement"), \
+            store.transaction() as connection:
+        connection.execute("SELECT 1 / 0")
 
 
 def test_a_server_that_is_not_there_is_one_sentence() -> None:

@@ -228,3 +228,9 @@ def test_the_command_prints_a_schema_that_the_next_one_reads(
     assert printed["dialect"] == "mysql"
     assert printed["tables"] == ["ferries"]
     assert "`ferries`" in printed["sql"]
+
+
+def test_the_url_of_a_sqlite_file_makes_none(tmp_path: Path) -> None:
+    with pytest.raises(SqlError, match="give the path of the file"):
+        schema_from(f"sqlite:///{tmp_path / 'new'}")
+    assert not list(tmp_path.iterdir())

@@ -238,6 +238,28 @@ def test_indexing_ends_with_a_sentence_when_its_file_is_deleted(path, left, stag
     assert path.exists() == (left == "another file")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="open files cannot be moved there")
+def test_a_workspace_that_was_moved_while_in_use_is_gone_and_not_made_again(path):
+    knowledge = KnowledgeGraph.open(path)
+    with knowledge.store() as store:
+        store.files.add("ada.txt", b"Ada met Bob.")
+    path.rename(path.with_name("moved.db"))
+    for use in (lambda: knowledge.add_text("b.txt", "Bob."), lambda: knowledge.graph,
+                lambda: open_workspace(path)):
+        with pytest.raises(StoreError, match="is gone: it was moved or deleted while it was in use"):
+            use()
+    assert not path.exists()
+    with open_workspace(path.with_name("moved.db")) as moved:
+        assert [file.name for file in moved.files.all()] == ["ada.txt"]
+
+
+def test_a_workspace_can_be_made_again_where_one_was_removed(path):
+    open_workspace(path).close()
+    remove_workspace(path)
+    open_workspace(path).close()
+    assert path.exists()
+
+
 def test_deleting_a_workspace_leaves_nothing_of_it_and_spares_its_neighbors(store, path):
     for name in ("work.db.log", "work.db2", "other.db"):
         (path.parent / name).write_bytes(b"x")

@@ -185,7 +185,7 @@ def work(
     BusyError
         Another process is doing them.
     """
-    with open_workspace(location) as store:
+    with open_workspace(location, make=False) as store:
         try:
             with store.lease.hold(), Local(extractor, embedder, processes) as local:
                 while (job := _claim(store, ahead)) is not None:

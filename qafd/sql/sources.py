@@ -179,6 +179,8 @@ def inspect_server(address: str) -> Schema:
                        f"({str(error).splitlines()[0][:200]}); it is as "
                        "postgresql://user@host/name, and needs pip install "
                        "'qafd[databases]'.") from None
+    if kind == SQLITE:  # the driver would make a file that is missing
+        raise SqlError("A SQLite database is read from its file; give the path of the file, not a URL.")
     try:
         with engine.connect() as connection:
             found = sqlalchemy.inspect(connection)

@@ -1,6 +1,7 @@
 """Connections to a PostgreSQL server: kept for the next block, their errors as sentences."""
 
 import atexit
+import os
 import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -92,11 +93,12 @@ def translate(sql: str) -> bytes:
     return re.sub(r"'[^']*'|\?(\d*)", place, sql).encode()
 
 
-class _Pool:
-    """The connections of this process to one database."""
+class ConnectionPool:
+    """The connections of one process to one database."""
 
     def __init__(self, conninfo: str) -> None:
         self._conninfo = conninfo
+        self._process = os.getpid()
         self._slots = threading.BoundedSemaphore(MOST)
         self._idle: list[Psycopg] = []
 
@@ -114,8 +116,15 @@ class _Pool:
             self._slots.release()
             raise
 
+    @property
+    def is_ours(self) -> bool:
+        """False in a fork of the process: a connection that two use gives each the rows of the other."""
+        return self._process == os.getpid()
+
     def give(self, connection: Psycopg) -> None:
-        """Take a connection back."""
+        """Take a connection back; nothing is done with it in a fork, whose parent uses it."""
+        if not self.is_ours:
+            return
         unused = connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
         if unused and len(self._idle) < KEPT:
             self._idle.append(connection)
@@ -125,7 +134,7 @@ class _Pool:
 
     def close(self) -> None:
         """Close what nobody uses."""
-        while self._idle:
+        while self.is_ours and self._idle:
             self._idle.pop().close()
 
     def _connect(self) -> Psycopg:
@@ -136,22 +145,22 @@ class _Pool:
         return connection
 
 
-_POOLS: dict[str, _Pool] = {}
+_POOLS: dict[str, ConnectionPool] = {}
 _POOLING = threading.Lock()
 
 
-def pool_of(conninfo: str) -> _Pool:
-    """The connections to a database, by how it is reached."""
+def pool_of(conninfo: str) -> ConnectionPool:
+    """Return the connections of this process to a database."""
     with _POOLING:
-        if conninfo not in _POOLS:
-            _POOLS[conninfo] = _Pool(conninfo)
+        if conninfo not in _POOLS or not _POOLS[conninfo].is_ours:
+            _POOLS[conninfo] = ConnectionPool(conninfo)
             atexit.register(_POOLS[conninfo].close)
         return _POOLS[conninfo]
 
 
 @contextmanager
 def translate_errors(name: str) -> Iterator[None]:
-    """Turn the errors that a user can mend into sentences; all others are bugs."""
+    """Turn the errors of the database into sentences."""
     try:
         yield
     except errors.DiskFull as error:
@@ -172,6 +181,9 @@ def translate_errors(name: str) -> Iterator[None]:
         raise StoreError(f"The database of {name} cannot be reached or gave up "
                          f"({first_line(error)}); check the address and that the server "
                          "runs.") from error
+    except psycopg.Error as error:
+        raise StoreError(f"The database of {name} refused a statement ({first_line(error)}); run `qafd "
+                         "doctor` on it.") from error
 
 
 def first_line(error: BaseException) -> str:

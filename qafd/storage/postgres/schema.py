@@ -16,7 +16,12 @@ from psycopg import sql
 
 from qafd.errors import ForeignFileError, ParameterError, StoreError
 from qafd.storage.postgres import connecting
-from qafd.storage.postgres.connecting import PostgresConnection, pool_of, translate_errors
+from qafd.storage.postgres.connecting import (
+    ConnectionPool,
+    PostgresConnection,
+    pool_of,
+    translate_errors,
+)
 from qafd.storage.postgres.search import index_passages
 from qafd.storage.postgres.tables import write_schema
 from qafd.storage.relational.base import Connection, Tables, set_meta
@@ -87,8 +92,10 @@ _OPEN = _OpenSchemas()
 class WorkspaceSchema(Tables):
     """An open workspace of a database, on a connection that is its own until it is closed."""
 
-    def __init__(self, address: Address, raw: connecting.Psycopg, read_only: bool) -> None:
+    def __init__(self, address: Address, pool: ConnectionPool, raw: connecting.Psycopg,
+                 read_only: bool) -> None:
         self.address = address
+        self._pool = pool
         self.read_only = read_only
         self.connection = PostgresConnection(raw)
         self.token = ""
@@ -127,7 +134,7 @@ class WorkspaceSchema(Tables):
         for fresh in (False, True):
             with translate_errors(address.schema):
                 raw = pool.take(fresh)
-            opened = cls(address, raw, read_only)
+            opened = cls(address, pool, raw, read_only)
             try:
                 with translate_errors(address.schema):
                     opened._enter()
@@ -198,8 +205,8 @@ class WorkspaceSchema(Tables):
         return True
 
     def _joins(self) -> bool:
-        """Whether another block may use it: it is open, neither claimed nor in a transaction."""
-        return (self._users > 0 and not self.token and not self.connection.raw.closed
+        """Return True if another block may use it: it is open here, neither claimed nor in a transaction."""
+        return (self._users > 0 and self._pool.is_ours and not self.token and not self.connection.raw.closed
                 and not self.connection.in_transaction())
 
     @property
@@ -216,11 +223,12 @@ class WorkspaceSchema(Tables):
         """Give the connection back, with the last block that uses it."""
         self._users -= 1
         if not self._users:
-            pool_of(self.address.conninfo).give(self.connection.raw)
+            self._pool.give(self.connection.raw)
 
     @contextmanager
     def transaction(self) -> Iterator[PostgresConnection]:
         """One write transaction, which waits for the one that runs on this workspace."""
+        self._check_process()
         if self._writing:
             yield self.connection
             return
@@ -238,11 +246,17 @@ class WorkspaceSchema(Tables):
     @contextmanager
     def snapshot(self) -> Iterator[PostgresConnection]:
         """Reads that all see the same version of the workspace."""
+        self._check_process()
         if self.connection.in_transaction():
             yield self.connection
             return
         with translate_errors(self.name), self._bracket("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
             yield self.connection
+
+    def _check_process(self) -> None:
+        """Raise StoreError in a fork of the process that opened it."""
+        if not self._pool.is_ours:
+            raise StoreError(f"{self.name} was opened before this process was forked; open it again here.")
 
     @contextmanager
     def _bracket(self, begin: str) -> Iterator[None]:

@@ -37,6 +37,7 @@ class WorkspaceFile(Tables):
         self.path = path
         self.connection = connection
         self._file = _identity(path)
+        self._process = os.getpid()
         self._writing = False
         self._users = 1
 
@@ -84,10 +85,10 @@ class WorkspaceFile(Tables):
         return opened
 
     def _joins(self) -> bool:
-        """Whether another block may use it: it is open, neither claimed nor in a transaction, and
-        the file is where it was."""
-        return (self._users > 0 and not self.token and not self.connection.in_transaction
-                and _identity(self.path) == self._file)
+        """Return True if another block may use it: it is open here, neither claimed nor in a transaction,
+        and the file is where it was."""
+        return (self._users > 0 and self._process == os.getpid() and not self.token
+                and not self.connection.in_transaction and _identity(self.path) == self._file)
 
     def close(self) -> None:
         """Close the file, with the last block that uses it; also done at the end of a `with`."""
