@@ -55,10 +55,21 @@ def test_the_preset_of_the_paper_is_the_same_in_app_and_python(home: Path) -> No
     assert params["seeds"] == (knowledge.graph.kinds == "entity").sum() // 2
 
 
-@pytest.mark.parametrize("name", ["../../etc/passwd", "", "a/b", "a\x00b", ".hidden", "x" * 61])
+@pytest.mark.parametrize("name", ["../../etc/passwd", "", "a/b", "a\x00b", ".hidden", "x" * 61, " "])
 def test_a_workspace_name_cannot_be_a_path(name: str, home: Path) -> None:
     with pytest.raises(ParameterError, match="cannot be a workspace name"):
         location_of(name)
+
+
+@pytest.mark.parametrize(("title", "name"), [
+    ("R & D", "R & D"), ("  Ärzte  in Köln ", "Ärzte in Köln"), ("AC/DC: live?", "AC-DC- live-"),
+    ("...a", "a"), ("x" * 80, "x" * 60)])
+def test_any_title_becomes_the_name_of_a_workspace(title: str, name: str, home: Path) -> None:
+    app = page("settings")
+    next(box for box in app.text_input if box.label == "New workspace").set_value(title)
+    press(app, "Create")
+    assert app.sidebar.selectbox[0].value == name
+    assert size_of(location_of(name))
 
 
 def test_changing_the_workspace_starts_its_question_and_parameters_anew(home: Path) -> None:

@@ -193,8 +193,6 @@ def test_a_document_becomes_a_graph_without_a_question(open_page: Open, tmp_path
     new_workspace(page, f"lights-{secrets.token_hex(3)}")
     assert page.get_by_text("No documents yet").is_visible()
     page.locator("input[type=file]").first.set_input_files(str(tmp_path / "lights.docx"))
-    page.get_by_text("lights.docx").first.wait_for()
-    page.get_by_role("button", name="Add to the graph").click()
     page.get_by_text(re.compile("1 file · 1 passage ·")).wait_for(timeout=60_000)
     page.get_by_role("link", name="Explore").first.click()
     page.get_by_role("button", name=re.compile("Augustin Fresnel, entity")).click()

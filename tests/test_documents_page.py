@@ -10,6 +10,7 @@ from clicks import page, press, shown
 from hostile import STRINGS
 
 from qafd.curate.excerpt import SIZE
+from qafd.ingest.jobs import work
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Chunk, Document, Mark, mark_at
 from qafd.storage import Workspace, open_workspace
@@ -49,6 +50,25 @@ def test_contents_are_those_counted_row_by_row(home: Path) -> None:
         found, walked = store.files.contents(), by_hand(store)
     assert {name: (c.entities, c.relations, c.tokens) for name, c in found.items()} == walked
     assert all(c.entities and c.tokens for c in found.values())
+
+
+def test_dropped_files_are_read_at_once_and_what_failed_is_counted_with_its_reason(
+        mine: KnowledgeGraph) -> None:
+    app = page("documents", ws="mine")
+    app.file_uploader[0].set_value([
+        ("bob.txt", b"Bob Brask met Ada Lovelace in Rome.", "text/plain"), ("bad.pdf", b"%PDF-1.4 bad", ""),
+        ("empty.txt", b"", "")]).run()
+    assert not app.exception
+    assert not app.file_uploader[0].value
+    work(mine.url)
+    app.run()
+    text = shown(app)
+    assert "Done: 1 read, 2 could not be read" in text
+    for name in ("bad.pdf", "empty.txt"):
+        assert re.search(rf"{name}.*: \w+", text)
+    assert "Best connected: Ada Lovelace" in text
+    links = [link.proto.query_string for link in app.get("page_link")]
+    assert any("q=" in link and "Ada" in link for link in links)
 
 
 def test_all_failed_files_are_retried_by_one_button(mine: KnowledgeGraph) -> None:

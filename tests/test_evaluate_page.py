@@ -7,13 +7,19 @@ from clicks import page, run_until, shown
 from streamlit.testing.v1 import AppTest
 
 
+def measure(app: AppTest) -> None:
+    next(button for button in app.button if button.label.startswith("Measure ")).click().run()
+    run_until(app, measured)
+
+
 def measured(app: AppTest) -> bool:
     return not any("retrievals" in str(bar.proto) for bar in app.get("progress"))
 
 
-def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> None:
+def test_nothing_is_measured_before_it_is_asked_for_and_then_on_the_bundled_questions(home: Path) -> None:
     app = page("evaluate")
-    run_until(app, measured)
+    assert not app.dataframe
+    measure(app)
     assert not app.exception
     assert not app.error
     assert "24 questions, 14 passages" in shown(app)

@@ -3,7 +3,7 @@
 import pytest
 
 from qafd.curate.filelist import FileLine, listing
-from qafd.storage.rows import Contents, File
+from qafd.storage.rows import File
 
 
 def file(status: str = "done", passages: int = 4, extracted: int = 4, error: str = "",
@@ -13,7 +13,7 @@ def file(status: str = "done", passages: int = 4, extracted: int = 4, error: str
 
 
 def line(one: File, working: bool = True, doubt: str = "") -> FileLine:
-    return listing([one], {"a.txt": Contents(1, 2, 3, 4)}, {"a.txt": doubt}, working)[0]
+    return listing([one], {"a.txt": doubt}, working)[0]
 
 
 @pytest.mark.parametrize(("one", "working", "state", "read"), [
@@ -40,8 +40,3 @@ def test_the_state_says_what_is_going_on(
 def test_what_failed_was_stopped_or_is_doubted_can_be_read_again(
         one: File, doubt: str, again: bool) -> None:
     assert line(one, doubt=doubt).retriable is again
-
-
-def test_a_deleted_file_brings_nothing_to_the_graph() -> None:
-    assert line(file(deleted=True)).contents == Contents()
-    assert line(file()).contents != Contents()

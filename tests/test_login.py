@@ -64,7 +64,7 @@ def test_an_account_that_is_allowed_signs_in_is_named_and_signs_out(
     sign_in(view, f"{url}/?ws=songbook&best_mass=12", "ada")
     view.locator("[data-painted]").wait_for(timeout=60_000)
     assert view.url == f"{url}/?ws=songbook&best_mass=12"
-    view.goto(f"{url}/settings")
+    view.goto(f"{url}/settings?group=This+app")
     view.get_by_text("Signed in as ada").wait_for()
     view.get_by_role("link", name="Sign out").click()
     view.get_by_role("button", name="End session").click()

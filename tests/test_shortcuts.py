@@ -113,7 +113,7 @@ def test_keys_play_and_step_the_film(open_page: Open) -> None:
 
 @pytest.mark.browser
 def test_the_keys_can_be_turned_off(open_page: Open) -> None:
-    page = open_page("/settings", "text=Single keys act")
+    page = open_page("/settings?group=This+app", "text=Single keys act")
     page.get_by_text("Single keys act").click()
     page.locator(IDLE).wait_for(state="attached")
     page.get_by_role("link", name="Explore").click()

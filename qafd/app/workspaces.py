@@ -27,7 +27,8 @@ from qafd.storage import (
     size_of,
 )
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
+LONGEST = 60  # characters of a name
+_UNFIT = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|%#]+')  # in names of files and in addresses
 
 
 def _named() -> str:
@@ -46,13 +47,19 @@ def is_on_server() -> bool:
 
 
 def location_of(name: str) -> Location:
-    """Where a workspace is; names are letters, digits, - and _ only."""
+    """Return the place of a workspace.
+
+    Raises
+    ------
+    ParameterError
+        The name cannot be that of a file.
+    """
     given = _named()
     if given and name == place_of(given).name:
         return given
-    if not _NAME.fullmatch(name):
-        raise ParameterError(f"{repr(name[:60])} cannot be a workspace name; use up to 60 "
-                             "letters from a to z, digits, '-' and '_'")
+    if not is_name(name):
+        raise ParameterError(f"{name[:LONGEST]!r} cannot be a workspace name; use up to {LONGEST} "
+                             "characters, not beginning with a dot and without / \\ : * ? \" < > | % #")
     return beside(_root(), name)
 
 
@@ -61,8 +68,18 @@ def names() -> list[str]:
     given = _named()
     found = [place_of(given).name] if given else []
     found += SAMPLES
-    found += filter(_NAME.fullmatch, names_beside(_root()))
+    found += filter(is_name, names_beside(_root()))
     return list(dict.fromkeys(found))
+
+
+def is_name(name: str) -> bool:
+    """Return True if a workspace can have this name as it is."""
+    return bool(name) and name == fit_name(name)
+
+
+def fit_name(title: str) -> str:
+    """Turn any title into a name: unfit characters become "-", longer ones are cut."""
+    return _UNFIT.sub("-", " ".join(title.split())).lstrip(".")[:LONGEST].strip()
 
 
 def chosen_name() -> str:
@@ -92,10 +109,10 @@ def new_workspace(key: str) -> None:
     """A name and a button that make a workspace and choose it; the key is that of the form."""
     with st.form(key, clear_on_submit=True, border=False):
         box, button = st.columns([3, 1], vertical_alignment="bottom", gap="small")
-        name = box.text_input("New workspace", placeholder="letters, digits, - and _")
+        name = box.text_input("New workspace", placeholder="any title")
         # Enter and a click on the button send the form twice, empty the second time.
         if button.form_submit_button("Create") and name.strip():
-            _create("-".join(name.split()))
+            _create(fit_name(name))
 
 
 def _create(name: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from qafd.storage.rows import Contents, File
+from qafd.storage.rows import File
 
 _STATES = {"queued": "waiting", "parsing": "reading"}
 
@@ -16,7 +16,6 @@ class FileLine:
     """
 
     file: File
-    contents: Contents
     state: str
     read: float | None
     doubt: str = ""
@@ -37,23 +36,10 @@ class FileLine:
         return not self.gone and (self.file.status in ("failed", "cancelled") or bool(self.doubt))
 
 
-def listing(files: Sequence[File], contents: Mapping[str, Contents], doubts: Mapping[str, str],
-            working: bool) -> tuple[FileLine, ...]:
-    """One line for each file.
-
-    Parameters
-    ----------
-    contents : mapping of name to Contents
-        As of a moment ago: a file that came since brings nothing yet, a deleted one nothing more.
-    working : bool
-        Whether anybody reads; else what was begun is interrupted.
-    """
-    lines = []
-    for file in files:
-        brings = Contents() if file.deleted_at is not None else contents.get(file.name, Contents())
-        lines.append(FileLine(file, brings, _state(file, working), _read(file),
-                              doubts.get(file.name, "")))
-    return tuple(lines)
+def listing(files: Sequence[File], doubts: Mapping[str, str], working: bool) -> tuple[FileLine, ...]:
+    """Build one line for each file; without `working`, what was begun counts as interrupted."""
+    return tuple(FileLine(file, _state(file, working), _read(file), doubts.get(file.name, ""))
+                 for file in files)
 
 
 def _state(file: File, working: bool) -> str:

@@ -106,3 +106,12 @@ def questions(graph: Graph) -> tuple[str, ...]:
     language = language_of("\n".join(graph.names[row] for row in entities[:200]))
     return _ask(graph, {row: graph.names[row] for row in entities},
                 language if language in _ABOUT else ENGLISH)
+
+
+def rank_names(graph: Graph, most: int) -> tuple[str, ...]:
+    """Return the names of the entities with the most neighbors, without titles of documents."""
+    titles = {canonical(graph.names[row]) for row in np.flatnonzero(graph.kinds == "passage").tolist()}
+    rows = [row for row in np.flatnonzero(graph.kinds == "entity").tolist()
+            if canonical(graph.names[row]) not in titles]
+    rows.sort(key=lambda row: (-int(graph.degree[row]), graph.names[row]))
+    return tuple(graph.names[row] for row in rows[:most])

@@ -17,3 +17,10 @@ def say_job(files: Sequence[str], layers: Sequence[str]) -> str:
     if layers:
         return f"Build {join_words(layers)}"
     return "Bring the graph up to date"
+
+
+def say_read(read: int, failed: int) -> str:
+    """Say how many files were read, and how many could not be."""
+    if not failed:
+        return f"Done: {count(read, 'file')} read"
+    return f"Done: {read} read, {failed} could not be read"

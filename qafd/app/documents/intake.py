@@ -34,18 +34,17 @@ def intake(knowledge: KnowledgeGraph) -> None:
             new_workspace("own_workspace")
     files, folder, paste, page, graph = st.tabs(
         ["Files", "Folder", "Paste text", "Web page", "Graph file"])
-    with files, st.form("files", clear_on_submit=True, border=False):
+    with files:
         uploads = st.file_uploader(
             ("Text, Markdown, reStructuredText, HTML, PDF, Word, Excel, PowerPoint, CSV, JSON, "
-             "JSON lines, EPUB, mails and mailboxes, GraphML, GEXF; 50 MB each"),
-            ENDINGS, accept_multiple_files=True)
-        if st.form_submit_button("Add to the graph", type="primary"):
-            _add(knowledge, [(PurePosixPath(u.name).name, u.getvalue()) for u in uploads])
-    with folder, st.form("folder", clear_on_submit=True, border=False):
-        uploads = st.file_uploader(("A folder with all its files; others than the known kinds "
-                                    "are left out"), ENDINGS, accept_multiple_files="directory")
-        if st.form_submit_button("Add the folder", type="primary"):
-            _add(knowledge, [(u.name, u.getvalue()) for u in uploads])
+             "JSON lines, EPUB, mails and mailboxes, GraphML, GEXF; 50 MB each. Reading starts at once."),
+            ENDINGS, accept_multiple_files=True, key=fresh_key("files"))
+        _take_in(knowledge, "files", [(PurePosixPath(u.name).name, u.getvalue()) for u in uploads])
+    with folder:
+        uploads = st.file_uploader(
+            "A folder with all its files; unknown kinds are left out. Reading starts at once.",
+            ENDINGS, accept_multiple_files="directory", key=fresh_key("folder"))
+        _take_in(knowledge, "folder", [(u.name, u.getvalue()) for u in uploads])
     with paste, st.form("paste", clear_on_submit=True, border=False):
         name = st.text_input("Name", "note.txt", max_chars=120)
         text = st.text_area("Text", height=160)
@@ -58,6 +57,14 @@ def intake(knowledge: KnowledgeGraph) -> None:
             _web_page(knowledge, address.strip())
     with graph:
         _graph_file(knowledge)
+
+
+def _take_in(knowledge: KnowledgeGraph, key: str, files: list[tuple[str, bytes]]) -> None:
+    """Add what was dropped into an uploader, and empty it so that it is not added twice."""
+    if files:
+        _add(knowledge, files)
+        empty(key)
+        st.rerun()
 
 
 def _web_page(knowledge: KnowledgeGraph, address: str) -> None:

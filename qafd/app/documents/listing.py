@@ -21,7 +21,7 @@ from qafd.wording.entities import say_nameless
 from qafd.wording.erasing import say_going, say_gone, say_moved, say_staying
 from qafd.wording.models import say_reader, say_reading
 
-TOLD = 5  # files whose trouble is also told below the table
+TROUBLED = 5  # files whose trouble is also written below the table
 OFFERED = 2_000  # documents of a file up to which the list has them
 SHOWN = 30  # passages whose replies are shown
 LONGEST = 20_000  # characters of a reply
@@ -36,7 +36,7 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
         return
     _held(knowledge, lines)
     chosen = _table(lines)
-    _told(lines)
+    _word_trouble(lines)
     said = say_nameless(shared("nameless", (knowledge.id, knowledge.version(knowledge.graph)),
                                lambda: in_store(knowledge, find_nameless)))
     if said:
@@ -54,11 +54,7 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
 def _lines(knowledge: KnowledgeGraph) -> tuple[FileLine, ...]:
     with knowledge.store() as store:
         files, working = store.files.all(), bool(store.queue.open())
-    state = (knowledge.id, knowledge.version(knowledge.graph),
-             [(file.name, file.passages) for file in files])
-    contents = shared("contents", state, lambda: in_store(
-        knowledge, lambda store: store.files.contents()))
-    return listing(files, contents, notices(knowledge), working)
+    return listing(files, notices(knowledge), working)
 
 
 def _held(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
@@ -76,11 +72,8 @@ def _held(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
     st.caption(" · ".join(held))
 
 
-MEANINGS = {"entities": "Entities that its passages mention, in the graph as it is now",
-            "relations": "Relations that its sentences state, in the graph as it is now",
-            "tokens": "Length of its passages", "passages": "Pieces of text",
-            "pages": "Pages of its documents", "documents": "Records in the file"}
-DULL: dict[str, set[Any]] = {"documents": {0, 1}, "pages": {None}, "read": {None, 1.0}, "what happened": {""}}
+MEANINGS = {"passages": "Pieces of text", "documents": "Records in the file"}
+DULL: dict[str, set[Any]] = {"documents": {0, 1}, "read": {None, 1.0}, "what happened": {""}}
 """Values that say nothing where all files have them."""
 
 
@@ -88,11 +81,9 @@ def _table(lines: Sequence[FileLine]) -> list[FileLine]:
     """The table; returns the chosen lines."""
     rows = []
     for line in lines:
-        file, held = line.file, line.contents
-        rows.append((file.name, line.state, file.documents, held.pages or None, file.passages,
-                     held.entities, held.relations, held.tokens, file.size, line.read, line.happened))
-    columns = columns_of(("file", "state", "documents", "pages", "passages", "entities", "relations",
-                          "tokens", "size", "read", "what happened"), rows)
+        file = line.file
+        rows.append((file.name, line.state, line.happened, file.documents, file.passages, line.read))
+    columns = columns_of(("file", "state", "what happened", "documents", "passages", "read"), rows)
     for name, values in DULL.items():
         if set(columns[name]) <= values:
             del columns[name]
@@ -102,22 +93,21 @@ def _table(lines: Sequence[FileLine]) -> list[FileLine]:
         column_config={
             "file": st.column_config.TextColumn(width=180),
             "state": st.column_config.TextColumn(width=80),
-            "size": st.column_config.NumberColumn(format="bytes"),
             "read": SHARE_BAR,
             "what happened": st.column_config.TextColumn(width=500)})
     # a choice outlives a change to a shorter list
     return [lines[row] for row in event["selection"]["rows"] if row < len(lines)]
 
 
-def _told(lines: Sequence[FileLine]) -> None:
-    """The trouble of the first files that have any."""
-    told = [line for line in lines if not line.gone and (line.file.error or line.doubt)]
-    for line in told[:TOLD]:
+def _word_trouble(lines: Sequence[FileLine]) -> None:
+    """Word the trouble of the first files that have any."""
+    troubled = [line for line in lines if not line.gone and (line.file.error or line.doubt)]
+    for line in troubled[:TROUBLED]:
         mark = ":material/error: " if line.file.error else ""
         st.caption(f"{mark}**{brief(line.file.name)}**: "
                    f"{plain(line.file.error or line.doubt)}")
-    if len(told) > TOLD:
-        st.caption(f"{count(len(told) - TOLD, 'file')} more, under “what happened” in the "
+    if len(troubled) > TROUBLED:
+        st.caption(f"{count(len(troubled) - TROUBLED, 'file')} more, under “what happened” in the "
                     "table; a click on “state” sorts by it.")
 
 
@@ -244,7 +234,7 @@ def _read(knowledge: KnowledgeGraph, line: FileLine) -> None:
 def _replies(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
     """What models really replied where they did not read as they should, file by file."""
     with knowledge.store() as store:
-        found = {line.file.name: unread(store, line.file.name) for line in lines[:TOLD]}
+        found = {line.file.name: unread(store, line.file.name) for line in lines[:TROUBLED]}
     for name, passages in found.items():
         if not passages:
             continue

@@ -13,13 +13,14 @@ from qafd.app.pages import way
 from qafd.app.session import exchange, session
 from qafd.ingest.jobs import cancel, estimate_unparsed, needs_worker, resume
 from qafd.knowledge import KnowledgeGraph
-from qafd.plan.suggest import questions_of
+from qafd.plan.suggest import questions_of, rank_names
 from qafd.storage import Workspace
 from qafd.storage.rows import Job
 from qafd.time_left import TimeLeft
 from qafd.view.panel import clean
+from qafd.wording import join_words
 from qafd.wording.counts import count, say_left
-from qafd.wording.jobs import say_job
+from qafd.wording.jobs import say_job, say_read
 
 STARTING = 0.04
 """Of the bar: what the seconds before the first file take."""
@@ -29,6 +30,7 @@ PHASES = {"parsing": (STARTING, 0.8), READING: (STARTING, 0.8), "embedding": (0.
 """Where the phases begin and end on the bar."""
 UNITS = {"parsing": "file", "embedding": "vector", "comparing names": "name",
          "building layers": "text"}
+FAILURES, FOREMOST = 5, 12  # files and names in the summary
 HALF = 2.0  # seconds in which half of the start is shown
 
 
@@ -69,18 +71,34 @@ def jobs_panel(knowledge: KnowledgeGraph, top: DeltaGenerator | None = None) -> 
         session().finished = knowledge.id
     if session().finished == knowledge.id and not busy:
         with top or st.container():
-            _invite(knowledge)
+            _summarize(knowledge)
     st.fragment(with_errors_shown(_jobs), run_every=1.0 if waiting else None)(knowledge, bool(waiting), stale)
 
 
-def _invite(knowledge: KnowledgeGraph) -> None:
-    """Questions that can be asked now that the work is done."""
+def _summarize(knowledge: KnowledgeGraph) -> None:
+    """Show what was read and what was not, what the graph is about, and questions to ask."""
+    graph = knowledge.graph
     with knowledge.store() as store:
-        questions = questions_of(store, knowledge.graph)
-    if not questions:
-        return
-    with st.container(border=True):
-        st.markdown(":material/check_circle: **Done: ask something**")
+        last = next((job for job in store.queue.latest() if store.queue.given(job.id)), None)
+        names = set(store.queue.given(last.id)) if last is not None else set()
+        files = [file for file in store.files.all() if file.name in names]
+        questions = questions_of(store, graph)
+    failed = [file for file in files if file.status == "failed"]
+    with st.container(border=True, key="finished"):
+        st.markdown(f":material/check_circle: **{say_read(len(files) - len(failed), len(failed))}**")
+        for file in failed[:FAILURES]:
+            st.caption(f":material/error: **{brief(file.name)}**: {plain(file.error)}")
+        if len(failed) > FAILURES:
+            st.caption(f"{count(len(failed) - FAILURES, 'file')} more; the table below says why.")
+        if not len(graph):
+            return
+        foremost = rank_names(graph, FOREMOST)
+        held = (f"The graph has {count(graph.count('passage'), 'passage')}, "
+                f"{count(graph.count('entity'), 'name')} and {count(graph.edge_count, 'edge')}.")
+        about = f" Best connected: {join_words([clean(name, 40) for name in foremost])}." if foremost else ""
+        st.caption(plain(held + about))
+        if questions:
+            st.caption("Ask, for example:")
         for question in questions:
             way("explore", brief(question), q=question)
 

@@ -25,7 +25,6 @@ from qafd.wording.counts import count, say_left
 Result = TypeVar("Result")
 Work = Callable[[Callable[[Progress], None], Callable[[], bool]], Result]
 USUAL = ("qafd", PAPER, "vector", "lexical", "fusion", "pagerank")
-AT_ONCE = 150  # retrievals that are run without being asked for
 KEPT = 8  # results
 
 
@@ -101,17 +100,11 @@ def _measurings() -> OrderedDict[tuple[str, ...], Running[Evaluation]]:
 
 def measured(knowledge: KnowledgeGraph, asked: QuestionSet,
              methods: Mapping[str, Retriever]) -> Evaluation | None:
-    """The result for these questions and methods; None while it is not there.
-
-    Few retrievals are run at once, many when the button is pressed.
-    """
+    """Return the result for these questions and methods, or offer to measure it and return None."""
     key = (knowledge.id, knowledge.version(knowledge.graph), asked.digest, *methods)
     known = _measurings()
     current = known.get(key)
-    work = len(asked.questions) * len(methods)
-    if current is None and work <= AT_ONCE:
-        current = _begin(known, key, measuring(knowledge, asked.questions, methods))
-    elif current is None or (current.over() and current.cancel.is_set()):
+    if current is None or (current.over() and current.cancel.is_set()):
         label = (f"Measure {count(len(asked.questions), 'question')}, "
                  f"{count(len(methods), 'method')}")
         if st.button(label, type="primary"):

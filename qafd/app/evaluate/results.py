@@ -26,6 +26,7 @@ from qafd.wording.evaluation import (
 )
 from qafd.wording.reasons import word_notice
 
+FIRST = ("recall@5", "f1@5", "node_f1")  # measures that are offered before "More measures"
 SHARE = "%.3f"
 MISSED = "–"
 NAME_WIDTH = 18  # letters of a method's name on a line beside its bar
@@ -52,7 +53,11 @@ def verdict(result: Evaluation) -> str:
             st.caption(f":material/error: {plain(words)}")
     if value_of("by", None) not in (None, *result.measures):
         forget("by")
-    labels = {key: MEASURES[key].label for key in result.measures}
+    first = [key for key in FIRST if key in result.measures]
+    more = st.session_state.get("by") in set(result.measures) - {*first, None} or st.toggle(
+        "More measures", key="more_measures")
+    shown = result.measures if more else dict.fromkeys([*first, result.main])
+    labels = {key: MEASURES[key].label for key in result.measures if key in shown}
     measure = choose_option("Compare by", labels, "by", result.main)
     st.caption(MEASURES[measure].meaning)
     st.html(paragraph(safe(say_differences(result.scores, measure)), "verdict"))

@@ -15,22 +15,29 @@ from qafd.app.workspaces import location_of, workspace
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 
+GROUPS = ("Workspace", "Language models", "This app")
+
 
 def show() -> None:
     """Draw the page."""
     heading("Settings", "The workspace, language models and what they may cost.")
+    here, models, app = st.tabs(GROUPS, key="group", bind="query-params")
     knowledge = KnowledgeGraph(location_of(value_of(WORKSPACE, "")))
     try:
         knowledge = workspace()
-        workspace_settings(knowledge)
-        endpoint_settings()
-        if preferences().provider != "offline":
-            prompt_settings(knowledge)
-        remake(knowledge)
+        with here:
+            workspace_settings(knowledge)
+            remake(knowledge)
+        with models:
+            endpoint_settings()
+            if preferences().provider != "offline":
+                prompt_settings(knowledge)
     except StoreError as error:
         # a damaged workspace can still be removed
         st.error(said(error), icon=":material/error:")
-    keyboard_settings()
-    access_settings()
-    versions()
-    wipe(knowledge)
+    with here:
+        wipe(knowledge)
+    with app:
+        keyboard_settings()
+        access_settings()
+        versions()

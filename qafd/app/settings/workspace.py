@@ -70,7 +70,7 @@ def remake(knowledge: KnowledgeGraph) -> None:
     options = embedders(now)
     at = st.selectbox("Embedding model", range(len(options)), options.index(now), key="embedder",
                       format_func=lambda i: embedder_name(options[i]),
-                      help="Another one is named above, under Language models.")
+                      help="Name another one under Language models.")
     embedding_plan(knowledge, options[at])
     with st.container(horizontal=True):
         rebuild = st.button("Rebuild the graph", key="rebuild",
