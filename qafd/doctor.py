@@ -1,4 +1,4 @@
-"""The doctor: what is wrong with a workspace, in words; nothing is changed."""
+"""The check of a workspace, in words; nothing is changed."""
 
 from qafd.records import Check
 from qafd.storage import Location, examine

@@ -11,13 +11,13 @@
     │   ├── BusyError                        another process holds the writer lease
     │   └── DiskFullError                    the file cannot grow
     ├── ModelError                           a language or embedding model
-    │   ├── MissingKeyError                  the endpoint wants a key, or another one
+    │   ├── MissingKeyError                  the endpoint needs a key, or another one
     │   ├── UnreachableError                 no usable answer, even after retries; later it may work
     │   │   └── DeadlineError                no complete answer in time
     │   ├── RefusedError                     the endpoint declines the request itself
-    │   ├── MalformedReplyError              an answer that is not what was asked for
-    │   │   └── ReplyLimitError              it reached the limit of its reply before
-    │   └── SpendingCapError                 the next call could cost more than is allowed
+    │   ├── MalformedReplyError              a reply without the requested form
+    │   │   └── ReplyLimitError              a reply cut at its limit
+    │   └── SpendingCapError                 the next call could exceed a cap
     ├── ParseError                           a document cannot be read
     └── SqlError                             a database or a query to it
 
@@ -48,7 +48,7 @@ class StoreError(QafdError):
 
 
 class ForeignFileError(StoreError):
-    """The file is another program's and was left as it is."""
+    """The file belongs to another program and was not changed."""
 
 
 class EmbedderMismatchError(StoreError):
@@ -68,18 +68,18 @@ class BusyError(StoreError):
 
 
 class DiskFullError(StoreError):
-    """The disk is full; what was written before stays, and the work can be resumed."""
+    """The disk is full. Progress is saved and the work can be resumed."""
 
 
 class ModelError(QafdError):
-    """A language or embedding model cannot do what was asked."""
+    """A language or embedding model failed."""
 
     paid = False
-    """Whether what was sent may have to be paid although it was of no use."""
+    """True if the request may have to be paid although it failed."""
 
 
 class MissingKeyError(ModelError):
-    """The endpoint wants an API key, or refuses the one it was given."""
+    """The endpoint needs an API key, or refuses the one it was given."""
 
 
 class UnreachableError(ModelError):
@@ -95,11 +95,11 @@ class RefusedError(ModelError):
 
 
 class MalformedReplyError(ModelError):
-    """The model answered, but not what was asked for."""
+    """The model replied, but not in the requested form."""
 
     paid = True
     tokens: tuple[int, int, bool] = (0, 0, True)
-    """Tokens in, tokens out, and whether they are estimated."""
+    """Tokens in, tokens out, and True if they are estimated."""
 
 
 class ReplyLimitError(MalformedReplyError):

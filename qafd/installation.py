@@ -1,4 +1,4 @@
-"""What of this installation is missing, old or unsafe, found in a second and without a network."""
+"""A quick check of this installation, without a network."""
 
 import shutil
 import sqlite3
@@ -29,9 +29,9 @@ _SHARED = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "fuse.sshfs", "fuse.rclone
 
 @dataclass(frozen=True)
 class Configuration:
-    """What the environment says: "" where it says nothing, None for a password that is not set.
+    """The settings of the environment; "" if unset, None for a password that is not set.
 
-    `address` is where a server listens that is started without `qafd app`.
+    `address` is the listening address of a server started without `qafd app`.
     """
 
     password: str | None = None
@@ -43,7 +43,7 @@ class Configuration:
 def installation(home: Path, configuration: Configuration) -> list[Check]:
     """Check Python, packages, models, the folder of the workspaces, and the configuration.
 
-    Nothing stays written; a folder that does not exist yet is not made.
+    Nothing is left behind, and no folder is made.
     """
     place = home
     while not place.exists():
@@ -66,8 +66,8 @@ def _packages() -> Check:
         wanted = [Requirement(line) for line in metadata.requires("qafd") or ()]
     except metadata.PackageNotFoundError:
         return Check("packages", True,
-                     "qafd is not installed but run from its folder, so what it needs is not "
-                     "known here; run pip install .",
+                     "qafd is run from its folder without being installed, so its requirements are "
+                     "unknown; run pip install .",
                      warning=True)
     needed = [r for r in wanted if r.marker is None or r.marker.evaluate({"extra": ""})]
     faults = [fault for requirement in needed if (fault := _fault(requirement))]
@@ -76,11 +76,11 @@ def _packages() -> Check:
                      f"{'; '.join(faults)}: install qafd again with pip.")
     named = ", ".join(f"{r.name} {metadata.version(r.name)}" for r in needed)
     return Check("packages", True,
-                 f"All {len(needed)} are there: {named}.")
+                 f"All {len(needed)} are installed: {named}.")
 
 
 def _fault(requirement: Requirement) -> str:
-    """What is wrong with one package, "" for nothing."""
+    """Word the fault of one package; "" if it has none."""
     try:
         found = metadata.distribution(requirement.name)
     except metadata.PackageNotFoundError:
@@ -110,7 +110,7 @@ def _embedder() -> Check:
     except ModelError as error:
         return Check("embedding model", False, str(error))
     return Check("embedding model", True,
-                 "Its files are those that were measured, by SHA-256.")
+                 "Its files have the expected SHA-256.")
 
 
 def _solver() -> Check:
@@ -123,7 +123,7 @@ def _solver() -> Check:
 
 
 def _folder(home: Path, place: Path) -> Iterator[Check]:
-    """Whether workspaces can be written, with the write-ahead log, in the folder or its parent."""
+    """Check that workspaces and the write-ahead log can be written in the folder or its parent."""
     try:
         with tempfile.TemporaryDirectory(dir=place, prefix=".qafd-doctor-") as folder:
             yield Check("folder", True,
@@ -139,8 +139,8 @@ def _write_ahead(file: Path, place: Path) -> Check:
     kind = _file_system(place)
     if kind.startswith(_SHARED):
         return Check("write-ahead log", True,
-                     f"{place} is a network drive ({kind}), where SQLite can lose what two "
-                     "computers write; set QAFD_HOME to a local folder.",
+                     f"{place} is a network drive ({kind}), where SQLite can lose writes of "
+                     "two computers; set QAFD_HOME to a local folder.",
                      warning=True)
     try:
         with closing(sqlite3.connect(file)) as one, closing(sqlite3.connect(file)) as other:
@@ -153,7 +153,7 @@ def _write_ahead(file: Path, place: Path) -> Check:
                      f"SQLite cannot work in {place} ({error}); set QAFD_HOME to a local folder.")
     if mode == "wal":
         return Check("write-ahead log", True,
-                     f"SQLite has its write-ahead log in {place}.")
+                     f"SQLite can use its write-ahead log in {place}.")
     return Check("write-ahead log", True,
                  f"{place} has no write-ahead log, so pages wait while documents are read; set "
                  "QAFD_HOME to a local folder.",
@@ -161,7 +161,7 @@ def _write_ahead(file: Path, place: Path) -> Check:
 
 
 def _file_system(place: Path) -> str:
-    """The kind of file system of a folder where Linux tells it, else ""."""
+    """Return the kind of file system of a folder as Linux reports it, else ""."""
     try:
         mounts = Path("/proc/mounts").read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -178,8 +178,8 @@ def _space(place: Path) -> Check:
         return Check("free space", True,
                      f"{free / 1e9:,.1f} GB are free in {place}.")
     return Check("free space", free >= TOO_LITTLE,
-                 f"{free / 1e9:,.1f} GB are free in {place}; make room, a workspace takes several "
-                 "times its documents.",
+                 f"{free / 1e9:,.1f} GB are free in {place}; free some: a workspace takes several "
+                 "times the size of its documents.",
                  warning=True)
 
 
@@ -195,8 +195,8 @@ def _password(configuration: Configuration) -> Check:
                      warning=True)
     if len(password) < SHORT:
         return Check("password", True,
-                     f"QAFD_PASSWORD has {len(password)} characters; all who reach the app may "
-                     f"guess, so take {SHORT} or more.",
+                     f"QAFD_PASSWORD has {len(password)} characters; anyone who reaches the app may "
+                     f"guess it, so choose {SHORT} or more.",
                      warning=True)
     return Check("password", True,
                  "QAFD_PASSWORD is set.")
@@ -207,14 +207,14 @@ def _key(configuration: Configuration) -> Check:
         return Check("API key", True,
                      "None is in the environment.")
     try:
-        host = check_address(configuration.base_url or OPENAI, configuration.key, _unknown)
+        host = check_address(configuration.base_url or OPENAI, configuration.key, _refuse_lookup)
     except QafdError as error:
         return Check("API key", False,
                      f"OPENAI_API_KEY cannot be used: {error}.")
     if _public(configuration.address) and not configuration.password:
         return Check("API key", True,
                      f"OPENAI_API_KEY is set and {configuration.address} can be reached by others, "
-                     "who can spend on it; set QAFD_PASSWORD.",
+                     "who can spend money with it; set QAFD_PASSWORD.",
                      warning=True)
     return Check("API key", True,
                  f"OPENAI_API_KEY is set, and is sent to {host} only.")
@@ -227,6 +227,6 @@ def _public(address: str) -> bool:
         return address not in ("", "localhost")
 
 
-def _unknown(host: str) -> tuple[Address, ...]:
-    """Nothing is looked up: a name counts by its form."""
+def _refuse_lookup(host: str) -> tuple[Address, ...]:
+    """Refuse the lookup: a name counts by its form."""
     raise OSError(f"{host} is not looked up")

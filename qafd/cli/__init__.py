@@ -25,35 +25,34 @@ COMMANDS = {
     "mcp": ("serving.mcp", "Serve a workspace to a program that speaks MCP."),
     "serve": ("serving.serve", "Serve a workspace to other programs over HTTP, read-only."),
     "index": ("indexing.index_files", "Add files and folders, and build their graph."),
-    "worker": ("working.worker", "Read what was given to the workspaces of a database, as it comes."),
-    "import": ("indexing.import_graph", "Add a graph that exists: GraphML, GEXF, node-link JSON, "
+    "worker": ("working.worker", "Read new documents of all workspaces of a database."),
+    "import": ("indexing.import_graph", "Import a graph: GraphML, GEXF, node-link JSON, "
                "CSV, GraphRAG, LightRAG."),
-    "status": ("indexing.status", "Count what the workspace holds."),
+    "status": ("indexing.status", "Count the contents of the workspace."),
     "backup": ("indexing.backup", "Copy the workspace safely while it is in use."),
     "layers": ("layers.list_layers", "List the derived layers that methods need, and build them."),
     "prompts": ("prompting.prompts", "List the prompts of a workspace, print one, or change it."),
     "ledger": ("indexing.ledger", "Sum up the calls to language models."),
     "docs": ("curating.docs", "List, search, delete, restore or erase documents."),
-    "entities": ("curating.list_entities", "List entities, or which may be the same."),
+    "entities": ("curating.list_entities", "List entities, or possible duplicates."),
     "edit": ("curating.edit", "Rename, merge, retype, hide or connect entities, or undo that; "
              "without options list all edits."),
     "query": ("asking.query", "Retrieve the subgraph and passages for a question."),
     "answer": ("answering.answer", "Answer a question with quoted sentences, or in a model's words."),
-    "exact": ("exact.exact", "List what meets all conditions of a question, and by which sentences."),
-    "compare": ("asking.compare", "Ask several methods the same question and say how they differ."),
+    "exact": ("exact.exact", "List answers that meet all conditions of a question, with sentences."),
+    "compare": ("asking.compare", "Ask several methods the same question and list the differences."),
     "sweep": ("asking.sweep_settings", "Solve a question for every combination of mass, number of "
               "seeds and edge weight."),
-    "why": ("explaining.why", "Say why a node is retrieved, or why not."),
+    "why": ("explaining.why", "Explain why a node is retrieved, or why not."),
     "paths": ("explaining.paths", "List the paths that the mass took."),
     "whatif": ("explaining.whatif", "Solve again with something taken out."),
     "export": ("asking.export", "Write a retrieval, or the whole graph, as a file."),
     "verify": ("history.verify", "Re-check the certificate of a stored query."),
-    "runs": ("history.list_runs", "List kept runs, show one, or compare two."),
-    "replay": ("history.replay", "Ask the question of a run again and say whether the result is "
-               "equal."),
+    "runs": ("history.list_runs", "List saved runs, show one, or compare two."),
+    "replay": ("history.replay", "Ask the question of a run again and compare the results."),
     "eval": ("measuring.evaluation", "Measure methods on questions with known supporting passages."),
-    "sql": ("foreign.sql", "Draft the SQL of a question to a database, or let a model write it."),
-    "schema": ("foreign.schema", "Print the schema of a database as JSON, without any row."),
+    "sql": ("foreign.sql", "Draft SQL for a question to a database, or let a model write it."),
+    "schema": ("foreign.schema", "Print the schema of a database as JSON, without rows."),
     "doctor": ("checking.doctor", "Check this installation and a workspace."),
 }
 
@@ -105,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         _close_stdout()
         place = f": {error.filename}" if error.filename else ""
-        return _complain(f"{error.strerror or error}{place}; mend that and run the command again",
+        return _complain(f"{error.strerror or error}{place}; fix that and run the command again",
                          FAILED)
     return code
 
@@ -118,7 +117,7 @@ def _run(arguments: list[str]) -> int:
         return done.exit_code
     except click.UsageError as error:
         if isinstance(error, click.exceptions.NoArgsIsHelpError):
-            return _complain("no command is named; 'qafd --help' lists them", USAGE)
+            return _complain("a command is missing; 'qafd --help' lists them", USAGE)
         path = error.ctx.command_path if error.ctx else "qafd"
         return _complain(f"{error.format_message()} See '{path} --help'.", USAGE)
 
@@ -129,12 +128,12 @@ def _complain(message: str, code: int) -> int:
 
 
 def _close_stdout() -> None:
-    """Let nothing more be written, so that the end of the process does not fail again."""
+    """Discard further output, so that the end of the process does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _open_streams() -> None:
-    """Send what is written to closed streams nowhere, and let no file take their numbers."""
+    """Reopen closed streams on the null device, so that no file takes their numbers."""
     number = os.open(os.devnull, os.O_RDWR)
     while number <= 2:
         os.set_inheritable(number, True)

@@ -1,4 +1,4 @@
-"""Answers: quoted sentences, or a model's words, with their sources."""
+"""The command answer: quoted sentences, or a model's words, with their sources."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ CHAINS = 3
 
 
 def chain_lines(chains: Sequence[Chain]) -> Iterator[str]:
-    """Ways from a seed to what is asked for, each with the sentences of its hops."""
+    """Word chains from a seed to the answer, each with the sentences of its hops."""
     for chain in chains:
         yield one_line(say_chain(chain), 400)
         for hop in chain.hops:
@@ -44,17 +44,16 @@ def chain_lines(chains: Sequence[Chain]) -> Iterator[str]:
 @asks(method=True)
 @may_call_model
 @writing_options
-@click.option("--prompt", is_flag=True, help="Print what a model would be sent.")
+@click.option("--prompt", is_flag=True, help="Print the prompt for a model without sending it.")
 @click.option("--plan", type=click.Choice(["rules", "model"]), default="rules",
-              help="Who names the keywords and parts of the question.")
+              help="Read the question by rules, or let --model name its keywords and parts.")
 @click.option("--follow", is_flag=True,
-              help="The question refers to the last one that was asked here.")
+              help="Complete the question from the last one that was asked here.")
 def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prompt: bool, plan: str,
            follow: bool) -> Outcome:
     knowledge, client, typed = inquiry.knowledge, None, ""
     if plan == "model" and not asked.model:
-        raise ParameterError("--plan model has no model to ask; name one with --model, or leave the "
-                             "question to the rules")
+        raise ParameterError("--plan model needs a model; name one with --model, or drop --plan")
     if asked.model and not (prompt and plan == "rules"):
         client = asked.client(knowledge, "answer", inquiry.text)
     if follow:
@@ -64,11 +63,11 @@ def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prom
         messages = knowledge.draft(retrieval, budget=tokens, length=length).messages
         return Outcome(messages, ["\n\n".join(message.content for message in messages)])
     keep_question(inquiry, typed)
-    return answered(knowledge, retrieval, client, tokens, length)
+    return answer_question(knowledge, retrieval, client, tokens, length)
 
 
 def retrieve_as_planned(inquiry: Inquiry, client: Metered | None) -> Retrieval:
-    """What is retrieved for a question that a model has read, or the rules where there is none."""
+    """Retrieve for a question that a model reads, or the rules if there is none."""
     if client is None:
         return inquiry.retrieve()
     retrieval = inquiry.retrieve(replace(client, purpose="plan"))  # under the same cap
@@ -77,9 +76,9 @@ def retrieve_as_planned(inquiry: Inquiry, client: Metered | None) -> Retrieval:
     return retrieval
 
 
-def answered(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metered | None, tokens: int,
+def answer_question(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metered | None, tokens: int,
              length: str) -> Outcome:
-    """The quoted answer, or that of a model where it can write one."""
+    """Return the quoted answer, or that of a model if it can write one."""
     given, failure = knowledge.answer(retrieval), None
     if client is not None and (not given.absent or has_answers(retrieval)):
         try:
@@ -92,7 +91,7 @@ def answered(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metered | 
 
 
 def follow_last(inquiry: Inquiry, client: Metered | None) -> Inquiry:
-    """The inquiry with its follow-up as a question of its own, which is told."""
+    """Complete a follow-up from the last question, and print the result."""
     made = inquiry.knowledge.follow_up(
         inquiry.text, client=replace(client, purpose="plan") if client else None)
     if made.failure is not None:
@@ -103,17 +102,17 @@ def follow_last(inquiry: Inquiry, client: Metered | None) -> Inquiry:
 
 
 def keep_question(inquiry: Inquiry, typed: str) -> None:
-    """Note the question in the workspace, where it can be written."""
+    """Store the question for follow-ups, if the workspace can be written."""
     try:
         with inquiry.knowledge.store() as store:
             keep_turn(store, inquiry.text, typed)
     except StoreError as error:
-        note(f"the question is not kept for a follow-up: {one_line(str(error), 600)}")
+        note(f"the question is not stored for a follow-up: {one_line(str(error), 600)}")
 
 
 def write_answer(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metered, quoted: Answer,
                  tokens: int, length: str) -> Answer:
-    """The answer with a model's words, which are printed as they come unless JSON is wanted."""
+    """Let a model write the answer, printed as it arrives unless JSON is wanted."""
     calls = instructions_of(client).calls
     budget = calls.fit(tokens, count_tokens(retrieval.query))
     draft = knowledge.draft(retrieval, budget=budget, length=length)
@@ -132,7 +131,7 @@ def write_answer(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metere
 
 
 def answer_lines(answer: Answer) -> Iterator[str]:
-    """The answer and its sources, for a terminal; of a model's words only the sources."""
+    """Word the answer and its sources for a terminal; of a model's words only the sources."""
     written = answer.written
     if written is not None:
         yield from _source_lines(written.citations)

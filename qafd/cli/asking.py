@@ -1,4 +1,4 @@
-"""Questions: what one or several methods retrieve, under many settings, and as a file."""
+"""The commands query, export, compare and sweep."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -44,7 +44,7 @@ from qafd.wording.reasons import word_notice
 @command()
 @asks(method=True)
 @click.option("--keep", is_flag=False, flag_value="", metavar="[NOTE]",
-              help="Put the run into the history, with a note if one is given.")
+              help="Save the run, with a note if one is given.")
 def query(inquiry: Inquiry, keep: str | None) -> Outcome:
     knowledge = inquiry.knowledge
     with knowledge.store():  # which all that is asked of it here uses
@@ -53,7 +53,7 @@ def query(inquiry: Inquiry, keep: str | None) -> Outcome:
     if keep is not None:
         with knowledge.store() as store:
             kept = keep_run(store, _record(knowledge, retrieval, keep))
-        note(f"kept as {kept}; 'qafd runs' lists what is kept")
+        note(f"saved as {kept}; 'qafd runs' lists saved runs")
     lines = [*_retrieval_lines(retrieval, answer)]
     if retrieval.method == "qafd" and retrieval.nodes:
         lines += ["", *chain_lines(inquiry.explain().chains(CHAINS))]
@@ -85,7 +85,7 @@ def _record(knowledge: KnowledgeGraph, retrieval: Retrieval, note: str = "") -> 
 
 @command(as_json=False)
 @asks(method=True, needed=False)
-@click.option("--graph", is_flag=True, help="The whole graph instead of what a question retrieves.")
+@click.option("--graph", is_flag=True, help="Write the whole graph instead of a retrieval.")
 @click.option("--format", "form", required=True, type=click.Choice([*FORMATS, *RUN_FORMATS]),
               help=f"Of the whole graph: {', '.join(OF_GRAPH)}; csv is a zip file of two tables, and "
               "of the whole graph only.")
@@ -113,7 +113,7 @@ def export(inquiry: Inquiry, graph: bool, form: str, out: Path | None) -> int:
 def _export_graph(knowledge: KnowledgeGraph, form: str, out: Path | None) -> int:
     with knowledge.store() as store, whole(store) as graph:
         if graph.stale:
-            note("documents or edits wait to be taken in; this is the graph without them")
+            note("documents or edits are still waiting; this is the graph without them")
         with open_output(out) as file:
             write_graph(graph, form, file)
         return DONE if graph.node_count else NOTHING_FOUND
@@ -123,12 +123,12 @@ def _export_graph(knowledge: KnowledgeGraph, form: str, out: Path | None) -> int
 @db_option
 @question_argument
 @click.option("--methods", default=",".join(DEFAULT),
-              help="Two to six, with commas between them; names of systems such as lightrag stand "
-              "for the method that re-implements them.")
+              help="Two to six methods, separated by commas; names of papers such as lightrag "
+              "work too.")
 @click.option("--budget", type=int, default=BUDGET, help="Tokens of passages for each method.")
 @click.option("--format", "form", type=click.Choice(["markdown", "html", "csv"]),
-              help="Write a report, a page with the panels, or the table of what each method "
-              "found, instead of the overview.")
+              help="Write a report, a page with the panels, or a table of all results "
+              "instead of the overview.")
 @out_option
 def compare(db: Location | None, question: str, methods: str, budget: int, form: str | None,
             out: Path | None) -> Outcome | int:
@@ -137,7 +137,7 @@ def compare(db: Location | None, question: str, methods: str, budget: int, form:
             raise ParameterError("--out needs --format: markdown, html or csv")
         check_output(out, db)
     if wants_json() and form:
-        raise ParameterError("--json and --format say two things; give one of them")
+        raise ParameterError("--json and --format exclude each other; choose one")
     knowledge = open_graph(db)
     comparison = knowledge.compare(text_of(question), methods.split(","), budget=budget)
     failed = [column for column in comparison.columns if column.error]
@@ -185,7 +185,7 @@ def _comparison_file(knowledge: KnowledgeGraph, comparison: Comparison, form: st
 
 
 class ListOf(click.ParamType[list[Any]]):
-    """Values with commas between them."""
+    """Values separated by commas."""
 
     def __init__(self, kind: type[float] | type[int] | type[str]) -> None:
         self.kind, self.name = kind, f"list of {kind.__name__}"
@@ -195,14 +195,14 @@ class ListOf(click.ParamType[list[Any]]):
         try:
             return [self.kind(part) for part in value.split(",")]
         except ValueError:
-            self.fail(f"{value[:80]!r} is no {self.name}", param, ctx)
+            self.fail(f"{value[:80]!r} is not a {self.name}", param, ctx)
 
 
 @command("sweep")
 @with_workspace
 @question_argument
 @click.option("--preset", type=click.Choice(list(PRESETS)), default="best",
-              help="All other parameters.")
+              help="Settings of all other parameters.")
 @click.option("--mass", "masses", type=ListOf(float), metavar="M,M,...",
               help="Masses by the preset's rule; eight up to the largest if none is named.")
 @click.option("--alpha", "alphas", type=ListOf(float), metavar="A,A,...",
@@ -247,7 +247,7 @@ def sweep_settings(knowledge: KnowledgeGraph, question: str, preset: str, titles
 
 def _vary(knowledge: KnowledgeGraph, question: str, varied: Sequence[str], titles: Sequence[str],
           csv: bool) -> Outcome | int:
-    """One retrieval for each combination of values of a method's own parameters."""
+    """Retrieve once for each combination of values of a method's own parameters."""
     names = {canonical(text.partition(".")[0]) for text in varied}
     if len(names) > 1:
         raise ParameterError(f"a sweep is of one method, not of {', '.join(names)}")

@@ -18,19 +18,19 @@ from qafd.storage import Location
 
 @command()
 @db_option
-@click.option("--quick", is_flag=True, help="Installation only.")
-@click.option("--deep", is_flag=True, help="Recompute the graph from its log.")
+@click.option("--quick", is_flag=True, help="Check only the installation.")
+@click.option("--deep", is_flag=True, help="Also recompute the graph from its log and compare.")
 @click.option("--endpoint", is_flag=True,
-              help="Also test the language model: its list, JSON, vectors, context.")
+              help="Also test the language model: model list, JSON, vectors, context.")
 @model_options
 @click.option("--embed-model", envvar="QAFD_EMBED_MODEL", show_envvar=True,
-              help="An embedding model.")
+              help="Name of an embedding model.")
 def doctor(db: Location | None, quick: bool, deep: bool, endpoint: bool, model: str | None,
            base_url: str | None, embed_model: str | None) -> Outcome:
     """Check this installation and a workspace.
 
     Checks Python, packages, models, the folder of the workspaces, configuration, and the workspace
-    of --db. Each line says ok, warn or fail, and what to do. Exits with 0 when nothing failed,
+    of --db. Each line reports ok, warn or fail, and a remedy. Exits with 0 if nothing failed,
     else with 1.
     """
     environment = os.environ
@@ -47,7 +47,7 @@ def doctor(db: Location | None, quick: bool, deep: bool, endpoint: bool, model: 
 
 
 def _probe(model: str | None, base_url: str | None, embed_model: str | None) -> tuple[Check, ...]:
-    """What the named endpoint can do."""
+    """Test the abilities of the named endpoint."""
     from qafd.models.endpoint_embedder import EndpointEmbedder
     from qafd.models.probe import probe
 

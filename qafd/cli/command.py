@@ -1,4 +1,4 @@
-"""What makes a function a command: the workspace it opens, and how what it returns is printed."""
+"""Commands as functions: the workspace that they open, and the printing of their results."""
 
 import json
 import os
@@ -24,31 +24,31 @@ from qafd.reading.text.plaintext import one_line, storable
 from qafd.storage import Location, place_of, size_of
 
 DAY = "qafd.day"  # in the context: the day's caps that options name
-FILE_NAMES = ("files", "file")  # which have what is no UTF-8 by right
+FILE_NAMES = ("files", "file")  # may hold bytes that are not UTF-8
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command found: for programs, for people, and whether it was anything.
+    """The result of a command, for programs and for people.
 
     Parameters
     ----------
     data : records, lists and dicts
-        What --json prints.
+        Printed with --json.
     lines : iterable of str
-        What is printed else.
+        Printed without --json.
     found : bool
-        Whether there was anything; exit code 3 if not.
+        True if there was a result; else exit code 3.
     failed : bool
-        Whether something went wrong that has been said; exit code 1.
+        True if something failed and was reported; exit code 1.
     notes : iterable of str
-        What goes to stderr with the lines.
+        Printed on stderr with the lines.
     failure : ModelError, optional
-        Why a model did not do its part, which is said last; exit code 1, or 4 at a cap.
+        The error of a model, printed last; exit code 1, or 4 at a cap.
     instead : str
-        What is printed in place of that part.
+        Printed in place of the model's part.
     interrupted : bool
-        Whether Ctrl-C ended the work early, which has been said; exit code 130.
+        True if Ctrl-C ended the work early and that was reported; exit code 130.
     """
 
     data: Any
@@ -110,7 +110,7 @@ def _note_json(context: click.Context, _: click.Parameter, value: bool) -> None:
 
 
 def wants_json() -> bool:
-    """Whether the command that runs was given --json."""
+    """Return True if the running command was given --json."""
     return bool(click.get_current_context().meta.get("json"))
 
 
@@ -123,13 +123,13 @@ def _clean(value: Any) -> Any:
 
 
 def print_json(value: Any) -> None:
-    """One JSON value and a line end on stdout."""
+    """Print one JSON value and a line end on stdout."""
     json.dump(_plain(value), sys.stdout, ensure_ascii=False, allow_nan=False)
     sys.stdout.write("\n")
 
 
 def _plain(value: Any) -> Any:
-    """The same of what JSON has: records become objects, infinity null."""
+    """Turn records into objects and infinity into null, as JSON has neither."""
     if is_dataclass(value):
         return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
     if isinstance(value, dict):
@@ -140,7 +140,7 @@ def _plain(value: Any) -> Any:
 
 
 def note(message: str) -> None:
-    """One line on stderr."""
+    """Print one line on stderr."""
     print(f"qafd: {one_line(message, 4000)}", file=sys.stderr)
 
 
@@ -153,15 +153,15 @@ def with_workspace(function: Function) -> Function:
     return db_option(run)  # type: ignore[return-value]
 
 
-def named(db: Location | None) -> Location:
-    """The workspace that was named; raises ParameterError where none was."""
+def require_location(db: Location | None) -> Location:
+    """Return the named workspace; raise ParameterError if none is named."""
     if db is None:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
     return db
 
 
 def is_there(db: Location) -> bool:
-    """Whether there is something, a workspace or not, where one was named."""
+    """Return True if anything exists at the named place, a workspace or not."""
     if isinstance(db, str):
         return size_of(db) is not None
     return os.path.exists(db)  # Path.exists raises on names that are too long
@@ -174,14 +174,14 @@ def make_folder(db: Location) -> None:
 
 
 def open_graph(db: Location | None) -> KnowledgeGraph:
-    """The workspace named by --db or $QAFD_DB."""
-    path = named(db)
+    """Open the workspace named by --db or $QAFD_DB."""
+    path = require_location(db)
     written = place_of(path).written if isinstance(path, str) else path
     if not is_there(path):
         raise ParameterError(f"there is no workspace at {written}; 'qafd index FILE --db "
                              f"{written}' makes one")
     if size_of(path) == 0:
-        raise ParameterError(f"{written} is empty and no workspace; 'qafd index FILE --db "
+        raise ParameterError(f"{written} is empty, not a workspace; 'qafd index FILE --db "
                              f"{written}' makes one of it")
     knowledge = KnowledgeGraph.open(path, keys_of_environment())
     with knowledge.store() as store:
@@ -192,18 +192,18 @@ def open_graph(db: Location | None) -> KnowledgeGraph:
 
 
 def settings() -> Preferences:
-    """What the Settings page keeps; the commands take its caps and prices.
+    """Load the caps and prices of the Settings page.
 
-    They do not take its endpoint and model: what is sent where is said on the command line, in the
-    environment, or in the workspace.
+    Its endpoint and model are ignored: commands take them from their options, the environment, or
+    the workspace.
     """
     return load(home() / "settings.json")
 
 
 def spending() -> Preferences:
-    """The settings, whose allowance of a day all calls of this command count in.
+    """Return the settings with the allowance of a day that all calls of this command share.
 
-    `--max-day-cost` and its kin, which note themselves in the context, name another allowance.
+    `--max-day-cost` and its kin replace that allowance.
     """
     context = click.get_current_context(silent=True)
     given = context.meta.get(DAY, {}) if context else {}
@@ -213,15 +213,15 @@ def spending() -> Preferences:
 
 
 def keys_of_environment() -> dict[str, str]:
-    """$OPENAI_API_KEY, for the address of $OPENAI_BASE_URL, else of OpenAI."""
+    """Return $OPENAI_API_KEY by its address: $OPENAI_BASE_URL, else that of OpenAI."""
     key = os.environ.get("OPENAI_API_KEY")
     return {os.environ.get("OPENAI_BASE_URL") or OPENAI: key} if key else {}
 
 
 def on_interrupt(message: str) -> Callable[[], bool]:
-    """Whether Ctrl-C was pressed from now on, which says something instead of ending at once.
+    """Print a message at the first Ctrl-C instead of ending; a second one ends at once.
 
-    Pressed again, it does end at once.
+    The returned function is True once Ctrl-C was pressed.
     """
     pressed = False
 

@@ -13,10 +13,10 @@ from qafd.cli.command import (
     command,
     keys_of_environment,
     make_folder,
-    named,
     note,
     on_interrupt,
     open_graph,
+    require_location,
     spending,
     with_workspace,
 )
@@ -63,7 +63,7 @@ def index_files(db: Location | None, files: tuple[str, ...], rebuild: bool, re_e
 
     FILES are files, folders or http(s):// addresses of pages; '-' reads text from stdin.
     """
-    path = named(db)
+    path = require_location(db)
     found = iter([(name, stdin())]) if files == ("-",) else _sources(files)
     first = list(islice(found, 1))
     if files and not first:
@@ -225,7 +225,7 @@ def import_graph(db: Location | None, files: tuple[str, ...], dry_run: bool) -> 
     FILES make one graph, or are the folder of GraphRAG or LightRAG.
     """
     if not dry_run:
-        named(db)
+        require_location(db)
     name, graph = read_graph(files)
     found = {"name": name, "format": graph.format, "nodes": len(graph.nodes),
              "edges": len(graph.edges), "texts": len(graph.texts),
@@ -233,7 +233,7 @@ def import_graph(db: Location | None, files: tuple[str, ...], dry_run: bool) -> 
     lines = [f"{one_line(name, 200)}: {graph.summary}"]
     if dry_run:
         return Outcome({**found, "notices": graph.notices}, lines, notes=graph.notices)
-    path = named(db)
+    path = require_location(db)
     stopped = on_interrupt("stopping; run 'qafd index' on this workspace to go on")
     make_folder(path)
     with open_workspace(path) as store:

@@ -23,12 +23,12 @@ from qafd.storage import Location
 if TYPE_CHECKING:
     from qafd.models import LLM
 
-KNOB = "knob_"  # before the name of a method's parameter, which may be that of an option
+KNOB = "knob_"  # keeps a method's parameter apart from an option of the same name
 
 
 @dataclass(frozen=True)
 class Inquiry:
-    """What a user asks: the question as typed, and the parameters that were given."""
+    """A question as typed, with the parameters that were given."""
 
     knowledge: KnowledgeGraph
     question: str
@@ -38,11 +38,11 @@ class Inquiry:
 
     @cached_property
     def text(self) -> str:
-        """The question itself, which may stand on standard input."""
+        """The question itself, read from standard input if it is "-"."""
         return text_of(self.question)
 
     def read(self, client: "LLM | None" = None) -> tuple[QueryPlan, Retriever]:
-        """The question, read by rules or a model, and the method, started for it as in the app."""
+        """Read the question, by rules or a model, and prepare the method as the app does."""
         graph = self.knowledge.graph
         method = self._method(graph)
         plan = self.knowledge.plan(self.text, graph, subqueries=wants_subqueries(method), client=client)
@@ -74,9 +74,9 @@ def asks(*, method: bool = False, needed: bool = True) -> Callable[[Function], F
     Parameters
     ----------
     method : bool
-        Whether the method can be chosen; else it is qafd.
+        True if the method can be chosen; else it is qafd.
     needed : bool
-        Whether there must be a question.
+        True if there must be a question.
     """
     def decorate(function: Function) -> Function:
         @wraps(function)
@@ -97,7 +97,7 @@ def asks(*, method: bool = False, needed: bool = True) -> Callable[[Function], F
         if method:
             decorated = click.option(
                 "--method", default="qafd", show_default=True,
-                help=f"One of {', '.join(METHODS)}, {methods.PAPER}, or what its paper calls it.",
+                help=f"One of {', '.join(METHODS)}, {methods.PAPER}, or the name in its paper.",
             )(decorated)
         if needed:
             decorated = question_argument(decorated)
@@ -108,7 +108,7 @@ def asks(*, method: bool = False, needed: bool = True) -> Callable[[Function], F
 
 
 def _knob_options(function: Any) -> Any:
-    """One option for each parameter of any retrieval method; the help says whose it is."""
+    """Add one option for each parameter of any retrieval method; the help names the methods."""
     owners: dict[str, list[str]] = {}
     for name, method in METHODS.items():
         for spec in fields(method):  # type: ignore[arg-type]

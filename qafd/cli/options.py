@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 import re
 from collections.abc import Callable
@@ -14,12 +14,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def location(text: str) -> str | Path:
-    """A workspace as people name it: the path of a file, or a URL."""
+    """Read the name of a workspace: the path of a file, or a URL."""
     return text if "://" in text else Path(text)
 
 
 def with_options(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
-    """Several options as one decorator, in the order in which the help lists them."""
+    """Combine options into one decorator, in the order of the help."""
     def decorate(function: Function) -> Function:
         for option in reversed(options):
             function = option(function)
@@ -39,17 +39,17 @@ def _engine(_: click.Context, __: click.Parameter, text: str) -> int | str:
 def _hosts(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", name):
-            raise click.BadParameter(f"{name} is no name; give one as notes.example")
+            raise click.BadParameter(f"{name} is not a host name; give one such as notes.example")
     return names
 
 
 name_option = click.option("--name", metavar="HOST", multiple=True, callback=_hosts,
-    help="A name under which visitors reach the app, as notes.example; may be "
-    "repeated.")
+    help="A host name under which visitors reach the app, such as notes.example; "
+    "repeat for more.")
 engine_option = click.option(
     "--engine", default="2", envvar="QAFD_ENGINE", show_envvar=True, callback=_engine,
-    metavar="ENGINE", help="Where passages are read: serial, in how many processes, or by the "
-    "workers of a Dask cluster, as dask://host:8786.")
+    metavar="ENGINE", help="How passages are read: serial, the number of processes, or the address of a "
+    "Dask cluster (dask://host:8786).")
 db_option = click.option("--db", "--workspace", "db", type=location, envvar="QAFD_DB", show_envvar=True,
                          help="The workspace: a file, or postgresql://host/database/name.")
 out_option = click.option("--out", type=FILE, help="The file to write instead of stdout.")
@@ -57,10 +57,10 @@ SOME = click.IntRange(min=1)
 limit_option = click.option("--limit", type=SOME, metavar="N", help="Only the first N questions.")
 writing_options = with_options(
     click.option("--length", type=click.Choice(["short", "paragraphs", "list"]), default="short",
-                 help="Of a model's answer."),
-    click.option("--tokens", type=SOME, default=3000, help="How much a model is shown."))
+                 help="Length of a model's answer."),
+    click.option("--tokens", type=SOME, default=3000, help="Tokens of context that a model gets."))
 question_argument = click.argument("question")  # '-' reads it from stdin
 model_options = with_options(
-    click.option("--model", envvar="QAFD_MODEL", show_envvar=True, help="A language model."),
+    click.option("--model", envvar="QAFD_MODEL", show_envvar=True, help="Name of a language model."),
     click.option("--base-url", envvar="OPENAI_BASE_URL", show_envvar=True,
-                 help="Its OpenAI-compatible address, if it is not OpenAI's."))
+                 help="OpenAI-compatible address of the model; without it, OpenAI."))

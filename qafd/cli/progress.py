@@ -1,4 +1,4 @@
-"""How far a long command is, on stderr."""
+"""The progress of a long command, on stderr."""
 
 import math
 import shutil
@@ -15,19 +15,19 @@ from qafd.wording.counts import say_left
 if TYPE_CHECKING:
     from qafd.ingest.progress import Progress
 
-EVERY = 10.0  # seconds between lines where nothing can be written over
-ASKED = 1.0  # seconds between two questions after what is ahead
+EVERY = 10.0  # seconds between lines in a log
+ASKED = 1.0  # seconds between two estimates of the rest
 UNITS = {"parsing": "files", "extracting": "passages", "assembling": "passages"}
-"""What the stages count whose `current` does not say it."""
+"""The units of stages whose `current` does not name them."""
 
 
 class ProgressLine:
-    """One line, written over on a terminal; in a log, a new one after `EVERY` seconds.
+    """A line that is rewritten on a terminal, or printed again after `EVERY` seconds in a log.
 
     Parameters
     ----------
     ahead : callable, optional
-        How many passages are expected beyond those that "extracting" knows of.
+        Returns the number of passages expected beyond those that "extracting" counts.
     """
 
     def __init__(self, ahead: Callable[[], float] = float) -> None:
@@ -41,14 +41,14 @@ class ProgressLine:
         return self
 
     def __call__(self, stage: str, done: int, total: int, current: str = "") -> None:
-        """Say that `done` of `total` are through `stage`, and what is at work.
+        """Show that `done` of `total` have passed `stage`, and the current item.
 
-        Files that are parsed between passages are not told; the passages are further.
+        Files that are parsed between passages are not shown.
         """
         if stage == "parsing" and "extracting" in self._paces:
             return
         left = self._left(stage, done, total)
-        text = f"{stage} {self._counted(stage, done, total)} {one_line(current, 30 if left else 50)}"
+        text = f"{stage} {self._word_count(stage, done, total)} {one_line(current, 30 if left else 50)}"
         if left:
             text = f"{text.rstrip()}, {left}"
         if self._watched:
@@ -66,8 +66,8 @@ class ProgressLine:
             pace.note(done, total + self._more)
         return say_left(pace.left)
 
-    def _counted(self, stage: str, done: int, total: int) -> str:
-        """How much is done of what; of passages, files that are not parsed yet have some, too."""
+    def _word_count(self, stage: str, done: int, total: int) -> str:
+        """Word the count; files that are not parsed yet add an estimate of passages."""
         unit = UNITS.get(stage, "")
         if stage != "extracting" or not self._more:
             return f"{done}/{total} {unit}".rstrip()
@@ -76,12 +76,12 @@ class ProgressLine:
         return f"{done} of about {total + self._more:.0f} {unit}"
 
     def _write(self, text: str) -> None:
-        """Write over the line, of which none may go on in the next one of a narrow terminal."""
+        """Rewrite the line, cut to the width of the terminal."""
         room = shutil.get_terminal_size().columns - 1
         print(f"\r{text[:room]:{min(room, 79)}}", end="", file=sys.stderr, flush=True)
 
     def show(self, progress: "Progress") -> None:
-        """The same for what the library reports."""
+        """Show a report of the library."""
         self(progress.stage, progress.done, progress.total, progress.current)
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:

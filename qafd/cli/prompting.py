@@ -1,4 +1,4 @@
-"""The prompts of a workspace: shown, changed, tuned to its documents, and brought back."""
+"""The command prompts: show, change, tune and reset the prompts of a workspace."""
 
 from pathlib import Path
 
@@ -21,28 +21,27 @@ TASK = click.argument("task", required=False, type=click.Choice(list(TASKS)))
 @command("prompts")
 @with_workspace
 @TASK
-@click.option("--set", "file", type=FILE, help="Use the prompt in this file from now on.")
-@click.option("--ours", is_flag=True, help="Use our own prompt again.")
-@click.option("--history", is_flag=True, help="Print all that the prompt has been, the newest first.")
-@click.option("--tune", is_flag=True, help="Let --model fit the prompt that reads passages to the "
-              "documents, by one call, and print it.")
-@click.option("--keep", is_flag=True, help="Use what --tune gives, with its entity types.")
+@click.option("--set", "file", type=FILE, help="Use the prompt in this file.")
+@click.option("--ours", is_flag=True, help="Use the built-in prompt again.")
+@click.option("--history", is_flag=True, help="Print all versions of the prompt, newest first.")
+@click.option("--tune", is_flag=True, help="Let --model adapt the prompt that reads passages to the "
+              "documents, with one call, and print it.")
+@click.option("--keep", is_flag=True, help="Use the prompt and entity types that --tune proposes.")
 @may_call_model
 def prompts(knowledge: KnowledgeGraph, task: str | None, file: Path | None, asked: ModelRequest,
             **wishes: bool) -> Outcome:
     """List the prompts of a workspace, print one, or change it.
 
-    A prompt has fields in braces, which are filled when it is sent; TASK names it. After a change of
-    "extract", the next run reads anew what a model has read.
+    TASK names a prompt. Its fields in braces are filled when it is sent. After a change of
+    "extract", the next run reads those passages again that a model has read.
     """
     tuning = wishes["tune"]
     changing = [name for name, wanted in (("--set", file), ("--ours", wishes["ours"]),
                                           ("--tune", tuning)) if wanted]
     if len(changing) > 1:
-        raise ParameterError("{options} cannot be used together; choose one".format(
-                                 options=" and ".join(changing)))
+        raise ParameterError(f"{' and '.join(changing)} cannot be used together; choose one")
     if wishes["keep"] and not tuning:
-        raise ParameterError("--keep keeps what --tune gives; add --tune")
+        raise ParameterError("--keep needs --tune; add it")
     if tuning:
         if task not in (None, "extract"):
             raise ParameterError("only the prompt that reads passages, extract, is tuned")
@@ -79,5 +78,5 @@ def _tune(knowledge: KnowledgeGraph, asked: ModelRequest, keeping: bool) -> Outc
     if keeping:
         with knowledge.store() as store:
             keep_tuned(store, tuned)
-        note("kept; the next run reads with it what a model reads")
+        note("saved; the next run with a model uses it")
     return Outcome(tuned, [f"Entity types: {', '.join(tuned.types)}", "", tuned.prompt])

@@ -1,4 +1,4 @@
-"""What commands read and write besides the workspace: files and the standard streams."""
+"""Files and standard streams that commands read and write."""
 
 import os
 import sys
@@ -13,12 +13,12 @@ LARGEST = 100 * 2**20  # bytes of a stored query or bundle
 
 
 def text_of(argument: str) -> str:
-    """An argument, or stdin where it is '-'."""
+    """Return an argument, or stdin if it is '-'."""
     return stdin().decode("utf-8", "replace") if argument == "-" else argument
 
 
 def stdin() -> bytes:
-    """All of the standard input.
+    """Read all of the standard input.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def stdin() -> bytes:
 
 
 def read_file(name: str) -> bytes:
-    """What a command printed or wrote before: a file, or stdin where the name is '-'.
+    """Read a file that a command wrote, or stdin if the name is '-'.
 
     Raises
     ------
@@ -45,12 +45,11 @@ def read_file(name: str) -> bytes:
         with Path(name).open("rb") as file:
             stored = file.read(LARGEST + 1)  # a device may have no end
     except OSError as error:
-        raise QafdError("{file} cannot be read: {reason}".format(
-                            file=name or "a file without a name",
-                            reason=error.strerror)) from error
+        raise QafdError(f"{name or 'a file without a name'} cannot be read: "
+                        f"{error.strerror}") from error
     if len(stored) > LARGEST:
-        raise QafdError(f"{name} has more than {LARGEST // 2**20} MB, which no stored query "
-                        "has; 'qafd query --json' prints one")
+        raise QafdError(f"{name} has more than {LARGEST // 2**20} MB and is not a stored query; "
+                        "'qafd query --json' prints one")
     return stored
 
 
@@ -62,7 +61,7 @@ def write_out(data: str | bytes, out: Path | None) -> None:
 
 @contextmanager
 def open_output(out: Path | None) -> Iterator[BinaryIO]:
-    """The file to write to, or stdout.
+    """Open the file to write to, or stdout.
 
     Raises
     ------
@@ -91,10 +90,10 @@ def check_output(out: Path, *read: str | os.PathLike[str] | None) -> None:
     for ending in ("", "-wal", "-shm", "-journal"):
         if _is_database(Path(str(out).removesuffix(ending))):
             raise ParameterError(f"{out} belongs to a workspace or another database and is not "
-                                 "written over; name another file")
+                                 "overwritten; name another file")
     for other in read:
         if other is not None and _are_same(out, Path(other)):
-            raise ParameterError(f"{out} is read by this command and is not written over; name "
+            raise ParameterError(f"{out} is read by this command and is not overwritten; name "
                                  "another file")
 
 
@@ -105,7 +104,7 @@ def _is_database(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(16) == b"SQLite format 3\0"
     except OSError:
-        return False  # whoever writes to it will say why not
+        return False  # opening it for writing will report why
 
 
 def _are_same(one: Path, other: Path) -> bool:

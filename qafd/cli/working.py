@@ -5,7 +5,7 @@ import time
 import click
 
 from qafd.cli import DONE
-from qafd.cli.command import command, keys_of_environment, named, note, spending
+from qafd.cli.command import command, keys_of_environment, note, require_location, spending
 from qafd.cli.options import db_option, engine_option
 from qafd.errors import BusyError, QafdError
 from qafd.ingest.jobs import needs_worker, work
@@ -25,7 +25,7 @@ def worker(db: Location | None, engine: int | str, once: bool) -> int:
     Any number may run, on any host: a workspace that one of them works on is left to it. Whatever
     ends one, another goes on where it stopped.
     """
-    root, keys = named(db), keys_of_environment()
+    root, keys = require_location(db), keys_of_environment()
     spending()
     while True:
         try:

@@ -1,4 +1,4 @@
-"""What one method brings and another leaves out, in words."""
+"""Sentences of a comparison: nodes that one method finds and another misses."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -12,27 +12,27 @@ if TYPE_CHECKING:
 
 
 def word_missed(group: "MissedGroup") -> str:
-    """The sentence of a group: who leaves it out, and why the other method brings it."""
+    """Word a group: the method that misses it, and the other method's reason to retrieve it."""
     values = {"finder": group.finder_label, "other": group.other_label,
               "names": join_some(group.names), "because": word_cause(group.reasons).rstrip(".")}
     if group.texts:
-        one = ("{other} leaves out the passage {names}; {finder} brings it because {because}.")
-        many = ("{other} leaves out the passages {names}; {finder} brings them because {because}.")
+        one = ("{other} misses the passage {names}; {finder} retrieves it because {because}.")
+        many = ("{other} misses the passages {names}; {finder} retrieves them because {because}.")
     elif group.touched:
-        one = "{other} only touches {names}; {finder} brings it because {because}."
-        many = "{other} only touches {names}; {finder} brings them because {because}."
+        one = "{other} only touches {names}; {finder} retrieves it because {because}."
+        many = "{other} only touches {names}; {finder} retrieves them because {because}."
     else:
-        one = "{other} leaves out {names}; {finder} brings it because {because}."
-        many = "{other} leaves out {names}; {finder} brings them because {because}."
+        one = "{other} misses {names}; {finder} retrieves it because {because}."
+        many = "{other} misses {names}; {finder} retrieves them because {because}."
     sentence = count_words(len(group.nodes), one, many, **values)
     if not group.rest:
         return sentence
-    rest = count_words(group.rest, "It brings {number} other too.", "It brings {number} others too.")
+    rest = count_words(group.rest, "It also retrieves {number} other.", "It also retrieves {number} others.")
     return f"{sentence} {rest}"
 
 
 def say_verdict(verdict: "AnswerPlaces", names: Mapping[str, str]) -> str:
-    """Who found the passage that answers; `names` are those of the columns as they are shown."""
+    """Word the ranks of the passage that answers; `names` are the labels of the columns."""
     if len(verdict.titles) > 1:
         return _say_share(verdict, names)
     by_place: dict[int, list[str]] = {}

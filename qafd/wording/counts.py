@@ -37,13 +37,13 @@ NOUNS = {
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things that have a word in `NOUNS`: "1 passage", "2,000 passages"."""
+    """Word a number of things that have a word in `NOUNS`: "1 passage", "2,000 passages"."""
     one, many = NOUNS[noun]
     return count_words(number, one, many)
 
 
 def say_left(seconds: float | None) -> str:
-    """The time that is left, no finer than it is known: "about 40 s left"; "" where it is not."""
+    """Word the time that is left: "about 40 s left"; "" if it is unknown."""
     if seconds is None:
         return ""
     if seconds < 10:
@@ -53,4 +53,4 @@ def say_left(seconds: float | None) -> str:
     if seconds < 0.9 * HOUR:
         return f"about {round(seconds / MINUTE) or 1} min left"
     digits = 1 if seconds < 10 * HOUR else 0
-    return "about {hours} h left".format(hours=f"{seconds / HOUR:.{digits}f}")
+    return f"about {seconds / HOUR:.{digits}f} h left"

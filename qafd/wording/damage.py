@@ -1,4 +1,4 @@
-"""What an examination of a workspace found, as sentences with what to do."""
+"""Sentences about damage to a workspace, each with a remedy."""
 
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 _GROWN = "The log has grown since the graph was assembled; `qafd index` brings it up to date."
 _FINE = {
     Aspect.ENGINE: "SQLite {found}; {wanted} or newer is needed.",
-    Aspect.DISK: "{free:,.0f} MB are free beside a workspace of {size:,.1f} MB; twice its size is "
-                 "wanted for backups.",
+    Aspect.DISK: "{free:,.0f} MB are free next to a workspace of {size:,.1f} MB; backups need twice its "
+                 "size.",
     Aspect.PAGES: "SQLite finds all pages, indexes and references sound.",
     Aspect.TABLES: "Every table is defined as it should be.",
     Aspect.LOG_MODE: "Changes are written to a log first.",
@@ -41,7 +41,7 @@ _FAULTS = {
     FaultKind.SENTENCE_OUTSIDE: "Sentence {number} of passage {passage} lies outside of it",
     FaultKind.NAME_OUTSIDE: "The name {name} of passage {passage} lies outside of it",
     FaultKind.RELATION_OUTSIDE: "The relation {label} of passage {passage} lies outside of it",
-    FaultKind.CHANGED_EXTRACTION: "What was found in passage {passage} is not as it was stored",
+    FaultKind.CHANGED_EXTRACTION: "The extraction of passage {passage} is not as it was stored",
     FaultKind.SHOWN_PASSAGE: "Passage {passage} of {document} is shown but deleted or changed",
     FaultKind.MISSING_PASSAGE: "Passage {passage} of {document} is missing from the graph",
     FaultKind.OTHER_COUNT: "The table {table} has {found} rows, not the {assembled} that were assembled",
@@ -52,7 +52,7 @@ _FAULTS = {
     FaultKind.GROUNDLESS_EDGE: "An edge of {node} rests on passage {passage}, which is not in the graph",
     FaultKind.NOT_INDEXED: "Passage {passage} is not in the search index",
     FaultKind.LOOSE_ENTRY: "Entry {entry} of the search index has no passage",
-    FaultKind.FOREIGN_VECTOR: "Vector {key} is of another model than {model} and the one before it",
+    FaultKind.FOREIGN_VECTOR: "Vector {key} is of another model than {model}",
     FaultKind.WRONG_LENGTH: "The vectors {key} have {size} numbers, which are not rows of {dimension}",
     FaultKind.CHANGED_VECTOR: "The vectors {key} are not what was stored",
     FaultKind.LOST_VECTORS: "Node {node} has no vectors",
@@ -62,28 +62,28 @@ _FAULTS = {
     FaultKind.NO_JOB: "{file} waits for no job",
     FaultKind.DAMAGED_RUN: "The saved run {key} is damaged",
     FaultKind.DAMAGED_PLAN: "The kept plan of {question!r} is damaged",
-    FaultKind.DAMAGED_VECTORS: "The graph cannot be made anew from damaged vectors",
+    FaultKind.DAMAGED_VECTORS: "The graph cannot be rebuilt from damaged vectors",
     FaultKind.DIFFERENT_ROWS: "{many} rows of {table} differ",
     FaultKind.OTHER_INDEX: "The search index is not that of the passages",
 }
 _RESTORE = "restore a backup"
 _ANEW = "delete and add that document again"
 _REBUILD = "rebuild the graph (`qafd index --rebuild`)"
-_EMBED = "embed the workspace anew (`qafd index --re-embed`)"
+_EMBED = "embed the workspace again (`qafd index --re-embed`)"
 _REMEDIES = {
     Aspect.ENGINE: "install a newer Python or SQLite", Aspect.FILE: "index a document first",
     Aspect.DISK: "free some", Aspect.PAGES: _RESTORE, Aspect.TABLES: _RESTORE,
     Aspect.LOG_MODE: "the file system does not support it: move the workspace to another one",
     Aspect.TEXTS: _ANEW, Aspect.LOG: _ANEW, Aspect.PASSAGES: _REBUILD, Aspect.GRAPH: _REBUILD,
-    Aspect.SEARCH: _REBUILD, Aspect.VECTORS: _EMBED, Aspect.JOBS: "run `qafd index` to go on",
+    Aspect.SEARCH: _REBUILD, Aspect.VECTORS: _EMBED, Aspect.JOBS: "run `qafd index` to continue",
     Aspect.RUNS: "ask the question again",
-    Aspect.PLANS: "its question is read anew when it is asked", Aspect.GRAPH_ANEW: _REBUILD,
+    Aspect.PLANS: "its question is read again when it is asked", Aspect.GRAPH_ANEW: _REBUILD,
     Aspect.SEARCH_ANEW: _REBUILD,
 }
 
 
 def say_diagnosis(found: "Diagnosis") -> str:
-    """What was found of one aspect, and what to do."""
+    """Word the finding about one aspect, with a remedy."""
     if found.values.get("grown"):
         return _GROWN
     if not found.faults:

@@ -1,4 +1,4 @@
-"""What deleting and erasing a document remove, and what they leave."""
+"""Sentences about deleting, restoring and erasing documents."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -13,39 +13,38 @@ NAMED = 5  # names in a sentence
 
 
 def say_moved(deleted: bool, names: Sequence[str]) -> str:
-    """What was deleted for now, or brought back."""
+    """Word a deletion that can be undone, or a restoration."""
     if deleted:
-        return f"Deleted {join_some(names, NAMED)}. “Undo delete” brings back what is not erased."
-    return f"Brought back {join_some(names, NAMED)}."
+        return f"Deleted {join_some(names, NAMED)}. “Undo delete” restores what is not erased."
+    return f"Restored {join_some(names, NAMED)}."
 
 
 def say_going(going: "Footprint") -> str:
-    """What would go."""
+    """Word the effect of erasing, before it is done."""
     return f"Erasing {join_some(going.names, NAMED)} removes {_say_what(going)} There is no undo."
 
 
 def say_gone(gone: "Footprint") -> str:
-    """What went."""
+    """Word the effect of erasing, after it is done."""
     return f"Erased {join_some(gone.names, NAMED)}: {_say_what(gone)}"
 
 
 def say_staying() -> str:
-    """What erasing does not touch."""
-    return ("Other documents stay, with every name that they have too, even where they say the "
-            "same. Questions you asked or wrote for Evaluate, edits by hand with their names "
-            "and notes, and what models have cost stay. Backups, exports and bundles that "
-            "you made hold what they held.")
+    """Word the things that erasing leaves."""
+    return ("Other documents stay, with all their names. Questions that you asked or wrote for "
+            "Evaluate, edits by hand with their notes, and the costs of models stay. Backups and "
+            "exports that you made are unchanged.")
 
 
 def _say_what(going: "Footprint") -> str:
     held = [(going.documents, "document"), (going.passages, "passage")]
     counts = [count(number, noun) for number, noun in held if number]
-    also = ["text, vectors and what was found there"]
+    also = ["texts, vectors and extractions"]
     if going.replies:
         also.append(count(going.replies, "reply"))
     if going.runs:
         also.append(count_words(
-            going.runs, "{number} kept run that quotes them or names what only they name",
-            "{number} kept runs that quote them or name what only they name"))
+            going.runs, "{number} saved run that quotes them or has names found only there",
+            "{number} saved runs that quote them or have names found only there"))
     also += ["all derived layers", "copies made before upgrades"]
     return "{counts}: {also}.".format(counts=join_words(counts) or "all bytes", also=join_words(also))

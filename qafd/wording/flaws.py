@@ -1,4 +1,4 @@
-"""Why a solution is not optimal, as sentences."""
+"""Sentences about solutions that are not optimal."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,12 +19,12 @@ _FLAWS = {
 
 
 def say_flaws(flaws: Sequence[Mapping[str, Any]]) -> str:
-    """Flaws as a certificate states them, each by its `kind` and `values`."""
+    """Word the flaws of a certificate, each by its `kind` and `values`."""
     return "; ".join(_FLAWS[flaw["kind"]].format(**flaw["values"]) for flaw in flaws)
 
 
 def say_doubt(certificate: Mapping[str, Any]) -> str:
-    """Why the diffusion of a certificate is not optimal, "" when it is.
+    """Word the reasons that a diffusion is not optimal; "" if it is.
 
     Certificates of before flaws were typed have a sentence.
     """

@@ -1,4 +1,4 @@
-"""What a job on a workspace does, in words."""
+"""Sentences about jobs on a workspace."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ NAMED = 2  # files that are named
 
 
 def say_job(files: Sequence[str], layers: Sequence[str]) -> str:
-    """What a job does that reads these files and builds these layers."""
+    """Word a job that reads these files and builds these layers."""
     if len(files) > NAMED:
         return f"Read {count(len(files), 'file')}"
     if files:

@@ -1,4 +1,4 @@
-"""Where derived layers are from, in words."""
+"""Sentences about the origin of derived layers."""
 
 from qafd.wording.counts import count
 
@@ -9,7 +9,7 @@ _ORIGINS = {
 
 
 def say_origin(origin: str, state: str, model: str, written: int, texts: int) -> str:
-    """Where a layer is from; "" where it is computed here."""
+    """Word the origin of a layer; "" if it is computed here."""
     if origin == "written":
         return f"{written:,} of {count(texts, 'text')} written by {model}"
     template = _ORIGINS.get((origin, state))
