@@ -1,10 +1,14 @@
 """What a model is shown of a retrieval: the method's own structure, strong passages, a budget."""
 
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qafd.explain.reach import put_reached_first
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text import count_tokens
 from qafd.reading.text.markdown import CITED
@@ -13,7 +17,6 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retrieval, StructureKind
 
 BORN = "Where was the singer of Paper Lanterns born?"
-WITH_PATHS = ("qafd", "path", "flow_path")
 WITH_TEXTS = {"community": ("Community reports", StructureKind.REPORT),
               "tree": ("Summaries", StructureKind.SUMMARY)}
 
@@ -39,10 +42,10 @@ def block(text: str, title: str) -> list[str]:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_block_stands_in_the_prompt_of_the_methods_that_have_its_structure(
         method: str, songs: KnowledgeGraph, found: dict[str, Retrieval]) -> None:
-    text = songs.draft(found[method]).context.text
+    text = songs.draft(found[method], budget=3000).context.text
     shown = {title for title in ("Reasoning paths", "Community reports", "Summaries")
              if block(text, title)}
-    expected = {"Reasoning paths"} if method in WITH_PATHS else set()
+    expected = {"Reasoning paths"} if method in ("path", "flow_path") else set()
     if method in WITH_TEXTS:
         expected.add(WITH_TEXTS[method][0])
     assert shown == expected
@@ -77,7 +80,8 @@ def test_a_context_never_exceeds_its_budget_and_numbers_its_passages_from_one(
     context = songs.draft(found[method], budget=budget).context
     assert count_tokens(context.text) <= budget
     assert [source.number for source in context.sources] == list(range(1, len(context.sources) + 1))
-    assert len(context.sources) + context.left_out + context.weak == len(found[method].passages)
+    assert len(context.sources) + context.left_out + context.copies + context.weak == len(
+        found[method].passages)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -88,3 +92,35 @@ def test_passages_below_a_share_of_the_best_score_are_left_out(
     least = passages[0].score * METHODS[method].shown  # type: ignore[attr-defined]
     assert {source.passage.id for source in context.sources} == {
         passage.id for passage in passages if passage.score >= least}
+
+
+def test_passages_come_first_by_rank_below_their_file_with_their_lines(tmp_path: Path) -> None:
+    kg = KnowledgeGraph.open(tmp_path / "w.db")
+    kg.add_text("ada.txt", "Ada Lovelace met Charles Babbage.\n\nShe wrote notes in London. See [7].")
+    kg.add_text("bab.txt", "Charles Babbage built an engine.")
+    retrieval = kg.retrieve("Whom did Ada Lovelace meet?")
+    context = kg.draft(retrieval).context
+    assert [source.passage.id for source in context.sources] == [
+        passage.id for passage in put_reached_first(retrieval).passages][:len(context.sources)]
+    assert context.text.startswith("Passages:\n[1] ada.txt\nAda")
+    assert "Babbage.\nShe wrote" in context.text
+    assert "See (7)." in context.text
+
+
+def test_a_near_copy_is_sent_once_and_counted(songs: KnowledgeGraph, found: dict[str, Retrieval]) -> None:
+    first, *others = found["qafd"].passages
+    copy = replace(first, id="copy", chunk="copy", text=first.text + " Indeed.")
+    doubled = replace(found["qafd"], passages=(first, copy, *others))
+    once, twice = songs.draft(found["qafd"]).context, songs.draft(doubled).context
+    assert twice.copies == once.copies + 1
+    assert [s.passage.id for s in twice.sources] == [s.passage.id for s in once.sources]
+
+
+def test_a_chain_is_sent_only_with_sentences_that_no_sent_passage_has(
+        songs: KnowledgeGraph, found: dict[str, Retrieval]) -> None:
+    roomy = songs.draft(found["qafd"], budget=20_000).context
+    hops = [hop.sentence for chain in songs.explain(found["qafd"]).chains() for hop in chain.hops]
+    rows = " ".join(block(roomy.text, "Reasoning paths"))
+    sent = " ".join(one_line(source.passage.text, 8000) for source in roomy.sources)
+    for sentence in hops:
+        assert (one_line(sentence, 400) in rows) == (one_line(sentence, 400) not in sent)

@@ -1,4 +1,4 @@
-"""Retrieval to context: what a model is shown of it, numbered, in flow order, within a budget."""
+"""The text that a model reads of a retrieval: passages by rank, numbered, within a budget of tokens."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,6 +8,7 @@ from qafd.explain.chains import Chain
 from qafd.explain.conditions import AnswerConditions, ConditionRow
 from qafd.explain.paths import ReasoningPath
 from qafd.reading.text import count_tokens
+from qafd.reading.text.bm25 import words
 from qafd.reading.text.markdown import CITED
 from qafd.reading.text.plaintext import one_line
 from qafd.records import WEIGHT, Edge
@@ -24,13 +25,14 @@ from qafd.retrieve.layers import merged_descriptions
 from qafd.storage import Workspace
 from qafd.wording.explanations import say_chain, say_path
 
-BUDGET = 3000  # tokens
+BUDGET = 1500  # tokens
 ROWS, STRUCTURE = 0.15, 0.3  # of it: entities, relations; a structure; passages have the rest
 WAYS = 8  # reasoning paths that are shown
 RELATIONS = 40  # whose descriptions are looked up
 PASSAGE = 8000  # characters of a passage at most
 TABLE = 0.6  # of the budget, for the conditions of candidates
 SAID = 400  # characters of a relation's description
+COPY = 0.9  # shared words over all words of two passages, from which they count as one
 
 MEASURES = {"path": "reliability", "flow_path": "mean energy"}
 TITLES = {StructureKind.REPORT: "Community reports", StructureKind.SUMMARY: "Summaries"}
@@ -48,8 +50,9 @@ class Source:
 class Context:
     """The data a model answers from.
 
-    `tokens` are counted here, at most `budget` of them; `left_out` passages did not fit, and `weak`
-    ones have less than the share of the best score that `qafd.retrieve.base.Method.shown` names.
+    `tokens` are counted here, at most `budget` of them. `left_out` passages did not fit, `copies`
+    repeat a passage that is there, and `weak` ones have less than the share of the best score that
+    `qafd.retrieve.base.Method.shown` names.
     """
 
     text: str = field(repr=False)
@@ -58,15 +61,16 @@ class Context:
     budget: int
     left_out: int
     weak: int = 0
+    copies: int = 0
 
 
 def build_context(retrieval: Retrieval, store: Workspace, ways: Sequence[ReasoningPath | Chain] = (),
                   budget: int = BUDGET) -> Context:
-    """Entities, relations, the method's own structures, and passages of a retrieval.
+    """Build the passages of a retrieval by rank, then what they do not say themselves.
 
-    The best passages that fit are taken, then put in flow order: by falling importance x, which is
-    the direction in which mass runs. An entity comes with what models said of it, else with the
-    first sentence that speaks of it, a relation with what models said of it.
+    After the passages come the structures of the method (paths, reports, summaries). A graph that a
+    model read adds entities and relations with its descriptions. A graph that rules read has only
+    sentences of passages; of its chains those follow that no shown passage has.
 
     Parameters
     ----------
@@ -76,19 +80,33 @@ def build_context(retrieval: Retrieval, store: Workspace, ways: Sequence[Reasoni
         Tokens of all of it, as `count_tokens` counts.
     """
     x = {n.id: n.importance for n in retrieval.nodes if n.state == SATURATED}
-    blocks = {"Entities": (_entities(retrieval, store), ROWS),
-              "Relations": (_relations(retrieval, store, x), ROWS),
-              "Reasoning paths": (_paths(retrieval.method, ways), STRUCTURE)}
+    described = merged_descriptions(store)
+    blocks: dict[str, tuple[Iterator[str], float]] = {}
+    if described:
+        blocks["Entities"] = _entities(retrieval, store, described), ROWS
+        blocks["Relations"] = _relations(retrieval, store, x), ROWS
+    if described or retrieval.method != "qafd":
+        blocks["Reasoning paths"] = _paths(retrieval.method, ways), STRUCTURE
     for kind, title in TITLES.items():
         blocks[title] = _reports(retrieval.structures, kind), STRUCTURE
+    lines = _block_lines(blocks, budget)
+    room = budget - count_tokens("\n".join(["Passages:", *lines]))
+    chosen = _passages_within(retrieval, room)
+    left = room - sum(count_tokens(_shown(len(chosen), passage)) for passage in chosen)
+    if not described and retrieval.method == "qafd":
+        unsaid = _unsaid_chains(ways, "\n".join(passage.text for passage in chosen))
+        lines += _block_lines({"Reasoning paths": (unsaid, 1.0)}, left)
+    return _with_passages([], chosen, retrieval, budget, lines)
+
+
+def _block_lines(blocks: Mapping[str, tuple[Iterator[str], float]], budget: int) -> list[str]:
+    """The rows of titled blocks, each within its share of a budget, after an empty line."""
     lines: list[str] = []
     for title, (rows, share) in blocks.items():
-        fitting = list(_fitting(rows, int(budget * share) - count_tokens(f"{title}:")))
+        fitting = list(_fitting(rows, int(budget * share) - count_tokens(f"\n{title}:")))
         if fitting:
-            lines += [f"{title}:", *fitting, ""]
-    chosen = _passages_within(retrieval, budget - count_tokens("\n".join([*lines, "Passages:"])))
-    chosen.sort(key=lambda passage: -x.get(passage.id, 0.0))
-    return _with_passages(lines, chosen, retrieval, budget)
+            lines += ["", f"{title}:", *fitting]
+    return lines
 
 
 def build_table_context(retrieval: Retrieval, answers: Sequence[AnswerConditions],
@@ -126,10 +144,10 @@ def _condition(row: ConditionRow, numbers: Mapping[str, int]) -> str:
 
 
 def _passages_within(retrieval: Retrieval, left: int) -> list[RetrievedPassage]:
-    """The best of the strong passages that fit into so many tokens."""
+    """The best of the strong passages that fit into so many tokens, near copies once."""
     strong = _strong(retrieval)
     chosen = []
-    for passage in strong:
+    for passage in _without_copies(strong):
         cost = count_tokens(_shown(len(strong), passage))
         if cost <= left:
             chosen.append(passage)
@@ -137,16 +155,28 @@ def _passages_within(retrieval: Retrieval, left: int) -> list[RetrievedPassage]:
     return chosen
 
 
-def _with_passages(lines: list[str], chosen: Sequence[RetrievedPassage], retrieval: Retrieval,
-                   budget: int) -> Context:
-    """A context of lines and numbered passages."""
-    strong = len(_strong(retrieval))
+def _without_copies(passages: Sequence[RetrievedPassage]) -> list[RetrievedPassage]:
+    """The passages whose words are not nearly those of one before."""
+    kept: list[tuple[RetrievedPassage, set[str]]] = []
+    for passage in passages:
+        own = set(words(passage.text))
+        if not any(len(own & other) > COPY * len(own | other) for _, other in kept):
+            kept.append((passage, own))
+    return [passage for passage, _ in kept]
+
+
+def _with_passages(before: Sequence[str], chosen: Sequence[RetrievedPassage], retrieval: Retrieval,
+                   budget: int, after: Sequence[str] = ()) -> Context:
+    """A context of numbered passages, with lines before and after them."""
+    strong = _strong(retrieval)
+    copies = len(strong) - len(_without_copies(strong))
     sources = tuple(Source(number, passage) for number, passage in enumerate(chosen, 1))
+    lines = list(before)
     if sources:
         lines += ["Passages:", *(_shown(source.number, source.passage) for source in sources)]
-    text = "\n".join(lines)
-    return Context(text, sources, count_tokens(text), budget, strong - len(sources),
-                   len(retrieval.passages) - strong)
+    text = "\n".join([*lines, *after]).lstrip("\n")
+    return Context(text, sources, count_tokens(text), budget, len(strong) - copies - len(sources),
+                   len(retrieval.passages) - len(strong), copies)
 
 
 def _strong(retrieval: Retrieval) -> list[RetrievedPassage]:
@@ -156,10 +186,9 @@ def _strong(retrieval: Retrieval) -> list[RetrievedPassage]:
     return [passage for passage in retrieval.passages if least <= 0 or passage.score >= least]
 
 
-def _entities(retrieval: Retrieval, store: Workspace) -> Iterator[str]:
+def _entities(retrieval: Retrieval, store: Workspace, merged: Mapping[str, str]) -> Iterator[str]:
     named = {n.id: n.name for n in retrieval.nodes if n.state == SATURATED and n.kind != "passage"}
     described = store.graph.nodes(named)
-    merged = merged_descriptions(store)
     for key, name in named.items():
         if key in described:
             yield f"{_quoted(name)}: {_quoted(merged.get(key, described[key].text))}"
@@ -223,10 +252,27 @@ def _fitting(rows: Iterator[str], budget: int) -> Iterator[str]:
         yield row
 
 
+def _unsaid_chains(ways: Sequence[ReasoningPath | Chain], shown: str) -> Iterator[str]:
+    """The sentences of chains that no shown passage has, each once, after its chain."""
+    known = one_line(shown, len(shown) + 1)
+    for way in ways:
+        if not isinstance(way, Chain):
+            continue
+        unsaid = [hop.sentence for hop in way.hops if one_line(hop.sentence, PASSAGE) not in known]
+        if unsaid:
+            known += " " + " ".join(one_line(sentence, PASSAGE) for sentence in unsaid)
+            quotes = " ".join(f'"{_quoted(sentence, SAID)}"' for sentence in unsaid)
+            yield f"{_quoted(say_chain(way))}: {quotes}"
+
+
 def _shown(number: int, passage: RetrievedPassage) -> str:
-    title = _quoted(passage.title)
-    page = f", page {passage.page}" if passage.page is not None else ""
-    return f"[{number}] {title}{page}: {_quoted(passage.text)}"
+    """A numbered passage below its file, page, heading and title, with its line breaks."""
+    page = "" if passage.page is None else f"page {passage.page}"
+    title = "" if passage.document.rpartition(".")[0] == passage.title else passage.title
+    places = dict.fromkeys([passage.document, title, page, passage.heading])
+    head = ", ".join(_quoted(place) for place in places if place)
+    text = "\n".join(_quoted(line) for line in passage.text[:PASSAGE].splitlines() if line.strip())
+    return f"[{number}] {head}\n{text}\n"
 
 
 def _quoted(text: str, most: int = PASSAGE) -> str:
