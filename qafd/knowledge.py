@@ -21,7 +21,7 @@ from qafd.curate.neighbors import connect, disconnect
 from qafd.edits import Edit
 from qafd.errors import ParameterError, StoreError
 from qafd.explain import Chain, Explanation, PathFlow, ReasoningPath, tell_paths
-from qafd.explain.conditions import AnswerConditions, has_answers, tabulate_conditions
+from qafd.explain.conditions import AnswerConditions, tabulate_conditions
 from qafd.explain.explanation import explain
 from qafd.explain.reach import put_reached_first
 from qafd.export.whole import whole
@@ -638,8 +638,7 @@ class KnowledgeGraph:
         plan : QueryPlan, optional
             Of the question that `asked` was retrieved for, to save reading it again.
         client : LLM or openai.OpenAI, optional
-            Writes `Answer.written` from the retrieval; it is not asked when the evidence is too
-            weak for an answer.
+            Writes `Answer.written` from the retrieval.
         model : str
             The model of an `openai.OpenAI` client, as its endpoint calls it; by default the one
             that reads this workspace, if the endpoint has it, else the only one that it has.
@@ -665,7 +664,7 @@ class KnowledgeGraph:
             # What is solved anew, as for "what if", has no texts yet.
             asked = asked if asked.passages else add_texts(asked, self.graph, store)
             answer = extract_answer(put_reached_first(asked), plan, store)
-            if llm is None or answer.absent and not has_answers(asked):
+            if llm is None:
                 return answer
             draft = self.draft(asked, plan, budget=self._calls.fit(budget), length=length)
             reply = llm.complete(draft.messages, max_tokens=self._calls.answer_tokens)

@@ -57,11 +57,15 @@ class Preferences:
     day_tokens: int = 0
     day_dollars: float = 0.0
     calls: CallSettings = CallSettings()
+    answers: bool = True
+    """Let the model answer every question in the app, before the quoted sentences."""
 
     def __post_init__(self) -> None:
         for name in ("provider", "base_url", "model", "embed_model"):
             if not isinstance(getattr(self, name), str):
                 raise ParameterError(f"{name} is no text")
+        if not isinstance(self.answers, bool):
+            raise ParameterError("answers is true or false")
         if self.provider not in PROVIDERS:
             raise ParameterError("there is no provider {provider!r}; choose {known}".format(
                                      provider=self.provider,

@@ -9,6 +9,7 @@ from faults import FaultServer
 
 from qafd.app.provider import from_
 from qafd.knowledge import KnowledgeGraph
+from qafd.models.call_settings import CallSettings
 from qafd.models.prompts_answer import PAPER
 from qafd.preferences import Preferences, save
 
@@ -37,11 +38,8 @@ def modeled(home: Path, server: FaultServer) -> FaultServer:
     return server
 
 
-def test_a_written_answer_has_its_sources_and_is_paid_for_once(modeled: FaultServer) -> None:
-    app = page("explore", ws="songbook", tab="Answer")
-    assert modeled.bodies == []
-    press(app, "Write an answer")
-    text = shown(app)
+def test_the_model_answers_first_and_is_paid_for_once(modeled: FaultServer) -> None:
+    text = shown(page("explore", ws="songbook", tab="Answer"))
     assert "<b>Valparaíso</b>" in text
     assert "Written by tiny" in text
     assert 'title="There is no source 77."' in text
@@ -53,6 +51,36 @@ def test_a_written_answer_has_its_sources_and_is_paid_for_once(modeled: FaultSer
     again = page("explore", ws="songbook", tab="Answer")
     assert "Written by tiny" in shown(again)
     assert len(modeled.bodies) == 1
+
+
+def test_a_move_of_the_mass_asks_the_model_only_on_request(modeled: FaultServer) -> None:
+    app = page("explore", ws="songbook", tab="Paths")
+    app.slider(key="best_mass").set_value(3.0).run()
+    assert len(modeled.bodies) == 1
+    assert "Written from what was retrieved before the last change." in shown(app)
+    press(app, "Answer from what is retrieved now")
+    assert len(modeled.bodies) == 2
+    assert "before the last change" not in shown(app)
+
+
+def test_a_model_that_answers_on_request_waits_for_the_button(modeled: FaultServer, home: Path) -> None:
+    save(home / "settings.json", Preferences("custom", modeled.url, "tiny", answers=False))
+    app = page("explore", ws="songbook", tab="Answer")
+    assert modeled.bodies == []
+    press(app, "Write an answer")
+    assert "Written by tiny" in shown(app)
+    assert len(modeled.bodies) == 1
+
+
+def test_a_model_that_fails_leaves_the_quotes_and_is_not_asked_again_by_itself(home: Path) -> None:
+    save(home / "settings.json", Preferences("custom", "http://127.0.0.1:1/v1", "tiny",
+                                             calls=CallSettings(deadline=1.0)))
+    app = page("explore", ws="songbook", tab="Paths")
+    assert "The quoted answer needs no model" in app.error[0].value
+    assert "class='quoted'" in shown(app)
+    app.slider(key="best_mass").set_value(app.slider(key="best_mass").value).run()
+    assert not app.error
+    assert "Try again" in [button.label for button in app.button]
 
 
 def test_a_typed_key_is_used_and_neither_shown_nor_stored(

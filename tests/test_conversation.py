@@ -104,6 +104,7 @@ def test_the_first_question_of_a_session_is_kept(app_home: Path, open_page: Any)
     knowledge = KnowledgeGraph(app_home / "first.db")
     knowledge.add_text("a.txt", "Ada Brenner founded the mill of Lindau. She was born in Ulm.")
     page = open_page("/?ws=first&q=Who+is+Ada+Brenner%3F")
+    page.wait_for_selector("[data-painted]", timeout=30_000)
     settle(page)
     assert [turn.question for turn in knowledge.questions] == ["Who is Ada Brenner?"]
 

@@ -89,15 +89,17 @@ def forget_turns(store: Workspace) -> None:
 
 
 def what_was_said(retrieval: Retrieval, answer: Answer) -> Exchange:
-    """The turn that a retrieval and its answer make."""
+    """The turn that a retrieval and its answer make: a model's words where it wrote some."""
     entities = sorted((node for node in retrieval.nodes if node.kind == "entity"),
                       key=lambda node: -node.importance)
-    best = "" if answer.abstained else answer.sentences[0].line
+    written = "" if answer.written is None or answer.written.abstained else answer.written.text
+    best = written or ("" if answer.abstained else answer.sentences[0].line)
     names = _without_parts([node.name for node in entities if _stands_in(node.name, retrieval.query)])
     added = _without_parts([node.name for node in entities if _stands_in(node.name, best)])
     added = [name for name in added if not any(_stands_in(name, other) for other in names)]
     text = " ".join(sentence.line for sentence in answer.sentences)
-    return Exchange(retrieval.query, "" if answer.abstained else text, tuple(names), tuple(added))
+    told = written or ("" if answer.abstained else text)
+    return Exchange(retrieval.query, told, tuple(names), tuple(added))
 
 
 def _stands_in(name: str, text: str) -> bool:

@@ -14,7 +14,6 @@ from qafd.cli.models import ModelRequest, may_call_model
 from qafd.cli.options import writing_options
 from qafd.errors import ModelError, ParameterError, StoreError
 from qafd.explain import Chain
-from qafd.explain.conditions import has_answers
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Streamed
 from qafd.models.cost import Metered
@@ -80,7 +79,7 @@ def answer_question(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Met
              length: str) -> Outcome:
     """Return the quoted answer, or that of a model if it can write one."""
     given, failure = knowledge.answer(retrieval), None
-    if client is not None and (not given.absent or has_answers(retrieval)):
+    if client is not None:
         try:
             given = write_answer(knowledge, retrieval, client, given, tokens, length)
         except ModelError as error:

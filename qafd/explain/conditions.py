@@ -65,11 +65,6 @@ def tabulate_conditions(retrieval: Retrieval, store: Workspace) -> tuple[AnswerC
     return tuple(found)
 
 
-def has_answers(retrieval: Retrieval) -> bool:
-    """Whether a retrieval has entities that meet conditions of the question."""
-    return any(node.reason.kind is ReasonKind.MEETS for node in retrieval.nodes)
-
-
 def _labels(retrieval: Retrieval) -> dict[frozenset[str], str]:
     """What the relations of a retrieval are called, by the names at their ends."""
     names = {node.id: node.name for node in retrieval.nodes}

@@ -10,10 +10,11 @@ from qafd.answer import WEAK, Answer, Citation, Draft, Written
 from qafd.answer.context import BUDGET
 from qafd.app import markup
 from qafd.app.escaping import brief, capital, plain, safe, said
+from qafd.app.explore.sources import answer_names
 from qafd.app.links import in_document
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
 from qafd.app.result import View
-from qafd.app.session import bound, keep, session
+from qafd.app.session import bound, keep, remember, session, value_of
 from qafd.app.tables import table
 from qafd.errors import ModelError
 from qafd.evaluate.judge import Verdict, judge
@@ -108,33 +109,90 @@ def write_from_table(view: View, retrieval: Retrieval, plan: QueryPlan) -> None:
         return
     exact = replace(view, retrieval=retrieval, plan=plan)
     with view.knowledge.store():
-        _written(exact, exact.answer, model, certain=True)
+        _written(exact, exact.answer, model)
 
 
-def _written(view: View, answer: Answer, model: Metered, certain: bool = False) -> None:
-    """The model's answer: what was paid for once is shown again without a call.
+def write_first(view: View) -> Written | None:
+    """Draw a model's answer in the card and return it; None where no model answers first.
 
-    `certain` says that there is something to answer from, whatever the quoted sentences are.
+    A question is answered once by itself. When mass or weight change what is retrieved, a button asks
+    again: a call for every move of the mass would cost too much.
     """
+    model = language_model(view.knowledge.url, "answer", view.question) if preferences().answers else None
+    if model is None:
+        return None
+    draft = _draft(view)
+    first = remember("first draft", (view.about, model.name, _length()), lambda: draft)
+    known, place = _stored(draft, model), st.empty()
+    if known is None:
+        failed = session().seen.get("failed draft") == draft
+        label = "Try again" if failed else "Answer from what is retrieved now"
+        again = failed or draft != first
+        if not again or st.button(label, icon=":material/refresh:", type="tertiary", key="write again"):
+            known = _ask(draft, model, place)
+    if known is None and draft != first:
+        draft, known = first, _stored(first, model)
+        if known is not None:
+            st.caption("Written from what was retrieved before the last change.")
+    if known is None:
+        return None
+    written = view.knowledge.written(draft, known, model.name)
+    place.html(markup.mark_names(
+        answer_html(written.text, {citation.number for citation in written.citations}), answer_names(view)))
+    _say_doubts(written, model)
+    return written
+
+
+def _ask(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply | None:
+    """The model's reply, drawn as it comes; None, with one sentence, where it fails."""
+    try:
+        return _streamed(draft, model, place)
+    except ModelError as error:
+        session().seen["failed draft"] = draft
+        place.empty()
+        st.error(said(f"{str(error)} The quoted answer needs no model."))
+        return None
+
+
+def find_written(view: View) -> Written | None:
+    """The answer that a model wrote from what is shown, without a call."""
+    model = language_model(view.knowledge.url, "answer", view.question)
+    if model is None:
+        return None
+    draft = _draft(view)
+    known = _stored(draft, model)
+    return None if known is None else view.knowledge.written(draft, known, model.name)
+
+
+def _length() -> str:
+    return str(value_of("length", next(iter(LENGTHS))))
+
+
+def _draft(view: View) -> Draft:
+    """The prompt for what is retrieved."""
+    asked = (view.about, view.method, view.retrieval.method, _length(), view.plan.planner)
+    return remember("draft", asked, lambda: view.knowledge.draft(
+        view.retrieval, view.plan, length=_length(), budget=preferences().calls.fit(BUDGET)))
+
+
+def _stored(draft: Draft, model: Metered) -> Reply | None:
+    return model.stored(model.key(draft.messages, None, preferences().calls.answer_tokens))
+
+
+def _written(view: View, answer: Answer, model: Metered) -> None:
+    """A model's answer on request; one that was paid for is shown again without a call."""
     asked, length, button = st.columns([3, 1, 1], vertical_alignment="bottom")
-    choice = length.selectbox("Length", list(LENGTHS), **bound("length"),
-                              format_func=lambda name: name.capitalize())
-    calls = preferences().calls
-    draft = view.knowledge.draft(view.retrieval, view.plan, length=choice, budget=calls.fit(BUDGET))
-    known = model.stored(model.key(draft.messages, None, calls.answer_tokens))
-    if answer.absent and not certain:
-        asked.write("Your documents do not seem to answer this (see below), so ask the model "
-                     "only if you know better.")
+    length.selectbox("Length", list(LENGTHS), **bound("length"),
+                     format_func=lambda name: name.capitalize())
+    draft = _draft(view)
+    known = _stored(draft, model)
     reads = (f"{plain(model.name)} reads about {tokens_of(draft.messages):,} tokens: "
              f"{count(len(draft.context.sources), 'passage')}.")
     asked.caption(f"{reads} {say_leaving()}")
     place = st.empty()
     if button.button("Write an answer", type="primary", key="write", width="stretch",
                      disabled=known is not None):
-        try:
-            known = _streamed(draft, model, place)
-        except ModelError as error:
-            st.error(said(f"{str(error)} The quoted answer needs no model."))
+        known = _ask(draft, model, place)
         place.empty()
     if known is not None:
         written = view.knowledge.written(draft, known, model.name)
@@ -143,8 +201,9 @@ def _written(view: View, answer: Answer, model: Metered, certain: bool = False) 
     with st.expander("What the model is shown"):
         context = draft.context
         st.caption(f"About {context.tokens:,} of {context.budget:,} tokens of data; "
-                    f"{count(context.left_out, 'retrieved passage')} did not fit, and "
-                    f"{context.weak} scored too far below the best.")
+                    f"{count(context.left_out, 'retrieved passage')} did not fit, "
+                    f"{context.copies} repeated another, and {context.weak} scored too far below "
+                    "the best.")
         for message in draft.messages:
             st.caption(message.role.capitalize())
             st.code(message.content, language=None, wrap_lines=True)
@@ -172,6 +231,13 @@ def _streamed(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply:
 def _show(written: Written, model: Metered) -> None:
     cited = {citation.number for citation in written.citations}
     st.html(answer_html(written.text, cited))
+    _say_doubts(written, model)
+    sources = [source_html(citation, "source", [citation.support]) for citation in written.citations]
+    st.html("".join(sources))
+
+
+def _say_doubts(written: Written, model: Metered) -> None:
+    """Who wrote an answer, what it cost, and what speaks against it."""
     st.caption(f"Written by {plain(written.model)} · {_say_cost(written.reply, model)}. A "
                 "model can be wrong: check the marked sentences.")
     if written.unknown:
@@ -182,8 +248,6 @@ def _show(written: Written, model: Metered) -> None:
         st.caption(f":material/warning: {brief(doubt, 600)}")
     if not written.citations and not written.abstained:
         st.caption(":material/warning: It cites no source, so nothing here is proved.")
-    sources = [source_html(citation, "source", [citation.support]) for citation in written.citations]
-    st.html("".join(sources))
 
 
 def _say_cost(spent: Reply | Verdict, model: Metered) -> str:

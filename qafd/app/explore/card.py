@@ -10,6 +10,7 @@ from qafd.answer import Citation, Confidence
 from qafd.app import markup
 from qafd.app.error_display import contain_errors
 from qafd.app.escaping import brief, plain, safe
+from qafd.app.explore.answer import find_written, write_first
 from qafd.app.explore.explained import explanation_of, why_line
 from qafd.app.explore.reading import follow_box
 from qafd.app.explore.sources import answer_names, draw_added, draw_chain, draw_sources
@@ -158,17 +159,22 @@ def by_hand(words: str) -> str:
 
 def draw_answer(view: View) -> None:
     """The answer, why the graph has it, and the sources with how each was found."""
-    _answer(view)
-    follow_box(view)
+    written = None
+    with contain_errors("The model's answer"):
+        written = write_first(view)
+    if written is None:
+        _answer(view)
+    follow_box(view, written)
     st.html(markup.section("Why"))
     with contain_errors("The reason"):
         draw_chain(view)
         draw_added(view)
-    if view.answer.citations:
+    citations = written.citations if written else view.answer.citations
+    if citations:
         st.html(markup.section("Sources"))
-        source_buttons(view.answer.citations)
+        source_buttons(citations)
         with contain_errors("The table of sources"):
-            draw_sources(view)
+            draw_sources(view, citations)
 
 
 def _answer(view: View) -> None:
@@ -274,8 +280,11 @@ def _open_chosen() -> None:
 
 def open_source(view: View) -> bool:
     """Draw the source that is open; False without one, or where the answer cites it no longer."""
-    citation = next((c for c in view.answer.citations
-                     if c.passage.chunk == session().source), None)
+    if not session().source:
+        return False
+    written = find_written(view)
+    citations = (*(written.citations if written else ()), *view.answer.citations)
+    citation = next((c for c in citations if c.passage.chunk == session().source), None)
     if citation is None:
         return False
     st.button("The answer", icon=":material/arrow_back:", type="tertiary", on_click=_open,

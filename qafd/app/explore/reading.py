@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from qafd.answer import Written
 from qafd.answer.conversation import FollowUp, follow_up, keep_turn, what_was_said
 from qafd.app.escaping import brief, plain, said
 from qafd.app.provider import language_model
@@ -95,8 +96,8 @@ class Followed:
     before: str
 
 
-def follow_box(view: View) -> None:
-    """The box for a follow-up to the question of a view."""
+def follow_box(view: View, written: Written | None = None) -> None:
+    """The box for a follow-up to the question of a view, and to what a model wrote on it."""
     typed = st.text_input("Follow-up", key=fresh_key(BOX), max_chars=1000,
                           placeholder="Ask a follow-up", label_visibility="collapsed",
                           icon=":material/reply:")
@@ -106,7 +107,7 @@ def follow_box(view: View) -> None:
     reads = value_of(MODEL_READS, False)
     model = language_model(view.knowledge.url, "plan", view.question) if reads else None
     with view.knowledge.store():
-        made = follow_up(typed, [what_was_said(view.retrieval, view.answer)], model)
+        made = follow_up(typed, [what_was_said(view.retrieval, replace(view.answer, written=written))], model)
     session().followed = Followed(made, view.question)
     put_next(QUESTION, made.question)
     empty(BOX)

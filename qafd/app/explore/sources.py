@@ -1,10 +1,11 @@
 """The sources of the answer: how each was found, from which mass on, and what the graph added."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import streamlit as st
 
+from qafd.answer import Citation
 from qafd.app.escaping import plain
 from qafd.app.explore.explained import entered_path, explanation_of
 from qafd.app.markup import find_names, read_table
@@ -22,30 +23,27 @@ SEARCHED = 100  # passages that search without the graph ranks
 LISTED = 10  # of each ranking that are shown next to each other
 
 
-def source_signals(view: View) -> list[tuple[str, str]]:
+def source_signals(view: View, citations: Sequence[Citation]) -> list[tuple[str, str]]:
     """The number and title of each source, and how it was found."""
     reached = find_reached(view.retrieval)
     rows = []
-    for citation in view.answer.citations:
+    for citation in citations:
         passage = citation.passage
         rows.append((clean(f"{citation.number} {citation.title}", 60),
                      say_signals(signal_shares(passage.parts), passage.id in reached)))
     return rows
 
 
-def draw_sources(view: View) -> None:
+def draw_sources(view: View, citations: Sequence[Citation]) -> None:
     """How the sources were found, and from which mass on the flow reaches all of them."""
-    rows = source_signals(view)
-    if not rows:
-        return
-    st.html(read_table(("source", "found by"), rows))
-    if words := _say_when_reached(view):
+    st.html(read_table(("source", "found by"), source_signals(view, citations)))
+    if words := _say_when_reached(view, citations):
         st.caption(words)
 
 
-def _say_when_reached(view: View) -> str:
+def _say_when_reached(view: View, citations: Sequence[Citation]) -> str:
     """From which mass on the flow reaches all sources, "" where that is not known."""
-    ids = [citation.passage.id for citation in view.answer.citations]
+    ids = [citation.passage.id for citation in citations]
     found = entered_path(view)
     if found is None or not ids:
         return ""

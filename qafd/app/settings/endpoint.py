@@ -65,6 +65,12 @@ def endpoint_settings() -> None:
     if leaves_this_machine(wanted):
         st.caption(":material/cloud: Questions and passages that a model is shown leave this "
                     "machine for that address.")
+    answers = st.toggle(
+        "The model answers first", chosen.answers, key="model_answers",
+        help="Each new question is one call. Off: the page quotes your documents, and the tab Answer "
+             "has a button that asks the model. What a session may spend is under “Caps and prices”.")
+    if answers != wanted.answers:
+        wanted = amend(preferences_file(), wanted, replace(wanted, answers=answers))
     _connection(wanted)
     with st.expander("Calls"):
         _calls(wanted)
