@@ -52,6 +52,7 @@ class ReasonKind(StrEnum):
     # Neighbors and relations
     ONE_HOP = "one_hop"  # name
     RELATION_END = "relation_end"  # word, place, cosine
+    FACT_END = "fact_end"  # name, place, cosine
     OTHER_END = "other_end"  # name
     # Paths
     ON_PATH = "on_path"  # first, last, way, place, score

@@ -103,16 +103,16 @@ def push(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
     return run.run(sources.rows, sources.mass)
 
 
-def push_freely(graph: Graph, gates: Gates, row: int, mass: float, sink: Floats,
+def push_freely(graph: Graph, gates: Gates, rows: Nodes, mass: Floats, sink: Floats,
                 pushing: Pushing) -> Trace:
-    """Algorithm 2 from one seed with capacities of one's own, for more mass than they hold, too.
+    """Run Algorithm 2 with other capacities than the graph's, also for more mass than they hold.
 
     Parameters
     ----------
     sink : ndarray, shape (n,)
         Capacity of every row of the graph.
     """
-    return _Run(graph, gates, sink, pushing).run(np.array([row]), np.array([mass]))
+    return _Run(graph, gates, sink, pushing).run(rows, mass)
 
 
 class _Run:

@@ -8,6 +8,7 @@ from qafd.retrieve.flow_path import FlowPaths
 from qafd.retrieve.fusion import FusedPassages
 from qafd.retrieve.lexical import LexicalPassages
 from qafd.retrieve.linear import TriGraph
+from qafd.retrieve.multihop import MultiHop
 from qafd.retrieve.pagerank import PageRank
 from qafd.retrieve.path import RelationalPaths
 from qafd.retrieve.qafd import FlowDiffusion
@@ -29,4 +30,5 @@ METHODS: dict[str, type[Retriever]] = {
     "fusion": FusedPassages,
     "exact": ExactMatches,
     "released": ReleasedCode,
+    "multihop": MultiHop,
 }

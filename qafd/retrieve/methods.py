@@ -10,6 +10,7 @@ from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever
+from qafd.retrieve.multihop import MultiHop
 from qafd.retrieve.pagerank import PRESETS as PAGERANK
 from qafd.retrieve.qafd import PRESETS
 from qafd.retrieve.released import ReleasedCode
@@ -18,9 +19,11 @@ PAPER = "qafd-paper"
 ALIASES = {"lightrag": "ego", "graphrag": "community", "flowrag": "flow_path",
            "hipporag": "pagerank", "linearrag": "linear", "pathrag": "path", "raptor": "tree",
            "sg-rag": "exact",
-           "qafd-rag": "qafd", "qafd-released": "released"}
+           "qafd-rag": "qafd", "qafd-released": "released",
+           "qafd-multihop": "multihop"}
 _PRESETS: dict[str, dict[str, Retriever]] = {
-    "qafd": {**{name: preset.method for name, preset in PRESETS.items()}, "released": ReleasedCode()},
+    "qafd": {**{name: preset.method for name, preset in PRESETS.items()}, "released": ReleasedCode(),
+             "multihop": MultiHop()},
     "pagerank": {**PAGERANK}}
 _SPEC = re.compile(r"(?P<method>[\w-]+)(:(?P<preset>\w+))?(\((?P<params>[^()]*)\))?")
 

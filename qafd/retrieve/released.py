@@ -74,7 +74,8 @@ class ReleasedCode(Method):
             warm, begun = begin_walk(layer, row)
             x[warm] += begun
             if layer.degree[row]:
-                trace = push_freely(layer, gates, row, self.alpha * HELD * SURE, sink, pushing)
+                trace = push_freely(layer, gates, np.array([row]), np.array([self.alpha * HELD * SURE]), sink,
+                                    pushing)
                 x[trace.rows] += self.step * trace.x
         solved = 1000 * (time.perf_counter() - started)
         why = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=True))

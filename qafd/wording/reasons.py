@@ -43,6 +43,8 @@ _SENTENCES = {
     ReasonKind.NEAR_ENTITY: "Entity {place} nearest to the question.",
     ReasonKind.COMMUNITY_LEFT_OUT: "Its community was not among those taken.",
     ReasonKind.ONE_HOP: "Hop 1: a neighbor of {name}, which a keyword brought.",
+    ReasonKind.FACT_END:
+        "End of the relation with {name}, number {place} near the question, cosine {cosine:.2f}.",
     ReasonKind.RELATION_END:
         "End of relation number {place} for the keyword {word}, cosine {cosine:.2f}.",
     ReasonKind.OTHER_END: "The other end is {name}.",
@@ -137,6 +139,8 @@ _CAUSES = {
         "it ranks {places} by similarity to the question",
         "they rank {places} by similarity to the question"),
     ReasonKind.ONE_HOP: ("it is one hop from {name}", "they are one hop from {name}"),
+    ReasonKind.FACT_END: (
+        "it takes part in relations near the question", "they take part in relations near the question"),
     ReasonKind.RELATION_END: (
         "it takes part in relations near the keyword {word}",
         "they take part in relations near the keyword {word}"),
