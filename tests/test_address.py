@@ -46,6 +46,8 @@ def table(host: str) -> tuple[IPv4Address | IPv6Address, ...]:
     "[0:0:0:0:0:ffff:a9fe:a9fe]", "[::a9fe:a9fe]", "[64:ff9b::a9fe:a9fe]", "[2002:a9fe:a9fe::]",
     "[fe80::1]", "[febf::1]", "[fd00:ec2::254]", "[FD00:0EC2::0254]", "[fd20:ce::254]",
     "100.100.100.200", "0x646464c8", "168.63.129.16", "0.0.0.0", "0", "0x0", "0.0.0.1", "[::]",
+    "192.88.99.1", "[64:ff9b:1::a00:1]", "[64:ff9b:1:a00:0:100::]", "[5f00::1]", "[fec0::1]",
+    "[feff::1]", "[::ffff:0:169.254.169.254]", "[2002:c058:6301::]",
     "224.0.0.1", "255.255.255.255", "240.0.0.1", "[ff02::1]",
     "metadata.google.internal", "metadata.google.internal.", "Metadata.Google.Internal",
     "metadata", "instance-data", *(name for name in list(NAMES)[:8])])
@@ -70,7 +72,7 @@ def test_what_parsers_read_in_two_ways_is_no_address(host: str) -> None:
 @pytest.mark.parametrize(("host", "local"), [
     ("127.0.0.1", True), ("127.1", True), ("2130706433", True), ("0x7f.1", True),
     ("017700000001", True), ("[::1]", True), ("[::ffff:127.0.0.1]", True),
-    ("[::ffff:8.8.8.8]", False),
+    ("[::ffff:8.8.8.8]", False), ("[::ffff:0:10.1.2.3]", True), ("[::ffff:0:8.8.8.8]", False),
     ("10.1.2.3", True), ("192.168.1.5", True), ("172.16.0.1", True), ("172.32.0.1", False),
     ("[fd12:3456::1]", True), ("8.8.8.8", False), ("0x08080808", False), ("[2606:4700::1]", False),
     ("localhost", True), ("LOCALHOST.", True), ("llm.localhost", True),

@@ -23,7 +23,7 @@ from qafd.ingest.reader import ModelChoice, choose, read_choice
 from qafd.models import Recorded, Reply
 from qafd.models.cost import FREE, Cap, Meter, Metered
 from qafd.models.endpoint import Endpoint
-from qafd.models.prompts import Records, extract_messages, read_records
+from qafd.models.prompts import Records, extract_messages, last_passage, read_records
 from qafd.records import Chunk, Description, Extraction
 from qafd.storage import open_workspace
 from qafd.storage.packing import embedding_key
@@ -454,3 +454,10 @@ def test_thirty_percent_faults_heal_without_a_trace(path, tmp_path, count):
     with open_workspace(path) as store:
         assert store.log.doubts() == {}
         assert [file.status for file in store.files.all()] == ["done"]
+
+
+@pytest.mark.parametrize("run", ["\n", " ", '"', "\u201c", " \n(", "\n- "])
+def test_an_endless_reply_is_read_as_far_as_it_has_records(run: str) -> None:
+    read = read_records(GOOD.replace("##\n", "##\n" + run * 30_000, 1))
+    assert read.entities[0] == read_records(GOOD).entities[0]
+    assert last_passage(run * 50_000) == 1

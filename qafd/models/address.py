@@ -21,12 +21,15 @@ Resolver = Callable[[str], tuple[Address, ...]]
 _GLANCE = 2.0  # seconds that a page waits for a name, before the name itself has to do
 _METADATA = ("metadata", "metadata.google.internal", "metadata.goog", "metadata.azure.internal",
              "instance-data", "instance-data.ec2.internal")
-# Link-local ranges hold the secrets of most clouds; the single ones are where others keep them.
+# Link-local ranges hold the secrets of most clouds; the single ones are where others keep them. The
+# last line is reserved for routers and translators: what answers there is no host of the public net.
 _REFUSED = tuple(map(ip_network, (
     "0.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4", "::/128", "fe80::/10", "ff00::/8",
     "fd00:ec2::254/128", "fd20:ce::254/128", "100.100.100.200/32", "168.63.129.16/32",
-    "192.0.0.192/32")))
-_NAT64, _COMPATIBLE = ip_network("64:ff9b::/96"), ip_network("::/96")
+    "192.0.0.192/32",
+    "192.88.99.0/24", "64:ff9b:1::/48", "5f00::/16", "fec0::/10")))
+# The last 32 bits of these are an IPv4 address: NAT64, "compatible", and SIIT.
+_EMBEDDING = tuple(map(ip_network, ("64:ff9b::/96", "::/96", "::ffff:0:0:0/96")))
 
 
 def resolve(host: str, seconds: float = 10.0) -> tuple[Address, ...]:
@@ -162,7 +165,7 @@ def public_destinations(host: str, resolver: Resolver | None) -> tuple[str, ...]
 
 
 def _no_endpoint(host: str) -> ParameterError:
-    return ParameterError(f"{host} is a link-local, metadata, multicast or empty address and "
+    return ParameterError(f"{host} is a link-local, metadata, multicast, reserved or empty address and "
                           "no model endpoint or page; enter another, for this machine "
                           "127.0.0.1")
 
@@ -206,7 +209,7 @@ def _reached(address: Address) -> Address:
     if isinstance(address, IPv4Address):
         return address
     embedded = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
-    if embedded is None and int(address) > 1 and (address in _NAT64 or address in _COMPATIBLE):
+    if embedded is None and int(address) > 1 and any(address in net for net in _EMBEDDING):
         embedded = IPv4Address(int(address) & 0xFFFFFFFF)
     return embedded or address
 

@@ -107,6 +107,7 @@ def more(messages: Sequence[Message], reply: str) -> tuple[Message, ...]:
     return (*messages, Message("assistant", reply), Message("user", fill(_MORE, done=DONE)))
 
 
+_EMPTY = re.compile(r"(\W{50})\W+")
 _PASSAGE = re.compile(r"^[^\w\n]*passage[^\w\n]*(\d{1,4})[^\w\n]*$", re.I | re.M)
 _KIND = re.compile(
     r"""\(?\s*["'\u201c<]*\b(entity|relationship|relation|content_keywords)\b["'\u201d>]*\s*(?=<?\s*\||[<,;:\t{])""",
@@ -132,7 +133,8 @@ def read_passages(text: str, count: int) -> list[Records]:
 
     Where it does not number them, all records may be about every passage.
     """
-    pieces = _PASSAGE.split(text[:LONGEST_REPLY].replace(RECORD, RECORD + "\n"))
+    text = _shorten(text)
+    pieces = _PASSAGE.split(text.replace(RECORD, RECORD + "\n"))
     if len(pieces) == 1 or count == 1:
         return [read_records(text)] * count
     found = [read_records(pieces[0])] + [Records()] * count
@@ -144,7 +146,7 @@ def read_passages(text: str, count: int) -> list[Records]:
 
 def last_passage(text: str) -> int:
     """The number of the passage that a reply came to, 1 where it does not number them."""
-    numbers = _PASSAGE.findall(text[:LONGEST_REPLY].replace(RECORD, RECORD + "\n"))
+    numbers = _PASSAGE.findall(_shorten(text).replace(RECORD, RECORD + "\n"))
     return int(numbers[-1]) if numbers else 1
 
 
@@ -156,7 +158,7 @@ def read_records(text: str) -> Records:
     or under names, are read too, and those in the order that LightRAG ("relation": keywords before
     the description) and GraphRAG (without keywords) ask for.
     """
-    text = text[:LONGEST_REPLY]
+    text = _shorten(text)
     found = Records()
     for value in find_json(text, "{[", lambda value: bool(_of_json(value))):
         found += _of_json(value)
@@ -165,6 +167,11 @@ def read_records(text: str) -> Records:
     for kind, fields in _records(text):
         found += _of_fields(kind, fields)
     return found
+
+
+def _shorten(text: str) -> str:
+    """Cut a reply, and its long runs without a letter or digit, over which patterns backtrack."""
+    return _EMPTY.sub(r"\1", text[:LONGEST_REPLY])
 
 
 def _of_fields(kind: str, fields: Sequence[str]) -> Records:

@@ -24,8 +24,7 @@ SIGNS = (("mysql", r"`\w+`|\bENGINE\s*=|\bAUTO_INCREMENT\b"),
          ("sqlite", r"\bAUTOINCREMENT\b|\bWITHOUT\s+ROWID\b"),
          ("duckdb", r"\bHUGEINT\b|\bUBIGINT\b"))
 USUAL = "postgres"
-# The rows of a dump, which no parser of statements reads.
-_ROWS = re.compile(r"^COPY .*? FROM stdin;\n.*?^\\\.$|^INSERT INTO .*?;$", re.S | re.M | re.I)
+_COPY = re.compile(r"COPY .* FROM stdin;", re.I)
 # A dump has commands of its program between the statements: \connect, \restrict, GO.
 _COMMANDS = re.compile(r"^(?:\\.*|GO\s*)$", re.M | re.I)
 
@@ -56,7 +55,7 @@ def describe(text: str, dialect: str = "") -> dict[str, Any]:
     sqlglot.errors.SqlglotError
         They cannot be taken apart.
     """
-    text = _COMMANDS.sub("", _ROWS.sub("", text))
+    text = _COMMANDS.sub("", _drop_rows(text))
     dialect = dialect or _guess(text)
     tables: dict[str, dict[str, Any]] = {}
     joins: list[list[Any]] = []
@@ -78,6 +77,22 @@ def describe(text: str, dialect: str = "") -> dict[str, Any]:
         notices.append(f"Only the first {len(kept):,} of {len(tables):,} tables are read.")
     return {"tables": list(kept.values()), "notices": notices, "dialect": dialect,
             "joins": [_with_target(join, kept) for join in joins if join[0] in kept]}
+
+
+def _drop_rows(text: str) -> str:
+    """Drop the rows of a dump, which no parser of statements reads: of COPY and of INSERT."""
+    kept = []
+    end = ""  # of the rows that the loop is in
+    for line in text.split("\n"):
+        if not end and _COPY.fullmatch(line):
+            end = "\\."
+        elif not end and line[:12].upper() == "INSERT INTO ":
+            end = ";"
+        elif not end:
+            kept.append(line)
+        if end == ";" and line.endswith(";") or end == line == "\\.":
+            end = ""
+    return "\n".join(kept)
 
 
 def _first(tables: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
