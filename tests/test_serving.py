@@ -1,7 +1,10 @@
 """Other programs get what Python gets: over MCP, over HTTP, and by the retrievers of frameworks."""
 
 import asyncio
+import json
+import socket
 import sys
+import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,12 +14,14 @@ import httpx2
 import jsonschema
 import openapi_spec_validator
 import pytest
+from conftest import free_port
 from mcp import Client, StdioServerParameters
 
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve.methods import PAPER
 from qafd.serving import verbs
-from qafd.serving.http import VERBS, describe, make_app
+from qafd.serving.http import VERBS, PatientConnection, describe, make_app, make_server
 
 Result = TypeVar("Result")
 QUESTION = "Introduce Steve Jobs's products in Apple."
@@ -33,13 +38,14 @@ def wait_for(ask: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
 
 
 def get(apple: KnowledgeGraph, path: str, params: dict[str, Any] | None = None,
-        **headers: str) -> httpx2.Response:
+        body: bytes | None = None, **headers: str) -> httpx2.Response:
     """One request to the interface, with the token unless another authorization is given."""
     async def ask() -> httpx2.Response:
         transport = httpx2.ASGITransport(app=make_app(apple, TOKEN))
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-            return await client.get(path, params=params,
-                                    headers={"authorization": f"Bearer {TOKEN}"} | headers)
+            return await client.request(
+                "GET" if body is None else "POST", path, params=params, content=body,
+                headers={"authorization": f"Bearer {TOKEN}"} | headers)
     return wait_for(ask)
 
 
@@ -58,8 +64,11 @@ def test_retrieve_gives_the_passages_and_entities_of_the_library(
     lambda kg: verbs.retrieve(kg, " "), lambda kg: verbs.retrieve(kg, "a", "none"),
     lambda kg: verbs.search_passages(kg, "a", 0), lambda kg: verbs.search_passages(kg, "a", 51),
     lambda kg: verbs.explain_why(kg, QUESTION, "Nobody Known"),
-    lambda kg: verbs.answer(kg, "a" * 2001)],
-    ids=["empty", "method", "limit 0", "limit 51", "node", "length"])
+    lambda kg: verbs.answer(kg, "a" * 2001), lambda kg: verbs.answer(kg, "who \ud800"),
+    lambda kg: verbs.search_passages(kg, "\udfff"),
+    lambda kg: verbs.explain_why(kg, QUESTION, "\ud800")],
+    ids=["empty", "method", "limit 0", "limit 51", "node", "length", "surrogate",
+         "surrogate of words", "surrogate of a node"])
 def test_what_cannot_be_asked_is_refused(
         apple: KnowledgeGraph, ask: Callable[[KnowledgeGraph], object]) -> None:
     with pytest.raises(ParameterError):
@@ -70,6 +79,7 @@ def test_what_cannot_be_asked_is_refused(
 def test_http_replies_as_its_description_says(apple: KnowledgeGraph, verb: str) -> None:
     reply = get(apple, f"/v1/{verb}", ASKED[verb])
     assert reply.status_code == 200
+    assert get(apple, f"/v1/{verb}", body=json.dumps(ASKED[verb]).encode()).json() == reply.json()
     description = get(apple, "/openapi.json").json()
     assert description == describe()
     found = description["paths"][f"/v1/{verb}"]["get"]["responses"]["200"]
@@ -89,13 +99,66 @@ def test_the_description_is_an_openapi_document() -> None:
     ("/v1/answer", {"question": "a", "more": "b"}, {}, 400),
     ("/v1/search", {"words": "a", "limit": "two"}, {}, 400),
     ("/v1/search", {"words": "a", "limit": "9" * 400}, {}, 400),
-    ("/v1/retrieve", {"question": "Apple", "method": "tree"}, {}, 409),
     ("/v1/erase", {}, {}, 404)],
-    ids=["no token", "wrong token", "strange name", "nothing", "unknown", "word", "huge", "layer",
-         "verb"])
-def test_http_refuses_by_status(apple: KnowledgeGraph, path: str, params: dict[str, str],
-                                headers: dict[str, str], status: int) -> None:
-    assert get(apple, path, params, **headers).status_code == status
+    ids=["no token", "wrong token", "strange name", "nothing", "unknown", "word", "huge", "verb"])
+def test_http_refuses_by_status_in_one_sentence(
+        apple: KnowledgeGraph, path: str, params: dict[str, str], headers: dict[str, str],
+        status: int) -> None:
+    reply = get(apple, path, params, **headers)
+    assert reply.status_code == status
+    assert list(reply.json()) == ["error"]
+
+
+@pytest.mark.parametrize(("body", "status"), [
+    (b"", 400), (b"[]", 400), (b"{", 400), (b"[" * 60_000, 400), (b'{"question": 5}', 400),
+    (b'{"question": "a", "limit": true}', 400), (b'{"question": "a", "limit": 1.5}', 400),
+    (b'{"question": "\\ud800"}', 400), (b'{"question": "a", "limit": 51}', 400),
+    (b'{"question": "' + b"a" * 64_000 + b'"}', 413)])
+def test_http_refuses_a_body_that_it_cannot_read(
+        apple: KnowledgeGraph, body: bytes, status: int) -> None:
+    reply = get(apple, "/v1/retrieve", body=body)
+    assert reply.status_code == status
+    assert list(reply.json()) == ["error"]
+
+
+def test_http_refuses_what_the_workspace_cannot_answer(path: Path) -> None:
+    knowledge = KnowledgeGraph.open(path)
+    path.write_bytes(b"no workspace any more" * 500)
+    reply = get(knowledge, "/v1/search", {"words": "Apple"})
+    assert reply.status_code == 409
+    assert list(reply.json()) == ["error"]
+
+
+def test_a_method_is_one_of_a_list() -> None:
+    (method,) = (one for one in describe()["paths"]["/v1/retrieve"]["get"]["parameters"]
+                 if one["name"] == "method")
+    assert {"qafd", "pagerank", PAPER} <= set(method["schema"]["enum"])
+
+
+@pytest.mark.parametrize("sent", [
+    b"", b"GET /health HTT", b"POST /v1/answer HTTP/1.1\r\nHost: localhost\r\nAuthorization: "
+    b"Bearer " + TOKEN.encode() + b"\r\nContent-Length: 9\r\n\r\n{",
+    b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\nGET /hea"],
+    ids=["nothing", "half a head", "half a body", "half a second head"])
+def test_a_request_that_does_not_end_loses_its_connection(
+        apple: KnowledgeGraph, sent: bytes) -> None:
+    class Impatient(PatientConnection):
+        patience = 0.05
+
+    port = free_port()
+    server = make_server(make_app(apple, TOKEN), "127.0.0.1", port, Impatient)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            thread.join(0.01)
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+            connection.sendall(sent)
+            while connection.recv(10_000):
+                pass
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def with_client(apple: KnowledgeGraph,
@@ -130,7 +193,8 @@ def test_mcp_gives_what_the_verbs_give_and_tells_errors(apple: KnowledgeGraph) -
             reply = await client.call_tool(name, arguments)
             assert not reply.is_error
             assert rounded(reply.structured_content) == rounded(expected[name])
-        assert (await client.call_tool("retrieve", {"question": "a", "method": "none"})).is_error
+        for wrong in ({"question": "a", "method": "none"}, {}):
+            assert (await client.call_tool("retrieve", wrong)).is_error
 
     with_client(apple, ask)
 

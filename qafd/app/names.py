@@ -6,12 +6,12 @@ from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 WRONG_NAME = ("Nothing answers under this name here. Start the server with --name and the "
-              "name that visitors use.\n")
+              "name that visitors use.")
 
 
 class OwnNames:
@@ -50,7 +50,7 @@ class OwnNames:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
-            await PlainTextResponse(WRONG_NAME, 421)(scope, receive, send)
+            await JSONResponse({"error": WRONG_NAME}, 421)(scope, receive, send)
 
     def _is_own(self, name: str) -> bool:
         return self._any or name.rstrip(".") in self._names or _is_digits(name)

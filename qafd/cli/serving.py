@@ -43,16 +43,14 @@ def serve(knowledge: KnowledgeGraph, port: int, host: str, name: tuple[str, ...]
     /openapi.json describes them. What is sent is not encrypted: for others than this machine put a
     proxy with TLS before it.
     """
-    import uvicorn
-
-    from qafd.serving.http import make_app
+    from qafd.serving.http import make_app, make_server
 
     app = make_app(knowledge, _token(token_file), name)
     check_free(host, port)
     note(f"http://{host}:{port}/openapi.json")
     if host not in LOOPBACK:
         note(f"{host} can be reached by others, who need the token; put a proxy with TLS before it")
-    uvicorn.run(app, host=host, port=port, log_level="warning")
+    make_server(app, host, port).run()
     return DONE
 
 

@@ -1,17 +1,24 @@
 """A workspace as a small read-only HTTP interface with OpenAPI: `qafd serve --db notes.db`."""
 
+import asyncio
 import hmac
 import inspect
-from collections.abc import Callable, Collection
+import json
+import re
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import asdict
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
+import uvicorn
 from pydantic import TypeAdapter
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from qafd import __version__
 from qafd.app.names import OwnNames
@@ -22,20 +29,22 @@ from qafd.serving import verbs
 Verb = Callable[..., Any]
 VERBS: dict[str, Verb] = {"search": verbs.search_passages, "retrieve": verbs.retrieve,
                           "why": verbs.explain_why, "answer": verbs.answer}
+LONGEST_BODY = 64_000  # bytes
+MOST_CONNECTIONS = 200
 LEAST_TOKEN = 16  # characters, so that nobody guesses it
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
 def make_app(knowledge: KnowledgeGraph, token: str, names: Collection[str] = ()) -> Starlette:
-    """The interface of a workspace: GET /v1/<verb> for each of `VERBS`, and /openapi.json.
+    """Build the interface of a workspace: /v1/<verb> for each of `VERBS`, and /openapi.json.
 
     Parameters
     ----------
     token : str
-        What every request has to bring, as "Authorization: Bearer <token>"; at least 16
-        characters. Only /openapi.json and /health answer without it.
+        Every request sends it, as "Authorization: Bearer <token>"; at least 16 characters. Only
+        /openapi.json and /health answer without it.
     names : collection of str
-        The names under which it answers, beside those of this machine and addresses of digits.
+        The names under which it answers, next to those of this machine and addresses of digits.
 
     Raises
     ------
@@ -49,53 +58,91 @@ def make_app(knowledge: KnowledgeGraph, token: str, names: Collection[str] = ())
     routes = [Route("/health", lambda _: _reply({"status": "ok"})),
               Route("/openapi.json", lambda _: _reply(description))]
     for name, verb in VERBS.items():
-        routes.append(Route(f"/v1/{name}", _endpoint(knowledge, verb, token)))
-    return Starlette(routes=routes, middleware=[Middleware(OwnNames, names=names)])
+        routes.append(Route(f"/v1/{name}", _endpoint(knowledge, verb, token),
+                            methods=["GET", "POST"]))
+    return Starlette(routes=routes, middleware=[Middleware(OwnNames, names=names)],
+                     exception_handlers={HTTPException: _refuse_route, Exception: _report_failure})
 
 
-def _endpoint(knowledge: KnowledgeGraph, verb: Verb, token: str) -> Callable[[Request], Response]:
+def _endpoint(knowledge: KnowledgeGraph, verb: Verb, token: str
+              ) -> Callable[[Request], Awaitable[Response]]:
     expected = f"Bearer {token}".encode()
 
-    def respond(request: Request) -> Response:  # in a thread of its own, since it is no coroutine
-        given = request.headers.get("authorization", "").encode()
-        if not hmac.compare_digest(given, expected):
-            return _refuse(401, ("this workspace asks for a token; send it as 'Authorization: "
-                                 "Bearer TOKEN'"))
+    def respond(request: Request, body: bytes) -> Response:
         try:
-            return _reply(asdict(verb(knowledge, **_read_arguments(request, verb))))
+            return _reply(asdict(verb(knowledge, **_read_arguments(request, body, verb))))
         except ParameterError as error:
             return _refuse(400, str(error))
         except QafdError as error:
             return _refuse(409, str(error))
 
-    return respond
+    async def check(request: Request) -> Response:
+        given = request.headers.get("authorization", "").encode()
+        if not hmac.compare_digest(given, expected):
+            return _refuse(401, ("this workspace asks for a token; send it as 'Authorization: "
+                                 "Bearer TOKEN'"))
+        body = b""
+        try:
+            async for part in request.stream():
+                body += part
+                if len(body) > LONGEST_BODY:
+                    return _refuse(413, f"the request has more than {LONGEST_BODY:,} bytes; send "
+                                   "less")
+        except ClientDisconnect:
+            return _refuse(400, "the request broke off")
+        return await run_in_threadpool(respond, request, body)
+
+    return check
 
 
-def _read_arguments(request: Request, verb: Verb) -> dict[str, str | int]:
-    """The parameters of the address, each of the type that the verb wants."""
+def _read_arguments(request: Request, body: bytes, verb: Verb) -> dict[str, str | int]:
+    """Read the parameters of the address, or of a body of JSON, each of the type it should have."""
     wanted = _parameters(verb)
+    given: list[tuple[str, Any]] = list(request.query_params.multi_items())
+    if request.method == "POST":
+        given += _read_body(body)
     arguments: dict[str, str | int] = {}
-    for name, text in request.query_params.multi_items():
+    for name, value in given:
         if name not in wanted or name in arguments:
             raise ParameterError(f"the parameter {name!r} is not expected here, or not twice; "
                                  f"there are {', '.join(wanted)}")
-        if wanted[name].annotation is not int:
-            arguments[name] = text
-        elif text.isascii() and text.isdecimal() and len(text) < 10:
-            arguments[name] = int(text)
+        if not _is_whole(wanted[name]):
+            if not isinstance(value, str):
+                raise ParameterError(f"{name} is {str(value)[:40]!r}; give a text")
+            arguments[name] = value
+        elif type(value) is int:
+            arguments[name] = value
+        elif isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value):
+            arguments[name] = int(value)
         else:
-            raise ParameterError(f"{name} is {text!r}; give a whole number")
+            raise ParameterError(f"{name} is {str(value)[:40]!r}; give a whole number")
     for name, parameter in wanted.items():
         if parameter.default is parameter.empty and name not in arguments:
-            raise ParameterError(f"the parameter {name!r} is missing; add it to the address")
+            raise ParameterError(f"the parameter {name!r} is missing; add it to the request")
     return arguments
 
 
+def _read_body(body: bytes) -> list[tuple[str, Any]]:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise ParameterError("the body is not an object of JSON; send one such as "
+                             '{"question": "..."}')
+    return list(value.items())
+
+
 def _parameters(verb: Verb) -> dict[str, inspect.Parameter]:
-    """Those of a verb, without the workspace."""
+    """Return those of a verb, without the workspace."""
     found = dict(inspect.signature(verb).parameters)
     del found["knowledge"]
     return found
+
+
+def _is_whole(parameter: inspect.Parameter) -> bool:
+    """Return True for a parameter that is a whole number."""
+    return get_args(parameter.annotation)[:1] == (int,)
 
 
 def _reply(value: Any) -> Response:
@@ -106,16 +153,61 @@ def _refuse(status: int, sentence: str) -> Response:
     return JSONResponse({"error": sentence}, status, headers=HEADERS)
 
 
+def _refuse_route(_: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    return _refuse(status, f"there is no such request ({status}); /openapi.json lists them all")
+
+
+def _report_failure(_: Request, error: Exception) -> Response:
+    return _refuse(500, f"this is a mistake in qafd ({type(error).__name__}); its log has more")
+
+
+class PatientConnection(H11Protocol):
+    """A connection that closes when its next request is not whole within `patience` seconds."""
+
+    patience = 10.0
+    _limit: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self._limit is not None:
+            self._limit.cancel()
+
+    def _watch(self) -> None:
+        """Let the clock run while a request is awaited, and only then."""
+        waiting = self.cycle is None or self.cycle.response_complete or self.cycle.more_body
+        if waiting and self._limit is None:
+            self._limit = self.loop.call_later(self.patience, self.transport.close)
+        elif not waiting and self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
+
+
+def make_server(app: Starlette, host: str, port: int,
+                connection: type[PatientConnection] = PatientConnection) -> uvicorn.Server:
+    """Build a server that refuses more than `MOST_CONNECTIONS` at once."""
+    return uvicorn.Server(uvicorn.Config(app, host, port, log_level="warning", http=connection,
+                                         limit_concurrency=MOST_CONNECTIONS))
+
+
 def describe() -> dict[str, Any]:
-    """The interface in the words of OpenAPI 3.1, made from the verbs and their records."""
+    """Describe the interface as OpenAPI 3.1, made from the verbs and their records."""
     schemas: dict[str, Any] = {"Error": {"type": "object", "required": ["error"],
                                          "properties": {"error": {"type": "string"}}}}
-    paths = {f"/v1/{name}": {"get": _describe_verb(name, verb, schemas)}
+    paths = {f"/v1/{name}": _describe_verb(name, verb, schemas)
              for name, verb in VERBS.items()}
     return {"openapi": "3.1.0",
             "info": {"title": "QAFD Explorer", "version": __version__,
-                     "description": "What a graph-based RAG system retrieves for a question, and "
-                     "why. All requests read only."},
+                     "description": "The passages and entities that a graph-based RAG system "
+                     "retrieves for a question, and why. All requests read only."},
             "paths": paths, "security": [{"token": []}],
             "components": {"schemas": schemas,
                            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}}}
@@ -127,17 +219,23 @@ def _describe_verb(name: str, verb: Verb, schemas: dict[str, Any]) -> dict[str, 
                                              mode="serialization")
     schemas |= schema.pop("$defs", {})
     schemas[record.__name__] = schema
-    parameters = []
+    kinds, required = {}, []
     for key, parameter in _parameters(verb).items():
-        kind: dict[str, Any] = {"type": "integer" if parameter.annotation is int else "string"}
-        if parameter.default is not parameter.empty:
-            kind["default"] = parameter.default
-        parameters.append({"name": key, "in": "query", "schema": kind,
-                           "required": parameter.default is parameter.empty})
+        kinds[key] = TypeAdapter(parameter.annotation).json_schema()
+        if parameter.default is parameter.empty:
+            required.append(key)
+        else:
+            kinds[key]["default"] = parameter.default
     error = {"description": "One sentence: what, why, what to do.",
              "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
     found = {"description": inspect.getdoc(record), "content": {"application/json": {
         "schema": {"$ref": f"#/components/schemas/{record.__name__}"}}}}
-    summary = (inspect.getdoc(verb) or "").partition("\n")[0]
-    return {"operationId": name, "summary": summary, "parameters": parameters,
-            "responses": {"200": found, "400": error, "401": error, "409": error}}
+    shared = {"summary": (inspect.getdoc(verb) or "").partition("\n")[0],
+              "responses": {"200": found, **dict.fromkeys(("400", "401", "409", "413"), error)}}
+    parameters = [{"name": key, "in": "query", "schema": kind, "required": key in required}
+                  for key, kind in kinds.items()]
+    body = {"type": "object", "required": required, "properties": kinds,
+            "additionalProperties": False}
+    return {"get": {"operationId": name, "parameters": parameters, **shared},
+            "post": {"operationId": f"{name}_post", **shared, "requestBody": {
+                "required": True, "content": {"application/json": {"schema": body}}}}}

@@ -42,21 +42,22 @@ def make_server(knowledge: KnowledgeGraph) -> "MCPServer":
         except QafdError as error:
             raise ToolError(str(error)) from error
 
-    def search(words: str, limit: int = 10) -> verbs.SearchReply:
+    def search(words: verbs.Words, limit: verbs.Limit = 10) -> verbs.SearchReply:
         """Find the passages that have these words."""
         return call(verbs.search_passages, words, limit)
 
-    def retrieve(question: str, method: str = "qafd", limit: int = 10) -> verbs.RetrievalReply:
+    def retrieve(question: verbs.Question, method: verbs.Method = "qafd",
+                 limit: verbs.Limit = 10) -> verbs.RetrievalReply:
         """Retrieve the passages and entities that matter to a question, by a diffusion over the
         knowledge graph of the documents (method "qafd") or a rival ("pagerank", "fusion",
         "exact", "ego", "community")."""
         return call(verbs.retrieve, question, method, limit)
 
-    def why(question: str, node: str) -> verbs.WhyReply:
+    def why(question: verbs.Question, node: verbs.Node) -> verbs.WhyReply:
         """Say why an entity is retrieved for a question, or why not and what would change that."""
         return call(verbs.explain_why, question, node)
 
-    def answer(question: str) -> verbs.AnswerReply:
+    def answer(question: verbs.Question) -> verbs.AnswerReply:
         """Answer a question with sentences quoted from the documents, each cited; `answered` is
         false where the documents do not tell."""
         return call(verbs.answer, question)

@@ -6,11 +6,15 @@ calls a language model.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retrieval, RetrievedPassage
-from qafd.retrieve.methods import canonical
+from qafd.retrieve.methods import PAPER, canonical
 from qafd.wording.answers import say_absence
 from qafd.wording.explanations import say_balance, say_remedy, say_why, say_why_not
 from qafd.wording.reasons import word_notice
@@ -18,10 +22,25 @@ from qafd.wording.reasons import word_notice
 MOST = 50  # passages or entities of one reply
 LONGEST = 2000  # characters of a question
 
+Words = Annotated[str, Field(description="Words to look for; a passage needs one of them.",
+                             max_length=LONGEST)]
+Question = Annotated[str, Field(description="A question about the documents.",
+                                max_length=LONGEST)]
+Method = Annotated[str, Field(
+    description='A retrieval method: "qafd" is query-aware flow diffusion, the others compare.',
+    json_schema_extra={"enum": [*METHODS, PAPER]})]
+Node = Annotated[str, Field(description='The name of an entity, or "¶ " and the title of a passage.',
+                            max_length=LONGEST)]
+Limit = Annotated[int, Field(description="The most passages, and entities, of the reply.",
+                             ge=1, le=MOST)]
+
 
 @dataclass(frozen=True)
 class FoundPassage:
-    """A passage, its place in its document in characters, and its score by the method that found it."""
+    """A passage, its place in its document in characters, and its score by the method that found it.
+
+    `heading` has the headings above it; `id` names it in the workspace.
+    """
 
     document: str
     title: str
@@ -30,6 +49,8 @@ class FoundPassage:
     end: int
     score: float
     page: int | None = None
+    heading: str = ""
+    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,7 +126,7 @@ class AnswerReply:
     remark: str = ""
 
 
-def search_passages(knowledge: KnowledgeGraph, words: str, limit: int = 10) -> SearchReply:
+def search_passages(knowledge: KnowledgeGraph, words: Words, limit: Limit = 10) -> SearchReply:
     """Find passages that have the words.
 
     Parameters
@@ -127,12 +148,12 @@ def search_passages(knowledge: KnowledgeGraph, words: str, limit: int = 10) -> S
     for hit in found.hits[:limit]:
         chunk = hit.chunk
         sources.append(FoundPassage(chunk.document, chunk.title, chunk.text, chunk.start, chunk.end,
-                              hit.score))
+                                    hit.score, chunk.page, chunk.heading, chunk.id))
     return SearchReply(found.total, tuple(sources), found.said)
 
 
-def retrieve(knowledge: KnowledgeGraph, question: str, method: str = "qafd",
-             limit: int = 10) -> RetrievalReply:
+def retrieve(knowledge: KnowledgeGraph, question: Question, method: Method = "qafd",
+             limit: Limit = 10) -> RetrievalReply:
     """Retrieve passages and entities for a question by a method of `METHODS`.
 
     Parameters
@@ -163,7 +184,7 @@ def retrieve(knowledge: KnowledgeGraph, question: str, method: str = "qafd",
         bool(certificate["optimal"]) if certificate else None)
 
 
-def explain_why(knowledge: KnowledgeGraph, question: str, node: str) -> WhyReply:
+def explain_why(knowledge: KnowledgeGraph, question: Question, node: Node) -> WhyReply:
     """Say why query-aware flow diffusion retrieves a node for a question, or why it does not.
 
     Parameters
@@ -179,6 +200,7 @@ def explain_why(knowledge: KnowledgeGraph, question: str, node: str) -> WhyReply
         There is no question, or no such node.
     """
     _check(question, 1)
+    _check(node, 1)
     explanation = knowledge.explain(question)
     if explanation.retrieved(node):
         why = explanation.why(node)
@@ -188,7 +210,7 @@ def explain_why(knowledge: KnowledgeGraph, question: str, node: str) -> WhyReply
     return WhyReply(question, node, False, (*say_why_not(absence), *remedies))
 
 
-def answer(knowledge: KnowledgeGraph, question: str) -> AnswerReply:
+def answer(knowledge: KnowledgeGraph, question: Question) -> AnswerReply:
     """Answer a question with sentences quoted from the documents, or say that they do not tell.
 
     Parameters
@@ -216,10 +238,12 @@ def _retrieve(knowledge: KnowledgeGraph, question: str, method: str) -> Retrieva
 
 def _source(passage: RetrievedPassage) -> FoundPassage:
     return FoundPassage(passage.document, passage.title, passage.text, passage.start, passage.end,
-                  passage.score, passage.page)
+                        passage.score, passage.page, passage.heading, passage.chunk)
 
 
 def _check(question: str, limit: int) -> None:
+    if any("\ud800" <= letter <= "\udfff" for letter in question):
+        raise ParameterError("the text has half of a character (a lone surrogate); send it as UTF-8")
     if not question.strip():
         raise ParameterError("nothing is asked; give a question or some words")
     if len(question) > LONGEST:
