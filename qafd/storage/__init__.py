@@ -18,9 +18,6 @@ BACKENDS = {"sqlite": "qafd.storage.sqlite", "postgresql": "qafd.storage.postgre
 """The scheme of a URL to the package that keeps such workspaces."""
 FILES = "sqlite"  # what a bare path means
 
-_OPENED: set[str] = set()
-"""The ids of workspaces that this process has opened, which are not made again under the same name."""
-
 Location = str | os.PathLike[str]
 """A URL such as ``sqlite:///notes.qafd``, or the path of a SQLite file."""
 
@@ -104,7 +101,7 @@ def open_workspace(location: Location, read_only: bool = False, make: bool = Tru
                    shared: bool = False) -> Workspace:
     """Open a workspace; a missing one is made unless `make` is false.
 
-    One that this process has opened before and that is gone is not made again: what is added would be
+    A file that this process has opened before and that is gone is not made again: what is added would be
     missing where it was moved to.
 
     Use as ``with open_workspace(url) as workspace``; it belongs to the thread that opened it.
@@ -120,19 +117,7 @@ def open_workspace(location: Location, read_only: bool = False, make: bool = Tru
         A newer version of qafd wrote it; it is left untouched.
     """
     url = _url(location)
-    backend = _backend(url)
-    place = backend.place_of(url)
-    known = place.id in _OPENED
-    try:
-        workspace = backend.open_workspace(url, read_only, make and not known, shared)
-    except StoreError as error:
-        if known and backend.size_of(url) is None:
-            raise StoreError(f"The workspace {place.written} is gone: it was moved or deleted while it was "
-                             "in use. Put it back, open it where it is now, or start qafd again to make a "
-                             "new one.") from error
-        raise
-    _OPENED.add(place.id)
-    return workspace
+    return _backend(url).open_workspace(url, read_only, make, shared)
 
 
 def copy_workspace(source: Location, target: Location) -> None:
@@ -166,7 +151,6 @@ def remove_workspace(location: Location) -> None:
     """
     url = _url(location)
     _backend(url).remove_workspace(url)
-    _OPENED.discard(place_of(url).id)
 
 
 def is_writable(location: Location) -> bool:

@@ -13,7 +13,7 @@ from qafd.storage.relational.workspace import Workspace
 from qafd.storage.rows import WorkspacePlace
 from qafd.storage.sqlite import opening
 from qafd.storage.sqlite.backup import backup
-from qafd.storage.sqlite.file import WorkspaceFile
+from qafd.storage.sqlite.file import WorkspaceFile, forget_file
 from qafd.storage.sqlite.lease import SqliteLease
 from qafd.storage.sqlite.search import SqlitePassages
 from qafd.storage.sqlite.soundness import examine_file, look_at_engine
@@ -141,6 +141,7 @@ def remove_workspace(url: str) -> None:
     beside = [Path(f"{place}{ending}") for ending in ("-wal", "-shm", ".log", ".reserve")]
     for file in (place, *beside, *_columns(place)):
         file.unlink(missing_ok=True)
+    forget_file(place)
 
 
 def _columns(place: Path) -> list[Path]:

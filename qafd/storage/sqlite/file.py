@@ -17,6 +17,9 @@ from qafd.storage.sqlite import opening
 _SAID: set[Path] = set()  # files of which it was said that they can only be read
 
 
+_OPENED: set[Path] = set()  # files that this process has opened and that nobody removed through it
+
+
 class _OpenFiles(threading.local):
     """The files that blocks of this thread share."""
 
@@ -68,6 +71,10 @@ class WorkspaceFile(Tables):
                 _SAID.add(place)
                 logging.getLogger("qafd").warning(
                     "%s or its folder cannot be written, so it can be read but not changed.", place)
+        known = place.resolve()
+        if known in _OPENED and not place.exists():
+            raise StoreError(f"The workspace {place} is gone: it was moved or deleted while it was in use. "
+                             "Put it back, open it where it is now, or start qafd again to make a new one.")
         connection = opening.connect(place, read_only, make)
         try:
             with opening.translate_errors(place):
@@ -79,6 +86,7 @@ class WorkspaceFile(Tables):
         except BaseException:  # Ctrl-C too: nobody else has the connection to close it
             connection.close()
             raise
+        _OPENED.add(known)
         opened = cls(connection, place)
         if shared:
             _OPEN.by_place[asked] = opened
@@ -171,6 +179,11 @@ class WorkspaceFile(Tables):
             raise StoreError(f"{self.path} was removed or replaced while it was indexed, so "
                              "the work stops here; put the file back, or index the "
                              "documents again.")
+
+
+def forget_file(path: Path) -> None:
+    """Let a file that was removed be made again."""
+    _OPENED.discard(path.resolve())
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -17,7 +17,6 @@ from qafd.storage.sqlite.tables import APPLICATION, create_tables
 
 BUSY_SECONDS = 30.0
 _SMALLEST = 512  # bytes of a SQLite database with anything in it
-_MARK = slice(68, 72)  # where a file has its application id
 _OLD_TABLES = {"meta", "chunks", "extractions", "mentions"}  # of workspaces from before there were marks
 _DAMAGE = ("no such table", "no such column", "malformed JSON", "Could not decode to UTF-8")
 _SHARED_MEMORY = 64 * 1024  # twice what SQLite's file of that name takes
@@ -132,14 +131,13 @@ def _refuse_foreign(path: Path) -> None:
     StoreError
         It is no database, or a workspace of an older version.
     """
-    with path.open("rb") as file:
-        head = file.read(_SMALLEST)
-    if len(head) == _SMALLEST and head[_MARK] == APPLICATION.to_bytes(4):
-        return
-    if len(head) < _SMALLEST:
+    if path.stat().st_size < _SMALLEST:
         raise foreign_error(path)  # SQLite would take it for an empty database
+    # by SQLite alone: closing the file in any other way would end the locks of this process on it
     address = f"{path.absolute().as_uri()}?immutable=1"
     with closing(sqlite3.connect(address, uri=True)) as connection:
+        if pragma(connection, "application_id") == APPLICATION:
+            return
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
     if tables.issuperset(_OLD_TABLES):
         raise old_error(path.name)
