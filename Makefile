@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 # Without its byte code Python would compile all imports at every start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check test-chaos test-quick test-browser test-llm samples bench docs dist clean
+.PHONY: help run test check test-slow test-quick test-browser test-llm samples bench docs dist clean
 
 help:            ## list the targets
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -32,19 +32,18 @@ $(TEST_STAMP): $(STAMP)
 run: $(STAMP)    ## start the app on its sample (PORT=8501)
 	$(BIN)/qafd demo --port $(PORT)
 
-test: check      ## lint, types and all tests, those of test-chaos last
-	$(PYTEST) -m "not chaos"
-	$(MAKE) test-chaos
+test: check      ## lint, types and all tests but those of test-slow
+	$(PYTEST) -m "not chaos and not slow"
 
 check: $(TEST_STAMP) ## lint and types only
 	$(BIN)/ruff check .
 	$(BIN)/mypy -n 2
 
-test-chaos: $(TEST_STAMP)  ## only what kills processes or fills disks
-	$(PYTEST) -m chaos
+test-slow: $(TEST_STAMP)  ## tests that kill processes, fill disks, or take minutes
+	$(PYTEST) -m "chaos or slow"
 
-test-quick: $(TEST_STAMP)  ## unit and page tests without chaos and browser
-	$(PYTEST) -m "not browser and not chaos"
+test-quick: $(TEST_STAMP)  ## unit and page tests without browser
+	$(PYTEST) -m "not browser and not chaos and not slow"
 
 test-browser: $(TEST_STAMP) ## only what needs Chromium
 	$(PYTEST) -m browser

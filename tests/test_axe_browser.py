@@ -13,7 +13,7 @@ from views import walk
 
 from qafd.app.pages import PAGES
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
 GRAVE = ("serious", "critical")
 MAIN = "[data-testid=stMain]"

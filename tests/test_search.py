@@ -1,7 +1,6 @@
 """Words looked for in passages: what is found, in what order, with what marked and said."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tiny import tiny_index
@@ -17,8 +16,10 @@ DOCUMENTS = {
     "east.txt": "東京都は日本の首都である。 C++ and F# are languages."}
 
 
-@pytest.fixture
-def store(path: Path) -> Iterator[Workspace]:
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    """A workspace that the tests only read."""
+    path = tmp_path_factory.mktemp("search") / "work.db"
     tiny_index(path, [(name, text.encode()) for name, text in DOCUMENTS.items()])
     with open_workspace(path) as opened:
         yield opened

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,18 @@ QUESTIONS = (Question("1", "Who founded the mill of Lindau?", (), ("Ada Brenner"
              Question("3", "Tell me about Lindau.", ()))
 
 
+@pytest.fixture(scope="module")
+def mill(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace of one text; each test gets a copy."""
+    path = tmp_path_factory.mktemp("mill") / "a.db"
+    KnowledgeGraph(path).add_text(
+        "mill.txt", "Ada Brenner founded the mill of Lindau. She was born in Ulm.")
+    return path
+
+
 @pytest.fixture
-def knowledge(tmp_path: Path) -> KnowledgeGraph:
-    knowledge = KnowledgeGraph(tmp_path / "a.db")
-    knowledge.add_text("mill.txt", "Ada Brenner founded the mill of Lindau. She was born in Ulm.")
-    return knowledge
+def knowledge(mill: Path, tmp_path: Path) -> KnowledgeGraph:
+    return KnowledgeGraph(shutil.copy(mill, tmp_path))
 
 
 def metered(knowledge: KnowledgeGraph, replies: list[str], cap: Cap | None = None
