@@ -1,6 +1,7 @@
 """Files made in memory: small good ones of each kind, bombs, and mutations of both."""
 
 import io
+import json
 import random
 import struct
 import zipfile
@@ -9,6 +10,17 @@ from collections.abc import Sequence
 
 import docx
 from pypdf import PdfReader, PdfWriter
+
+from qafd.child import ChildReply
+from qafd.reading.formats.child import answer
+from qafd.reading.parsing import Limits
+
+
+def read_here(request: bytes, most: int, seconds: float) -> ChildReply:
+    """Read a file in this process, for files that nobody made to do harm."""
+    head, _, data = request.partition(b"\n")
+    asked = json.loads(head)
+    return ChildReply(answer(asked["name"], data, Limits(**asked["limits"])), 0, False)
 
 
 def pdf(*pages: Sequence[str], filters: int = 1) -> bytes:

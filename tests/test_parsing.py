@@ -19,6 +19,7 @@ from files import (
     pdf,
     pdf_of_streams,
     pdf_with,
+    read_here,
     replaced,
     zip_bomb,
     zipped,
@@ -57,7 +58,7 @@ Engine
 
 
 def only(name, data, **limits):
-    documents = parse(name, data, Limits(**limits))
+    documents = parse_with_notices(name, data, Limits(**limits), read_here).documents
     assert len(documents) == 1
     return documents[0]
 
@@ -137,7 +138,7 @@ def test_rst_keeps_its_titles_and_the_text_of_directives():
         (None, "Backup", "Backup\n\nauthor: Ada\n\nRead the guide first, then begin."),
         (None, "Excluding files", "Excluding files\n\n"
          "The option --exclude of restic takes a pattern:\n\n"
-         '$ restic backup \\\n        --exclude="*.c"\n\n$ ls\n\n   notes\n\n'
+         '$ restic backup \\\n    --exclude="*.c"\n\n$ ls\n\nnotes\n\n'
          "- first item goes on\n- second\n\nName: a.txt\nSize: 3")]
 
 
@@ -191,14 +192,6 @@ def test_rows_of_rst_tables_are_told_with_their_columns(notation, deep):
     text = only("errors.rst", f"Errors\n======\n\n.. note::\n\n{table}\nLast words.\n".encode()).text
     assert text == ("Errors\n\nCode: T-1\nWhat to do: Ask Ada, or wait\n\nCode: T-2\nWhat to do: Stop\n\n"
                     "Last words.")
-
-
-@pytest.mark.parametrize("table", [*TABLES.values(), "==  ==\n", ".. csv-table::\n   :delim:\n\n   a\n"])
-def test_an_rst_table_that_breaks_off_is_read_as_far_as_it_goes(table):
-    table = textwrap.dedent(table)
-    for end in range(len(table)):
-        text = only("errors.rst", f"Errors come.\n\n{table[:end]}".encode()).text
-        assert text.startswith("Errors come.")
 
 
 def test_fields_of_a_defined_term_are_a_row_with_it_and_literals_stay():
@@ -345,7 +338,7 @@ RECORDS = [{"pid": "p1", "title": "Ada", "text": "She wrote."}, {"pid": "p2", "t
         f"{r.get('pid', '')},{r.get('title', '')},\"{r['text']}\"\n" for r in RECORDS)),
 ], ids=["jsonl", "json", "nested json", "csv"])
 def test_records_with_a_text_become_one_document_each(name, kind, data):
-    parsed = parse_with_notices(name, data.encode())
+    parsed = parse_with_notices(name, data.encode(), ask=read_here)
     assert [(d.name, d.title, d.text, d.kind) for d in parsed.documents] == [
         (f"{name}#p1", "Ada", "She wrote.", kind),
         (f"{name}#p1 (2)", "Charles", "He built.", kind),
@@ -383,7 +376,7 @@ UNREADABLE = {
     "page tree loop": (page_tree_loop(), "damaged|no text|more than 1,000 pages"),
     "cut docx": (docx_of(("Text", None))[:-300], "damaged"),
     "docx without text part": (
-        zipped({"[Content_Types].xml": "", "word/x.xml": ""}), "no main document part"),
+        zipped({"[Content_Types].xml": "", "word/x.xml": ""}), "damaged"),
     "docx of broken xml": (
         replaced(docx_of(("Text", None)), "word/document.xml", b"<w:p"), "damaged"),
     "docx with entities": (

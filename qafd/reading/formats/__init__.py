@@ -6,23 +6,26 @@ Third-party readers are imported where they are used, so that a text file costs 
 """
 
 import re
+from collections import Counter
 
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import SAVE_AS, DocumentDraft, unsupported
+from qafd.reading.formats.excel import read_workbook
 from qafd.reading.formats.graphs import draft_graph
 from qafd.reading.formats.graphs.markup import read_markup as read_graph_markup
 from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.formats.mail import is_mail, read_mails
-from qafd.reading.formats.markdown_file import looks_like_markdown, read_markdown
-from qafd.reading.formats.markup import read_html
-from qafd.reading.formats.office import read_presentation, read_workbook
-from qafd.reading.formats.packages import Package, open_package, read_docx, read_epub
+from qafd.reading.formats.markdown import looks_like_markdown, read_markdown
+from qafd.reading.formats.packages import Package, open_package, read_epub
+from qafd.reading.formats.page import read_html
 from qafd.reading.formats.pdf import read_pdf
 from qafd.reading.formats.plain import read_plain
+from qafd.reading.formats.powerpoint import read_presentation
 from qafd.reading.formats.rst import looks_like_rst, read_rst
 from qafd.reading.formats.tables import delimiter_of, read_csv, read_json
+from qafd.reading.formats.word import read_docx
 from qafd.reading.text import title_of_file
-from qafd.reading.text.plaintext import decode, label, one_line
+from qafd.reading.text.plaintext import amount, decode, label, one_line
 
 __all__ = ["ENDINGS", "DocumentDraft", "Limits", "read"]
 
@@ -61,6 +64,12 @@ def read(name: str, data: bytes, limits: Limits) -> tuple[list[DocumentDraft], l
     for draft in drafts:
         draft.name = draft.name or label(name)
         draft.title = one_line(draft.title) or title_of_file(label(name))
+    skipped: Counter[str] = Counter()
+    for draft in drafts:
+        skipped.update(draft.skipped)
+    if skipped:
+        left = ", ".join(amount(count, what) for what, count in skipped.items())
+        notices.append(f"Left out: {left}.")
     if not any(draft.text for draft in drafts):
         raise ParseError(f"The {drafts[0].kind} file holds no text; nothing was added.")
     return drafts, notices

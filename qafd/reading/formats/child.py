@@ -22,6 +22,10 @@ _FORBIDDEN = (
     "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.chmod",
     "os.chown", "os.truncate", "shutil.", "urllib.",
 )  # fmt: skip
+_READERS = {  # modules and the bytes of files that they read
+    "docx": (b"word/document.xml",), "openpyxl": (b"xl/workbook.xml",), "pptx": (b"ppt/presentation.xml",),
+    "lxml.etree": (b"<", b"\n#", b"\n=", b".. "),
+}  # fmt: skip
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -43,8 +47,9 @@ def main() -> None:
         importlib.import_module("PIL.Image").init()
     elif b"%PDF-" in data[:1024]:
         importlib.import_module("pypdfium2")
-    elif data.startswith(b"PK") or b"<" in data[:4096]:
-        importlib.import_module("lxml.etree")
+    for module, marks in _READERS.items():
+        if any(mark in data for mark in marks):
+            importlib.import_module(module)
     confine(limits)
     if "page" in request:
         reply = answer_page(data, request["page"], request["quotes"], limits)

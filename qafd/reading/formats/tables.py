@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import DocumentDraft, names_periods
+from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.graphs import draft_graph
 from qafd.reading.formats.graphs.tables import is_node_link, read_node_link
+from qafd.reading.formats.grid import Grid, names_columns
 from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.text.plaintext import label, one_line
 
@@ -20,7 +21,7 @@ _TEXT_FIELDS = (
     "paragraph", "paragraph_text", "article", "document", "abstract",
 )  # fmt: skip
 _TITLE_FIELDS = ("title", "name", "headline", "heading", "subject", "label")
-_AMOUNT = re.compile(r"[-+\d.,%\s]+")
+_SEPARATOR = re.compile(r"sep=(.)\r?\n")
 _ID_FIELDS = ("pid", "id", "_id", "docid", "doc_id", "passage_id", "uid", "uuid", "key")
 
 
@@ -156,21 +157,24 @@ def _flatten(value: Any, path: str = "") -> Iterator[str]:
 
 
 def delimiter_of(text: str, certain: bool) -> str:
-    """The delimiter of a CSV text, or "" when lines do not split evenly.
+    """Return the delimiter of a CSV text, or "" when lines do not split evenly.
 
     Prose has commas too, so without a name that says so a table needs three even rows.
     """
+    declared = _SEPARATOR.match(text)
+    if declared:
+        return declared[1]
     head = text[:20000]
     sample = head if len(head) == len(text) else head[: head.rfind("\n") + 1]
+    even: dict[str, int] = {}
     for delimiter in ",\t;|":
         widths = [len(row) for row in _rows(sample, delimiter) if row]
         if widths and widths[0] > 1 and len(set(widths)) == 1 and len(widths) >= 3:
             return delimiter
-    if certain:
-        return ""
-    counts = {d: head.split("\n", 1)[0].count(d) for d in "\t;,|"}
-    best = max(counts, key=lambda d: counts[d])
-    return best if counts[best] else ""
+        usual, count = next(iter(Counter(width for width in widths if width > 1).most_common(1)), (0, 0))
+        even[delimiter] = count * usual
+    best = max(even, key=lambda delimiter: even[delimiter])
+    return "" if certain or not even[best] else best
 
 
 def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
@@ -180,39 +184,35 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
         yield []
 
 
-def _names_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row names the columns below it.
-
-    The first column has no name where its values name the rows.
-    """
-    if not (all(header[1:]) and any(header)) or len(set(header)) < len(header):
-        return False
-    for i, cell in enumerate(header):
-        if _AMOUNT.fullmatch(cell):
-            column = [row[i].strip() for row in rows if len(row) > i]
-            if not names_periods(cell, column):
-                return False
-    return True
-
-
 def read_csv(
     name: str, text: str, delimiter: str, limits: Limits, notices: list[str]
 ) -> list[DocumentDraft]:
+    """Read each row of a table as a record, and the lines above its header as text."""
     csv.field_size_limit(limits.text_characters)
-    text = text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
-    rows = [row for row in _rows(text, delimiter) if "".join(row).strip()]
+    text = _SEPARATOR.sub("", text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"))
+    rows = [[cell.strip() for cell in row] for row in _rows(text, delimiter)]
+    rows = [row for row in rows if any(row)]
     if not rows:
         return [DocumentDraft("csv", limits)]
-    header = [cell.strip() for cell in rows[0]]
-    named = _names_columns(header, rows[1:])
-    if not named:
-        header = [f"column {number}" for number in range(1, max(map(len, rows)) + 1)]
+    above = Grid(rows).above
+    header, below = rows[len(above)], rows[len(above) + 1:]
+    grid = Grid(rows[len(above):], int(names_columns(header, below)))
     if {"source", "target"} <= {cell.lower() for cell in header}:
         notices.append("The columns source and target look like edges of a graph; this was read as "
                        "a table, 'Graph file' or 'qafd import' reads it as a graph.")
-    width = len(header)
-    uneven = sum(len(row) > width for row in rows)
-    if uneven:
-        notices.append(f"Left out: cells beyond the header, in {uneven} of {len(rows)} rows.")
-    records = [dict(zip(header, row, strict=False)) for row in rows[named:]]
-    return _from_records("csv", name, records, limits, notices)
+    width = max((len(row) for row in grid.body), default=0)
+    names = grid.names or [f"column {number}" for number in range(1, width + 1)]
+    records = [dict(zip(names, row, strict=False)) for row in grid.body]
+    drafts = _from_records("csv", name, records, limits, notices)
+    if above:
+        drafts.insert(0, _text_above(above, drafts, limits))
+    return drafts
+
+
+def _text_above(lines: Sequence[str], drafts: list[DocumentDraft], limits: Limits) -> DocumentDraft:
+    """The lines above a table as a document, with the rows that are in one document with them."""
+    draft = DocumentDraft("csv", limits)
+    draft.add("\n".join(lines))
+    if len(drafts) == 1 and not drafts[0].name:
+        draft.add(drafts.pop().text)
+    return draft

@@ -55,7 +55,7 @@ def clean(text: str) -> str:
         text = unicodedata.normalize("NFC", text)
     else:
         text = _ILLEGAL.sub("", text)
-    text = re.sub(r"[ \t]+\n", "\n", text)
+    text = re.sub(r"(?<![ \t])[ \t]+\n", "\n", text)
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
@@ -161,6 +161,15 @@ def _legacy(data: bytes) -> str:
         texts = {name: head.decode(name, "replace") for name in _LATIN}
         encoding = min(_LATIN, key=lambda name: len(_MISSPELT.findall(texts[name])))
     return data.decode(encoding, "replace")
+
+
+def amount(count: int, what: str) -> str:
+    """Return a number and the things it counts: "2 comments", "1 formula without a value"."""
+    if count == 1:
+        return f"1 {what}"
+    thing, _, rest = re.sub(r"(?= (?:without|of|in|on|that) )", "\n", what, count=1).partition("\n")
+    many = f"{thing[:-1]}ies" if re.search("[^aeiou]y$", thing) else f"{thing}s"
+    return f"{count:,} {many}{rest}"
 
 
 def has_digit(text: str) -> bool:

@@ -1,0 +1,118 @@
+"""Excel workbooks through openpyxl: sheets are headings, and cells are read as they are shown."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+from qafd.reading.formats.draft import DocumentDraft
+from qafd.reading.formats.grid import WIDEST, Cell
+from qafd.reading.formats.limits import too_much
+from qafd.reading.formats.packages import Package
+
+_MERGED = re.compile(rb"<(?:\w+:)?mergeCell\b[^>]*\bref=\"([A-Z]{1,3}\d{1,7}):([A-Z]{1,3}\d{1,7})\"")
+_UNCOMPUTED = re.compile(  # a formula at the end of its cell, without a value
+    rb"</?(?:\w+:)?f(?:\s[^<>]*)?/?>(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></(?:\w+:)?v>)?</(?:\w+:)?c>")
+_NUMBER = re.compile(r"(?:#,##)?0(?:\.(0{1,15}))?(%)?")
+_TALLEST = 10_000  # rows of a merged cell
+
+Spans = Mapping[tuple[int, int], tuple[int, int, int]]
+"""Row and column of a merged cell in each row it covers, to its origin's row and column, and its width."""
+
+
+def read_workbook(package: Package) -> DocumentDraft:
+    """Read the visible sheets of a workbook; formulas are their last values.
+
+    Sheets are streamed, as whole workbooks take fifty times their size in memory. openpyxl then
+    gives no merged cells, comments or formulas, so these are found in the parts themselves.
+    """
+    from openpyxl.reader.excel import load_workbook
+
+    draft = DocumentDraft("xlsx", package.limits)
+    book = load_workbook(package.repack(), read_only=True, data_only=True, keep_links=False)
+    for sheet in book.worksheets:
+        if sheet.sheet_state != "visible":
+            draft.skip("hidden sheet")
+            continue
+        part = sheet._worksheet_path  # nothing public names it
+        source = package.read(part) if part in package else b""
+        draft.skip("formula without a value", len(_UNCOMPUTED.findall(source)))
+        rows = list(_rows_of(sheet, _spans_of(source), package.limits.text_characters))
+        if rows:
+            draft.head(sheet.title)
+            draft.table(rows)
+    draft.skip("comment", package.count(r"xl/(?:comments/)?comments?\d*\.xml", b"<comment "))
+    draft.skip("chart", package.count(r"xl/charts/chart\d*\.xml"))
+    draft.skip("picture", package.count(r"xl/media/.*"))
+    return draft
+
+
+def _rows_of(sheet: Any, spans: Spans, most: int) -> Iterator[list[Cell]]:
+    """The rows of a sheet that hold anything, from the first column on."""
+    sheet.reset_dimensions()
+    origins: dict[tuple[int, int], str] = {}
+    starts = {(row, column) for row, column, _ in spans.values()}
+    count = 0
+    for number, row in enumerate(sheet.iter_rows(max_col=WIDEST + 1), 1):
+        texts = [show_value(cell.value, cell.number_format) for cell in row if cell is not None]
+        count += len(texts) + 1
+        if len(texts) > WIDEST and texts[WIDEST]:
+            raise too_much(WIDEST, "columns in a sheet")
+        if count > most:
+            raise too_much(most, "cells")
+        cells: list[Cell] = []
+        column = 1
+        while column <= len(texts):
+            text, width = texts[column - 1], 1
+            if (number, column) in starts:
+                origins[number, column] = text
+            if (number, column) in spans:
+                top, left, width = spans[number, column]
+                text = origins.get((top, left), "")
+            cells.append(Cell(text, width))
+            column += width
+        if any(cell.text for cell in cells):
+            yield cells
+
+
+def _spans_of(source: bytes) -> Spans:
+    """The merged cells in the part of a sheet, by each row that they cover."""
+    from openpyxl.utils.cell import coordinate_to_tuple
+
+    spans: dict[tuple[int, int], tuple[int, int, int]] = {}
+    for first, last in _MERGED.findall(source):
+        top, left = coordinate_to_tuple(first.decode())
+        bottom, right = coordinate_to_tuple(last.decode())
+        for row in range(top, min(bottom, top + _TALLEST) + 1):
+            spans[row, left] = top, left, max(1, right - left + 1)
+    return spans
+
+
+def show_value(value: Any, form: str) -> str:
+    """Return a value as a sheet shows it in a number format; dates and times as in ISO 8601."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime):
+        if value.time() == time():
+            return value.date().isoformat()
+        return value.isoformat(" ", "seconds" if value.second else "minutes")
+    if isinstance(value, time):
+        return value.isoformat("seconds" if value.second else "minutes")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        minutes = round(value.total_seconds() / 60)
+        return f"{minutes // 60}:{minutes % 60:02}"
+    if isinstance(value, (int, float)):
+        return _show_number(value, form)
+    return " ".join(str(value).split())
+
+
+def _show_number(value: float, form: str) -> str:
+    found = _NUMBER.fullmatch(form)
+    if found is None or not (found[1] or found[2] or "," in form):
+        return f"{value:.15g}" if isinstance(value, float) else str(value)
+    group = "," if "," in form else ""
+    return f"{100 * value if found[2] else value:{group}.{len(found[1] or '')}f}{found[2] or ''}"

@@ -1,0 +1,215 @@
+"""Tables of all formats as one grid: cells fill what they span, headers name the columns of rows."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from qafd.reading.text.plaintext import COLUMN, one_line
+
+WIDEST = 500  # columns of a table
+
+_NUMBER = re.compile(r"\d")
+_AMOUNT = re.compile(r"[-+\d.,%\s]+")
+_PERIOD = re.compile(
+    r"(?:FY ?|Q[1-4] |H[12] )?(?:19|20)\d\d(?:[/\u2013-]\d{2,4})?(?: ?[A-Z]| [A-Za-z]{3,9})?")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table and how many columns and rows it spans."""
+
+    text: str
+    columns: int = 1
+    rows: int = 1
+
+
+class Grid:
+    """A table in which every place has the text of the cell that covers it.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of Cell or str
+        The cells that begin in each row, from the left.
+    heads : int or None
+        Rows at the top that name columns; None where the format does not say, so that the rows
+        themselves tell.
+
+    Attributes
+    ----------
+    above : list of str
+        Lines that stand above the header and are text.
+    names : list of str
+        The column names, empty where there is no header. The first may be "": its value names the row.
+    body : list of list of str
+        The rows below the header, as wide as `names`.
+    groups : list of str
+        For each row of the body the text of the row across all columns above it, or "".
+    """
+
+    def __init__(self, rows: Sequence[Sequence[Cell | str]], heads: int | None = None) -> None:
+        places = list(_fill(rows))
+        width = max((len(row) for row in places), default=0)
+        while width and not any(len(row) >= width and row[width - 1].text for row in places):
+            width -= 1
+        places = [(row + [_EMPTY] * width)[:width] for row in places]
+        heads = heads if heads is None else sum(any(p.text for p in row) for row in places[:heads])
+        places = [row for row in places if any(place.text for place in row)]
+        above = _count_above(places, bool(heads))
+        self.above = [": ".join(_distinct(row)) for row in places[:above]]
+        places = places[above:]
+        if heads is None:
+            heads = _guess_heads(places)
+        heads = max(0, heads - above)
+        self.names = _join_heads(places[:heads]) if 0 < heads < len(places) and width > 1 else []
+        self.body: list[list[str]] = []
+        self.groups: list[str] = []
+        group = ""
+        for row in places[heads if self.names else 0:]:
+            if self.names and _is_across(row):
+                group = row[0].text
+                continue
+            self.body.append([place.text for place in row])
+            self.groups.append(group)
+        self._cells = [_distinct(row) for row in places]
+
+    def paragraphs(self) -> Iterator[str]:
+        """The text of the table: lines above it, then a paragraph for each row.
+
+        Rows are "column: value" lines where columns have names. Two columns without names are
+        themselves such lines. Any other row is one line of its cells.
+        """
+        yield from self.above
+        if self.names:
+            for group, row in zip(self.groups, self.body, strict=True):
+                yield row_text(["", *self.names], [group, *row]) if group else row_text(self.names, row)
+        elif all(len(row) == 2 and _is_name(row[0]) for row in self._cells):
+            yield "\n".join(map(": ".join, self._cells))
+        elif self._cells:
+            yield "\n".join(map(" | ".join, self._cells))
+
+
+@dataclass(frozen=True)
+class _Place:
+    text: str
+    goes_on: bool = False  # whether the place to the left has the same cell
+
+
+_EMPTY = _Place("")
+
+
+def row_text(names: Sequence[str], row: Sequence[str]) -> str:
+    """A row of a table as "column: value" lines, or the value alone in a column without a name.
+
+    A row of one value and one named value is a single line, "Weight (HX40): 29 kg", as two would
+    read as a heading and a label.
+    """
+    cells = [(name, cell) for name, cell in zip(names, row, strict=False) if cell]
+    if len(cells) == 2 and not cells[0][0] and cells[1][0]:
+        (_, label), (name, value) = cells
+        return f"{label} ({name}): {value}"
+    return "\n".join(f"{name}: {cell}" if name else cell for name, cell in cells)
+
+
+def names_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return True if the cells of a row can name the columns of the rows below it.
+
+    A number names no column, but a year, a quarter or such does where none stands below it.
+    """
+    filled = [name for name in header if name]
+    if 2 * len(filled) < len(header) or 2 * len(set(filled)) < len(filled):
+        return False
+    for i, name in enumerate(header):
+        column = [row[i] for row in rows if len(row) > i]
+        if name and _AMOUNT.fullmatch(name) and not _names_periods(name, column):
+            return False
+    return True
+
+
+def _fill(rows: Sequence[Sequence[Cell | str]]) -> Iterator[list[_Place]]:
+    """The places of each row, with those that cells of rows above reach into."""
+    reaching: dict[int, tuple[int, _Place]] = {}  # column to rows left and their place
+    for number, cells in enumerate(rows):
+        row: list[_Place] = []
+        waiting = [cell if isinstance(cell, Cell) else Cell(cell) for cell in reversed(cells)]
+        while (waiting or len(row) in reaching) and len(row) < WIDEST:
+            column = len(row)
+            if column in reaching:
+                left, place = reaching.pop(column)
+                if left > 1:
+                    reaching[column] = left - 1, place
+                row.append(place)
+                continue
+            cell = waiting.pop()
+            for offset in range(min(max(cell.columns, 1), WIDEST - column)):
+                place = _Place(cell.text, offset > 0)
+                row.append(place)
+                if cell.rows > 1:
+                    reaching[column + offset] = min(cell.rows, len(rows) - number) - 1, place
+        late = [column for column in reaching if column > len(row)]
+        for column in sorted(late):  # a row with fewer cells of its own
+            row += [_EMPTY] * (column - len(row))
+            left, place = reaching.pop(column)
+            if left > 1:
+                reaching[column] = left - 1, place
+            row.append(place)
+        reaching = {column: found for column, found in reaching.items() if found[0] > 0}
+        yield row
+
+
+def _distinct(row: Sequence[_Place]) -> list[str]:
+    return [place.text for place in row if place.text and not place.goes_on]
+
+
+def _is_across(row: Sequence[_Place]) -> bool:
+    """Return True if one cell fills a row of several columns."""
+    return len(row) > 1 and bool(row[0].text) and all(place.goes_on for place in row[1:])
+
+
+def _count_above(places: Sequence[Sequence[_Place]], headed: bool) -> int:
+    """The number of rows at the top that are text: one cell, or few, above a row of many."""
+    for count, (row, below) in enumerate(pairwise(places)):
+        filled = sum(1 for place in row if place.text)
+        few = not headed and row[0].text and 2 * filled <= len(row)
+        if not (_is_across(row) or few) or sum(1 for place in below if place.text) < filled:
+            return count
+    return 0  # no row has many
+
+
+def _guess_heads(places: Sequence[Sequence[_Place]]) -> int:
+    """The number of rows at the top that name columns: 0, 1, or 2 where cells of the first span some."""
+    heads = 1 + any(place.goes_on for place in (places[0] if places else ()))
+    below = [[place.text for place in row] for row in places[heads:]]
+    if not below:
+        return 0
+    width = len(places[0])
+    numbers = any(all(_NUMBER.search(row[i]) for row in below) for i in range(width))
+    names = [place.text for place in places[heads - 1]]
+    for i, name in enumerate(names):
+        if name and not (_is_name(name) or _names_periods(name, [row[i] for row in below])):
+            return 0
+    return heads if (width > 2 or numbers) and names_columns(names, below) else 0
+
+
+def _join_heads(heads: Sequence[Sequence[_Place]]) -> list[str]:
+    """One name a column: those above one another joined, repeated ones numbered, empty ones counted."""
+    names: list[str] = []
+    seen: Counter[str] = Counter()
+    for column, cells in enumerate(zip(*heads, strict=True)):
+        parts = dict.fromkeys(cell.text for cell in cells if cell.text)
+        name = one_line(" ".join(parts).rstrip(": ").replace(": ", " "), COLUMN)
+        if not name and column:
+            name = f"column {column + 1}"
+        seen[name] += 1
+        names.append(f"{name} {seen[name]}" if name and seen[name] > 1 else name)
+    return names
+
+
+def _is_name(cell: str) -> bool:
+    return bool(cell) and len(cell) <= COLUMN and ":" not in cell and not re.match(r"[\W\d]", cell)
+
+
+def _names_periods(name: str, column: Sequence[str]) -> bool:
+    """Return True if a year or a quarter ("2023", "2022/23") names a column in which none stands."""
+    return _PERIOD.fullmatch(name) is not None and not any(map(_PERIOD.fullmatch, column))

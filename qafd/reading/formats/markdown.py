@@ -1,0 +1,94 @@
+"""Markdown, rendered to a page and read as one.
+
+A line break within a paragraph is a space to Markdown. Here it stays one in a list of fields, and parts
+paragraphs where the upper line is short and no sentence ends it, or where a clause begins.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from qafd.reading.formats.draft import DocumentDraft
+from qafd.reading.formats.limits import Limits
+from qafd.reading.formats.page import read_markup
+from qafd.reading.text.lines import gap_between, is_field, typed_width
+from qafd.reading.text.plaintext import clean
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+_FRONT_MATTER = re.compile(r"---\n(.*?)\n(?:---|\.\.\.)(?:\n|$)", re.DOTALL)
+_FRONT_TITLE = re.compile(r"^title:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE)
+_COMMENTS = 1000  # with more, looking for the end of each would take quadratic time
+
+
+def looks_like_markdown(text: str) -> bool:
+    """Return True if a heading, a code fence or a link is near the start."""
+    return bool(re.search(r"^#{1,6} \S|^```|\]\(https?://", text[:20000], re.MULTILINE))
+
+
+def read_markdown(text: str, limits: Limits) -> DocumentDraft:
+    """Read a document without its markup; its title is that of the front matter, else a heading."""
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+    draft = DocumentDraft("md", limits)
+    text = clean(text)
+    front = _FRONT_MATTER.match(text[:20000])
+    if front:
+        text = text[front.end():]
+        stated = _FRONT_TITLE.search(front[1])
+        draft.title = stated[1] if stated else ""
+    if text.count("<!--") > _COMMENTS:
+        text = text.replace("<!--", "<!- -")
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    width = typed_width(text.split("\n"))
+    tokens = parser.parse(text)
+    for before, token in pairwise([Token("", "", 0), *tokens]):
+        if token.type == "inline":
+            wrapped = before.type == "paragraph_open"
+            lines = list(_lines(token.children or ()))
+            token.children = list(_joined(lines, width if wrapped and before.level == 0 else None))
+    title = read_markup(parser.renderer.render(tokens, parser.options, {}), draft)
+    draft.title = draft.title or title
+    return draft
+
+
+def _lines(tokens: "Sequence[Token]") -> "Iterator[list[Token]]":
+    """The tokens of each line; a picture is its description, unless it is a link (a badge)."""
+    line: list[Token] = []
+    links = 0
+    for token in tokens:
+        links += (token.type == "link_open") - (token.type == "link_close")
+        if token.type == "softbreak":
+            yield line
+            line = []
+        elif token.type == "image":
+            line += [] if links else [_text(token.content)]
+        elif token.type != "html_inline" or token.content.lower().startswith("<br"):
+            line.append(token)
+    yield line
+
+
+def _joined(lines: "Sequence[list[Token]]", width: float | None) -> "Iterator[Token]":
+    """The tokens of a paragraph with the breaks that its writer made."""
+    from markdown_it.token import Token
+
+    texts = ["".join(token.content for token in line) for line in lines]
+    yield from lines[0]
+    for (before, text), line in zip(pairwise(texts), lines[1:], strict=True):
+        gap = " " if width is None else gap_between(before, text, width)
+        if gap == "\n\n":
+            yield from (Token("hardbreak", "br", 0), Token("hardbreak", "br", 0))
+        elif width is not None and is_field(text):
+            yield Token("hardbreak", "br", 0)
+        else:
+            yield _text(" ")
+        yield from line
+
+
+def _text(content: str) -> "Token":
+    from markdown_it.token import Token
+
+    return Token("text", "", 0, content=content)

@@ -1,0 +1,264 @@
+"""Word documents through python-docx: paragraphs with their numbers, tables, notes and comments.
+
+python-docx leaves out inserted text, text boxes, equations and the numbers of lists, so its elements
+are walked here.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from qafd.reading.formats.draft import DocumentDraft, worthy_title
+from qafd.reading.formats.grid import Cell
+from qafd.reading.formats.packages import Package
+
+if TYPE_CHECKING:
+    from docx.document import Document
+    from lxml.etree import _Element
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_LONG = 1000  # characters of a cell; one with more is a part of the layout
+_GONE = frozenset((f"{_W}del", f"{_W}moveFrom", f"{_W}txbxContent", f"{_W}rPr", f"{_W}pPr",
+                   "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"))
+_MARKS = {f"{_W}tab": "\t", f"{_W}ptab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
+_ROMAN = ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
+
+
+def read_docx(package: Package) -> DocumentDraft:
+    """Read a document as Word shows it with all changes accepted, then its notes and comments."""
+    from docx import Document
+
+    draft = DocumentDraft("docx", package.limits)
+    document = Document(package.repack())
+    reader = _Reader(document, draft)
+    reader.read_blocks(document.element.body)
+    for part in ("word/footnotes.xml", "word/endnotes.xml"):
+        if part in package:
+            for note in package.xml(part):
+                if note.get(f"{_W}type") in (None, "normal"):
+                    reader.read_blocks(note)
+    for comment in document.comments:
+        text = " ".join(_text_of(paragraph._p) for paragraph in comment.paragraphs)
+        draft.add(f"Comment by {comment.author}: {text}" if comment.author else f"Comment: {text}")
+    frames = {"header": r"word/header\d*\.xml", "footer": r"word/footer\d*\.xml"}
+    for what, pattern in frames.items():
+        parts = (name for name in package.names if re.fullmatch(pattern, name))
+        draft.skip(what, sum(bool("".join(package.xml(name).itertext()).strip()) for name in parts))
+    draft.skip("picture", sum(1 for _ in document.element.body.iter("{*}pic")))
+    draft.title = worthy_title(document.core_properties.title) or draft.title
+    return draft
+
+
+class _Reader:
+    """Appends the blocks of a document to a draft."""
+
+    def __init__(self, document: "Document", draft: DocumentDraft) -> None:
+        self._document, self._draft = document, draft
+        self._counts: dict[str, Counter[int]] = {}  # of the items of each list, by level
+        self._capital = ""  # set large above the paragraph it begins
+
+    @cached_property
+    def _headings(self) -> set[str]:
+        """Ids of paragraph styles that are headings or based on one; their names are translated."""
+        found = set()
+        for style in self._document.styles:
+            base, seen = style, 0
+            while base is not None and seen < 20:
+                if re.fullmatch(r"heading \d|title", (base.name or "").lower()):
+                    found.add(style.style_id)
+                base, seen = getattr(base, "base_style", None), seen + 1
+        return found
+
+    @cached_property
+    def _style_lists(self) -> dict[str, tuple[str, int]]:
+        """The list and level that paragraph styles set, by their ids."""
+        found = {}
+        for style in self._document.styles:
+            properties = style.element.find(f"{_W}pPr/{_W}numPr")
+            if properties is not None:
+                found[style.style_id] = _list_of(properties)
+        return found
+
+    @cached_property
+    def _levels(self) -> dict[tuple[str, int], tuple[str, str, int]]:
+        """Number format, text and first number of each level of each list."""
+        found: dict[tuple[str, int], tuple[str, str, int]] = {}
+        try:
+            root = self._document.part.numbering_part.element
+        except (KeyError, NotImplementedError):
+            return found
+        kinds = {kind.get(f"{_W}abstractNumId"): kind for kind in root.iter(f"{_W}abstractNum")}
+        for number in root.iter(f"{_W}num"):
+            named = number.find(f"{_W}abstractNumId")
+            kind = None if named is None else kinds.get(named.get(f"{_W}val"))
+            for level in () if kind is None else kind.iter(f"{_W}lvl"):
+                values = (_value(level, name) for name in ("numFmt", "lvlText", "start"))
+                form, text, start = values
+                place = number.get(f"{_W}numId", ""), _integer(level.get(f"{_W}ilvl"), 0)
+                found[place] = form, text, _integer(start, 1)
+        return found
+
+    def read_blocks(self, parent: "_Element") -> None:
+        """Append the paragraphs and tables in an element."""
+        for block in parent:
+            if block.tag == f"{_W}p":
+                self._read_paragraph(block)
+            elif block.tag == f"{_W}tbl":
+                self._read_table(block)
+            elif block.tag not in _GONE:
+                self.read_blocks(block)
+
+    def _read_paragraph(self, paragraph: "_Element") -> None:
+        text = self._capital + _text_of(paragraph)
+        self._capital = ""
+        style = _value(paragraph, "pPr", "pStyle")
+        frame = paragraph.find(f"{_W}pPr/{_W}framePr")
+        if frame is not None and frame.get(f"{_W}dropCap") not in (None, "none"):
+            self._capital = text
+            return
+        mark = self._mark_of(paragraph, style) if text.strip() else ""
+        if style in self._headings:
+            self._draft.head(("" if mark == "- " else mark) + text)
+        else:
+            self._draft.add(mark + text, "\n" if mark and self._in_list else "\n\n")
+        self._in_list = bool(mark)
+        for box in paragraph.iter(f"{_W}txbxContent"):
+            if not any(above.tag in _GONE for above in box.iterancestors()):
+                self.read_blocks(box)
+
+    _in_list = False
+
+    def _mark_of(self, paragraph: "_Element", style: str) -> str:
+        """The number or bullet of a paragraph in a list, which is counted."""
+        properties = paragraph.find(f"{_W}pPr/{_W}numPr")
+        item = self._style_lists.get(style) if properties is None else _list_of(properties)
+        if item is None or item not in self._levels:
+            return ""
+        name, level = item
+        form, text, start = self._levels[item]
+        counts = self._counts.setdefault(name, Counter())
+        counts[level] = counts[level] + 1 if level in counts else start
+        for deeper in [other for other in counts if other > level]:
+            del counts[deeper]
+        if form in ("bullet", "none"):
+            return "- " if form == "bullet" else ""
+
+        def fill(found: "re.Match[str]") -> str:
+            other = int(found[1]) - 1
+            form, _, start = self._levels.get((name, other), ("decimal", "", 1))
+            return _write_number(counts.get(other, start), form)
+
+        return f"{re.sub('%([1-9])', fill, text)} "
+
+    def _read_table(self, table: "_Element") -> None:
+        rows = [list(_children(row, "tc")) for row in _children(table, "tr")]
+        cells = [cell for row in rows for cell in row]
+        if all(len(row) == 1 for row in rows) or any(len(_cell_text(cell)) > _LONG for cell in cells):
+            for cell in cells:
+                self.read_blocks(cell)
+            return
+        heads = 0
+        for row in _children(table, "tr"):
+            head = row.find(f"{_W}trPr/{_W}tblHeader")
+            if head is None or head.get(f"{_W}val") in ("0", "false", "off"):
+                break
+            heads += 1
+        self._draft.table(list(_grid_rows(table)), heads or None)
+
+
+def _grid_rows(table: "_Element") -> Iterator[list[Cell]]:
+    """The cells of each row; one that goes on from above has the text of the cell there."""
+    above: dict[int, str] = {}
+    for row in _children(table, "tr"):
+        before = _integer(_value(row, "trPr", "gridBefore"), 0)
+        cells = [Cell("", before)] if before else []
+        column = before
+        for cell in _children(row, "tc"):
+            width = _integer(_value(cell, "tcPr", "gridSpan"), 1)
+            merge = cell.find(f"{_W}tcPr/{_W}vMerge")
+            goes_on = merge is not None and merge.get(f"{_W}val") != "restart"
+            text = above.get(column, "") if goes_on else _cell_text(cell)
+            above[column] = text if merge is not None else ""
+            cells.append(Cell(text, width))
+            column += width
+        yield cells
+
+
+def _children(element: "_Element", tag: str) -> "Iterator[_Element]":
+    """The rows of a table or cells of a row, also those in content controls; deleted ones go."""
+    for child in element:
+        if child.tag == f"{_W}{tag}":
+            if child.find(f"{_W}trPr/{_W}del") is None:
+                yield child
+        elif child.tag in (f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins", f"{_W}customXml"):
+            yield from _children(child, tag)
+
+
+def _cell_text(cell: "_Element") -> str:
+    return " ".join(" ".join(_text_of(paragraph) for paragraph in cell.iter(f"{_W}p")).split())
+
+
+def _text_of(element: "_Element") -> str:
+    """The visible text of a paragraph or a part of one; hidden and deleted text stays out."""
+    pieces: list[str] = []
+    for child in element:
+        if child.tag in _GONE:
+            continue
+        if child.tag == f"{_W}t":
+            pieces.append(child.text or "")
+        elif child.tag in _MARKS:
+            pieces.append(_MARKS[child.tag])
+        elif child.tag == f"{_M}oMath":
+            pieces.append(_equation(child))
+        elif child.tag != f"{_W}r" or child.find(f"{_W}rPr/{_W}vanish") is None:
+            pieces.append(_text_of(child))
+    return "".join(pieces)
+
+
+def _equation(element: "_Element") -> str:
+    """An equation as text: fractions with "/", indices with "_", powers with "^"."""
+    parts = [_equation(child) for child in element if not str(child.tag).endswith("Pr")]
+    tag = str(element.tag).removeprefix(_M)
+    if tag == "t":
+        return element.text or ""
+    if tag == "f" and len(parts) == 2:
+        return "/".join(part if len(part) < 2 or part.isalnum() else f"({part})" for part in parts)
+    if tag == "rad" and parts:
+        return f"√({parts[-1]})"
+    signs = {"sSup": "^", "sSub": "_", "sSubSup": "_^", "nary": "_^"}.get(tag, "")
+    if signs and parts:
+        joined = parts[0]
+        for sign, part in zip(signs, parts[1:], strict=False):
+            joined += f"{sign}{part}" if part else ""
+        return joined + "".join(parts[len(signs) + 1:])
+    return "".join(parts)
+
+
+def _list_of(properties: "_Element") -> tuple[str, int]:
+    return _value(properties, "numId"), _integer(_value(properties, "ilvl"), 0)
+
+
+def _value(element: "_Element", *path: str) -> str:
+    """The value of a property, "" if it is not set."""
+    found = element.find("/".join(f"{_W}{name}" for name in path))
+    return "" if found is None else found.get(f"{_W}val", "")
+
+
+def _integer(text: str | None, default: int) -> int:
+    return int(text) if text and re.fullmatch(r"\d{1,4}", text) else default
+
+
+def _write_number(number: int, form: str) -> str:
+    if form in ("lowerLetter", "upperLetter") and number:
+        letter = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1)
+        return letter.upper() if form == "upperLetter" else letter
+    if form in ("lowerRoman", "upperRoman") and 0 < number < 40:
+        text = ""
+        for value, letters in _ROMAN:
+            count = number // value if value in (10, 1) else number >= value
+            text, number = text + letters * count, number - value * count
+        return text.upper() if form == "upperRoman" else text
+    return f"{number:02}" if form == "decimalZero" else str(number)
