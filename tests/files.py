@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import docx
 from pypdf import PdfReader, PdfWriter
 
-from qafd.child import ChildReply
 from qafd.reading.formats.child import answer
 from qafd.reading.parsing import Limits
+from qafd.sandbox import ChildReply
 
 
 def read_here(request: bytes, most: int, seconds: float) -> ChildReply:

@@ -57,7 +57,7 @@ def test_a_page_is_read_where_there_is_no_plain_text_and_attachments_are_told():
     written.add_attachment(b"%PDF-", maintype="application", subtype="pdf", filename="a.pdf")
     found = parse_with_notices("x.eml", written.as_bytes())
     assert found.documents[0].text.endswith("The boat leaks.")
-    assert found.notices == ("Left out: 1 attachments; add them as files.",)
+    assert found.notices == ("Left out: 1 attachment.",)
 
 
 def test_a_greeting_a_quotation_and_the_line_above_it_are_paragraphs():

@@ -344,7 +344,7 @@ def test_records_with_a_text_become_one_document_each(name, kind, data):
         (f"{name}#p1 (2)", "Charles", "He built.", kind),
         (f"{name}#4", "No title here at all, only eight words",
          "No title here at all, only eight words count.", kind)]
-    assert parsed.notices == ("Left out: 1 of 4 records without text.",)
+    assert parsed.notices == ("Left out: 1 record without text.",)
 
 
 def test_json_lines_survive_a_broken_line_and_say_so():

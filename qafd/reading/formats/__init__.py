@@ -9,8 +9,10 @@ import re
 from collections import Counter
 
 from qafd.errors import ParseError
+from qafd.reading.formats.chats import is_subtitles, read_subtitles
 from qafd.reading.formats.draft import SAVE_AS, DocumentDraft, unsupported
 from qafd.reading.formats.excel import read_workbook
+from qafd.reading.formats.feeds import FEEDS, read_feed
 from qafd.reading.formats.graphs import draft_graph
 from qafd.reading.formats.graphs.markup import read_markup as read_graph_markup
 from qafd.reading.formats.limits import Limits, too_much
@@ -21,22 +23,23 @@ from qafd.reading.formats.page import read_html
 from qafd.reading.formats.pdf import read_pdf
 from qafd.reading.formats.plain import read_plain
 from qafd.reading.formats.powerpoint import read_presentation
+from qafd.reading.formats.records import delimiter_of, read_csv, read_json
 from qafd.reading.formats.rst import looks_like_rst, read_rst
-from qafd.reading.formats.tables import delimiter_of, read_csv, read_json
 from qafd.reading.formats.word import read_docx
 from qafd.reading.text import title_of_file
-from qafd.reading.text.plaintext import amount, decode, label, one_line
+from qafd.reading.text.plaintext import amount, clean, decode, label, one_line
 
 __all__ = ["ENDINGS", "DocumentDraft", "Limits", "read"]
 
 ENDINGS = (
     "txt", "md", "markdown", "html", "htm", "xhtml", "pdf", "docx", "xlsx", "pptx", "csv", "tsv",
-    "json", "jsonl", "ndjson", "epub", "graphml", "gexf", "rst", "eml", "mbox",
+    "json", "jsonl", "ndjson", "epub", "graphml", "gexf", "rst", "eml", "mbox", "rss", "atom", "xml",
+    "ipynb", "vtt", "srt",
 )  # fmt: skip
 MARKDOWN = 2_000_000  # characters from which Markdown is read as plain text, for want of time
 
 _MARKDOWN, _RST, _LINES = ("md", "markdown"), ("rst", "rest"), ("txt", "text")
-_PAGES, _JSON = ("html", "htm", "xhtml"), ("json", "jsonl", "ndjson")
+_PAGES, _JSON = ("html", "htm", "xhtml"), ("json", "jsonl", "ndjson", "ipynb")
 _START = re.compile(r"^(?:\s|<!--.{0,5000}?-->)+", re.DOTALL)
 _ROOT = re.compile(r"<(?:\w+:)?([a-zA-Z]\w*)")
 _PAGE = re.compile(r"<(!doctype|html|head|body|\?xml)\b", re.IGNORECASE)
@@ -58,7 +61,7 @@ def read(name: str, data: bytes, limits: Limits) -> tuple[list[DocumentDraft], l
     elif data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         drafts = [_packed(open_package(data, limits))]
     elif is_mail(name, data):
-        drafts = read_mails(name, data, limits, notices)
+        drafts = read_mails(name, data, limits)
     else:
         drafts = _text(name, data, limits, notices)
     for draft in drafts:
@@ -131,6 +134,8 @@ def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[Do
     root = _ROOT.search(start) if start.startswith("<") else None
     if root and root[1].lower() in ("graphml", "gexf"):
         return draft_graph(read_graph_markup(text), name, limits, notices)
+    if root and root[1].lower() in FEEDS:
+        return read_feed(name, text, limits)
     if _PAGE.match(start) or ending in _PAGES and re.search(r"<[a-zA-Z][^<>]*>", text):
         return [read_html(text, limits)]
     if start[:1] in ("{", "["):
@@ -160,6 +165,8 @@ def _plain(name: str, ending: str, text: str, limits: Limits, notices: list[str]
     """Documents of a text without a grammar of its own: a table, light markup, or lines."""
     if len(text) > limits.text_characters:
         raise too_much(limits.text_characters, "characters of text")
+    if is_subtitles(text):
+        return [read_subtitles(clean(text), limits)]
     if ending in ("pdf", "docx", "xlsx", "pptx", "epub"):
         notices.append(f"This is no {ending.upper()} inside; it was read as text.")
     if ending not in (*_LINES, *_MARKDOWN, *_RST):

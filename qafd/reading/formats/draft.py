@@ -11,7 +11,8 @@ from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.text.plaintext import clean, one_line
 from qafd.records import Extraction
 
-SUPPORTED = "txt, md, rst, html, pdf, docx, xlsx, pptx, csv, json, jsonl, epub, eml and mbox"
+SUPPORTED = ("txt, md, rst, html, pdf, docx, xlsx, pptx, csv, json, jsonl, epub, eml, mbox, rss, ipynb, vtt "
+             "and srt")
 SAVE_AS = "save it as docx or pdf and add that"
 
 

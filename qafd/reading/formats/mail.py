@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from email.message import EmailMessage, MIMEPart
 
 _FIELDS = ("From", "To", "Cc", "Date", "Subject")
-_BETWEEN = re.compile(rb"^From .*\r?\n(?=[!-9;-~]+:)", re.MULTILINE)  # before each mail of a mailbox
+_BETWEEN = re.compile(  # before each mail of a mailbox: a sender and a date, below an empty line
+    rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From \S+ [^\n]{0,40}\d:\d\d[^\n]{0,40}\n(?=[!-9;-~]+:)")
 _ESCAPED = re.compile(rb"^>(?=>*From )", re.MULTILINE)
 _HEAD = re.compile(rb"(?:[!-9;-~]+:.*\r?\n(?:[ \t].*\r?\n)*)+")
 _SENT = re.compile(  # fields that a program writes, and nobody who copies a mail
@@ -21,7 +22,7 @@ _SENT = re.compile(  # fields that a program writes, and nobody who copies a mai
 
 
 def is_mail(name: str, data: bytes) -> bool:
-    """Whether a file is a mail as it was sent, or a mailbox of some."""
+    """Return True if a file is a mail as it was sent, or a mailbox of some."""
     start = data[:65536].lstrip()
     if _BETWEEN.match(start):
         return True
@@ -29,28 +30,25 @@ def is_mail(name: str, data: bytes) -> bool:
     return head is not None and (name.lower().endswith(".eml") or _SENT.search(head[0]) is not None)
 
 
-def read_mails(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[DocumentDraft]:
-    """One document for each mail; those of a mailbox are named by their place in it, from 1."""
+def read_mails(name: str, data: bytes, limits: Limits) -> list[DocumentDraft]:
+    """Read one document for each mail; those of a mailbox are named by their place in it, from 1."""
     mails = [part for part in _BETWEEN.split(data) if part.strip()]
     if len(mails) > limits.pieces:
         raise too_much(limits.pieces, "mails")
     boxed = _BETWEEN.match(data.lstrip()) is not None
     drafts = []
-    attached = 0
     for number, mail in enumerate(mails, 1):
         draft = DocumentDraft("mbox" if boxed else "eml", limits)
         if boxed:
             draft.name = f"{label(name)}#{number}"
             mail = _ESCAPED.sub(b"", mail)
-        attached += _read_mail(mail, draft)
+        _read_mail(mail, draft)
         drafts.append(draft)
-    if attached:
-        notices.append(f"Left out: {attached} attachments; add them as files.")
     return drafts
 
 
-def _read_mail(data: bytes, draft: DocumentDraft) -> int:
-    """Append a mail to its document; how many attachments it has."""
+def _read_mail(data: bytes, draft: DocumentDraft) -> None:
+    """Append a mail to its document, and count its attachments."""
     from email import message_from_bytes, policy
 
     mail = message_from_bytes(data, policy=policy.default)
@@ -62,7 +60,7 @@ def _read_mail(data: bytes, draft: DocumentDraft) -> int:
             read_markup(text, draft)
         else:
             add_plain(clean(text), draft, mail=True)
-    return sum(1 for _ in mail.iter_attachments())
+    draft.skip("attachment", sum(1 for _ in mail.iter_attachments()))
 
 
 def _field(mail: "EmailMessage", name: str) -> str:

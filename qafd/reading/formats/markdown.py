@@ -7,7 +7,7 @@ paragraphs where the upper line is short and no sentence ends it, or where a cla
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.limits import Limits
@@ -53,6 +53,33 @@ def read_markdown(text: str, limits: Limits) -> DocumentDraft:
     title = read_markup(parser.renderer.render(tokens, parser.options, {}), draft)
     draft.title = draft.title or title
     return draft
+
+
+def read_notebook(notebook: dict[str, Any], limits: Limits) -> DocumentDraft:
+    """Read the text, code and printed output of the cells of a Jupyter notebook."""
+    parts: list[str] = []
+    pictures = 0
+    for cell in notebook["cells"]:
+        if not isinstance(cell, dict):
+            continue
+        source = _source(cell.get("source"))
+        parts.append(source if cell.get("cell_type") != "code" else _fence(source))
+        for output in cell.get("outputs") or ():
+            bundle = output.get("data") if isinstance(output.get("data"), dict) else {}
+            parts.append(_fence(_source(output.get("text") or bundle.get("text/plain"))))
+            pictures += any(kind.startswith("image/") for kind in bundle)
+    draft = read_markdown("\n\n".join(filter(None, parts)), limits)
+    draft.kind = "ipynb"
+    draft.skip("picture", pictures)
+    return draft
+
+
+def _source(lines: Any) -> str:
+    return "".join(map(str, lines)) if isinstance(lines, list) else str(lines or "")
+
+
+def _fence(code: str) -> str:
+    return f"~~~~~~\n{code}\n~~~~~~" if code.strip() else ""
 
 
 def _lines(tokens: "Sequence[Token]") -> "Iterator[list[Token]]":

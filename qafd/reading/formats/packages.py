@@ -3,7 +3,7 @@
 import io
 import re
 import zipfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from qafd.errors import ParseError
@@ -79,9 +79,7 @@ class Package:
 
     def xml(self, part: str) -> "_Element":
         """The root of an XML part; entities and document types are refused."""
-        from lxml import etree
-
-        return etree.fromstring(_without_entities(self.read(part)), _xml_parser())
+        return parse_xml(self.read(part))
 
     def repack(self) -> io.BytesIO:
         """Return a zip file of the XML parts for a library, which would unpack without limits.
@@ -108,10 +106,12 @@ class Package:
         return sum(self.read(name).count(inside) for name in parts) if inside else len(parts)
 
 
-def _xml_parser() -> Any:
+def parse_xml(data: bytes) -> "_Element":
+    """Return the root of an XML text; entities and document types are refused."""
     from lxml import etree
 
-    return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=False)
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=False)
+    return etree.fromstring(_without_entities(data), parser)
 
 
 def _without_entities(data: bytes) -> bytes:

@@ -35,6 +35,7 @@ _OTHER = (
     "cp1251", "cp1253", "cp1255", "cp1256", "koi8_r",
     "shift_jis", "euc_jp", "gb18030", "big5", "euc_kr",
 )  # fmt: skip
+_JAPANESE = frozenset((*range(0x81, 0x84), *range(0x88, 0x98)))  # first bytes of kana and common kanji
 # Python knows codecs by name that are no character sets, or that take quadratic time.
 _DECLARABLE = re.compile(
     r"iso-?8859-([1-9]|1[013-6])|windows-125[0-8]|koi8-[ru]|shift_jis|euc-(jp|kr)|gb(2312|k|18030)|big5"
@@ -42,6 +43,7 @@ _DECLARABLE = re.compile(
 # A symbol inside or at the start of a word, or a replacement: a Latin set read as another.
 _MISSPELT = re.compile("[¡-¿ˇ˘˙˛˝]+(?<![»«§°])[a-zß-ž]|[a-z][¡-¿ˇ˘˙˛˝ˆ‰Ľ](?<![»«°²³®])|\ufffd")
 
+_SHIFTED = re.compile(rb"\x1b\$[@B]")  # how ISO-2022-JP, which has ASCII bytes alone, begins its kanji
 COLUMN = 60  # characters of a column's name at most
 
 
@@ -99,6 +101,8 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, bool]:
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             return data[len(bom) :].decode(encoding, "replace"), False
+    if _SHIFTED.search(data[:65536]) and data.isascii():
+        return data.decode("iso2022_jp_2", "replace"), False
     wide = _wide_encoding(data[:4096])
     if wide:
         return data.decode(wide, "replace"), False
@@ -147,20 +151,56 @@ def _share_of_text(head: bytes, encoding: str) -> float:
 
 
 def _legacy(data: bytes) -> str:
-    """Text of a file that is not UTF-8 throughout."""
+    """Text of a file that is not UTF-8 throughout; where some lines are, the others are guessed."""
     text = data.decode("utf-8", "replace")
     wrong = text.count("\ufffd")
     if wrong * 8 < sum(1 for c in text if c > "\x7f"):
         return text  # UTF-8 with a few broken bytes
+    lines = data.split(b"\n")
+    others = [number for number, line in enumerate(lines) if not _is_utf8(line)]
+    known = sum(not line.isascii() for line in lines) - len(others)
+    if 2 * known < len(others):
+        return data.decode(_guess(data[:65536]), "replace")
+    encoding = _guess(b"\n".join(lines[number] for number in others)[:65536])
+    texts = [line.decode("utf-8", "replace") for line in lines]
+    for number in others:
+        texts[number] = lines[number].decode(encoding, "replace")
+    return "\n".join(texts)
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _guess(head: bytes) -> str:
+    """The character set of some bytes that are no UTF-8."""
+    if _is_shift_jis(head):
+        return "cp932"
     from charset_normalizer import from_bytes
 
-    head = data[:65536]
     best = from_bytes(head, cp_isolation=list(_LATIN + _OTHER), threshold=0.3).best()
     encoding = "cp1252" if best is None else best.encoding
     if encoding in _LATIN:  # these differ in a few letters only: take the one that spells words
         texts = {name: head.decode(name, "replace") for name in _LATIN}
         encoding = min(_LATIN, key=lambda name: len(_MISSPELT.findall(texts[name])))
-    return data.decode(encoding, "replace")
+    return encoding
+
+
+def _is_shift_jis(head: bytes) -> bool:
+    """Return True if bytes are mostly kana and common kanji of Shift-JIS, by their first bytes."""
+    high = sum(byte > 0x7f for byte in head)
+    if 4 * high < sum(byte > 0x20 for byte in head):
+        return False
+    try:
+        text = head[:head.rfind(b"\n") + 1 or None].decode("cp932")
+    except UnicodeDecodeError:
+        return False
+    letters = [letter.encode("cp932")[0] for letter in text if letter > "\x7f"]
+    return sum(first in _JAPANESE for first in letters) > 0.85 * len(letters) > 0
 
 
 def amount(count: int, what: str) -> str:

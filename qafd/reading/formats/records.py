@@ -1,4 +1,4 @@
-"""JSON, JSON lines and CSV: records with a text become documents, other tables lines."""
+"""JSON, JSON lines and CSV: records with a text become documents with their fields, others lines."""
 
 import csv
 import io
@@ -9,12 +9,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from qafd.errors import ParseError
+from qafd.reading.formats.chats import conversations_of, write_conversations
 from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.graphs import draft_graph
 from qafd.reading.formats.graphs.tables import is_node_link, read_node_link
 from qafd.reading.formats.grid import Grid, names_columns
 from qafd.reading.formats.limits import Limits, too_much
-from qafd.reading.text.plaintext import label, one_line
+from qafd.reading.formats.markdown import read_notebook
+from qafd.reading.text import title_of_file
+from qafd.reading.text.plaintext import clean, label, one_line
 
 _TEXT_FIELDS = (
     "text", "body", "content", "contents", "page_content", "passage", "passage_text",
@@ -22,19 +25,21 @@ _TEXT_FIELDS = (
 )  # fmt: skip
 _TITLE_FIELDS = ("title", "name", "headline", "heading", "subject", "label")
 _SEPARATOR = re.compile(r"sep=(.)\r?\n")
+_WORDS = 8  # of a text that are its title
+_LINES = 12  # of a nested field; one with more is no property of the record
 _ID_FIELDS = ("pid", "id", "_id", "docid", "doc_id", "passage_id", "uid", "uuid", "key")
 
 
 def read_json(
     name: str, ending: str, text: str, limits: Limits, notices: list[str]
 ) -> list[DocumentDraft]:
-    """Documents of JSON or of JSON lines; none when the text is neither."""
+    """Read JSON or JSON lines; no documents when the text is neither."""
     try:
         value = _loads(text)
         lines = ending in ("jsonl", "ndjson") and not is_node_link(value)  # an import is named so
         if not lines or isinstance(value, list):
             return _from_json(name, value, limits, notices)
-        return _from_records("jsonl", name, [value], limits, notices)
+        return _from_records("jsonl", name, [value], limits)
     except ValueError as error:
         why = str(error)
     except RecursionError:
@@ -45,7 +50,7 @@ def read_json(
             numbers = ", ".join(map(str, broken[:5])) + (", …" if len(broken) > 5 else "")
             what = "line is" if len(broken) == 1 else "lines are"
             notices.append(f"{len(broken)} {what} not JSON and left out: {numbers}.")
-        return _from_records("jsonl", name, records, limits, notices)
+        return _from_records("jsonl", name, records, limits)
     if ending in ("json", "jsonl", "ndjson"):
         raise ParseError(f"The {ending.upper()} is damaged ({one_line(why)}); mend it and retry.")
     return []
@@ -73,28 +78,31 @@ def _loads(text: str) -> Any:
 def _from_json(name: str, value: Any, limits: Limits, notices: list[str]) -> list[DocumentDraft]:
     if is_node_link(value):
         return draft_graph(read_node_link(value), name, limits, notices)
+    if isinstance(value, dict) and isinstance(value.get("cells"), list):
+        return [read_notebook(value, limits)]
+    if talks := conversations_of(value):
+        return write_conversations(name, talks, limits)
     if isinstance(value, dict) and not _text_field(value):
         for inner in value.values():
             if isinstance(inner, dict) and _text_field(inner):
                 named = [{"id": key, **r} for key, r in value.items() if isinstance(r, dict)]
-                return _from_records("json", name, named, limits, notices)
+                return _from_records("json", name, named, limits)
             if isinstance(inner, list) and inner and _text_field(inner[0]):
-                return _from_records("json", name, inner, limits, notices)
+                return _from_records("json", name, inner, limits)
     records = value if isinstance(value, list) else [value]
-    return _from_records("json", name, records, limits, notices)
+    return _from_records("json", name, records, limits)
 
 
 def _text_field(record: Any) -> str:
-    """The key under which a record keeps its text, or ""."""
+    """Return the key of a record's text, or ""."""
     if not isinstance(record, dict):
         return ""
     plain = {str(key).strip().lower(): str(key) for key in record}
     return next((plain[f] for f in _TEXT_FIELDS if f in plain and record[plain[f]]), "")
 
 
-def _from_records(
-    kind: str, name: str, records: list[Any], limits: Limits, notices: list[str]
-) -> list[DocumentDraft]:
+def _from_records(kind: str, name: str, records: list[Any], limits: Limits
+                  ) -> list[DocumentDraft]:
     """One document per record when records have a text, else one of "column: value" lines."""
     if len(records) > limits.pieces:
         raise too_much(limits.pieces, "records")
@@ -107,24 +115,53 @@ def _from_records(
     names: Counter[str] = Counter()
     length = 0
     for row, record in enumerate(records, 1):
-        key = _text_field(record)
-        draft = DocumentDraft(kind, limits)
-        draft.add(_plain(record[key]) if key else "")
-        if not draft.text:
-            continue
+        draft = _read_record(kind, record, limits)
         length += len(draft.text)
         if length > limits.text_characters:
             raise too_much(limits.text_characters, "characters of text")
-        draft.title = _field(record, _TITLE_FIELDS) or " ".join(draft.text.split()[:8])
+        if draft.empty:
+            continue
         identity = one_line(_field(record, _ID_FIELDS) or str(row), 80)
         names[identity] += 1
         again = f" ({names[identity]})" if names[identity] > 1 else ""
         draft.name = f"{label(name)}#{identity}{again}"
+        draft.title = draft.title or f"{title_of_file(label(name))} {identity}{again}"
         drafts.append(draft)
     skipped = len(records) - len(drafts)
-    if skipped:
-        notices.append(f"Left out: {skipped} of {len(records)} records without text.")
-    return drafts or [DocumentDraft(kind, limits)]
+    drafts = drafts or [DocumentDraft(kind, limits)]
+    drafts[0].skip("record without text", skipped)
+    return drafts
+
+
+def _read_record(kind: str, record: Any, limits: Limits) -> DocumentDraft:
+    """Read a record with a text: its other fields stand above it.
+
+    The title is that of the record, else the first words of the text where more follow.
+    """
+    draft = DocumentDraft(kind, limits)
+    key = _text_field(record)
+    text = clean(_plain(record[key])) if key else ""
+    if not text:
+        return draft
+    title = _field(record, _TITLE_FIELDS)
+    words = text.split()
+    if not title and len(words) > _WORDS:
+        draft.title = " ".join(words[:_WORDS])
+    elif one_line(title) != one_line(text):
+        draft.title = title
+    fields: list[str] = []
+    for name, value in record.items():
+        known = value in (title, _field(record, _ID_FIELDS)) and isinstance(value, str)
+        if name == key or known:
+            continue
+        lines = list(_flatten(value, str(name)))
+        if isinstance(value, (dict, list)) and (len(lines) > _LINES or any(": " not in x for x in lines)):
+            draft.skip("nested field")
+        else:
+            fields += [" ".join(line.split()) for line in lines]
+    draft.add("\n".join(fields))
+    draft.add(text)
+    return draft
 
 
 def _field(record: dict[Any, Any], names: Sequence[str]) -> str:
@@ -203,7 +240,7 @@ def read_csv(
     width = max((len(row) for row in grid.body), default=0)
     names = grid.names or [f"column {number}" for number in range(1, width + 1)]
     records = [dict(zip(names, row, strict=False)) for row in grid.body]
-    drafts = _from_records("csv", name, records, limits, notices)
+    drafts = _from_records("csv", name, records, limits)
     if above:
         drafts.insert(0, _text_above(above, drafts, limits))
     return drafts

@@ -1,0 +1,176 @@
+"""Conversations: exports of Slack, Telegram and ChatGPT, and subtitles, as lines of who, when and what."""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from qafd.reading.formats.draft import DocumentDraft
+from qafd.reading.formats.limits import Limits
+from qafd.reading.text.lines import has_ended
+from qafd.reading.text.plaintext import label
+
+_CUE = re.compile(r"^[ \t]*((?:\d{1,3}:)?\d{1,2}:\d{2})[.,]\d{3}[ \t]+-->.*$", re.MULTILINE)
+_VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s+([^<>]+)>")
+_TAG = re.compile(r"<[^<>]*>|\{\\[^{}]*\}")
+_MENTION = re.compile(r"<@(\w+)(?:\|([^<>]*))?>")
+_LINK = re.compile(r"<((?:https?|mailto):[^<>|]*)(?:\|([^<>]*))?>")
+_WHO = ("from", "user", "username", "author", "sender", "role", "name")
+_WHEN = ("date", "ts", "timestamp", "create_time", "created_at")
+_LONGEST = 400  # characters of subtitles that no sentence ends
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message of a conversation; `when` is empty where nothing says it."""
+
+    who: str
+    when: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """Messages in their order, under a title."""
+
+    title: str
+    messages: Sequence[Message]
+
+
+def conversations_of(value: Any) -> list[Conversation]:
+    """Return the conversations in an export of a chat; none if the JSON is something else."""
+    if isinstance(value, dict) and isinstance(value.get("chats"), dict):
+        value = value["chats"].get("list")
+    rows = value if isinstance(value, list) else [value]
+    if not rows or not all(isinstance(row, dict) for row in rows):
+        return []
+    if all(isinstance(row.get("mapping"), dict) for row in rows):
+        return [Conversation(str(row.get("title") or ""), list(_branch(row))) for row in rows]
+    if all(isinstance(row.get("messages"), list) for row in rows):
+        return [Conversation(str(row.get("name") or row.get("title") or ""), _messages(row["messages"]))
+                for row in rows]
+    forms: tuple[set[str], ...] = ({"ts", "type"}, {"role", "content"})
+    if any(all(form <= row.keys() for row in rows) for form in forms):
+        return [Conversation("", _messages(rows))]
+    return []
+
+
+def write_conversations(name: str, talks: Sequence[Conversation], limits: Limits) -> list[DocumentDraft]:
+    """Write each conversation as a document with a line for each message."""
+    drafts = []
+    for number, talk in enumerate(talks, 1):
+        draft = DocumentDraft("chat", limits, title=talk.title)
+        if len(talks) > 1:
+            draft.name = f"{label(name)}#{number}"
+        for message in talk.messages:
+            write_message(message, draft)
+        drafts.append(draft)
+    return drafts
+
+
+def write_message(message: Message, draft: DocumentDraft) -> None:
+    """Append a message as "[2024-06-03 09:00] Ida Moe: The pump leaks."; one without text is counted."""
+    if not message.text.strip():
+        draft.skip("message without text")
+        return
+    when = f"[{message.when}] " if message.when else ""
+    who = f"{message.who}: " if message.who else ""
+    draft.add(f"{when}{who}{message.text.strip()}", "\n\n" if "\n\n" in message.text else "\n")
+
+
+def read_subtitles(text: str, limits: Limits) -> DocumentDraft:
+    """Read WebVTT or SRT: cues are joined to sentences, each with its speaker and time."""
+    draft = DocumentDraft("vtt", limits)
+    cues = list(_CUE.finditer(text))
+    who, when, parts = "", "", list[str]()
+    last = ""
+    for cue, after in zip(cues, [*cues[1:], None], strict=True):
+        body = text[cue.end():after.start() if after else len(text)].strip("\n")
+        body = body.partition("\n\n")[0]
+        voice = _VOICE.search(body)
+        lines = [" ".join(html.unescape(_TAG.sub("", line)).split()) for line in body.split("\n")]
+        lines = [line for line in lines if line and line != last]  # rolling subtitles repeat a line
+        if not lines:
+            continue
+        speaker = " ".join(voice[1].split()) if voice else who
+        whole = has_ended(parts[-1]) or sum(map(len, parts)) > _LONGEST if parts else False
+        if parts and (speaker != who or whole):
+            write_message(Message(who, when, " ".join(parts)), draft)
+            parts = []
+        if not parts:
+            when = cue[1]
+        who, last = speaker, lines[-1]
+        parts += lines
+    write_message(Message(who, when, " ".join(parts)), draft)
+    return draft
+
+
+def is_subtitles(text: str) -> bool:
+    """Return True if a text begins with the time of a cue, or says that it is WebVTT."""
+    start = text[:2000].lstrip()
+    first = _CUE.search(start)
+    if first is None:
+        return start.startswith("WEBVTT")
+    return start.startswith("WEBVTT") or not re.search(r"[^\W\d]", start[:first.start()])
+
+
+def _messages(rows: Sequence[Any]) -> list[Message]:
+    """The messages of a list, as Slack, Telegram and endpoints of language models have them."""
+    rows = [row for row in rows if isinstance(row, dict) and row.get("type", "message") == "message"]
+    people = {}
+    for row in rows:
+        profile = row.get("user_profile")
+        if isinstance(profile, dict):
+            people[str(row.get("user"))] = str(profile.get("real_name") or profile.get("display_name") or "")
+    found = []
+    for row in rows:
+        who = next((row[key] for key in _WHO if row.get(key)), "")
+        who = str(who.get("name") or who.get("role") or "") if isinstance(who, dict) else str(who)
+        when = next((row[key] for key in _WHEN if row.get(key)), "")
+        text = _joined(row.get("text") or row.get("content") or "")
+        text = _MENTION.sub(lambda at: f"@{people.get(at[1]) or at[2] or at[1]}", text)
+        text = _LINK.sub(lambda link: link[2] or link[1], text)
+        found.append(Message(people.get(who) or who, _moment(when), html.unescape(text)))
+    return found
+
+
+def _branch(talk: dict[str, Any]) -> Iterator[Message]:
+    """The messages of a conversation with ChatGPT from its first to its current one."""
+    nodes = talk["mapping"]
+    at = talk.get("current_node")
+    if at not in nodes:
+        parents = {node.get("parent") for node in nodes.values() if isinstance(node, dict)}
+        at = next((key for key in reversed(nodes) if key not in parents), None)
+    path: list[Any] = []
+    seen = set()
+    while at in nodes and at not in seen and isinstance(nodes[at], dict):
+        seen.add(at)
+        path.append(nodes[at].get("message"))
+        at = nodes[at].get("parent")
+    for row in reversed(path):
+        if isinstance(row, dict) and isinstance(row.get("content"), dict):
+            text = _joined(row["content"].get("parts") or "")
+            author = row.get("author")
+            who = str(author.get("role", "")) if isinstance(author, dict) else ""
+            if who != "system":
+                yield Message(who, _moment(row.get("create_time")), text)
+
+
+def _joined(text: Any) -> str:
+    """A text that may come in parts."""
+    if isinstance(text, dict):
+        text = text.get("text") or text.get("content") or ""
+    if isinstance(text, list):
+        return "".join(_joined(part) for part in text)
+    return text if isinstance(text, str) else ""
+
+
+def _moment(when: Any) -> str:
+    """A time to the minute: ISO 8601, or seconds since 1970."""
+    text = str(when or "")
+    if re.fullmatch(r"\d{9,10}(\.\d+)?", text):
+        return datetime.fromtimestamp(float(text), UTC).strftime("%Y-%m-%d %H:%M")
+    found = re.match(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)", text)
+    return f"{found[1]} {found[2]}" if found else text[:30]
