@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import DocumentDraft, worthy_title
+from qafd.reading.formats.grid import Cell
 from qafd.reading.formats.limits import Limits, too_much
+from qafd.reading.formats.pdf_layout import read_layout, split_tables
 from qafd.reading.text.lines import unwrap, width_of
 from qafd.reading.text.plaintext import clean, has_digit, one_line
 
@@ -37,11 +39,13 @@ class _Edge:
 class _PageText:
     text: str
     edges: tuple[_Edge, ...] = ()
+    tables: Sequence[Sequence[Sequence[Cell]]] = ()
 
 
 def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> DocumentDraft:
     """The document in a PDF that needs no password; marks are its pages and bookmarks."""
-    pdf = _opened(data)
+    pdf = _open(data)
+    pdf.init_forms()
     pages, broken = _read_pages(pdf, limits)
     count = len(pages)
     bookmarks = list(islice(pdf.get_toc(), _BOOKMARKS))
@@ -53,11 +57,12 @@ def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> DocumentDraft:
         for heading in headings.get(number, []):
             found = _find_heading(heading, text)
             if found:
-                draft.add(_unwrapped(text[: found.start()]))
+                _add_text(text[: found.start()], pages[number], draft)
                 text = text[found.end() :]
             draft.turn(number + 1, heading)
             draft.add(heading if found else "")
-        draft.add(_unwrapped(text))
+        _add_text(text, pages[number], draft)
+    draft.skip("attached file", pdf.count_attachments())
     if not draft.text:
         if broken or not count:
             raise ParseError(f"The PDF is damaged: of {count} pages none can be read; open it "
@@ -71,7 +76,7 @@ def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> DocumentDraft:
     return draft
 
 
-def _opened(data: bytes) -> "PdfDocument":
+def _open(data: bytes) -> "PdfDocument":
     from pypdfium2 import PdfDocument, PdfiumError
     from pypdfium2.raw import FPDF_ERR_PASSWORD
 
@@ -96,7 +101,8 @@ def _read_pages(pdf: "PdfDocument", limits: Limits) -> tuple[list[_PageText], in
         try:
             page = pdf[number]
             text = page.get_textpage()
-            pages.append(_PageText(_clean(text.get_text_bounded()), _edges(text, page.get_bbox())))
+            layout = read_layout(pdf, page, text, _clean(text.get_text_bounded()))
+            pages.append(_PageText(layout.text, _edges(text, page.get_bbox()), layout.tables))
             page.close()
         except PdfiumError:
             broken += 1
@@ -207,7 +213,14 @@ def _without_contents(text: str) -> str:
     return "" if len(lines) - len(others) > len(lines) / 3 else "\n".join(others)
 
 
-def _unwrapped(text: str) -> str:
-    """Page text with the line breaks of its paragraphs undone."""
-    lines = text.split("\n")
-    return unwrap(lines, width_of(lines))
+def _add_text(text: str, page: _PageText, draft: DocumentDraft) -> None:
+    """Append page text with the line breaks of its paragraphs undone, and the tables in it."""
+    lines: list[str] = []
+    for part in [*split_tables(text), -1]:
+        if isinstance(part, str):
+            lines.append(part)
+            continue
+        draft.add(unwrap(lines, width_of(lines)))
+        lines = []
+        if part >= 0:
+            draft.table(page.tables[part])

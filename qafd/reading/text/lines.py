@@ -7,7 +7,7 @@ from itertools import pairwise
 from qafd.reading.text.scripts import is_unspaced
 
 TYPED = range(55, 121)  # how long the lines are at which people and programs wrap a text
-NARROWEST = 40  # characters of wrapped lines at least, in columns of a page
+NARROWEST = 28  # characters of wrapped lines at least, in columns of a page
 _USUAL = 0.85  # of the width, from which a line counts as full
 
 _NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[IVX]+\.) +[A-ZÀ-ÖØ-Þ].*[^.,;:]$")  # a heading
@@ -54,7 +54,7 @@ def unwrap(lines: Sequence[str], width: float) -> str:
         gap = gap_between(before, line, width)
         if gap == " " and has_ended(before) and is_title(line, after, width):
             gap = "\n\n"
-        if not gap and before[-2].isalpha() and line.strip()[0].islower():
+        if not gap and before[-1] in "-\u2010" and before[-2].isalpha() and line.strip()[0].islower():
             parts[-1] = parts[-1][:-1]
         parts += [gap, line if "\n" in gap else line.lstrip()]
     return "".join(parts)
@@ -69,6 +69,8 @@ def is_title(line: str, after: str, width: float) -> bool:
 def gap_between(before: str, line: str, width: float) -> str:
     """What stands between two lines: a blank, a line break, two between paragraphs, or nothing
     where a word is parted."""
+    if _is_unspaced_break(before, line):
+        return "" if len(before) >= _USUAL * width else "\n"
     if _HYPHEN.search(before) and line.strip()[:1].isalnum() and width != float("inf"):
         return ""
     room = fits(before, line, width)
@@ -76,6 +78,12 @@ def gap_between(before: str, line: str, width: float) -> str:
         return "\n\n"
     alone = width < NARROWEST or room or not line or has_columns(before)
     return "\n" if alone or is_field(line) or _is_item(line) else " "
+
+
+def _is_unspaced_break(before: str, line: str) -> bool:
+    """Return True if a line ends and the next one begins with letters of a script without spaces."""
+    return (is_unspaced(before[-2:]) and is_unspaced(line[:2])
+            and not any("\uac00" <= letter <= "\ud7a3" for letter in before[-1:] + line[:1]))
 
 
 def _begins_paragraph(before: str, line: str, width: float, room: bool) -> bool:

@@ -1,0 +1,243 @@
+"""The layout of a PDF page: ruled tables, columns that were drawn row by row, and values of form fields."""
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING
+
+from qafd.reading.formats.grid import Cell
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
+
+_PIECES = 5_000  # of text on a page; one with more is a drawing
+_LINES = 400  # of tables on a page
+_THIN, _NEAR = 3.0, 4.0  # points: the width of a line, and the distance at which two lines touch
+_GUTTER = 8.0  # points between two columns at least
+_ROWS = 4  # of two columns at least
+_PROSE = 20  # characters of a line in a column of prose at least
+_TABLE = "\x1f"  # around the number of a table in the text of its page; no text has it
+
+Box = tuple[float, float, float, float]
+"""Left, bottom, right and top in points."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The text of a page, with a line for each of its tables that `split_tables` finds."""
+
+    text: str
+    tables: Sequence[Sequence[Sequence[Cell]]] = ()
+
+
+@dataclass
+class _Rows:
+    """Rows of two pieces with a gutter in common, from `first` on."""
+
+    gutter: tuple[float, float] = (0.0, 0.0)
+    left: list[Box] = field(default_factory=list)
+    right: list[Box] = field(default_factory=list)
+
+
+def read_layout(pdf: "PdfDocument", page: "PdfPage", text: "PdfTextPage", plain: str) -> Layout:
+    """Return the `plain` text of a page with its tables, columns and form values where they belong."""
+    boxes = [text.get_rect(i) for i in range(min(text.count_rects(), _PIECES))]
+    tables = []
+    for columns, rows, segments in _ruled(page):
+        table = list(_cells(text, columns, rows, segments))
+        if sum(bool(cell.text) for row in table for cell in row) > max(len(columns), len(rows)):
+            tables.append(((columns[0], rows[-1], columns[-1], rows[0]), table))
+    order = _order_columns(text, boxes)
+    if tables or order != boxes:
+        plain = "\n".join(_write(text, order, [box for box, _ in tables]))
+    for label, value in _form_values(pdf, page, text, boxes):
+        line = f"{label.rstrip(': ')}: {value}"
+        lines = plain.split("\n")
+        place = next((i for i, found in enumerate(lines) if found.strip() == label), len(lines))
+        lines[place:place + 1] = [line]
+        plain = "\n".join(lines)
+    return Layout(plain, [table for _, table in tables])
+
+
+def split_tables(text: str) -> Iterator[str | int]:
+    """The texts between the tables of a page, and the numbers of the tables."""
+    for part in text.split("\n"):
+        if part.startswith(_TABLE):
+            yield int(part.strip(_TABLE))
+        else:
+            yield part
+
+
+def _write(text: "PdfTextPage", boxes: Sequence[Box], tables: Sequence[Box]) -> Iterator[str]:
+    """The lines of pieces; the first piece in a table is its number."""
+    seen: set[int] = set()
+    row: list[str] = []
+    last: Box | None = None
+    for box in boxes:
+        inside = next((i for i, table in enumerate(tables) if _contains(table, box)), None)
+        if row and (inside is not None or last is None or not _same_row(last, box) or box[0] < last[0]):
+            yield " ".join(row)
+            row = []
+        if inside is None:
+            row.append(_text_in(text, box))
+        elif inside not in seen:
+            seen.add(inside)
+            yield f"{_TABLE}{inside}{_TABLE}"
+        last = box
+    if row:
+        yield " ".join(row)
+
+
+def _text_in(text: "PdfTextPage", box: Box) -> str:
+    left, bottom, right, top = box
+    middle = (bottom + top) / 2  # the line above may reach into the box
+    return " ".join(text.get_text_bounded(left, bottom, right, middle).split())
+
+
+def _contains(table: Box, box: Box) -> bool:
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return table[0] <= x <= table[2] and table[1] <= y <= table[3]
+
+
+def _same_row(one: Box, other: Box) -> bool:
+    shared = min(one[3], other[3]) - max(one[1], other[1])
+    return shared > 0.5 * min(one[3] - one[1], other[3] - other[1])
+
+
+def _ruled(page: "PdfPage") -> Iterator[tuple[list[float], list[float], list[Box]]]:
+    """The places of columns from the left and of rows from the top of each ruled table, and its lines."""
+    from pypdfium2 import raw
+
+    lines: list[Box] = []
+    for number, item in enumerate(page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH], max_depth=3)):
+        if number > _PIECES or len(lines) > _LINES:
+            return
+        left, bottom, right, top = item.get_bounds()
+        if right - left > _THIN and top - bottom > _THIN:  # a cell drawn as a box
+            lines += [(left, bottom, left, top), (right, bottom, right, top),
+                      (left, bottom, right, bottom), (left, top, right, top)]
+        elif max(right - left, top - bottom) > 2 * _THIN:
+            lines.append((left, bottom, right, top))
+    while lines:
+        group = [lines.pop()]
+        for line in group:  # which grows
+            touching = [other for other in lines if _touch(line, other)]
+            group += touching
+            lines = [other for other in lines if other not in touching]
+        columns = _places(line[0] for line in group if line[2] - line[0] <= _THIN)
+        rows = _places(line[1] for line in group if line[3] - line[1] <= _THIN)[::-1]
+        if len(columns) > 2 and len(rows) > 2:
+            yield columns, rows, group
+
+
+def _touch(one: Box, other: Box) -> bool:
+    return (one[0] <= other[2] + _NEAR and other[0] <= one[2] + _NEAR
+            and one[1] <= other[3] + _NEAR and other[1] <= one[3] + _NEAR)
+
+
+def _places(values: Iterator[float]) -> list[float]:
+    """The different ones of some places, in order."""
+    found: list[float] = []
+    for value in sorted(values):
+        if not found or value - found[-1] > _NEAR:
+            found.append(value)
+    return found
+
+
+def _cells(text: "PdfTextPage", columns: list[float], rows: list[float], lines: list[Box]
+           ) -> Iterator[list[Cell]]:
+    """The cells of each row of a ruled table; one spans columns that no line parts."""
+    for top, bottom in zip(rows, rows[1:], strict=False):
+        middle = (top + bottom) / 2
+        row = []
+        first = 0
+        for column in range(1, len(columns)):
+            parted = any(abs(line[0] - columns[column]) < _NEAR and line[1] <= middle <= line[3]
+                         for line in lines)
+            if parted or column == len(columns) - 1:
+                box = columns[first] + 1, bottom + 1, columns[column] - 1, top - 1
+                row.append(Cell(" ".join(text.get_text_bounded(*box).split()), column - first))
+                first = column
+        yield row
+
+
+def _order_columns(text: "PdfTextPage", boxes: list[Box]) -> list[Box]:
+    """The pieces of a page with those of two columns of prose parted that were drawn row by row."""
+    ordered: list[Box] = []
+    open_rows = _Rows()
+    at = 0
+    while at < len(boxes):
+        pair = boxes[at:at + 2]
+        gutter = pair[0][2], pair[1][0] if len(pair) == 2 and _same_row(*pair) else 0.0
+        shared = (max(gutter[0], open_rows.gutter[0]), min(gutter[1], open_rows.gutter[1]))
+        if not open_rows.left:
+            shared = gutter
+        if shared[1] - shared[0] >= _GUTTER:
+            open_rows.gutter = shared
+            open_rows.left.append(pair[0])
+            open_rows.right.append(pair[1])
+            at += 2
+            continue
+        if open_rows.left:
+            ordered += _part(text, open_rows)
+            open_rows = _Rows()
+        else:
+            ordered.append(boxes[at])
+            at += 1
+    return ordered + _part(text, open_rows)
+
+
+def _part(text: "PdfTextPage", rows: _Rows) -> list[Box]:
+    """The pieces of two columns one after the other if both are prose, else row by row."""
+    if len(rows.left) >= _ROWS and _is_prose(text, rows.left) and _is_prose(text, rows.right):
+        return rows.left + rows.right
+    return [box for row in zip(rows.left, rows.right, strict=True) for box in row]
+
+
+def _is_prose(text: "PdfTextPage", column: list[Box]) -> bool:
+    """Return True if most lines of a column fill it, and begin at the same place."""
+    widest = max(box[2] for box in column) - min(box[0] for box in column)
+    full = median(box[2] - box[0] for box in column) > 0.7 * widest
+    return full and median(len(_text_in(text, box)) for box in column) >= _PROSE
+
+
+def _form_values(pdf: "PdfDocument", page: "PdfPage", text: "PdfTextPage", boxes: Sequence[Box]
+                 ) -> Iterator[tuple[str, str]]:
+    """The label and the value of each field of a form that is filled in."""
+    from pypdfium2 import raw
+
+    if pdf.formenv is None:
+        return
+    for number in range(raw.FPDFPage_GetAnnotCount(page)):
+        mark = raw.FPDFPage_GetAnnot(page, number)
+        if raw.FPDFAnnot_GetSubtype(mark) == raw.FPDF_ANNOT_WIDGET:
+            value = _string(raw.FPDFAnnot_GetFormFieldValue, pdf, mark)
+            kind = raw.FPDFAnnot_GetFormFieldType(pdf.formenv, mark)
+            if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
+                value = "yes" if raw.FPDFAnnot_IsChecked(pdf.formenv, mark) else ""
+            box = raw.FS_RECTF()
+            if value and raw.FPDFAnnot_GetRect(mark, box):
+                near = _label((box.left, box.bottom, box.right, box.top), boxes)
+                label = _text_in(text, near) if near else ""
+                yield label or _string(raw.FPDFAnnot_GetFormFieldAlternateName, pdf, mark) or _string(
+                    raw.FPDFAnnot_GetFormFieldName, pdf, mark), value
+        raw.FPDFPage_CloseAnnot(mark)
+
+
+def _label(place: Box, boxes: Sequence[Box]) -> Box | None:
+    """The piece of text that stands to the left of a field, else above it."""
+    before = [box for box in boxes if box[2] <= place[0] + _NEAR and _same_row(box, place)]
+    above = [box for box in boxes if 0 <= box[1] - place[3] + _NEAR < 15 and box[0] < place[2]
+             and box[2] > place[0]]
+    if before:
+        return max(before, key=lambda box: box[2])
+    return min(above, key=lambda box: box[1]) if above else None
+
+
+def _string(read: "ctypes._FuncPointer", pdf: "PdfDocument", mark: object) -> str:
+    """A text of an annotation, which PDFium writes into memory of ours."""
+    size = read(pdf.formenv, mark, None, 0)
+    memory = ctypes.create_string_buffer(size)
+    read(pdf.formenv, mark, ctypes.cast(memory, ctypes.POINTER(ctypes.c_ushort)), size)
+    return " ".join(memory.raw.decode("utf-16-le", "replace").strip("\0").split())
