@@ -125,6 +125,7 @@ class NoticeKind(StrEnum):
     MASS_CAPPED_THERE = "mass_capped_there"  # count, seeds, wanted, room, poured
     ALL_MET = "all_met"  # count, met, wanted
     SOME_MET = "some_met"  # count, met, wanted
+    PERHAPS_MET = "perhaps_met"  # count, met, wanted
     TIED = "tied"  # count
     ALL_TIED = "all_tied"
     NONE_MET = "none_met"

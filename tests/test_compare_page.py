@@ -27,17 +27,13 @@ def test_conditions_are_changed_on_the_page(home: Path) -> None:
         return {text.split(" (")[0] for text in rows["Answer"]}
 
     assert answers() == {"Ada Holt"}
-    holds, fails = (app.multiselect(key=f"conditions {what} Who moved to Chile and Peru?")
-                    for what in ("hold", "fail"))
-    assert (holds.value, fails.value) == (["Chile", "Peru"], [])
-    holds.set_value(["Chile"])
-    fails.set_value(["Peru"]).run()
+    conditions = app.multiselect(key="conditions of Who moved to Chile and Peru?")
+    assert conditions.value == ["Chile", "Peru"]
+    conditions.set_value(["Chile", "not Peru"]).run()
     assert not app.exception
-    assert "Ben Crane" in answers()
-    assert "Ada Holt" not in answers()
-    app.text_input(key="conditions add Who moved to Chile and Peru?").set_value("Atlantis").run()
+    assert answers() == {"Ben Crane"}
+    conditions.set_value(["Chile", "Atlantis"]).run()
     assert "Atlantis" in shown(app)
-    assert "Ada Holt" not in answers()  # what was changed before stays
 
 
 def test_the_order_of_blind_columns_follows_from_the_seed_in_the_link(home: Path) -> None:

@@ -23,6 +23,8 @@ KNOWN = {"Ada Holt": ("Chile", "Peru", "Norway"), "Ben Crane": ("Chile", "Peru")
 QUESTIONS = (FactualQuestion("Who was in Chile, Peru and Norway?", ("Ada Holt",)),
              FactualQuestion("Who was in Chile and Peru?", ("Ada Holt", "Ben Crane")))
 
+CONDITIONS = [part for text in ("Chile", "Peru", "not Norway") for part in ("--condition", text)]
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -94,7 +96,7 @@ def test_the_command_prints_the_table_of_conditions(
         knowledge: KnowledgeGraph, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["exact", QUESTIONS[1].text, "--db", str(folder / "people.qafd")]
     assert knowledge.graph
-    assert main([*asked, "--negate", "Norway", "--json"]) == 0
+    assert main([*asked, *CONDITIONS, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [answer["name"] for answer in found["answers"]] == ["Ben Crane"]
-    assert main([*asked, "--add", "Atlantis"]) == 2
+    assert main([*asked, "--condition", "Atlantis"]) == 2

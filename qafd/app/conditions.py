@@ -7,10 +7,9 @@ import streamlit as st
 
 from qafd.app.escaping import plain, said
 from qafd.app.provider import language_model
-from qafd.app.session import bound, choose_option, exchange, keep, put
+from qafd.app.session import bound, choose_option, exchange, put
 from qafd.app.tables import columns_of, table
 from qafd.errors import ParameterError
-from qafd.explain.matching_steps import walk_through
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered, tokens_of
@@ -19,15 +18,13 @@ from qafd.models.prompts_conditions import holds_query, query_messages
 from qafd.reasons import NoticeKind
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval
-from qafd.retrieve.conditions import LinkedQuery, edit_conditions, link_conditions, rank_rivals
+from qafd.retrieve.conditions import link_conditions, list_conditions, restate_conditions
 from qafd.retrieve.exact import ExactMatches
 from qafd.view.panel import clean
 from qafd.view.query_picture import draw_query
-from qafd.wording.conditions import STAGES, say_met, say_met_by, say_query, say_step
-from qafd.wording.reasons import word_notice, word_seed
+from qafd.wording.conditions import say_met, say_met_by, say_query
+from qafd.wording.reasons import word_notice
 
-STEPS, FEW_STEPS = 320, 8  # pixels of a list of more steps than these
-NAMES = ("In the question", "Entity", "Score", "Found", "Like it (cosine)")
 EVIDENCE = {"passage": "Passage", "sentence": "Sentence", "relation": "Relation"}
 COLUMNS = ("Answer", "Condition", "Met by", "Sentence", "Document")
 Writer = Callable[[Retrieval, QueryPlan], None]
@@ -42,7 +39,7 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
     plan = _read(knowledge, graph, plan)
     left, right = st.columns([2, 3], gap="medium")
     with right:
-        plan = _edited(graph, plan, link_conditions(graph, plan))
+        plan = _edited(graph, plan)
         by_sentences = _match(knowledge, graph, plan, "sentence")
         begin = "sentence" if _meets_all(by_sentences) else "passage"
         # A choice of the user's is in the address and stays; else each question begins anew.
@@ -60,11 +57,7 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
         st.image(draw_query(linked, graph.names), caption=legend, alt=say_query(linked.query))
     retrieval = by_sentences if evidence == "sentence" else _match(knowledge, graph, plan, evidence)
     if retrieval.notices:
-        told = [said(word_notice(notice)) for notice in retrieval.notices]
-        if evidence == "passage" and _meets_all(retrieval):
-            told.append("Met means here at least that one passage names both; it need not say "
-                         "that they are related.")
-        st.write(" ".join(told))
+        st.write(" ".join(said(word_notice(notice)) for notice in retrieval.notices))
     rows: list[tuple[str, ...]] = []
     for answer in knowledge.conditions(retrieval):
         first = f"{answer.name} ({say_met(answer)})"
@@ -74,10 +67,6 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
         table(columns_of(COLUMNS, rows), column_config={"Sentence": st.column_config.Column(width="large")})
         if writer is not None:
             writer(retrieval, plan)
-    with st.expander("How the names were found"):
-        _names(graph, linked)
-    with st.expander("How it is matched, step by step"):
-        _steps(knowledge, graph, plan, evidence)
 
 
 def _match(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan, evidence: str) -> Retrieval:
@@ -89,49 +78,10 @@ def _match(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan, evidence: s
 
 
 def _meets_all(retrieval: Retrieval) -> bool:
-    """Whether something meets all conditions."""
-    return any(one.kind == NoticeKind.ALL_MET for one in retrieval.notices)
-
-
-def _names(graph: Graph, linked: LinkedQuery) -> None:
-    """Which entity each name of the question was taken for, how surely, and what is like it."""
-    rows = []
-    for place, node in sorted(linked.known.items()):
-        others = [f"{name} ({cosine:.2f})" for name, cosine in rank_rivals(graph, node.row)]
-        rows.append((linked.query.nodes[place].text, node.call(graph.names), round(node.sure, 2),
-                     word_seed(node.why), ", ".join(others)))
-    if rows:
-        table(columns_of(NAMES, rows), formats={"Score": "%.2f"})
-    else:
-        st.write("No name of the question is an entity.")
-
-
-def _steps(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan, evidence: str) -> None:
-    """The algorithms on this question, one step lit in the picture, and what the filter leaves."""
-    length = st.segmented_control(
-        "Conditions on a path", (1, 2), default=1, required=True, key=keep("path_length"),
-        help="The question is cut into paths of this length, as SG-RAG looks them up.") or 1
-    walk = walk_through(knowledge.corpus(graph, ExactMatches.needs), plan, length, evidence)
-    nodes = walk.linked.query.nodes
-    left, right = st.columns([2, 3], gap="medium")
-    with right, st.container(height=STEPS if len(walk.steps) > FEW_STEPS else "content", border=False):
-        number = st.radio(
-            "Step", range(len(walk.steps)), key=f"step {plan.question} {length}",
-            format_func=lambda at: f"{at + 1}. {plain(clean(say_step(walk.steps[at], nodes), 300))}")
-    step = walk.steps[number or 0]
-    joined = None if step.path is None else step.path.edges
-    with left:
-        shown = step.nodes if step.path is None else step.path.nodes
-        st.image(draw_query(walk.linked, graph.names, shown, joined), alt=say_query(walk.linked.query))
-    if not walk.survivors:
-        return
-    st.caption(("What each stage of the paper's filter leaves of {number} entities. The "
-                "matching above needs none of it and misses nothing.").format(
-                   number=f"{graph.count('entity'):,}"))
-    columns: dict[str, list[str] | list[int]] = {"Sought": [nodes[left.node].text for left in walk.survivors]}
-    for stage, title in STAGES.items():
-        columns[title] = [left.counts[stage] for left in walk.survivors]
-    table(columns)
+    """Return True if an answer meets all conditions, also perhaps."""
+    kinds = NoticeKind.ALL_MET, NoticeKind.PERHAPS_MET
+    return any(notice.kind in kinds and notice.values["met"] == notice.values["wanted"]
+               for notice in retrieval.notices)
 
 
 def _read(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> QueryPlan:
@@ -161,34 +111,15 @@ def _read_by(key: tuple[str, ...], _knowledge: KnowledgeGraph, _graph: Graph,  #
     return _knowledge.read_conditions(_plan, _model, graph=_graph)
 
 
-def _edited(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> QueryPlan:
-    """The plan with the conditions that the user leaves, turns round and adds."""
-    negated = {one.target for one in linked.query.conditions if one.negated}
-    wanted, refused = list[str](), list[str]()
-    for place, node in linked.known.items():
-        (refused if place in negated else wanted).extend(graph.names[row] for row in node.named)
-    every = list(dict.fromkeys((*wanted, *refused)))
-    hold, fail = f"conditions hold {plan.question}", f"conditions fail {plan.question}"
-    holds = st.multiselect("Must hold", every, wanted, key=hold, on_change=_take_over,
-                           args=(hold, fail))
-    fails = st.multiselect("Must not hold", every, refused, key=fail, on_change=_take_over,
-                           args=(fail, hold))
-    added = st.text_input("Add a name", key=f"conditions add {plan.question}").strip()
-    kept = {*holds, *fails}
-    turned = [name for name in kept if (name in fails) != (name in refused)]
-    removed = [name for name in every if name not in kept]
-    if turned or removed:
-        plan = edit_conditions(graph, plan, remove=removed, negate=turned)
-    if not added:
-        return plan
+def _edited(graph: Graph, plan: QueryPlan) -> QueryPlan:
+    """Draw the list of conditions, and return the plan with those that the user leaves in it."""
+    now = list_conditions(graph, link_conditions(graph, plan))
+    texts = st.multiselect(
+        "Conditions", now, now, key=f"conditions of {plan.question}", accept_new_options=True,
+        help="Remove one, or type a name to add one. “not” before a name says that the answer must "
+             "not be related to it.")
     try:
-        return edit_conditions(graph, plan, add=[added])
+        return restate_conditions(graph, plan, texts)
     except ParameterError as error:
         st.caption(said(error))
         return plan
-
-
-def _take_over(chosen: str, other: str) -> None:
-    """Take what was put into one list of conditions out of the other, where it stood before."""
-    taken = st.session_state[chosen]
-    st.session_state[other] = [name for name in st.session_state[other] if name not in taken]

@@ -13,10 +13,8 @@ from qafd.app.session import keep, put
 from qafd.app.tables import columns_of, table
 from qafd.learn.card import Card, Settings, entries, filmed, promise, proof, settings_of
 from qafd.learn.cards import CARDS, SOUGHT
-from qafd.learn.conditions import sift_toy
 from qafd.learn.lesson import LESSON
 from qafd.wording import join_words
-from qafd.wording.conditions import STAGES
 
 CARD = "card"
 BY_KEY = {card.key: card for card in CARDS}
@@ -182,10 +180,11 @@ def _promise(card: Card, settings: Settings) -> None:
 
 
 def _sifting(card: Card, _: Settings) -> None:
-    """Which of the suppliers each stage of SG-RAG's filter leaves."""
-    left = sift_toy(card.toy, SOUGHT)
-    rows = [(STAGES[stage], len(names), join_words(names)) for stage, names in left.items()]
-    table(columns_of(("Stage", "Left", "Suppliers"), rows))
+    """List the suppliers that meet each condition, and those that meet all."""
+    lists = {name: card.toy.neighbors(name) for name in SOUGHT}
+    lists["all three"] = [name for name in lists[SOUGHT[0]] if all(name in each for each in lists.values())]
+    rows = [(name, len(names), join_words(names)) for name, names in lists.items()]
+    table(columns_of(("Condition", "Met by", "Suppliers"), rows))
 
 
 NUMBERS: dict[str, Callable[[Card, Settings], None]] = {

@@ -35,8 +35,8 @@ class ConditionRow:
 
 @dataclass(frozen=True)
 class AnswerConditions:
-    """An answer with its conditions: of `wanted` that are not negated it meets `met` by a relation, or
-    by the strongest evidence that there is, and `perhaps` by weaker evidence."""
+    """An answer with its conditions: of `wanted` that are not negated it meets `met` by a relation,
+    and `perhaps` by a sentence or passage that has both names."""
 
     id: str
     name: str
@@ -59,8 +59,9 @@ def tabulate_conditions(retrieval: Retrieval, store: Workspace) -> tuple[AnswerC
         values = node.reason.values
         rows = tuple(_row(one, documents, labels.get(frozenset((node.name, str(one.values["name"]))), ""))
                      for one in node.reason.also)
-        found.append(AnswerConditions(node.id, node.name, int(str(values["met"])),
-                                      int(str(values.get("perhaps", 0))),
+        related = sum(row.level == "relation" for row in rows)
+        found.append(AnswerConditions(node.id, node.name, related,
+                                      sum(bool(row.level) for row in rows) - related,
                                       int(str(values["wanted"])), rows))
     return tuple(found)
 

@@ -36,6 +36,11 @@ class Toy:
         """Names in the order of the rows."""
         return tuple(self.places)
 
+    def neighbors(self, name: str) -> list[str]:
+        """Return the names that an edge joins to one."""
+        found = [v for u, v, _ in self.edges if u == name]
+        return found + [u for u, v, _ in self.edges if v == name]
+
     def graph(self) -> Graph:
         """The toy as a graph; rows follow `names`."""
         row = {name: i for i, name in enumerate(self.names)}

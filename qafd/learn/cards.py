@@ -178,7 +178,7 @@ CARDS = (
         "takes the suppliers of each condition and keeps those that all three lists share.",
         "Pour at each of the three: the suppliers of that condition fill, and Crown is one among "
         "them. No single source tells it from the others; the intersection of the three does. "
-        "The table shows what SG-RAG's filter leaves stage by stage; no stage drops Crown.",
+        "The table has the three lists and what they share.",
         "When is flow the better choice, although it does not count conditions?",
         "When the question names no conditions, or the documents do not say all of them: an "
         "intersection with something that is missing is empty, while flow still finds what is "

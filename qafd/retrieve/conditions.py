@@ -17,10 +17,10 @@ from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan
 from qafd.retrieve.subgraph import foremost
 
+NOT = "not "  # before the name of a condition that must not hold
 OPENING = 4  # words of a question that say what is asked for
 NEAR = 0.88  # cosine from which on a phrase stands for a name
 RIVAL = 0.03  # how much farther another name may be to be told as a rival
-RIVALS = 3  # names that are told beside the one that is meant
 MOST_CHOICES = 100  # ways to take one entity for each name
 SMALL = 0.8  # how much a name in small letters counts, which may be a word like others
 
@@ -192,6 +192,43 @@ def edit_conditions(graph: Graph, plan: QueryPlan, *, add: Sequence[str] = (),
     return replace(plan, conditions=query)
 
 
+def list_conditions(graph: Graph, linked: LinkedQuery) -> tuple[str, ...]:
+    """List the conditions of a question as texts: a name, or "not " and a name."""
+    negated = {condition.target for condition in linked.query.conditions if condition.negated}
+    texts = []
+    for place, node in linked.known.items():
+        for row in node.named:
+            texts.append(f"{NOT}{graph.names[row]}" if place in negated else graph.names[row])
+    return tuple(dict.fromkeys(texts))
+
+
+def restate_conditions(graph: Graph, plan: QueryPlan, texts: Sequence[str]) -> QueryPlan:
+    """Return the plan with exactly these conditions, written as `list_conditions` does.
+
+    Raises
+    ------
+    ParameterError
+        No entity has one of the names.
+    """
+    now = dict(map(_parse, list_conditions(graph, link_conditions(graph, plan))))
+    wanted = dict(map(_parse, texts))
+    if wanted == now:
+        return plan
+    both = wanted.keys() & now.keys()
+    new = [name for name in wanted if name not in now]
+    plan = edit_conditions(graph, plan, remove=[name for name in now if name not in wanted],
+                           negate=[name for name in both if wanted[name] != now[name]], add=new)
+    refused = [name for name in new if wanted[name]]
+    return edit_conditions(graph, plan, negate=refused) if refused else plan
+
+
+def _parse(text: str) -> tuple[str, bool]:
+    """Split a condition into its name and True if it must not hold."""
+    text = " ".join(text.split())
+    negated = text.casefold().startswith(NOT)
+    return text[len(NOT):] if negated else text, negated
+
+
 def _rows_of(names: Names, keys: Sequence[str]) -> tuple[int, ...]:
     rows = map(names.row, keys)
     return tuple(row for row in rows if row is not None)
@@ -215,17 +252,6 @@ def _keys_of(names: Names, asked: Sequence[str]) -> list[str]:
                                  "entities' list them")
         keys.append(key)
     return keys
-
-
-def rank_rivals(graph: Graph, row: int) -> tuple[tuple[str, float], ...]:
-    """The names most like that of an entity, with their cosines, as Algorithm 3 would find them."""
-    if graph.name_vectors is None:
-        return ()
-    entities = np.flatnonzero(graph.kinds == "entity")
-    entities = entities[entities != row]
-    cosines = (graph.name_vectors[entities] @ graph.name_vectors[row]).astype(np.float64)
-    first = foremost(graph, entities, cosines, RIVALS).tolist()
-    return tuple((graph.names[entities[one]], float(cosines[one])) for one in first)
 
 
 def _unread(plan: QueryPlan, linked: LinkedQuery) -> tuple[str, ...]:

@@ -110,15 +110,6 @@ def complete_labels(paths: Sequence[QueryPath], known: Mapping[int, int], around
     return Completion(tuple(chosen), candidates)
 
 
-def unite_completions(completions: Sequence[Completion]) -> Completion:
-    """What may stand for the unknown nodes by any of several choices of the known ones."""
-    candidates: dict[int, Nodes] = {}
-    for completion in completions:
-        for node, rows in completion.candidates.items():
-            candidates[node] = np.union1d(candidates[node], rows) if node in candidates else rows
-    return Completion(completions[0].paths, candidates)
-
-
 def _neighbors(conditions: Sequence[QueryCondition]) -> dict[int, list[int]]:
     """The nodes that conditions join each node to, ascending."""
     around: dict[int, set[int]] = defaultdict(set)

@@ -339,8 +339,10 @@ def _notices(linked: LinkedQuery, answers: Sequence[MatchedEntity]) -> Iterator[
     wanted = sum(not condition.negated for condition in linked.query.conditions)
     if answers:
         first = answers[0]
-        tied = sum((one.met, one.strength) == (first.met, first.strength) for one in answers)
-        if first.met < wanted:
+        tied = sum((each.met, each.strength) == (first.met, first.strength) for each in answers)
+        if "relation" not in first.levels.values():
+            yield notice(NoticeKind.PERHAPS_MET, count=tied, met=first.met, wanted=wanted)
+        elif first.met < wanted:
             yield notice(NoticeKind.SOME_MET, count=tied, met=first.met, wanted=wanted)
         elif wanted > 1:
             yield notice(NoticeKind.ALL_MET, count=len(answers), met=first.met, wanted=wanted)

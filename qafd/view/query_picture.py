@@ -1,6 +1,6 @@
 """The query graph of a question as a small SVG: what is sought on the left, its conditions beside."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from qafd.records import QueryCondition
@@ -11,27 +11,21 @@ EDGE, FAN = 20, 56  # around all; within which lines part before they run level,
 LONGEST = 20  # characters of a name that fit
 HOW = 15  # and of the words of a condition
 LINE, REFUSED = "#2e9e57", "#c2410c"  # legible on a light and on a dark page
-FAINT = "0.45"  # of what a step is not about
 STYLE = """
 .how { fill: #5f5f5f }
-.node { fill: #f2faf5 } .lit { fill: #bfe8cf } .name { fill: #14532d }
+.node { fill: #f2faf5 } .name { fill: #14532d }
 @media (prefers-color-scheme: dark) {
-  .how { fill: #a8a8a4 } .node { fill: #14261b } .lit { fill: #1f5a35 } .name { fill: #d3f3df }
+  .how { fill: #a8a8a4 } .node { fill: #14261b } .name { fill: #d3f3df }
 }"""
 
 
-def draw_query(query: LinkedQuery, names: Sequence[str], shown: Collection[int] = (),
-               joined: Collection[frozenset[int]] | None = None) -> str:
+def draw_query(query: LinkedQuery, names: Sequence[str]) -> str:
     """Draw what is known as boxes, what is sought as ellipses, and conditions as lines between.
 
     Parameters
     ----------
     names : sequence of str
         Of the rows of the graph.
-    shown : collection of int
-        Places of nodes that a step is about; without any all are drawn alike.
-    joined : collection of pairs of places, optional
-        The conditions that it is about; by default those between two of `shown`.
     """
     columns = _depths(query)
     places = {}
@@ -57,10 +51,6 @@ def draw_query(query: LinkedQuery, names: Sequence[str], shown: Collection[int] 
         middle = (x1 + level) / 2
         line = {"d": f"M {x1} {y1} C {middle} {y1} {middle} {y2} {level} {y2} L {x2} {y2}",
                 "fill": "none", "stroke-width": "2", "stroke": REFUSED if condition.negated else LINE}
-        pair = frozenset((condition.source, condition.target))
-        told = pair <= set(shown) if joined is None else pair in joined
-        if shown:
-            line |= {"stroke-width": "4"} if told else {"opacity": FAINT}
         if condition.negated:
             line["stroke-dasharray"] = "5 4"
         ElementTree.SubElement(svg, "path", line)
@@ -71,8 +61,6 @@ def draw_query(query: LinkedQuery, names: Sequence[str], shown: Collection[int] 
         box = {"x": str(x), "y": str(y), "width": str(WIDTH), "height": str(HEIGHT),
                "rx": "6" if known else str(HEIGHT / 2), "class": "node", "stroke": LINE,
                "stroke-width": "2"}
-        if shown:
-            box |= {"stroke-width": "4", "class": "lit"} if place in shown else {"opacity": FAINT}
         ElementTree.SubElement(svg, "rect", box)
         _write(svg, x + WIDTH / 2, y + HEIGHT / 2 + 5, known.call(names) if known else node.text,
                LONGEST, "name")

@@ -277,6 +277,11 @@ _COUNTED_NOTICES = {
     NoticeKind.ALL_MET: (
         "{number} answer meets every condition that must hold.",
         "{number} answers meet every condition that must hold."),
+    NoticeKind.PERHAPS_MET: (
+        "No relation meets a condition. {number} answer perhaps meets {met} of {wanted}: the texts name "
+        "both together.",
+        "No relation meets a condition. {number} answers perhaps meet {met} of {wanted}: the texts name "
+        "both together."),
     NoticeKind.TIED: (
         "The first of them is shown best.",
         "The first {number} of them are shown equally well: their order says nothing."),
