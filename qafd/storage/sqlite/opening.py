@@ -133,15 +133,36 @@ def _refuse_foreign(path: Path) -> None:
     """
     if path.stat().st_size < _SMALLEST:
         raise foreign_error(path)  # SQLite would take it for an empty database
-    # by SQLite alone: closing the file in any other way would end the locks of this process on it
-    address = f"{path.absolute().as_uri()}?immutable=1"
-    with closing(sqlite3.connect(address, uri=True)) as connection:
+    address = path.absolute().as_uri()
+    for _ in range(3):
+        before = _state(path)
+        try:
+            return _check_mark(f"{address}?immutable=1", path.name)
+        except sqlite3.DatabaseError:
+            if before == _state(path):  # nobody wrote meanwhile, unseen by a look that takes no lock
+                if not _has_log(path):
+                    raise
+                break
+    # a log has what the file lacks
+    if Path(f"{path}-shm").exists():
+        return _check_mark(f"{address}?mode=ro", path.name)
+    folder, copy = _copied(path)
+    with folder:
+        return _check_mark(f"{copy.as_uri()}?mode=ro", path.name)
+
+
+def _check_mark(address: str, name: str) -> None:
+    """Refuse a database without the mark of a workspace; see `_refuse_foreign`.
+
+    SQLite alone opens it: closing the file in any other way would end the locks of this process on it.
+    """
+    with closing(sqlite3.connect(address, timeout=BUSY_SECONDS, uri=True)) as connection:
         if pragma(connection, "application_id") == APPLICATION:
             return
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
     if tables.issuperset(_OLD_TABLES):
-        raise old_error(path.name)
-    raise foreign_error(path)
+        raise old_error(name)
+    raise foreign_error(Path(name))
 
 
 def _state(path: Path) -> _State:
