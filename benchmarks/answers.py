@@ -7,12 +7,12 @@ where the documents have no answer. Beside it may be a score.py with `right_in` 
 longdocs has one; else an answer is right that contains an accepted one word by word. Questions of
 yes and no are left out there.
 
-"first" is the share of answerable questions whose sentence in bold is right, "quoted" that of all
-that is quoted; what is withheld is wrong. Of all that is withheld, "precision" is unanswerable, and
-"recall" is withheld of what is. The rival quotes four sentences of the first five passages of dense
-and BM25 together, by their cosine with the question, .3 of its rare words, and -.03 a rank; it withholds
-nothing. "lead" is ours over the rival's, paired, with 95% bootstrap intervals. Writes
-results/answers.json, where sets that are not measured keep their rows.
+"first" is the share of answerable questions whose first sentence is right, "quoted" that of all that
+is quoted, and "bold" counts those that are shown as the answer. Of all that is withheld (unlikely),
+"precision" is unanswerable, and "recall" is withheld of what is. The rival quotes four sentences of
+the first five passages of dense and BM25 together, by their cosine with the question, .3 of its rare
+words, and -.03 a rank; it withholds nothing. "lead" is ours over the rival's, paired, with 95%
+bootstrap intervals. Writes results/answers.json, where sets that are not measured keep their rows.
 """
 
 import argparse
@@ -81,25 +81,25 @@ def ten_lines(knowledge, plan):
 
 
 def ours(knowledge, plan):
-    """Our sentences, the one in bold first, and whether they are withheld."""
+    """Our sentences, the first one first, and the answer that they are of."""
     answer = knowledge.answer(knowledge.retrieve(plan), plan)
-    quoted = sorted(answer.sentences, key=lambda sentence: not sentence.best)
-    return [sentence.text for sentence in quoted], answer.abstained
+    return [sentence.text for sentence in answer.sentences], answer
 
 
 def measure(name, knowledge, path):
     """A line for each way of answering."""
-    score, rows, withheld = scorer(path), [], []
+    score, rows, withheld, bold = scorer(path), [], [], []
     for line in path.read_text("utf-8").splitlines():
         question = json.loads(line)
         absent = question.get("type") in ("unanswerable", "Null")
         if not (absent or accepted(question)) and isinstance(score, Containment):
             continue
         plan = knowledge.plan(question["question"])
-        quoted, abstained = ours(knowledge, plan)
-        withheld.append((absent, abstained))
+        quoted, answer = ours(knowledge, plan)
+        withheld.append((absent, answer.abstained))
+        if answer.answered:
+            bold.append(not absent and judged(score, question, quoted)[0])
         if not absent:
-            quoted = [] if abstained else quoted
             rows.append([right for some in (quoted, ten_lines(knowledge, plan))
                          for right in judged(score, question, some)])
     table, absent = np.array(rows, float), np.array(withheld, bool)
@@ -110,6 +110,7 @@ def measure(name, knowledge, path):
             "quoted": table[:, 1].mean(), "rival_first": table[:, 2].mean(),
             "rival_quoted": table[:, 3].mean(), "lead": dict(zip(("first", "quoted"), lead,
                                                                  strict=True)),
+            "bold": len(bold), "bold_right": sum(bold),
             "unanswerable": int(absent[:, 0].sum()), "withheld": int(absent[:, 1].sum()),
             "precision": both / max(1, absent[:, 1].sum()),
             "recall": both / max(1, absent[:, 0].sum())}

@@ -31,9 +31,9 @@ class TypedSet:
         """How often answers are right when each question is typed as one of `texts`."""
         right, withheld = [], 0
         for question, text in zip(self._asked, texts, strict=True):
-            quoted, abstained = ours(self.knowledge, self.knowledge.plan(text))
-            right.append(judged(self._score, question, [] if abstained else quoted))
-            withheld += abstained
+            quoted, answer = ours(self.knowledge, self.knowledge.plan(text))
+            right.append(judged(self._score, question, quoted))
+            withheld += answer.abstained
         first, all_quoted = np.mean(right, axis=0).tolist()
         return {"questions": len(texts), "first": first, "quoted": all_quoted, "withheld": withheld}
 

@@ -663,7 +663,7 @@ class KnowledgeGraph:
         with self.store() as store:  # to the end, or the call would open and close the file
             # What is solved anew, as for "what if", has no texts yet.
             asked = asked if asked.passages else add_texts(asked, self.graph, store)
-            answer = extract_answer(put_reached_first(asked), plan, store)
+            answer = extract_answer(put_reached_first(asked), plan, corpus_of(self.graph, store, ()), store)
             if llm is None:
                 return answer
             draft = self.draft(asked, plan, budget=self._calls.fit(budget), length=length)

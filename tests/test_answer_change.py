@@ -22,9 +22,8 @@ def answer(*texts: str, document: str = "a.md", best: float = 0.8) -> Answer:
     (answer("a", "b"), answer("a", "b"), "", ""), (answer("a", "b"), answer("b", "a"), "", ""),
     (answer("a", "b"), answer("a", "c"), "b", "c"), (answer("a", "b", "c"), answer("c"), "ab", ""),
     (answer("a"), answer("a", document="b.md"), "a", "a"),
-    (answer("a", "b"), answer("c", best=0.1), "ab", ""),
-    (answer("a", best=0.1), answer("b", best=0.1), "", ""),
-], ids=["same", "order", "one", "best", "place", "lost", "neither"])
+    (answer("a", "b"), answer("c", best=0.1), "ab", "c"),
+], ids=["same", "order", "one", "best", "place", "all"])
 def test_a_change_has_the_sentences_that_leave_and_come(
         before: Answer, after: Answer, left: str, came: str) -> None:
     change = AnswerChange.of(before, after)

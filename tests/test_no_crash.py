@@ -14,7 +14,7 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.qafd import PRESETS
 from qafd.samples import EXAMPLES, SAMPLES
 from qafd.view.contraction import drawn_contracted
-from qafd.wording.answers import say_absence
+from qafd.wording.answers import say_status
 from qafd.wording.explanations import say_along, say_path, say_why, say_why_not
 from qafd.wording.reasons import word_reason
 
@@ -108,7 +108,7 @@ def test_every_method_answers_and_gives_reasons_on_every_sample(
         plan = sample.plan(question)
         retrieval = sample.retrieve(plan, method)
         assert all(word_reason(node.reason) for node in retrieval.nodes)
-        assert sample.answer(retrieval, plan).sentences or say_absence(sample.answer(retrieval, plan))
+        assert sample.answer(retrieval, plan).sentences or say_status(sample.answer(retrieval, plan))
 
 
 TEXTS = {"nothing": "", "one passage": "nothing here has a name, so it goes.",

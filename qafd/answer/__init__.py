@@ -1,7 +1,7 @@
 """Answers: quoted sentences (see `qafd.answer.quote`) or a model's words, both cited."""
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -16,6 +16,7 @@ from qafd.models.embedder import Embedder
 from qafd.models.instructions import USUAL, Instructions
 from qafd.models.prompts_answer import ABSENT, answer_messages
 from qafd.models.prompts_conditions import exact_messages
+from qafd.plan.kinds import Beyond
 from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text.bm25 import words
 from qafd.reading.text.markdown import CITED, bracket_citations
@@ -26,27 +27,23 @@ from qafd.storage import Workspace
 
 SHARED = 0.3  # what all its words in a sentence are worth beside the cosine of a statement with it
 WEAK = 0.3  # cosine below which a source supports a sentence weakly
-SIGNS = (1.0, 0.2, 0.1, -0.08, -0.5)  # weights of `AnswerSigns`: docs/research.md
-NEEDED = 0.48  # evidence below which a question is not answered
-CLOSE = 0.05  # how far below that it perhaps is
+LIKELY, UNSURE = 0.6, 0.3  # chances from which a sentence is the answer, and may be it
 
 
-class Confidence(StrEnum):
-    """How sure it is that the quoted sentences answer the question."""
+class Likelihood(StrEnum):
+    """How likely it is that the first quoted sentence answers the question."""
 
-    ANSWERED = "answered"
-    PERHAPS = "perhaps"
-    ABSENT = "absent"
+    LIKELY = "likely"
+    UNSURE = "unsure"
+    UNLIKELY = "unlikely"
 
 
 @dataclass(frozen=True)
 class Sentence:
     """A quoted sentence, at `start:end` of its document, and the citation that proves it.
 
-    `best` marks the one that answers most of the question, none where the evidence is too weak;
-    `skips` that words of its document stand between it and the quoted one before it. `about` is the
-    question of the text that it answers, or the heading or title that it stands under where it opens with a
-    pronoun and no quoted sentence before it says whom that means, else "".
+    `best` marks the answer, none where that is not likely; `skips` that words of its document are left
+    out between it and the quoted one before it.
     """
 
     text: str
@@ -57,7 +54,6 @@ class Sentence:
     best: bool = False
     page: int | None = None
     skips: bool = False
-    about: str = ""
 
     @property
     def line(self) -> str:
@@ -118,65 +114,36 @@ class Written:
 
 
 @dataclass(frozen=True)
-class AnswerSigns:
-    """What tells whether a question is answered.
-
-    `similarity` is the largest cosine of a sentence with the question; `covered` the share of the
-    question's words that the best one has, and `fits` whether that brings what is asked for, both in
-    [0, 1]; `missing` how many words of an English question's names and things no considered passage
-    has, and `unheard` how many of these have a capital and are in no document at all.
-    """
-
-    similarity: float
-    covered: float
-    fits: float
-    missing: int
-    unheard: int
-
-    @property
-    def evidence(self) -> float:
-        """Their weighted sum."""
-        return float(np.dot(SIGNS, astuple(self)))
-
-
-@dataclass(frozen=True)
 class Answer:
     """Quoted sentences, the best one first, and a model's words if one was asked.
 
-    `evidence` is the weighted sum of `signs`; an answer needs `needed` of it. `missing` are the words
-    of the question's names and things that no considered passage has, in any form; `lacking` is what
-    the question is about (`qafd.plan.about`) and the best sentence and what stands around it do not
-    speak of, or all that it asks about its names (`qafd.answer.lacking.find_untold`); `exclusion` is the
-    word by which it takes something out, which nothing here reads.
+    `chance` is the fitted chance, in [0, 1], that the first sentence answers the question. `unknown` are
+    the question's names and things that no document mentions; `beyond` is why no sentence can answer it.
     """
 
     sentences: tuple[Sentence, ...]
     citations: tuple[Citation, ...]
-    evidence: float
-    needed: float = NEEDED
+    chance: float
+    unknown: tuple[str, ...] = ()
+    beyond: Beyond | None = None
     written: Written | None = None
-    missing: tuple[str, ...] = ()
-    lacking: tuple[str, ...] = ()
-    exclusion: str = ""
-    signs: AnswerSigns | None = None
 
     @property
-    def confidence(self) -> Confidence:
-        """Whether the evidence is enough, nearly enough or too weak to be an answer; at most nearly enough
-        where something is `lacking`."""
-        if self.evidence >= self.needed and not self.lacking:
-            return Confidence.ANSWERED
-        return Confidence.PERHAPS if self.evidence >= self.needed - CLOSE else Confidence.ABSENT
+    def likelihood(self) -> Likelihood:
+        """The chance in a word; unlikely for what no sentence can answer."""
+        if self.beyond or self.unknown or self.chance < UNSURE:
+            return Likelihood.UNLIKELY
+        return Likelihood.LIKELY if self.chance >= LIKELY else Likelihood.UNSURE
+
+    @property
+    def answered(self) -> bool:
+        """Return True where the first sentence is likely the answer."""
+        return self.likelihood == Likelihood.LIKELY
 
     @property
     def abstained(self) -> bool:
-        """Whether no sentence is given as the answer."""
-        return self.confidence != Confidence.ANSWERED
-
-    @property
-    def absent(self) -> bool:
-        """Whether no sentence is even perhaps the answer, so that no model need be asked for one."""
-        return self.confidence == Confidence.ABSENT
+        """Return True where it is unlikely that the first sentence answers."""
+        return self.likelihood == Likelihood.UNLIKELY
 
 
 def draft(retrieval: Retrieval, store: Workspace, ways: Sequence[ReasoningPath | Chain] = (), *,

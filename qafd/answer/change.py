@@ -1,4 +1,4 @@
-"""What becomes of an answer: the quoted sentences that left, and those that came."""
+"""AnswerChange: the quoted sentences that only one of two answers has."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,7 @@ Quoted = tuple[Sentence, Citation]
 
 @dataclass(frozen=True)
 class AnswerChange:
-    """Two answers to one question; sentences that only one of them quotes, with their sources.
-
-    Sentences shown only because nothing answers are no part of an answer.
-    """
+    """Two answers to one question; sentences that only one of them quotes, with their sources."""
 
     before: Answer
     after: Answer
@@ -21,15 +18,14 @@ class AnswerChange:
 
     @classmethod
     def of(cls, before: Answer, after: Answer) -> "AnswerChange":
-        """The change from one answer to another; a sentence is known by its place."""
-        one, other = _quoted(before), _quoted(after)
-        return cls(before, after, tuple(one[at] for at in one if at not in other),
-                   tuple(other[at] for at in other if at not in one))
+        """Compare two answers; a sentence is known by its place."""
+        first, second = _list_quoted(before), _list_quoted(after)
+        return cls(before, after, tuple(first[place] for place in first if place not in second),
+                   tuple(second[place] for place in second if place not in first))
 
 
-def _quoted(answer: Answer) -> dict[tuple[str, int, int], Quoted]:
-    """The sentences of an answer by document and place; none where it abstains."""
-    if answer.abstained:
-        return {}
-    found = ((s, answer.citations[s.citation - 1]) for s in answer.sentences)
-    return {(c.passage.document, s.start, s.end): (s, c) for s, c in found}
+def _list_quoted(answer: Answer) -> dict[tuple[str, int, int], Quoted]:
+    """Return the sentences of an answer by document and place."""
+    found = ((sentence, answer.citations[sentence.citation - 1]) for sentence in answer.sentences)
+    return {(citation.passage.document, sentence.start, sentence.end): (sentence, citation)
+            for sentence, citation in found}

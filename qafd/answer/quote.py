@@ -1,130 +1,150 @@
-"""Retrieval to quoted answer: the sentence that answers, and up to three that support it."""
+"""Quote: the sentences of a retrieval that are nearest to answering its question, cited."""
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from qafd.answer import NEEDED, Answer, AnswerSigns, Citation, Sentence, cite
-from qafd.answer.lacking import find_lacking, find_missing, find_untold
-from qafd.answer.marks import Marks, mark
-from qafd.answer.spans import Span, read_spans
-from qafd.plan.asked import find_exclusion, is_time
+from qafd.answer import LIKELY, Answer, Citation, Sentence, cite
+from qafd.answer.chooser import Candidate, choose
+from qafd.plan.kinds import Beyond, find_beyond, is_kind
 from qafd.reading.names.languages import ENGLISH, language_of
-from qafd.reading.text.scripts import is_latin
-from qafd.records import Floats, QueryPlan, mark_at
-from qafd.retrieve.base import Retrieval, RetrievedPassage
+from qafd.reading.text.bm25 import content_words, words
+from qafd.reading.text.plaintext import has_digit
+from qafd.reading.text.scripts import length
+from qafd.reading.text.stems import stems
+from qafd.reading.text.table_rows import is_row
+from qafd.records import QueryPlan, mark_at
+from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage
 from qafd.storage import Workspace
 
 PASSAGES = 5  # best passages whose sentences are considered
 SENTENCES = 4
-EACH = 2  # sentences of one passage at most: what it says besides is near these
-SAID = 0.7  # evidence needed where the model cannot read, and words that are shared count twice
-_PRONOUN = re.compile(r"\W*(?:he|she|it|they|his|her|its|their)\b", re.IGNORECASE)
+EACH = 2  # sentences of one passage at most: what else it says is much the same
+SHORT = 4  # words below which a sentence is a heading or a remnant
+MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the best cosine, and at all
 
 
-def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> Answer:
-    """The sentence of the best passages that answers the question, and up to three others.
+def extract_answer(retrieval: Retrieval, plan: QueryPlan, corpus: Corpus, store: Workspace) -> Answer:
+    """Quote up to four sentences of the best passages, the likeliest answer first.
 
-    A sentence scores its cosine with the question, the share of the question's words that it has,
-    the rank of its passage, whether it brings what is asked for, and, as far as the names of the
-    question are sure, how important the names it brings are in the diffusion. Names of the question
-    do not count among its words, but for their numbers: what answers often says "she", and what
-    names it often says something else; where a name's meaning alone is asked for, they do
-    (`find_defined`). Where a sentence brings what is asked for, words of the one before it, of its
-    heading and its title count half: they tell what it is about. Where the best one only has what
-    is described, the passages of the names beside it are read for the rest (`_lead_on`). A sentence below
-    a question of the text is as near as that question is (`compare`). A question
-    in letters that the bundled model does not know is compared by its words: the share that a
-    sentence and its title have stands for the cosine.
+    Of a comparison the first sentences are the best about each name of the question.
     """
-    passages = retrieval.passages[:PASSAGES]
-    spans = read_spans(passages, store)
-    if not spans:
-        return Answer((), (), 0.0)
-    marks = mark(spans, plan, retrieval, store)
-    chosen = _choose(spans, marks)
-    missing = find_missing(plan, passages)
-    needed = NEEDED if is_latin(plan.words) else SAID
-    signs = find_signs(plan, marks, missing, store)
-    answer = Answer((), (), signs.evidence, needed, missing=missing,
-                    lacking=find_lacking(plan, spans, chosen[0]) or find_untold(plan, marks, chosen[0]),
-                    exclusion=find_exclusion(plan.words), signs=signs)
-    return _quote(answer, [spans[i] for i in chosen], marks.similarity[chosen], store)
+    unknown, beyond = find_unknown(plan, store), find_beyond(plan.words)
+    candidates = read_candidates(retrieval.passages[:PASSAGES], store)
+    if not candidates:
+        return Answer((), (), 0.0, unknown, beyond)
+    choice = choose(candidates, plan, retrieval, corpus, store)
+    order = [candidates[place] for place in choice.order]
+    if beyond == Beyond.COMPARISON:
+        order = [*_find_sides(order, plan.names), *order]
+    bold = choice.chance >= LIKELY and not (beyond or unknown)
+    sentences, citations = _quote(_select(order), plan, bold, store)
+    return Answer(sentences, citations, choice.chance, unknown, beyond)
 
 
-def find_signs(plan: QueryPlan, marks: Marks, missing: Sequence[str], store: Workspace) -> AnswerSigns:
-    """What tells whether a question is answered, given the words that no considered passage has."""
-    first = int(marks.scores.argmax())
-    # The best sentence may say "it" where its neighbor, nearer to the question, has the name.
-    near = float(marks.similarity.max())
-    if language_of(plan.words, least=1) != ENGLISH:
-        missing = ()  # of other languages we know no other forms
-    unheard = [] if plan.words.isupper() else [
-        word for word in missing if word[0].isupper() and not plan.words.startswith(word)
-        and not is_time(word) and not store.passages.has_word(word)]
-    return AnswerSigns(near, float(marks.covered[first]), float(marks.fits[first]), len(missing),
-                       len(unheard))
+def read_candidates(passages: Sequence[RetrievedPassage], store: Workspace) -> list[Candidate]:
+    """Return the sentences of passages, without questions, headings and remnants if there are others."""
+    vectors = store.passages.sentences(passage.chunk for passage in passages)
+    candidates: list[Candidate] = []
+    for rank, passage in enumerate(passages):
+        marks = store.documents.get(passage.document).marks
+        before = None
+        for start, end, vector in vectors.get(passage.chunk, ()):
+            if any(letter.isalnum() for letter in passage.text[start:end]):
+                heading = mark_at(marks, passage.start + start).heading
+                before = Candidate(rank, passage, start, end, vector, heading, before)
+                candidates.append(before)
+    return [each for each in candidates if _is_statement(each)] or candidates
 
 
-def _choose(spans: Sequence[Span], marks: Marks) -> list[int]:
-    """The best sentence, the one that says whom it is about, and others that support it."""
-    order = np.argsort(-marks.scores, kind="stable").tolist()
-    about = _find_subject(spans, order[0])
-    chosen: list[int] = []
-    counts: Counter[int] = Counter()
-    for i in dict.fromkeys([order[0], about, *order]):
-        if len(chosen) < SENTENCES and counts[spans[i].rank] < EACH:
-            chosen.append(i)
-            counts[spans[i].rank] += 1
-    return chosen
+def find_unknown(plan: QueryPlan, store: Workspace) -> tuple[str, ...]:
+    """Return the words of the question's names and things that no document has in any form.
+
+    The kind of thing asked for, as in "which country", is not among them, since answers seldom
+    repeat it. In other languages than English only names count: we know no other forms of their words.
+    """
+    english = language_of(plan.words, least=1) == ENGLISH
+    found: dict[str, None] = {}
+    for keyword in plan.keywords:
+        if keyword.level == "low" or english:
+            for word in content_words(keyword.text):
+                if not is_kind(word, plan.words) and not store.passages.has_word(word):
+                    found[word] = None
+    return tuple(word for word in re.findall(r"\w+", plan.words) if set(words(word)) & found.keys())
 
 
-def _find_subject(spans: Sequence[Span], at: int) -> int:
-    """The last sentence before one in its passage that opens with no pronoun, where that one does;
-    else itself."""
-    found = at
-    while (_PRONOUN.match(spans[found].text) and found > 0
-           and spans[found - 1].rank == spans[at].rank):
-        found -= 1
+def find_near(passages: Sequence[RetrievedPassage], plan: QueryPlan,
+              store: Workspace) -> dict[str, list[tuple[int, int]]]:
+    """Return the sentences of passages nearest to the question, as offsets by chunk.
+
+    Near is a share of the best one's cosine; at most two of each passage.
+    """
+    candidates = read_candidates(passages, store)
+    if not candidates:
+        return {}
+    cosines = np.stack([each.vector for each in candidates]) @ plan.embedding
+    found: dict[str, list[tuple[int, int]]] = {}
+    for place in np.argsort(-cosines, kind="stable"):
+        near = found.setdefault(candidates[place].passage.chunk, [])
+        if cosines[place] >= max(LEAST, NEAR * cosines.max()) and len(near) < MARKED:
+            near.append((candidates[place].start, candidates[place].end))
     return found
 
 
-def _quote(answer: Answer, spans: Sequence[Span], similarity: Floats, store: Workspace) -> Answer:
-    """The answer with its sentences and the passages that they are cited from.
+def _is_statement(candidate: Candidate) -> bool:
+    """Return False for a question, a heading, a title or a remnant; "10 g salt" is a statement."""
+    text, size = candidate.text, length(candidate.text)
+    if is_row(text):
+        return True
+    if candidate.asks or text in (candidate.heading, candidate.passage.title):
+        return False
+    return size >= SHORT or has_digit(text) and size > 1 or text.endswith(".") and size == SHORT - 1
+
+
+def _find_sides(order: Sequence[Candidate], names: Sequence[str]) -> Iterator[Candidate]:
+    """Return the best sentence about each name, in the passage of its title or with its words."""
+    for name in names:
+        for each in order:
+            if stems(name) <= stems(f"{each.passage.title}\n{each.text}"):
+                yield each
+                break
+
+
+def _select(order: Sequence[Candidate]) -> list[Candidate]:
+    """Return the first four, at most two of one passage."""
+    counts: Counter[int] = Counter()
+    chosen: list[Candidate] = []
+    for each in order:
+        if each not in chosen and counts[each.rank] < EACH and len(chosen) < SENTENCES:
+            chosen.append(each)
+            counts[each.rank] += 1
+    return chosen
+
+
+def _quote(chosen: Sequence[Candidate], plan: QueryPlan, bold: bool, store: Workspace
+           ) -> tuple[tuple[Sentence, ...], tuple[Citation, ...]]:
+    """Return the sentences and the passages that they are cited from.
 
     Sentences of one passage follow each other; the first one's passage comes first.
     """
-    cited: dict[RetrievedPassage, list[int]] = {}
-    for i, span in enumerate(spans):
-        cited.setdefault(span.passage, []).append(i)
+    cited: dict[RetrievedPassage, list[Candidate]] = {}
+    for each in chosen:
+        cited.setdefault(each.passage, []).append(each)
     sentences: list[Sentence] = []
     citations: list[Citation] = []
-    for number, (passage, some) in enumerate(cited.items(), 1):
-        places = [(spans[i].start, spans[i].end) for i in some]
-        citations.append(cite(store, number, passage, places, float(similarity[some].max())))
+    for number, (passage, quoted) in enumerate(cited.items(), 1):
+        cosines = {each: float(each.vector @ plan.embedding) for each in quoted}
+        places = [(each.start, each.end) for each in quoted]
+        citations.append(cite(store, number, passage, places, max(cosines.values())))
         marks = store.documents.get(passage.document).marks
-        order = sorted(some, key=lambda i: (i != 0, spans[i].start))
-        for place, i in enumerate(order):
-            span = spans[i]
-            skips = place > 0 and _stand_apart(spans[order[place - 1]], span)
-            opens = _PRONOUN.match(span.text) is not None and (place == 0 or skips)
+        last = None
+        for each in sorted(quoted, key=lambda each: (each is not chosen[0], each.start)):
+            between = passage.text[last.end:each.start] if last else ""
+            skips = last is not None and (last.end > each.start or bool(between.strip()))
             sentences.append(Sentence(
-                span.text, number, float(similarity[i]), passage.start + span.start,
-                passage.start + span.end, i == 0 and not answer.abstained,
-                mark_at(marks, passage.start + span.start).page, skips,
-                _about(span) if opens or span.asked else ""))
-    return replace(answer, sentences=tuple(sentences), citations=tuple(citations))
-
-
-def _about(span: Span) -> str:
-    """What a sentence answers or stands under."""
-    return span.asked.text if span.asked else span.heading or span.passage.title
-
-
-def _stand_apart(before: Span, after: Span) -> bool:
-    """Whether words of the passage stand between two sentences, or they are in another order."""
-    between = before.passage.text[before.end:after.start]
-    return before.end > after.start or bool(between.strip())
+                each.text, number, cosines[each], passage.start + each.start, passage.start + each.end,
+                bold and each is chosen[0], mark_at(marks, passage.start + each.start).page, skips))
+            last = each
+    return tuple(sentences), tuple(citations)

@@ -87,11 +87,6 @@ def mark_names(html: str, names: Mapping[str, str]) -> str:
     return "".join(parts)
 
 
-def about(heading: str) -> str:
-    """What a quoted sentence is about, before it; "" where it says that itself."""
-    return f"{small(safe(heading, 100))} · " if heading else ""
-
-
 def cited(words: str) -> str:
     """The number of a source above the line."""
     return f"<sup>{words}</sup>"

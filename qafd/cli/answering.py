@@ -22,7 +22,7 @@ from qafd.reading.text import count_tokens
 from qafd.reading.text.markdown import plain_pieces
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import Retrieval
-from qafd.wording.answers import say_absence, say_doubts, say_gap
+from qafd.wording.answers import say_doubts, say_heading, say_status
 from qafd.wording.explanations import say_chain, say_hop
 from qafd.wording.reasons import word_notice
 
@@ -140,17 +140,13 @@ def answer_lines(answer: Answer) -> Iterator[str]:
         for doubt in say_doubts(written):
             yield one_line(doubt, 600)
         return
-    if answer.abstained:
-        yield say_absence(answer)
-    if gap := say_gap(answer):
-        yield gap
-    if answer.abstained and answer.sentences:
-        yield "The nearest sentences:"
+    yield say_status(answer)
+    if answer.sentences:
+        yield f"{say_heading(answer)}:"
     for sentence in answer.sentences:
         mark = "> " if sentence.best else "  "
         skipped = "… " if sentence.skips else ""
-        about = f"({one_line(sentence.about, 100)}) " if sentence.about else ""
-        yield f"{mark}{skipped}{about}{one_line(sentence.line, 1000)} [{sentence.cited}]"
+        yield f"{mark}{skipped}{one_line(sentence.line, 1000)} [{sentence.cited}]"
     yield from _source_lines(answer.citations)
 
 
@@ -163,9 +159,8 @@ def _source_lines(citations: tuple[Citation, ...]) -> Iterator[str]:
 
 def answer_data(answer: Answer, failure: ModelError | None) -> dict[str, Any]:
     data: dict[str, Any] = {
-        "abstained": answer.abstained, "confidence": answer.confidence,
-        "evidence": answer.evidence, "needed": answer.needed, "missing": answer.missing,
-        "lacking": answer.lacking,
+        "abstained": answer.abstained, "chance": answer.chance, "likelihood": answer.likelihood,
+        "unknown": answer.unknown, "beyond": answer.beyond,
         "sentences": answer.sentences,
         "citations": [_citation_data(citation) for citation in answer.citations],
         "written": None, "error": str(failure or "")}

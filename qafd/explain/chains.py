@@ -18,7 +18,7 @@ import numpy as np
 
 from qafd.explain.paths import shown
 from qafd.explain.streams import Streams
-from qafd.plan.asked import asked_for, brings
+from qafd.plan.kinds import find_asked, rate_kind
 from qafd.reading.text.bm25 import content_words, words
 from qafd.reading.text.stems import stem
 from qafd.records import Vectors, node_id
@@ -134,7 +134,7 @@ class _ChainSearch:
                  store: Workspace) -> None:
         self._graph, self._plan, self._diffusion = problem.layer, problem.plan, streams.diffusion
         self._problem, self._streams = problem, streams
-        self._kind, self._said = asked_for(self._plan.words), set(words(self._plan.words))
+        self._kind, self._said = find_asked(self._plan.words), set(words(self._plan.words))
         self._asked = _stems(self._plan.words)
         self._seeds = self._diffusion.rows[self._diffusion.source > 0].tolist()
         self._joints: dict[int, dict[int, _Joint]] = defaultdict(dict)
@@ -255,7 +255,7 @@ class _ChainSearch:
         together = np.sum([joint.vector for joint in joints], axis=0)
         together = together / np.linalg.norm(together)
         near = max(float(together @ self._plan.embedding), FAR)
-        fits = max(brings(self._kind, joints[-1].text, name, self._said), UNFIT)
+        fits = max(rate_kind(self._kind, joints[-1].text, name, self._said), UNFIT)
         firm = float(np.prod([joint.firm for joint in joints]))
         return firm * near * fits * (BARE + covered), covered
 

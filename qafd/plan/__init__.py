@@ -12,7 +12,6 @@ from qafd.models.embedder import Embedder, LocalEmbedder
 from qafd.models.instructions import instructions_of
 from qafd.models.prompts_answer import PLAN_SCHEMA, plan_messages, read_plan
 from qafd.models.prompts_conditions import QUERY_SCHEMA, query_messages, read_query
-from qafd.plan.about import find_about
 from qafd.plan.asking import find_asking
 from qafd.plan.linking import FoundName, Named, named_in, names_of
 from qafd.plan.query_graph import find_name, names_linked
@@ -124,12 +123,11 @@ class Planner:
         language = ENGLISH
         parts: Sequence[str] = ()
         unsaid: tuple[Notice, ...] = ()
-        about: tuple[tuple[str, ...], ...] = ()
         if doc is not None:
             found = self._names.find(asked, common)
             named, themes = list(named_in(doc)), list(_themes(doc))
             spans = _spans(named, found)
-            unsaid, about = find_unsaid(doc, spans), find_about(doc, named)
+            unsaid = find_unsaid(doc, spans)
             if subqueries:
                 parts = decompose(doc, spans)
         else:
@@ -152,9 +150,8 @@ class Planner:
         english = language == ENGLISH and _looks_english(asked, common)
         if self._embedder.name == LocalEmbedder.name and not english:
             notices.append(notice(NoticeKind.NOT_ENGLISH))
-        about = tuple(_with_stand_ins(group, links.written) for group in about)
         return (QueryPlan(asked, keywords, embed([asked])[0], vectors, links.keys, tuple(notices),
-                          written=links.written, about=about, unsaid=unsaid), links.read, tuple(parts))
+                          written=links.written, unsaid=unsaid), links.read, tuple(parts))
 
     def refine(self, plan: QueryPlan, keywords: Sequence[Keyword], subqueries: Sequence[str],
                planner: str) -> QueryPlan:
@@ -249,11 +246,6 @@ def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
         told = notice(NoticeKind.READ_WITHOUT, model=client.name, text=str(error))
         return replace(plan, notices=(*plan.notices, told))
     return planner.refine(plan, keywords, parts if subqueries else (), client.name)
-
-
-def _with_stand_ins(group: Sequence[str], written: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Names that a question is about, and the entities that stand for them."""
-    return (*group, *(key for typed, key in written if typed in group))
 
 
 def _spans(named: Sequence[Named], found: Sequence[FoundName]) -> list[tuple[int, int]]:

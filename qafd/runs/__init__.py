@@ -18,7 +18,7 @@ from qafd.runs.stored import plain_of, record_of
 from qafd.storage import Workspace
 from qafd.storage.rows import RunRow, now
 from qafd.view.layout import Positions
-from qafd.wording.answers import say_absence
+from qafd.wording.answers import say_status
 
 NOTE = 300  # characters
 NAMING = 3  # sentences with a name
@@ -120,7 +120,7 @@ def run_of(store: Workspace, graph: Graph, retrieval: Retrieval, plan: QueryPlan
     if retrieval.certificate is not None:
         retrieval = replace(retrieval, certificate=sealed(retrieval.to_dict())["certificate"])
     tokens = sum(int(graph.tokens[graph.row[n.id]]) for n in retrieval.retrieved if n.id in graph.row)
-    return Run(retrieval, plan, layout or {}, quotes, say_absence(answer),
+    return Run(retrieval, plan, layout or {}, quotes, say_status(answer),
                store.graph.digest() if same else "", tokens, now(), one_line(note, NOTE))
 
 

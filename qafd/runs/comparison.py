@@ -17,7 +17,7 @@ from qafd.runs.report import said
 from qafd.view.drawing import Caption, Drawing, Look, largest_of, share_of
 from qafd.view.panel import panel_data
 from qafd.view.placement import freeze
-from qafd.wording.answers import say_absence
+from qafd.wording.answers import say_status
 from qafd.wording.comparison import word_missed
 from qafd.wording.counts import count
 from qafd.wording.panels import say_percent, say_retrieved
@@ -251,7 +251,7 @@ def _answers(columns: Sequence[ComparedMethod], answers: Mapping[str, Answer]) -
         answer = answers[column.name]
         quoted = " ".join(f"{s.text} [{answer.citations[s.citation - 1].passage.name}]"
                           for s in answer.sentences)
-        lines.append(f"{column.label}: {say_absence(answer)} {quoted}")
+        lines.append(f"{column.label}: {say_status(answer)} {quoted}")
     yield _Section("Answers: sentences of the documents, quoted", tuple(lines))
 
 

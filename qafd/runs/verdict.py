@@ -57,16 +57,16 @@ def find_verdict(comparison: Comparison, answers: Mapping[str, Answer],
 
 
 def _best(answers: Collection[Answer]) -> RetrievedPassage | None:
-    """The passage that most answers quote first, of several that with the most evidence."""
+    """Return the passage that most answers quote first, of several that with the highest chance."""
     passages: dict[str, RetrievedPassage] = {}
     votes: Counter[str] = Counter()
-    evidence: dict[str, float] = {}
+    chances: dict[str, float] = {}
     for answer in answers:
         if answer.sentences and not answer.abstained:
             passage = answer.citations[answer.sentences[0].citation - 1].passage
             passages[passage.id] = passage
             votes[passage.id] += 1
-            evidence[passage.id] = max(evidence.get(passage.id, 0.0), answer.evidence)
+            chances[passage.id] = max(chances.get(passage.id, 0.0), answer.chance)
     if not votes:
         return None
-    return passages[max(votes, key=lambda at: (votes[at], evidence[at], at))]
+    return passages[max(votes, key=lambda at: (votes[at], chances[at], at))]

@@ -15,7 +15,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.retrieve.methods import PAPER, canonical
-from qafd.wording.answers import say_absence
+from qafd.wording.answers import say_status
 from qafd.wording.explanations import say_balance, say_remedy, say_why, say_why_not
 from qafd.wording.reasons import word_notice
 
@@ -228,7 +228,7 @@ def answer(knowledge: KnowledgeGraph, question: Question) -> AnswerReply:
     quotes = [QuotedSentence(sentence.text, sentence.citation) for sentence in given.sentences]
     citations = [QuotedPlace(one.number, one.where, one.passage.document, one.passage.page)
                  for one in given.citations]
-    remark = say_absence(given) if given.abstained else ""
+    remark = "" if given.answered else say_status(given)
     return AnswerReply(question, not given.abstained, tuple(quotes), tuple(citations), remark)
 
 

@@ -1,9 +1,9 @@
-"""Answers as sentences: that there is none, what is missing, what becomes of one, how sure it is."""
+"""Answers as sentences: how likely one is, what no sentence can answer, how an answer changes."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from qafd.models.prompts_answer import ABSENT
+from qafd.plan.kinds import Beyond
 from qafd.wording import count_words, join_words
 
 if TYPE_CHECKING:
@@ -11,34 +11,47 @@ if TYPE_CHECKING:
     from qafd.answer.change import AnswerChange
     from qafd.retrieve.base import Retrieval
 
-STRONG = 2  # times what an answer needs, from which evidence is called strong
+CHANCE = ("The chance comes from a model of nine features of the first sentence, such as its similarity to "
+          "the question. The model was fitted to questions with known answers.")
+_BEYOND = {
+    Beyond.SUMMARY: "This asks for a summary, which no single sentence gives. Ask a language model to write "
+                    "one, or compare with GraphRAG's reports.",
+    Beyond.TOTAL: "This asks for a count or total, and sentences are not counted. If your data is a "
+                  "table, open it on the Database page.",
+    Beyond.COMPARISON: "This compares things. Each is quoted below; compare them yourself, or ask a language "
+                       "model.",
+    Beyond.NEGATION: "Quoting does not read “not” and “except”, so a sentence may say the opposite. Read it "
+                     "before you rely on it.",
+}
 
 
-def say_absence(answer: "Answer") -> str:
-    """That the evidence is too weak; "" where there is an answer."""
-    if not answer.abstained:
-        return ""
-    lead = "Perhaps not in these documents." if answer.confidence == "perhaps" else ABSENT
-    if answer.lacking and answer.evidence >= answer.needed:
-        return f"{lead} {say_lack(answer)}"
-    return f"{lead} {say_strength(answer)}"
+def say_status(answer: "Answer") -> str:
+    """Say what no document mentions, else why no sentence can answer, else how likely the first does."""
+    if answer.unknown:
+        words = join_words([f"“{word}”" for word in answer.unknown])
+        return f"These documents do not mention {words}."
+    if answer.beyond:
+        return _BEYOND[answer.beyond]
+    if not answer.sentences:
+        return "No sentence was found."
+    return f"{str(answer.likelihood).capitalize()} to answer the question ({say_chance(answer.chance)})."
 
 
-def say_strength(answer: "Answer") -> str:
-    """How strong the evidence is, in a word."""
-    if answer.confidence == "absent":
-        return "Evidence: far too weak."
-    if answer.abstained:
-        return "Evidence: weak."
-    if answer.evidence < STRONG * answer.needed:
-        return "Evidence: enough."
-    return "Evidence: strong."
+def say_chance(chance: float) -> str:
+    """Say a chance in tenths.
+
+    Examples
+    --------
+    >>> [say_chance(chance) for chance in (0.72, 0.04, 0.98)]
+    ['about 7 in 10', 'less than 1 in 10', 'about 9 in 10']
+    """
+    tenths = min(9, round(10 * chance))
+    return f"about {tenths} in 10" if tenths else "less than 1 in 10"
 
 
-def say_lack(answer: "Answer") -> str:
-    """What of the question the best sentence does not speak of."""
-    return "What comes nearest does not speak of {words}.".format(
-               words=", ".join(f"“{words}”" for words in answer.lacking))
+def say_heading(answer: "Answer") -> str:
+    """Return the heading of quoted sentences: "Answer" only where the first is likely one."""
+    return "Answer" if answer.answered else "Closest sentences"
 
 
 def say_doubts(written: "Written") -> list[str]:
@@ -53,30 +66,6 @@ def say_doubts(written: "Written") -> list[str]:
         said.append("The answer ends where the reply limit was reached; raise the reply limit "
                      "of answers, in Settings or with --reply-tokens, for the whole of it.")
     return said
-
-
-def say_need(answer: "Answer") -> str:
-    """How much evidence there is for the best sentence, and how much an answer needs."""
-    evidence = answer.evidence
-    if evidence < answer.needed:
-        evidence = min(evidence, answer.needed - 0.01)  # 0.479 is not 0.48
-    return (f"The evidence is {evidence:.2f}; an answer needs {answer.needed:.2f}, and twice "
-            "that is strong.")
-
-
-def say_gap(answer: "Answer") -> str:
-    """Which words of the question no considered passage has, or what it takes out; "" for none."""
-    said = []
-    if answer.missing:
-        said.append(count_words(
-            len(answer.missing),
-            "The passages found do not have the word {words}; they may say it otherwise, or not at all.",
-            "The passages found do not have the words {words}; they may say them otherwise, or not at all.",
-            words=", ".join(f"“{word}”" for word in answer.missing)))
-    if answer.exclusion:
-        said.append(f"“{answer.exclusion}” is not read here: quoted sentences may be about "
-                     "what it takes out.")
-    return " ".join(said)
 
 
 def say_certainty(retrieval: "Retrieval") -> str:
@@ -94,19 +83,22 @@ def say_certainty(retrieval: "Retrieval") -> str:
 
 
 def say_change(change: "AnswerChange") -> str:
-    """What becomes of an answer; in which order sentences follow the first one is no change."""
+    """Say which quoted sentences change and whether the first is as likely as before.
+
+    The order of the sentences after the first is no change.
+    """
     before, after = change.before, change.after
-    if before.abstained and after.abstained:
-        return "There is no answer, as before."
-    if after.abstained:
-        return f"The answer is lost. {say_absence(after)}"
-    if before.abstained:
-        return "Now there is an answer."
+    if not (before.sentences or after.sentences):
+        return "No sentence is quoted, as before."
     if change.left or change.came:
-        return f"The answer changes: {join_words(list(_say_moves(change)))}."
-    if before.sentences[0].text != after.sentences[0].text:
-        return "The answer has the same sentences, but another one comes first."
-    return "The answer stays the same."
+        words = f"The quoted sentences change: {join_words(list(_say_moves(change)))}."
+    elif before.sentences[0].text != after.sentences[0].text:
+        words = "The same sentences are quoted, but another one comes first."
+    else:
+        words = "The quoted sentences stay the same."
+    if before.likelihood != after.likelihood:
+        words += f" The first was {before.likelihood} to answer the question and is now {after.likelihood}."
+    return words
 
 
 def _say_moves(change: "AnswerChange") -> Iterator[str]:
@@ -115,7 +107,7 @@ def _say_moves(change: "AnswerChange") -> Iterator[str]:
         yield count_words(len(change.left), "{number} of its {all} leaves", "{number} of its {all} leave",
                         all=count_words(len(change.before.sentences), "{number} sentence",
                                       "{number} sentences"))
-    if any(sentence.best for sentence, _ in change.left):
-        yield "the best one is among them"
+    if any(sentence == change.before.sentences[0] for sentence, _ in change.left):
+        yield "the first is among them"
     if change.came:
         yield count_words(len(change.came), "{number} comes", "{number} come")

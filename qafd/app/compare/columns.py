@@ -27,7 +27,7 @@ from qafd.retrieve.compare import ComparedMethod
 from qafd.runs.comparison import FoundNode, Row, page, report, rows, rows_csv
 from qafd.view.panel import clean, shown_name
 from qafd.wording import evaluation, join_words
-from qafd.wording.answers import say_absence, say_gap
+from qafd.wording.answers import say_heading, say_status
 from qafd.wording.comparison import word_missed
 from qafd.wording.counts import count
 from qafd.wording.layers import say_origin
@@ -98,11 +98,8 @@ def answers_tab(sides: Sides) -> None:
 
 def _answer(answer: Answer) -> str:
     html = ""
-    for words in (say_absence(answer), say_gap(answer)):
-        if words:
-            html += paragraph(safe(words), "quiet")
-    if answer.abstained:
-        html += paragraph(safe("The nearest sentences:"), "quiet")
+    for words in (say_status(answer), say_heading(answer)):
+        html += paragraph(safe(words), "quiet")
     sources = [small(f"[{citation.number}] {_open(citation)} — {safe(citation.where)}")
                for citation in answer.citations]
     return html + quoted_html(answer) + markup.lines(*sources)

@@ -20,12 +20,12 @@ from qafd.errors import ModelError
 from qafd.evaluate.judge import Verdict, judge
 from qafd.models import Reply, Streamed
 from qafd.models.cost import Metered, tokens_of
-from qafd.models.prompts_answer import ABSENT, EMPOWERMENT, LENGTHS, PAPER
+from qafd.models.prompts_answer import EMPOWERMENT, LENGTHS, PAPER
 from qafd.reading.text.markdown import answer_html
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval
 from qafd.wording import join_words
-from qafd.wording.answers import say_absence, say_doubts, say_gap, say_need
+from qafd.wording.answers import CHANCE, say_doubts, say_heading, say_status
 from qafd.wording.counts import count
 
 if TYPE_CHECKING:
@@ -46,26 +46,11 @@ def answer_tab(view: View) -> None:
 def _quoted_from(answer: Answer, why_quoted: str) -> str:
     """The sources with their sentences marked, and why no model wrote instead, "" where one may, as HTML."""
     words = "Extractive: sentences of your documents, quoted, no language model."
-    if answer.sentences:
-        words += " " + say_need(answer)
-    meaning = ("Evidence is the cosine between the question and the nearest sentence, a fifth "
-               "of the share of the question's words that the first sentence has, rare ones "
-               "first, and 0.1 if it brings the kind of thing that is asked for, less 0.08 "
-               "for each word of an English question that no passage read here has. Where "
-               "the first sentence does not speak of a name, a number or a role that is "
-               "asked about, it is perhaps the answer at most. In letters that the model "
-               "does not read, the share of the question's words stands for the cosine.")
-    html = markup.folded(markup.small(safe(f"{words} {why_quoted}")),
-                         markup.small(safe(meaning)))
-    if answer.abstained:
-        absence = safe(say_absence(answer)).replace(safe(ABSENT), markup.bold(safe(ABSENT)))
-        html += markup.paragraph(absence, "answer")
-        if not answer.sentences:
-            return html
-    if gap := say_gap(answer):
-        html += markup.paragraph(markup.small(safe(gap)))
-    if answer.abstained:
-        html += markup.paragraph(markup.small(safe("The nearest sentences:")))
+    html = markup.folded(markup.small(safe(f"{words} {why_quoted}")), markup.small(safe(CHANCE)))
+    html += markup.paragraph(safe(say_status(answer)), "answer")
+    if not answer.sentences:
+        return html
+    html += markup.paragraph(markup.bold(safe(say_heading(answer))))
     near: dict[int, list[float]] = {}
     for sentence in answer.sentences:
         near.setdefault(sentence.citation, []).append(sentence.similarity)
@@ -80,7 +65,7 @@ def quoted_html(answer: Answer) -> str:
         if sentence.skips:
             parts.append("…")
         number = markup.cited(f"[{sentence.cited}]")
-        said = markup.about(sentence.about) + markup.best(sentence.line, sentence.best)
+        said = markup.best(sentence.line, sentence.best)
         parts.append(f"{said}\xa0{number}")
     return markup.paragraph(" ".join(parts), "answer")
 

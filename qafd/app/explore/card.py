@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from qafd.answer import Citation, Confidence
+from qafd.answer import Citation
 from qafd.app import markup
 from qafd.app.error_display import contain_errors
 from qafd.app.escaping import brief, plain, safe
@@ -30,7 +30,7 @@ from qafd.storage.rows import Evidence
 from qafd.view.drawing import largest_of, share_of
 from qafd.view.panel import clean, shown_name
 from qafd.wording import count_words
-from qafd.wording.answers import say_absence, say_certainty, say_gap, say_need, say_strength
+from qafd.wording.answers import CHANCE, say_certainty, say_heading, say_status
 from qafd.wording.counts import count
 from qafd.wording.entities import (
     say_author,
@@ -178,30 +178,15 @@ def draw_answer(view: View) -> None:
 
 
 def _answer(view: View) -> None:
-    """The sentences that answer the question or may, or that none does, each with its source."""
+    """Draw the quoted sentences, each with its source, and how likely the first is the answer."""
     answer, names = view.answer, answer_names(view)
-    perhaps = answer.confidence == Confidence.PERHAPS
-    if words := say_absence(answer):
-        st.caption(plain(f"{words} The nearest sentences:" if perhaps else words),
-                   help=say_need(answer))
-    if answer.abstained and not perhaps:
-        _caveats(view)
-        return
-    html = ""
+    st.caption(plain(say_status(answer)), help=CHANCE)
+    html = paragraph(bold(safe(say_heading(answer)))) if answer.sentences else ""
     for sentence in answer.sentences:
-        words = markup.about(sentence.about) + markup.best(sentence.line, sentence.best, 300)
+        words = markup.best(sentence.line, sentence.best, 300)
         number = markup.cited(f"[{sentence.cited}]")
         html += paragraph(f"{markup.mark_names(words, names)}\xa0{number}", "quoted")
     st.html(html)
-    if not answer.abstained:
-        st.caption(say_strength(answer), help=say_need(answer))
-    _caveats(view)
-
-
-def _caveats(view: View) -> None:
-    """What no passage says of the question, and how sure its names are where they are not."""
-    if words := say_gap(view.answer):
-        st.caption(plain(words))
     if view.retrieval.unsure:
         st.caption(say_certainty(view.retrieval))
 

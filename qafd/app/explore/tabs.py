@@ -8,7 +8,7 @@ import streamlit as st
 
 from qafd import export
 from qafd.answer import pages_of, where
-from qafd.answer.spans import find_near
+from qafd.answer.quote import find_near
 from qafd.app import markup
 from qafd.app.escaping import safe
 from qafd.app.explore.card import relative

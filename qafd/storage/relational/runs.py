@@ -90,7 +90,7 @@ class SqlRuns(Part):
         """Keep a plan, so that its question can be asked again without a model."""
         body = {"keywords": [[k.text, k.level] for k in plan.keywords], "names": plan.names,
                 "notices": [[one.kind, one.values] for one in plan.notices], "read": plan.read,
-                "written": plan.written, "about": plan.about}
+                "written": plan.written}
         vectors = (plan.embedding.astype("<f4").tobytes(),
                    plan.keyword_embeddings.astype("<f4").tobytes())
         question = storable(plan.question)
@@ -111,8 +111,7 @@ class SqlRuns(Part):
             question, tuple(Keyword(*keyword) for keyword in body["keywords"]), embedding,
             np.frombuffer(row[2], "<f4").reshape(-1, len(embedding)), tuple(body["names"]),
             tuple(notice(NoticeKind(kind), **values) for kind, values in body["notices"]),
-            read=body["read"], written=tuple((text, key) for text, key in body["written"]),
-            about=tuple(map(tuple, body["about"])))
+            read=body["read"], written=tuple((text, key) for text, key in body["written"]))
 
 
 def plan_holds(question: str, body: str, embedding: bytes, keywords: bytes) -> bool:

@@ -1,0 +1,202 @@
+"""Fit the model that chooses quoted sentences, and report each set left out.
+
+    python benchmarks/fit_chooser.py DATA [DATA ...] [--cache DIR]
+
+DATA as in benchmarks/kinds.py, with an answer for each question; type is "unanswerable" or "Null" where
+the documents have none. A set's score.py marks sentences, else an answer is right that contains an
+accepted one word by word; questions of yes and no are left out there.
+
+The order of sentences is fitted listwise: the probability of the right ones among all considered. The
+chance is fitted after that, to whether the first is right. Each set counts the same. "ten lines" is
+the rival of benchmarks/answers.py; "lead" is ours over it, paired, with 95% bootstrap intervals over
+questions. Writes results/chooser.json with each set left out in turn, and assets/chooser.json
+fitted to all.
+"""
+
+import argparse
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from answers import Containment, accepted, judged, scorer, ten_lines
+from kinds import Kind
+from qafd.loaded import corpus_of
+from results import ROOT, _git, write
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from qafd.answer import LIKELY
+from qafd.answer.chooser import FEATURES, Model, rate_sentences
+from qafd.answer.quote import PASSAGES, SENTENCES, read_candidates
+from qafd.evaluate.measures import intervals
+from qafd.flow import kernel
+
+SEED, RIDGE, BINS = 0, 3.0, 10
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question: the features of its sentences, (s, k), and which of them are right, (s,)."""
+
+    table: np.ndarray
+    right: np.ndarray
+    certainty: float
+    absent: bool
+    rival: tuple[bool, bool]
+
+
+def read_cases(kind):
+    """The questions of a set that have an accepted answer, or none in the documents."""
+    path, knowledge, graph = kind.folder / "questions.jsonl", kind.knowledge, kind.knowledge.graph
+    score, cases = scorer(path), []
+    with knowledge.store() as store:
+        corpus = corpus_of(graph, store, ())
+        for line in path.read_text("utf-8").splitlines():
+            question = json.loads(line)
+            absent = question.get("type") in ("unanswerable", "Null")
+            if not (absent or accepted(question)) and isinstance(score, Containment):
+                continue
+            plan = knowledge.plan(question["question"], graph)
+            found = knowledge.retrieve(plan, graph=graph)
+            candidates = read_candidates(found.passages[:PASSAGES], store)
+            if not candidates:
+                continue
+            right = [not absent and judged(score, question, [each.text])[0] for each in candidates]
+            rival = (False, False) if absent else tuple(judged(score, question, ten_lines(knowledge, plan)))
+            cases.append(Case(rate_sentences(candidates, plan, found, corpus, store), np.array(right, bool),
+                              found.named_share or 0.0, absent, rival))
+    print(kind.name, len(cases), flush=True)
+    return cases
+
+
+def fit_order(sets):
+    """The weights of the features, and those of features times certainty, shape (2 k,)."""
+    tables, rights, starts, counts = [], [], [0], []
+    for cases in sets:
+        cases = [case for case in cases if case.right.any() and not case.right.all()]
+        for case in cases:
+            tables.append(np.c_[case.table, case.certainty * case.table])
+            rights.append(case.right)
+            starts.append(starts[-1] + len(case.right))
+            counts.append(100 / len(cases))
+    table, right = np.concatenate(tables), np.concatenate(rights)
+    starts, counts = starts[:-1], np.array(counts)
+    owner = np.repeat(np.arange(len(starts)), [len(one) for one in rights])
+    spread = table.std(axis=0) + 1e-9
+    table = table / spread
+
+    def loss(weights):
+        scores = table @ weights
+        raised = np.exp(scores - np.maximum.reduceat(scores, starts)[owner])
+        total, good = np.add.reduceat(raised, starts), np.add.reduceat(raised * right, starts)
+        slope = counts[owner] * (raised / total[owner] - raised * right / good[owner])
+        return (counts @ np.log(total / good) + RIDGE * weights @ weights,
+                table.T @ slope + 2 * RIDGE * weights)
+
+    return minimize(loss, np.zeros(table.shape[1]), jac=True, method="L-BFGS-B").x / spread
+
+
+def fit_chance(sets, order):
+    """The intercept and slope of the chance that the first sentence is right."""
+    logs, rights, counts = [], [], []
+    for cases in sets:
+        for case in cases:
+            model = Model(*np.split(order, 2), np.zeros(2))
+            first = int(model.scores(case.table, case.certainty).argmax())
+            logs.append(model.log_probability(case.table, case.certainty))
+            rights.append(case.right[first])
+            counts.append(100 / len(cases))
+    table, rights, counts = np.c_[np.ones(len(logs)), logs], np.array(rights, float), np.array(counts)
+
+    def loss(weights):
+        likely = expit(table @ weights)
+        agree = np.where(rights > 0, likely, 1 - likely)
+        return -counts @ np.log(agree + 1e-12), table.T @ (counts * (likely - rights))
+
+    return minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B").x
+
+
+def fit(sets):
+    order = fit_order(sets)
+    return Model(*np.split(order, 2), fit_chance(sets, order))
+
+
+def report(name, model, cases):
+    """A line for a set, and the chance and truth of each of its questions, shape (q, 2)."""
+    rows, chances = [], []
+    for case in cases:
+        choice = model.weigh(case.table, case.certainty)
+        order = list(choice.order[:SENTENCES])
+        chances.append((choice.chance, case.right[order[0]], case.absent))
+        if not case.absent:
+            rows.append((case.right[order[0]], case.right[order].any(), *case.rival))
+    rows, chances = np.array(rows, float), np.array(chances, float)
+    bold = chances[:, 0] >= LIKELY
+    lead = intervals((rows[:, :2] - rows[:, 2:]).T, np.random.default_rng(SEED))
+    line = {"set": name, "questions": len(rows), "first": rows[:, 0].mean(), "quoted": rows[:, 1].mean(),
+            "rival_first": rows[:, 2].mean(), "rival_quoted": rows[:, 3].mean(),
+            "lead_first": asdict(lead[0]), "lead_quoted": asdict(lead[1]),
+            "auc": auc(chances[:, 0], chances[:, 1] > 0), "calibration": calibration(chances),
+            "bold": int(bold.sum()), "bold_right": int(chances[bold, 1].sum()),
+            "absent": int(chances[:, 2].sum()), "absent_bold": int(chances[bold, 2].sum())}
+    print(" ".join(f"{key} {value:.3f}" if isinstance(value, float) else f"{key} {value}"
+                   for key, value in line.items() if not key.startswith("lead")), flush=True)
+    return line, chances
+
+
+def auc(chances, right):
+    """The chance that a right first sentence has a higher chance than a wrong one."""
+    above = chances[right][:, None] - chances[~right][None]
+    return float(((above > 0) + (above == 0) / 2).mean()) if above.size else None
+
+
+def calibration(chances):
+    """Expected calibration error over bins of as many questions each."""
+    ordered = chances[np.argsort(chances[:, 0])]
+    gaps = [len(part) * abs(part[:, 0].mean() - part[:, 1].mean())
+            for part in np.array_split(ordered, min(BINS, max(1, len(ordered) // 20)))]
+    return float(sum(gaps) / len(ordered))
+
+
+def coverage(chances):
+    """Precision of the first sentence over the share of questions with the highest chances."""
+    ordered = chances[np.argsort(-chances[:, 0])]
+    curve = {}
+    for share in (0.05, 0.1, 0.2, 0.3, 0.5, 1.0):
+        part = ordered[:max(1, round(share * len(ordered)))]
+        curve[f"{share:g}"] = [float(part[:, 1].mean()), float(part[-1, 0])]
+    return curve
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", nargs="+")
+    parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "qafd-benchmarks")
+    arguments = parser.parse_args()
+    kernel.load()
+    sets = {}
+    for one in arguments.data:
+        kind = Kind(one, arguments.cache)
+        sets[kind.name] = read_cases(kind)
+    lines, pooled = [], []
+    for name, cases in sets.items():
+        line, chances = report(name, fit([other for key, other in sets.items() if key != name]), cases)
+        lines.append(line)
+        pooled.append(chances)
+    chances = np.concatenate(pooled)
+    bold = chances[:, 0] >= LIKELY
+    lines.append({"set": "all, each left out", "questions": len(chances), "calibration": calibration(chances),
+                  "auc": auc(chances[:, 0], chances[:, 1] > 0), "bold": int(bold.sum()),
+                  "bold_right": int(chances[bold, 1].sum()), "coverage": coverage(chances)})
+    print(lines[-1])
+    write("chooser", lines, seed=SEED)
+    model = {key: [round(weight, 4) for weight in weights.tolist()]
+             for key, weights in asdict(fit(list(sets.values()))).items()}
+    model |= {"features": FEATURES, "made_by": "benchmarks/fit_chooser.py", "sets": list(sets),
+              "commit": _git("rev-parse", "HEAD")}
+    (ROOT / "assets" / "chooser.json").write_text(json.dumps(model, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""Chooser: a logistic model that orders the sentences of a retrieval and rates the first.
+
+`benchmarks/fit_chooser.py` fits it; assets/chooser.json has its coefficients.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy.special import expit, log_softmax
+
+from qafd.plan.kinds import Asked, find_asked, rate_kind
+from qafd.reading.text import canonical
+from qafd.reading.text.bm25 import content_words, words
+from qafd.reading.text.scripts import is_latin
+from qafd.reading.text.stems import stem, stems
+from qafd.reading.text.table_rows import is_row
+from qafd.records import Floats, QueryPlan, Vectors, node_id
+from qafd.resources import assets
+from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage
+from qafd.retrieve.rank import log_scale
+from qafd.retrieve.seeds import Passages, match
+from qafd.storage import Workspace
+from qafd.storage.rows import SentenceName
+
+FEATURES = ("meaning", "passage", "words", "around", "rank", "kind", "flow", "hop")
+"""Names of the columns of `rate_sentences`."""
+_QUESTION = re.compile(r"[?？][\s\d.]*$")  # also with the number of the next heading behind it
+FLOOR = 1e-3  # importance relative to the largest, below which its logarithmic scale flattens
+
+Names = Mapping[tuple[str, int], Sequence[SentenceName]]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A sentence at `start:end` of the passage of a rank, and its vector, shape (d,).
+
+    `before` is the sentence before it in the passage, None for the first.
+    """
+
+    rank: int
+    passage: RetrievedPassage
+    start: int
+    end: int
+    vector: Vectors
+    heading: str
+    before: "Candidate | None" = None
+
+    @property
+    def text(self) -> str:
+        return self.passage.text[self.start:self.end].strip()
+
+    @property
+    def asks(self) -> bool:
+        """Return True for a question; the row of a table is none."""
+        return _QUESTION.search(self.text) is not None and not is_row(self.text)
+
+    def compare(self, plan: QueryPlan) -> float:
+        """Return its cosine with the question, or that of a question of the text that it follows."""
+        similarity = float(self.vector @ plan.embedding)
+        if self.before and self.before.asks:
+            similarity = max(similarity, float(self.before.vector @ plan.embedding))
+        return similarity
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The places of the candidates, best first, and the chance that the first answers."""
+
+    order: tuple[int, ...]
+    chance: float
+
+
+@dataclass(frozen=True)
+class Model:
+    """Weights of k features, and what the certainty of the question's names adds to each.
+
+    `chance` is the intercept and slope of the chance in the log-probability of the first sentence.
+    """
+
+    weights: Floats
+    named_weights: Floats
+    chance: Floats
+
+    def scores(self, table: Floats, certainty: float) -> Floats:
+        """Return the score of each sentence by its features, shape (s, k); `certainty` in [0, 1]."""
+        return np.asarray(table @ (self.weights + certainty * self.named_weights))
+
+    def log_probability(self, table: Floats, certainty: float) -> float:
+        """Return that of the first sentence, among all that are considered."""
+        return float(log_softmax(self.scores(table, certainty)).max())
+
+    def weigh(self, table: Floats, certainty: float) -> Choice:
+        """Order sentences, and rate the first."""
+        order = np.argsort(-self.scores(table, certainty), kind="stable")
+        chance = expit(self.chance[0] + self.chance[1] * self.log_probability(table, certainty))
+        return Choice(tuple(order.tolist()), float(chance))
+
+
+def choose(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: Retrieval, corpus: Corpus,
+           store: Workspace) -> Choice:
+    """Order the candidates by the fitted model."""
+    table = rate_sentences(candidates, plan, retrieval, corpus, store)
+    return _model().weigh(table, retrieval.named_share or 0.0)
+
+
+def rate_sentences(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: Retrieval,
+                   corpus: Corpus, store: Workspace) -> Floats:
+    """Return the features of sentences, shape (s, k), one column for each of `FEATURES`."""
+    asked, named = _weigh_words(plan, corpus.passages), stems(" ".join(plan.names))
+    # A sentence that answers often has "she" instead of a name.
+    unnamed = {word: weight for word, weight in asked.items() if word not in named}
+    kind, known = find_asked(plan.words), frozenset(words(plan.words))
+    terms = tuple(canonical(keyword.text) for keyword in plan.keywords)
+    names = store.passages.names({each.passage.chunk for each in candidates})
+    importance = _scale_importance(retrieval)
+    similarity = _compare_passages({each.passage.id for each in candidates}, plan, corpus)
+    readable = is_latin(plan.words)  # the bundled model knows no other letters
+    cosines = [each.compare(plan) * readable for each in candidates]
+    leads = _find_leads(candidates, names, int(np.argmax(cosines)))
+    rows = []
+    for each, cosine in zip(candidates, cosines, strict=True):
+        found = names.get((each.passage.chunk, each.end), ())
+        new = [name for name in found if not known.issuperset(words(name.text))]
+        before = each.before
+        above = f"{each.passage.title}\n{each.heading}\n{before.text if before else ''}"
+        rows.append((
+            cosine,
+            similarity[each.passage.id] * readable,
+            _share(unnamed, each.text),
+            _share(asked, f"{above}\n{each.text}"),
+            each.rank,
+            float(canonical(each.text).startswith(terms)) if kind == Asked.MEANING else
+            rate_kind(kind, each.text, new, known),
+            max((importance.get(name.node, 0.0) for name in new), default=0.0),
+            each.passage.title in leads))
+    return np.array(rows, float)
+
+
+def _weigh_words(plan: QueryPlan, passages: Passages) -> dict[str, float]:
+    """Return how rare the question's words are in all passages, by stem; words that none has weigh 0."""
+    asked = content_words(plan.words)
+    spread = passages.bm25.spread(asked)
+    rarity = np.where(spread > 0, np.log1p((len(passages) - spread + 0.5) / (spread + 0.5)), 0.0)
+    weights: dict[str, float] = {}
+    for word, weight in zip(asked, rarity.tolist(), strict=True):
+        weights[stem(word)] = max(weight, weights.get(stem(word), 0.0))
+    return weights
+
+
+def _compare_passages(ids: Iterable[str], plan: QueryPlan, corpus: Corpus) -> dict[str, float]:
+    """Return the cosine of the question and each of some passages, by the id of its node."""
+    dense = match(corpus.passages, plan).dense
+    places = {key: int(np.searchsorted(corpus.passages.rows, corpus.graph.row[key])) for key in ids}
+    return {key: float(dense[place]) for key, place in places.items()}
+
+
+def _share(asked: Mapping[str, float], text: str) -> float:
+    """Return the share of the weight of some words that a text has, in [0, 1]."""
+    found = stems(text)
+    return sum(weight for word, weight in asked.items() if word in found) / max(sum(asked.values()), 1e-9)
+
+
+def _find_leads(candidates: Sequence[Candidate], names: Names, nearest: int) -> set[str]:
+    """Return the titles of passages that the nearest sentence, or one next to it, names: the next hop."""
+    leads: set[str] = set()
+    for each in candidates[max(0, nearest - 1):nearest + 2]:
+        if each.rank == candidates[nearest].rank:
+            leads.update(name.node for name in names.get((each.passage.chunk, each.end), ()))
+    titles = {each.passage.title for each in candidates} - {candidates[nearest].passage.title}
+    return {title for title in titles if node_id("entity", canonical(title)) in leads}
+
+
+def _scale_importance(retrieval: Retrieval) -> dict[str, float]:
+    """Return the importance of each node on a logarithmic scale from 0 to 1, by id."""
+    x = np.array([node.importance for node in retrieval.nodes])
+    return dict(zip((node.id for node in retrieval.nodes), log_scale(x, FLOOR).tolist(), strict=True))
+
+
+@cache
+def _model() -> Model:
+    stored = json.loads((assets() / "chooser.json").read_text("utf-8"))
+    return Model(*(np.array(stored[name]) for name in ("weights", "named_weights", "chance")))

@@ -1,0 +1,124 @@
+"""The kind of thing that a question asks for, by the phrases of a lexicon."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from functools import cache
+from itertools import pairwise
+
+from qafd.reading.text.bm25 import words
+from qafd.reading.text.plaintext import has_digit
+from qafd.reading.text.scripts import is_unspaced
+from qafd.resources import assets
+from qafd.storage.rows import SentenceName
+
+
+class Asked(StrEnum):
+    """The kind of thing that a question asks for."""
+
+    PERSON = "person"
+    PLACE = "place"
+    TIME = "time"
+    NUMBER = "number"
+    REASON = "reason"
+    MEANS = "means"
+    MEANING = "meaning"
+    OPEN = "open"
+
+
+class Beyond(StrEnum):
+    """The kind of question that no quoted sentence can answer."""
+
+    SUMMARY = "summary"
+    TOTAL = "total"
+    COMPARISON = "comparison"
+    NEGATION = "negation"
+
+
+_TYPES = {  # as taggers and models call them
+    Asked.PERSON: frozenset(("person", "people", "character")),
+    Asked.PLACE: frozenset(("gpe", "loc", "fac", "place", "location", "city", "country", "building"))}
+
+
+def find_asked(question: str) -> Asked:
+    """Return the kind of thing asked for: the phrase that comes first in the question decides.
+
+    Examples
+    --------
+    >>> [str(find_asked(text)) for text in ("Who founded Kew?", "In which year?", "谁写了它？")]
+    ['person', 'time', 'person']
+    """
+    places = {}
+    for kind in Asked:
+        if kind != Asked.OPEN and (place := _find(question, _phrases()[kind])) is not None:
+            places[kind] = place
+    return min(places, key=lambda kind: places[kind], default=Asked.OPEN)
+
+
+def find_beyond(question: str) -> Beyond | None:
+    """Return why no sentence can answer a question, None where one may.
+
+    "Not" and "both" count in questions of yes and no alone.
+
+    Examples
+    --------
+    >>> str(find_beyond("Did she never visit Kew?")), find_beyond("When did she not visit Kew?")
+    ('negation', None)
+    """
+    closed = find_asked(question) == Asked.OPEN and _find(question, _phrases()["open"]) is None
+    for kind in Beyond:
+        phrases = list(_phrases()[kind])
+        if closed:
+            phrases += _phrases().get(f"closed_{kind}", ())
+        if _find(question, phrases) is not None:
+            return kind
+    return None
+
+
+def rate_kind(asked: Asked, text: str, names: Iterable[SentenceName], known: Iterable[str]) -> float:
+    """Return how well a sentence has the kind of thing asked for, in [0, 1].
+
+    Only what the question does not say can be the answer: numbers not among its `known` words, and
+    `names` that it does not have. Reasons and means show by phrases. A name of another type counts half.
+    """
+    if asked in (Asked.NUMBER, Asked.TIME):
+        counts = frozenset(_phrases()[f"gives_{asked}"])
+        numbers = {word for word in words(text) if has_digit(word) or word in counts}
+        return float(not numbers.issubset(known))
+    if asked in (Asked.REASON, Asked.MEANS) and _find(text, _phrases()[f"gives_{asked}"]) is not None:
+        return 1.0
+    types = {name.type for name in names}
+    if not types.isdisjoint(_TYPES.get(asked, ())):
+        return 1.0
+    return 0.5 if types else 0.0
+
+
+def is_kind(word: str, question: str) -> bool:
+    """Return True for the kind of thing asked for, as "country" in "In which country?"."""
+    asked = words(question)
+    return any(before in ("which", "what", "many") and noun == word for before, noun in pairwise(asked))
+
+
+def _find(question: str, phrases: Iterable[str]) -> int | None:
+    """Return where the first of some phrases begins in a question; None without one."""
+    spaced = f" {' '.join(_parts(question))} "
+    joined = question.casefold()
+    found = []
+    for phrase in phrases:
+        place = joined.find(phrase) if is_unspaced(phrase) else spaced.find(f" {phrase} ")
+        if place >= 0:
+            found.append(place)
+    return min(found, default=None)
+
+
+def _parts(text: str) -> list[str]:
+    """Return the words of a text in lower case, accents kept, with "n't" as a word of its own."""
+    text = text.casefold().replace("\u2019", "'").replace("n't", " n't")
+    return "".join(letter if letter.isalnum() or letter == "'" else " " for letter in text).split()
+
+
+@cache
+def _phrases() -> Mapping[str, list[str]]:
+    lists: dict[str, list[str]] = tomllib.loads(
+        (assets() / "lexicons" / "questions.toml").read_text("utf-8"))
+    return lists
