@@ -15,6 +15,7 @@ from streamlit.starlette import App
 from qafd.app import access, password
 from qafd.app.accounts import AccountGate, read_accounts
 from qafd.app.addresses import Addresses
+from qafd.app.compression import Compression
 from qafd.app.gate import Sessions
 from qafd.app.headers import Headers
 from qafd.app.names import OwnNames
@@ -43,7 +44,7 @@ def main() -> None:
     _prepare()
     public = options["server.address"] not in LOOPBACK
     access.shared = public or bool(names or gate)
-    around = [Middleware(Headers, frames=options.pop("frames")),
+    around = [Middleware(Compression), Middleware(Headers, frames=options.pop("frames")),
               Middleware(OwnNames, names=names, any_name=public and not names and bool(gate))]
     around += [gate] if gate else []
     around.append(Middleware(Addresses))
