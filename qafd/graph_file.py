@@ -13,16 +13,15 @@ import numpy as np
 
 from qafd.arrays import Array, Arrays, map_columns, write_columns
 from qafd.graph import Graph, LayerKey
-from qafd.nearest import SignCodes
 from qafd.plan.name_columns import NameColumns, columns_of
 from qafd.reading.text import passage_names
 from qafd.records import Vectors, node_id
 from qafd.retrieve.qafd import LAYERS
-from qafd.retrieve.seeds import PassageColumns, Passages, codes_of, passages_of
+from qafd.retrieve.seeds import PassageColumns, Passages, passages_of
 from qafd.storage import Workspace, open_workspace
 from qafd.time_left import silent
 
-BUILDER = 4  # changes when columns are made or kept differently
+BUILDER = 5  # changes when columns are made or kept differently
 LARGE = 10_000  # nodes from which a graph is kept as columns
 AT_ONCE = 10_000  # passages whose texts are read at a time
 
@@ -69,12 +68,7 @@ def _label(store: Workspace) -> str:
 def pack(graph: Graph, passages: PassageColumns) -> dict[str, Array]:
     """A graph whose ids are sorted, and what questions need to know of it, as arrays."""
     names = NameColumns.build(graph)
-    assert graph.name_vectors is not None
-    arrays = graph.columns(_LAYERS) | passages.flatten() | names.flatten()
-    for layer, rows in (("passages", slice(None)), ("entities", names.rows)):
-        codes = SignCodes.build(graph.name_vectors[rows])
-        arrays |= {f"codes-{layer}.words": codes.words, f"codes-{layer}.mean": codes.mean}
-    return arrays
+    return graph.columns(_LAYERS) | passages.flatten() | names.flatten()
 
 
 def unpack(arrays: Arrays, revision: int, sentences: Sentences | None = None) -> Graph:
@@ -89,9 +83,6 @@ def unpack(arrays: Arrays, revision: int, sentences: Sentences | None = None) ->
     columns_of(graph, NameColumns.unflatten(arrays))
     passages = Passages(graph, PassageColumns.unflatten(arrays), sentences)
     passages_of(graph, lambda: passages)
-    for layer in LAYERS:
-        codes_of(graph)[layer] = SignCodes(arrays[f"codes-{layer}.words"],
-                                           arrays[f"codes-{layer}.mean"])
     return graph
 
 

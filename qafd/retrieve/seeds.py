@@ -11,7 +11,7 @@ import numpy as np
 
 from qafd.arrays import Array, Arrays, TextBlock, VectorColumn, flatten, take_rows, unflatten
 from qafd.graph import Graph, kind_bit
-from qafd.nearest import SignCodes, first, nearest
+from qafd.nearest import first, nearest
 from qafd.reading.text import as_typed, canonical
 from qafd.reading.text.bm25 import Bm25, content_words
 from qafd.reading.text.plaintext import has_digit
@@ -22,7 +22,6 @@ from qafd.records import Floats, Nodes, QueryPlan, Vectors, node_id
 Sentences = Callable[[Sequence[str]], Sequence[Vectors]]
 TextsOf = Callable[[Sequence[str]], Iterable[str]]
 
-LARGE = 20_000  # nodes up to which a matrix product finds the nearest names fastest
 COMMON = 0.2  # total weight of the names at which they and passages would share the mass equally
 ENTITY_SHARE = 0.75  # of the mass, that the names of a question take at most
 CAPITAL, TITLE = 0.3, 0.2  # of its rarity counts for a name that only one of the two speaks for
@@ -408,14 +407,12 @@ def keyword_seeds(graph: Graph, plan: QueryPlan, count: int, layer: str = "passa
 
     Nodes are compared by the vectors of their names; `layer` "entities" leaves passages out.
     Equal shares; ties go to the lower row. Without keywords the question itself is the keyword.
-    In a graph of more than `LARGE` nodes the search goes by sign codes (`qafd.nearest`).
     """
     if graph.name_vectors is None or not len(graph) or count == 0:
         return Seeds(np.zeros(0, np.int64), np.zeros(0), ())
     among = np.flatnonzero(graph.kinds == "entity") if layer == "entities" else None
     asked = plan.keyword_embeddings if len(plan.keywords) else plan.embedding[None, :]
-    codes = _codes_of(graph, layer, among) if len(graph) > LARGE else None
-    found = nearest(graph.name_vectors, asked, count, codes, among=among)
+    found = nearest(graph.name_vectors, asked, count, among=among)
     reasons = tuple(near_keyword(plan, k, score) for score, k in zip(
         found.scores.tolist(), found.keyword.tolist(), strict=True))
     return Seeds(found.rows, np.full(len(reasons), 1.0 / max(len(reasons), 1)), reasons)
@@ -426,21 +423,3 @@ def near_keyword(plan: QueryPlan, keyword: int, score: float) -> Reason:
     if keyword >= len(plan.keywords):
         return reason(ReasonKind.NEAR_QUESTION, score=score)
     return reason(ReasonKind.NEAR_KEYWORD, score=score, word=plan.keywords[keyword].text)
-
-
-_CODES: WeakKeyDictionary[Graph, dict[str, SignCodes]] = WeakKeyDictionary()
-
-
-def codes_of(graph: Graph) -> dict[str, SignCodes]:
-    """The sign codes of a graph's names that are known by now, by the layer of `keyword_seeds`."""
-    return _CODES.setdefault(graph, {})
-
-
-def _codes_of(graph: Graph, layer: str, among: Nodes | None) -> SignCodes:
-    """The sign codes of a graph's names; made once for each graph in memory."""
-    made = codes_of(graph)
-    if layer not in made:
-        assert graph.name_vectors is not None
-        made[layer] = SignCodes.build(
-            graph.name_vectors if among is None else graph.name_vectors[among])
-    return made[layer]
