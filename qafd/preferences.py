@@ -53,8 +53,8 @@ class Preferences:
     most_tokens: int = 5_000_000
     most_dollars: float = 5.0
     prices: tuple[tuple[str, Price], ...] = ()
-    day_calls: int = 0
-    day_tokens: int = 0
+    day_calls: int = 10_000
+    day_tokens: int = 25_000_000
     day_dollars: float = 0.0
     calls: CallSettings = CallSettings()
     answers: bool = True

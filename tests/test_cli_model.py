@@ -10,7 +10,7 @@ from test_llm_extract import answering
 
 from qafd.cli import main
 from qafd.ingest.reader import choose, read_choice
-from qafd.models.cost import Cap
+from qafd.models.cost import Cap, Meter
 from qafd.preferences import Preferences, save
 from qafd.storage import open_workspace
 
@@ -73,7 +73,9 @@ def test_other_commands_hold_the_cap_too_also_in_a_workspace_that_stored_none(
 
 
 def test_the_cap_of_a_day_holds_over_commands_and_an_option_raises_it(
-        index: list[str], server: FaultServer, tmp_path: Path) -> None:
+        index: list[str], server: FaultServer, tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Meter, "shared", None)  # what the command shares ends with the test
     save(tmp_path / "settings.json", Preferences(day_calls=2))
     assert main(index) == 4
     assert main(index) == 4

@@ -17,6 +17,7 @@ from qafd.errors import (
     ParameterError,
     RefusedError,
     SpendingCapError,
+    StoreError,
 )
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.models import Message, Recorded, Reply
@@ -221,9 +222,70 @@ def test_what_all_spend_on_a_day_is_capped_together_and_kept(path, allowance):
     with pytest.raises(SpendingCapError, match="on a day"):
         other.complete([Message("user", "e")])
     assert len(calls(path)) == 3
-    kept = json.loads(allowance.file.read_text())
-    allowance.file.write_text(json.dumps(kept | {"day": "2001-01-01"}))
-    other.complete([Message("user", "e")])
+
+
+def test_a_call_over_midnight_counts_on_the_day_that_it_began(tmp_path):
+    days = iter(["2026-01-01", "2026-01-02", "2026-01-02"])
+    meter = Allowance(tmp_path / "spending.json", Cap(calls=2), lambda: next(days))
+    evening = meter.reserve(Spent(1, 500))
+    assert meter.reserve(Spent(1, 100)) == "2026-01-02"
+    meter.settle(Spent(1, 500), Spent(1, 20), evening)
+    meter.reserve(Spent(1, 100))
+    assert json.loads(meter.file.read_text()) == {
+        "2026-01-01": {"calls": 1, "tokens": 20, "cost": 0.0},
+        "2026-01-02": {"calls": 2, "tokens": 200, "cost": 0.0}}
+
+
+def test_a_clock_that_is_set_back_begins_nothing(tmp_path):
+    days = iter(["2026-01-02", "2026-01-01", "2025-12-31"])
+    meter = Allowance(tmp_path / "spending.json", Cap(calls=2), lambda: next(days))
+    meter.reserve(Spent(1))
+    meter.reserve(Spent(1))
+    with pytest.raises(SpendingCapError):
+        meter.reserve(Spent(1))
+
+
+@pytest.mark.parametrize("text", [
+    "", "{", "[]", "5", '{"day": 1}', '{"2026-01-01": {"calls": -9}}', "[" * 100_000,
+    '{"2026-01-01": {"calls": 1, "tokens": 1e9, "cost": 0}}', '{"soon": {"calls": 1}}',
+    '{"2026-01-01": {"calls": 1, "cost": NaN}}', '{"2026-01-01": {"more": 1}}',
+    '{"2026-01-01": {"cost": -Infinity}}', "\xff", None])
+def test_a_damaged_file_of_spending_stops_the_calls(path, allowance, text):
+    if text is None:
+        allowance.file.mkdir()
+    else:
+        allowance.file.write_bytes(text.encode("latin-1"))
+    model = metered(path, "a")
+    with pytest.raises(ParameterError, match="spending.json"):
+        model.complete(ASK)
+    assert model.llm.asked == []
+
+
+def test_a_folder_in_place_of_the_lock_is_one_sentence(path, allowance):
+    (allowance.file.parent / ".spending.json.lock").mkdir()
+    with pytest.raises(StoreError, match="cannot be locked"):
+        metered(path, "a").complete(ASK)
+
+
+def test_a_reply_is_stored_before_its_cost_is_settled(path, allowance):
+    class Spoiler(Recorded):
+        def complete(self, messages, **options):
+            allowance.file.write_text("no more")
+            return super().complete(messages, **options)
+
+    model = Metered(Spoiler(["red"]), path, Meter(), FREE)
+    with pytest.raises(ParameterError):
+        model.complete(ASK)
+    assert model.complete(ASK).text == "red"
+
+
+def test_a_cap_of_the_day_in_dollars_needs_a_price(path, tmp_path):
+    Allowance.share(tmp_path / "spending.json", Cap(cost=1.0))
+    try:
+        with pytest.raises(ParameterError, match="no price for recorded"):
+            metered(path, price=None)
+    finally:
+        Meter.shared = None
 
 
 @pytest.mark.parametrize("count", [10**30, 2**63 - 1, -5, "7", float("nan"), 1.5, None, True])

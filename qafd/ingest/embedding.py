@@ -34,7 +34,7 @@ class MeteredEmbedder:
     workspace : str
         The URL of the workspace.
     price : Price, optional
-        Without one the cap on money does not count these requests.
+        A cap in dollars needs it.
     run, document, question : str
         For the ledger.
     """
@@ -46,6 +46,9 @@ class MeteredEmbedder:
     run: str = ""
     document: str = ""
     question: str = ""
+
+    def __post_init__(self) -> None:
+        self.meter.check_prices(self.name, self.price)
 
     @property
     def name(self) -> str:

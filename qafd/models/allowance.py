@@ -1,33 +1,47 @@
-"""What everybody together may spend on a day: all sessions, commands and jobs of one folder."""
+"""The allowance of a day: what all sessions, commands and jobs of one folder may spend together."""
 
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+from qafd.errors import ParameterError
 from qafd.json_files import lock_file, replace_json
 from qafd.models.cost import Cap, Meter, Spent
 
+KEPT = 3  # days in the file: a call that began before midnight is settled against its own
+
+
+def today() -> str:
+    """Return the date in UTC."""
+    return datetime.now(UTC).date().isoformat()
+
 
 class Allowance(Meter):
-    """A meter that is kept in a file, and begins anew at midnight UTC.
+    """A meter that is kept in a file, and begins again at midnight UTC.
+
+    A clock that is set back begins nothing: the latest day of the file goes on. A file that cannot
+    be read stops all calls, since nobody knows what was spent.
 
     Parameters
     ----------
     file : path
-        Made when the first call is paid for; one that cannot be read counts as empty.
+        Made when the first call is paid for.
     cap : Cap
         Of a day.
+    clock : callable
+        Returns the date.
     """
 
     scope = "day"
 
-    def __init__(self, file: Path, cap: Cap) -> None:
+    def __init__(self, file: Path, cap: Cap, clock: Callable[[], str] = today) -> None:
         super().__init__(cap)
-        self.file = file
+        self.file, self._clock = file, clock
 
     @classmethod
     def share(cls, file: Path, cap: Cap) -> None:
@@ -36,29 +50,61 @@ class Allowance(Meter):
 
     @staticmethod
     def told() -> list[Any] | None:
-        """The shared one for another process, see `take`."""
+        """Describe the shared one for another process, see `take`."""
         shared = Meter.shared
         return [str(shared.file), asdict(shared.cap)] if isinstance(shared, Allowance) else None
 
     @classmethod
     def take(cls, told: list[Any] | None) -> None:
-        """Share what another process told."""
+        """Share what another process described."""
         if told is not None:
             cls.share(Path(told[0]), Cap(**told[1]))
 
-    @contextmanager
-    def _held(self) -> Iterator[None]:
-        with super()._held(), lock_file(self.file):
-            today = datetime.now(UTC).date().isoformat()
-            self.spent = self._read(today)
-            yield
-            replace_json(self.file, {"day": today, **asdict(self.spent)})
+    def reserve(self, most: Spent) -> str:
+        """Count what the next request can cost at most; returns the day that it counts on."""
+        with self._lock, self._days() as days:
+            day = max([self._clock(), *days])
+            self.spent = days.get(day, Spent())
+            self._check(most)
+            days[day] = self.spent = self.spent + most
+        return day
 
-    def _read(self, today: str) -> Spent:
+    def settle(self, reserved: Spent, real: Spent, day: str = "") -> None:
+        """Replace what was reserved on a day by what the request did cost."""
+        with self._lock, self._days() as days:
+            if day in days:
+                days[day] = days[day] - reserved + real
+
+    @contextmanager
+    def _days(self) -> Iterator[dict[str, Spent]]:
+        """Read what was spent by day, and write what the block makes of it."""
         try:
-            kept: dict[str, Any] = json.loads(self.file.read_text("utf-8"))
-            if kept.pop("day") == today:
-                return Spent(int(kept["calls"]), int(kept["tokens"]), float(kept["cost"]))
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):
-            pass
-        return Spent()
+            with lock_file(self.file):
+                days = self._read()
+                yield days
+                replace_json(self.file, {day: asdict(days[day]) for day in sorted(days)[-KEPT:]})
+        except OSError as error:
+            raise ParameterError(f"the file of the day's spending, {self.file}, cannot be read or "
+                                 f"written ({error}); check it, or choose another QAFD_HOME"
+                                 ) from error
+
+    def _read(self) -> dict[str, Spent]:
+        try:
+            days = {date.fromisoformat(day).isoformat(): Spent(**spent)
+                    for day, spent in json.loads(self.file.read_text("utf-8")).items()}
+            readable = all(map(_is_count, days.values()))
+        except FileNotFoundError:
+            return {}
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            readable = False
+        if not readable:
+            raise ParameterError(f"{self.file} cannot be read as what was spent today, so no call "
+                                 "is made; delete it to begin the day at nothing")
+        return days
+
+
+def _is_count(spent: Spent) -> bool:
+    """Return True if these numbers can have been counted."""
+    whole = type(spent.calls) is int and type(spent.tokens) is int
+    return whole and isinstance(spent.cost, int | float) and math.isfinite(spent.cost) and min(
+        spent.calls, spent.tokens, spent.cost) >= 0

@@ -97,37 +97,41 @@ class Meter:
         self.spent = spent or Spent()
         self._lock = Lock()
 
-    def reserve(self, most: Spent) -> None:
+    def reserve(self, most: Spent) -> str:
         """Count the most that the next request can cost, before it is made.
+
+        Returns the day of the shared meter that it counts on, for `settle`.
 
         Raises
         ------
         SpendingCapError
             That could exceed the cap of this meter or of the shared one; nothing is counted.
         """
-        if self.shared is not None and self.shared is not self:
-            self.shared.reserve(most)
+        day = self.shared.reserve(most) if self.shared is not None else ""
         try:
-            with self._held():
+            with self._lock:
                 self._check(most)
                 self.spent = self.spent + most
         except SpendingCapError:
-            if self.shared is not None and self.shared is not self:
-                self.shared.settle(most, Spent())
+            if self.shared is not None:
+                self.shared.settle(most, Spent(), day)
             raise
+        return day
 
-    def settle(self, reserved: Spent, real: Spent) -> None:
+    def settle(self, reserved: Spent, real: Spent, day: str = "") -> None:
         """Replace what was reserved by what the request did cost."""
-        if self.shared is not None and self.shared is not self:
-            self.shared.settle(reserved, real)
-        with self._held():
-            self.spent = self.spent - reserved + real
-
-    @contextmanager
-    def _held(self) -> Iterator[None]:
-        """While nobody else reads or changes `spent`."""
         with self._lock:
-            yield
+            self.spent = self.spent - reserved + real
+        if self.shared is not None:
+            self.shared.settle(reserved, real, day)
+
+    def check_prices(self, name: str, price: Price | None) -> None:
+        """Raise ParameterError where a cap in dollars cannot count a model, for want of a price."""
+        capped = [meter.cap.cost for meter in (self, self.shared) if meter is not None]
+        if price is None and any(cost is not None for cost in capped):
+            raise ParameterError(f"there is no price for {name}, so its cost cannot be "
+                                 "capped; enter its price in Settings, or cap calls or "
+                                 "tokens instead of dollars")
 
     def _check(self, most: Spent) -> None:
         after = self.spent + most
@@ -165,6 +169,7 @@ class Bill:
         self._most = most
         self._reserved = self._spent(most)
         self._since: float | None = None
+        self._day = ""
         self.heard = ""
         self._begin()
 
@@ -204,18 +209,21 @@ class Bill:
         self.note(call)
 
     def note(self, call: Call) -> None:
-        """Settle the request that is under way, if one is."""
+        """Store the request that is under way, if one is, and settle what it cost."""
         if self._since is None:
             return
         seconds, self._since = time.monotonic() - self._since, None
         spent = self._spent(call)
-        self._meter.settle(self._reserved, spent)
-        with open_workspace(self._workspace) as store:
-            store.ledger.put(replace(call, cost=spent.cost if self._price else None,
-                                     seconds=seconds))
+        try:
+            # Before settling, which may fail: the reply is paid.
+            with open_workspace(self._workspace) as store:
+                store.ledger.put(replace(call, cost=spent.cost if self._price else None,
+                                         seconds=seconds))
+        finally:
+            self._meter.settle(self._reserved, spent, self._day)
 
     def _begin(self) -> None:
-        self._meter.reserve(self._reserved)
+        self._day = self._meter.reserve(self._reserved)
         self._since = time.monotonic()
 
     def _spent(self, call: Call) -> Spent:
@@ -275,10 +283,7 @@ class Metered:
     accepts: Callable[[Reply], bool] = useful
 
     def __post_init__(self) -> None:
-        if self.price is None and self.meter.cap.cost is not None:
-            raise ParameterError(f"there is no price for {self.name}, so its cost cannot be "
-                                 "capped; enter its price in Settings, or cap calls or "
-                                 "tokens")
+        self.meter.check_prices(self.name, self.price)
 
     @property
     def name(self) -> str:
