@@ -40,7 +40,7 @@ from qafd.models.instructions import Instructed, Instructions
 from qafd.plan import Planner, conditions_by, plan_by
 from qafd.plan.spelling import Vocabulary
 from qafd.reading.text.plaintext import storable
-from qafd.records import Nodes, QueryPlan, mark_at
+from qafd.records import Chunk, Nodes, QueryPlan, mark_at
 from qafd.retrieve.base import (
     Corpus,
     Imprint,
@@ -51,6 +51,7 @@ from qafd.retrieve.base import (
     wants_subqueries,
 )
 from qafd.retrieve.compare import BUDGET, DEFAULT, Comparison, chosen, make_column
+from qafd.retrieve.external import ForeignMethod
 from qafd.retrieve.layers import (
     LAYERS,
     LayerState,
@@ -60,7 +61,7 @@ from qafd.retrieve.layers import (
     states,
     write_layers,
 )
-from qafd.retrieve.methods import canonical, method_by, name_of
+from qafd.retrieve.methods import canonical, is_method, method_by, name_of
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.retrieve.seeds import passages_of
 from qafd.samples import copy_sample
@@ -481,7 +482,7 @@ class KnowledgeGraph:
             return corpus_of(graph or self.graph, store, needs)
 
     def compare(self, question: str | QueryPlan,
-                methods: Iterable[str | Retriever] = DEFAULT, *, budget: int = BUDGET,
+                methods: Iterable[str | Retriever] | Mapping[str, Any] = DEFAULT, *, budget: int = BUDGET,
                 graph: Graph | None = None) -> Comparison:
         """What several methods retrieve for one question, read once, under one token budget.
 
@@ -490,8 +491,10 @@ class KnowledgeGraph:
 
         Parameters
         ----------
-        methods : iterable of str or Retriever
-            Two to six; names of `qafd.retrieve.METHODS`, the systems they re-implement
+        methods : iterable of str or Retriever, or mapping
+            Two to six. A mapping names the columns: its values are methods, "..." for the method of
+            that name, or retrievers from outside, see `qafd.retrieve.external.ForeignMethod`. Names
+            are those of `qafd.retrieve.METHODS`, the systems they re-implement
             (`qafd.retrieve.methods.ALIASES`) in any case, or configured methods. One that fails keeps its
             column, with the reason, and harms no other.
         budget : int
@@ -505,6 +508,8 @@ class KnowledgeGraph:
         if isinstance(methods, str):
             raise ParameterError(f"methods are a list of names, not {methods!r}; put them into "
                                  "one")
+        if isinstance(methods, Mapping):
+            methods = [self._method_in(name, value) for name, value in methods.items()]
         graph, methods = graph or self.graph, tuple(methods)
         columns = chosen(methods, graph)
         named = {canonical(method) for method in methods if isinstance(method, str)}
@@ -517,6 +522,21 @@ class KnowledgeGraph:
             make_column(name, label, partial(self.retrieve, plan, name if name in named else method,
                                              graph=graph), graph, budget)
             for name, (label, method) in columns.items()))
+
+    def _method_in(self, name: str, value: Any) -> str | Retriever:
+        """Return the method that a column of a comparison means."""
+        if isinstance(value, str) or value in (None, ...):
+            return value if isinstance(value, str) and value != "..." else name
+        if hasattr(value, "needs"):
+            return cast("Retriever", value)
+        if is_method(name):
+            raise ParameterError(f"{name} is a method of this program; give your retriever another "
+                                 "name")
+        return cast("Retriever", ForeignMethod(name, value, self._read_passages))
+
+    def _read_passages(self, ids: Iterable[str]) -> dict[str, Chunk]:
+        with self.store() as store:
+            return store.passages.of_nodes(ids)
 
     def layers(self) -> tuple[LayerState, ...]:
         """Which derived layers are built, stale or missing; methods name them in `needs`."""

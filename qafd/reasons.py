@@ -19,6 +19,7 @@ class ReasonKind(StrEnum):
 
     GIVEN = "given"  # text: a sentence that came with the node
     RANKED = "ranked"  # place, among the passages of its method
+    FOREIGN = "foreign"  # name of a retriever from outside, score, place, count
     BROUGHT_BY = "brought_by"  # subqueries: numbers from 1
     # Seeds
     NAMED = "named"
@@ -118,6 +119,8 @@ class NoticeKind(StrEnum):
     NO_SEED = "no_seed"
     NO_SOURCE = "no_source"
     NO_SHARED_WORD = "no_shared_word"
+    FOREIGN_EMPTY = "foreign_empty"  # name
+    FOREIGN_UNMATCHED = "foreign_unmatched"  # name, count, total, share, words: how some begin
     NO_JOINED_PAIR = "no_joined_pair"
     NOTHING_NAMED = "nothing_named"
     LONE_SEEDS = "lone_seeds"  # count, seeds

@@ -26,6 +26,7 @@ from qafd.reading.text.plaintext import one_line
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.compare import BUDGET, DEFAULT, Comparison
+from qafd.retrieve.external import External, RecordedResults
 from qafd.retrieve.methods import canonical, given_params, method_of
 from qafd.retrieve.qafd import PRESETS
 from qafd.retrieve.rank import stated
@@ -124,7 +125,7 @@ def _export_graph(knowledge: KnowledgeGraph, form: str, out: Path | None) -> int
 @question_argument
 @click.option("--methods", default=",".join(DEFAULT),
               help="Two to six methods, separated by commas; names of papers such as lightrag "
-              "work too.")
+              "work too. NAME=FILE.jsonl or NAME=http://... adds a retriever of yours.")
 @click.option("--budget", type=int, default=BUDGET, help="Tokens of passages for each method.")
 @click.option("--format", "form", type=click.Choice(["markdown", "html", "csv"]),
               help="Write a report, a page with the panels, or a table of all results "
@@ -139,7 +140,8 @@ def compare(db: Location | None, question: str, methods: str, budget: int, form:
     if wants_json() and form:
         raise ParameterError("--json and --format exclude each other; choose one")
     knowledge = open_graph(db)
-    comparison = knowledge.compare(text_of(question), methods.split(","), budget=budget)
+    comparison = knowledge.compare(
+        text_of(question), dict(map(_read_method, methods.split(","))), budget=budget)
     failed = [column for column in comparison.columns if column.error]
     for column in failed:
         told = str(column.error) if column.error else ""
@@ -156,6 +158,14 @@ def compare(db: Location | None, question: str, methods: str, budget: int, form:
         return overview
     write_out(_comparison_file(knowledge, comparison, form), out)
     return overview.code
+
+
+def _read_method(text: str) -> tuple[str, Any]:
+    """Read a method of --methods: a name, or a name with the results of another retriever."""
+    name, _, place = text.strip().partition("=")
+    if not place:
+        return name, ...
+    return name, External(place) if "://" in place else RecordedResults(Path(place))
 
 
 def _comparison_lines(comparison: Comparison) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
@@ -339,7 +339,7 @@ class Method:
 
 def params_of(method: Any) -> dict[str, Any]:
     """The parameters of a method, after defaulting."""
-    return {f.name: getattr(method, f.name) for f in fields(method)}
+    return {f.name: getattr(method, f.name) for f in fields(method)} if is_dataclass(method) else {}
 
 
 def wants_subqueries(method: Retriever) -> bool:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from itertools import chain, product
 from typing import Any
 
@@ -173,7 +173,7 @@ def chosen(methods: Iterable[str | Retriever], graph: Graph) -> dict[str, tuple[
             while name in columns:
                 number += 1
                 name = f"{key}-{number}"
-            columns[name] = _told(method), method
+            columns[name] = (_told(method) if is_dataclass(method) else method.label), method
     if not FEWEST <= len(columns) <= MOST:
         raise ParameterError(f"{len(columns)} different method{'s' * (len(columns) != 1)} cannot "
                              f"be compared; choose {FEWEST} to {MOST}")

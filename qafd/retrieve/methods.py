@@ -10,6 +10,7 @@ from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever
+from qafd.retrieve.external import ForeignMethod
 from qafd.retrieve.multihop import MultiHop
 from qafd.retrieve.pagerank import PRESETS as PAGERANK
 from qafd.retrieve.qafd import PRESETS
@@ -37,11 +38,16 @@ def canonical(name: str) -> str:
         When there is no such method.
     """
     key = name.strip().lower()
-    key = ALIASES.get(key, key)
-    if key not in (*METHODS, PAPER):
+    if not is_method(name):
         raise ParameterError(f"there is no method {name[:60]!r}; choose "
                              f"{', '.join((*METHODS, PAPER))}")
-    return key
+    return ALIASES.get(key, key)
+
+
+def is_method(name: str) -> bool:
+    """Return True for a name that `canonical` knows."""
+    key = name.strip().lower()
+    return ALIASES.get(key, key) in (*METHODS, PAPER)
 
 
 def method_of(name: str) -> Retriever:
@@ -50,7 +56,9 @@ def method_of(name: str) -> Retriever:
 
 
 def name_of(method: Retriever) -> str:
-    """The name of a configured method in `qafd.retrieve.METHODS`."""
+    """Return the name of a configured method in `METHODS`, or of a retriever from outside."""
+    if isinstance(method, ForeignMethod):
+        return method.name
     return next(name for name, kind in METHODS.items() if isinstance(method, kind))
 
 

@@ -61,6 +61,7 @@ _SENTENCES = {
     ReasonKind.ENERGY_FROM: "Energy {energy:.2f}, most of it from {name}.",
     ReasonKind.BY_MEANING:
         "Number {place} of {count:,} passages: cosine {score:.2f} with the question.",
+    ReasonKind.FOREIGN: "Number {place} of the results of {name} (score {score:.3g}).",
     ReasonKind.BY_WORDS: "Number {place} of {count:,} passages: BM25 {score:.2f}, for {words}.",
     ReasonKind.BY_MEANING_AND_WORDS:
         "Number {place} of {count:,} passages: meaning {meaning:.2f} + {weight:g} x words "
@@ -161,6 +162,7 @@ _CAUSES = {
     ReasonKind.BY_MEANING: (
         "it ranks {places} by similarity to the question",
         "they rank {places} by similarity to the question"),
+    ReasonKind.FOREIGN: ("{name} returns it {places}", "{name} returns them {places}"),
     ReasonKind.BY_WORDS: (
         "it ranks {places} by the question's words", "they rank {places} by the question's words"),
     ReasonKind.BY_MEANING_AND_WORDS: (
@@ -205,6 +207,10 @@ _NOTICES = {
                           "{similarity:.2f}).",
     NoticeKind.NO_SEED: "No seed was found for this question.",
     NoticeKind.NO_SOURCE: "No source was found for this question.",
+    NoticeKind.FOREIGN_EMPTY: "{name} returned nothing for this question.",
+    NoticeKind.FOREIGN_UNMATCHED:
+        "{count} of the {total} results of {name} match no passage of this workspace (less than "
+        "{share:.0%} of their words in a row): {words}.",
     NoticeKind.NO_SHARED_WORD: "No passage has a word of the question.",
     NoticeKind.NO_JOINED_PAIR:
         "No two entities near the keywords are joined by a path of 3 relations that keeps its "
