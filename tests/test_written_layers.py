@@ -22,7 +22,14 @@ from qafd.models.endpoint import Endpoint
 from qafd.models.instructions import TASKS, Instructed
 from qafd.preferences import Preferences, save
 from qafd.records import Chunk, Description, Extraction
-from qafd.retrieve.layers import WRITABLE, LayerOrigin, LayerState, layers_of, merged_descriptions
+from qafd.retrieve.layers import (
+    LAYERS,
+    WRITABLE,
+    LayerOrigin,
+    LayerState,
+    layers_of,
+    merged_descriptions,
+)
 from qafd.storage import open_workspace
 
 TEXT = "Ada Lovelace met Charles Babbage in London. Charles Babbage met Ada Lovelace."
@@ -194,6 +201,9 @@ def test_the_command_writes_only_when_it_is_told_to(
     assert main(command) == 0
     assert len(server.bodies) == planned["calls"][0]
     assert main(["layers", "--db", path, "--write"]) == 2
+    songs.add_text("bob.txt", "Bob left Oslo for Rome in May.")
+    assert main(["layers", "--db", path, "--build", "all", "--write"]) == 0
+    assert {layer.name: layer.state for layer in songs.layers()} == dict.fromkeys(LAYERS, "built")
     assert set(WRITABLE) <= {one.name for one in songs.layers()}
     with open_workspace(path) as store:
         assert {total.what for total in store.ledger.totals("purpose")} == {"write"}

@@ -28,7 +28,7 @@ def list_layers(knowledge: KnowledgeGraph, names: tuple[str, ...], write: bool, 
                 asked: ModelRequest) -> Outcome:
     """List the derived layers that methods need, and build them."""
     if write or dry_run:
-        wanted = tuple(WRITABLE) if "all" in names else names
+        wanted = names if "all" not in names else WRITABLE if dry_run else tuple(LAYERS)
         if not write or not wanted:
             raise ParameterError("nothing is to be written; name layers with --build and add --write")
         client = asked.client(knowledge, "write")

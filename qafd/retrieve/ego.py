@@ -45,7 +45,9 @@ class EgoNet(Method):
     by the mean vector of its ends, not of its own description; `cutoff` is the code's
     `cosine_better_than_threshold`, for these vectors; ties of passages go to the cosine
     with the question. `entities`, `relations` and `neighbors` stand for LightRAG's limits in
-    tokens. Importance, which LightRAG has not, is the cosine, halved for a neighbor.
+    tokens; its `top_k` is 40 entities and 40 relations, here 10 each. Its mode `mix`, which adds
+    passages by vector search, is not implemented. Importance, which LightRAG does not have, is the
+    cosine, halved for a neighbor.
     """
 
     label: ClassVar[str] = "LightRAG ego net"

@@ -232,7 +232,8 @@ def spread(sentences: Sentences, start: Floats, bound: Floats, *, hops: int, dec
 def best_paths(graph: Graph, flow: Flow, count: int) -> list[Path]:
     """The `count` paths from an activated entity to a passage with the largest mean energy.
 
-    Score(P) of Eq. (8); ties by the ids along the path. For every edge the best paths that
+    Score(P) of Eq. (8); ties by the ids along the path. A mean favors short paths: the first ones are
+    often a single hop from an activated entity to a passage. For every edge the best paths that
     arrive over it are kept, so that a path that may not turn back finds another way.
     """
     def order(path: Path) -> tuple[float, tuple[str, ...]]:

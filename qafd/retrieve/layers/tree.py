@@ -30,7 +30,8 @@ class Tree:
     belongs to every cluster it has a probability of at least 0.1 for, and levels follow until
     eleven nodes are left. Departs from it: clusters are von Mises-Fisher mixtures with one
     concentration, fitted by spherical k-means to the vectors themselves, in the place of Gaussian
-    mixtures after UMAP; their number is that of the nodes over seven, not the best by BIC. A summary
+    mixtures after UMAP; their number is that of the nodes over seven, not the best by BIC. A
+    cluster that is too long for a model is cut, not clustered again as in RAPTOR. A summary
     that no language model has written is made of the sentences below it that are nearest to the
     cluster's center.
 
