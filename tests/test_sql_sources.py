@@ -102,6 +102,56 @@ def test_a_dump_of_any_server_gives_tables_keys_and_references(dialect: str, tmp
     assert schema.dialect == dialect
 
 
+SPACES = """
+    CREATE SCHEMA sales; CREATE SCHEMA stock;
+    CREATE TABLE sales.items (id INTEGER PRIMARY KEY, price INTEGER, boss INTEGER REFERENCES sales.items);
+    CREATE TABLE stock.items (id INTEGER PRIMARY KEY, sale INTEGER REFERENCES sales.items, shelf TEXT);
+    CREATE VIEW stock.shelves AS SELECT shelf, id AS item FROM stock.items;"""
+
+
+def check_spaces(database: Database) -> None:
+    schema = database.schema
+    assert {table.name for table in schema.tables} >= {"sales.items", "stock.items", "stock.shelves"}
+    declared = {pair for join in schema.joins for pair in join.pairs if not join.inferred}
+    assert declared == {("stock.items.sale", "sales.items.id"), ("sales.items.boss", "sales.items.id")}
+    assert [column.name for column in schema.table["stock.shelves"].columns] == ["shelf", "item"]
+    sql = database.ask("How many shelves are there?").draft.sql
+    assert " ".join(sql.split()) == 'SELECT COUNT(*) AS "count" FROM "stock"."shelves"'
+    check_select(sql, schema)
+    check_select("SELECT i.shelf, sales.items.price FROM stock.items AS i JOIN sales.items "
+                 "ON i.sale = sales.items.id", schema)
+    with pytest.raises(SqlError, match="items"):
+        check_select("SELECT id FROM shop.items", schema)
+
+
+def test_names_keep_their_schema_and_views_are_tables(tmp_path: Path) -> None:
+    path = tmp_path / "spaces.sql"
+    path.write_text(SPACES)
+    check_spaces(Database.open(path, local_embedder(), "postgres"))
+
+
+def test_a_server_with_several_schemas_gives_all_of_them() -> None:
+    url = postgres_database("spaces")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(SPACES)
+    check_spaces(Database.open(url, local_embedder()))
+
+
+def test_views_of_a_sqlite_file_are_asked_and_broken_ones_are_said(tmp_path: Path) -> None:
+    path = tmp_path / "views.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript("""
+            CREATE TABLE boats (id INTEGER PRIMARY KEY, name TEXT, owner_id INTEGER REFERENCES boats);
+            INSERT INTO boats VALUES (1, 'Tern', NULL), (2, 'Gull', 1);
+            CREATE VIEW vessels AS SELECT name, id AS number FROM boats;
+            CREATE TABLE gone (x); CREATE VIEW lost AS SELECT x FROM gone; DROP TABLE gone;""")
+    boats = Database.open(path, local_embedder())
+    assert set(boats.schema.table) == {"boats", "vessels"}
+    assert any("lost" in notice for notice in boats.schema.notices)
+    assert boats.run(boats.ask("How many vessels are there?").draft.sql).rows == ((2,),)
+    assert [join.pairs for join in boats.schema.joins] == [(("boats.owner_id", "boats.id"),)]
+
+
 def test_statements_give_what_sqlite_makes_of_them(tmp_path: Path) -> None:
     with closing(sqlite3.connect(FERRIES)) as sample:
         statements = ";\n".join(sql for (sql,) in sample.execute(

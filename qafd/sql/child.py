@@ -107,13 +107,19 @@ def copied(path: str, seconds: float) -> bytes:
 
 
 def schema(connection: sqlite3.Connection, _: dict[str, Any]) -> dict[str, Any]:
-    """Tables with columns, first values and row counts, declared keys, and what is left out."""
-    named = [name for name, kind in _listed(connection) if kind == "table"]
+    """Describe tables and views: columns, first values, row counts, declared keys, what is left out."""
+    listed = [(name, kind) for name, kind in _listed(connection) if kind in ("table", "view")]
+    views = {name for name, kind in listed if kind == "view"}
+    named = [name for name, _ in listed]
     left, notices = MOST_COLUMNS, []
     tables, joins, unread = [], [], list[str]()
     for name in named[:MOST_TABLES]:
-        columns = [row for row in connection.execute(
-            "SELECT name, type, pk, hidden FROM pragma_table_xinfo(?)", (name,)) if row[3] != 1]
+        try:
+            columns = [row for row in connection.execute(
+                "SELECT name, type, pk, hidden FROM pragma_table_xinfo(?)", (name,)) if row[3] != 1]
+        except sqlite3.OperationalError:  # a view of what is no longer there
+            unread.append(name)
+            continue
         if len(columns) > left:
             break
         if not columns or any("\ufffd" in column[0] for column in (*columns, (name,))):
@@ -125,12 +131,13 @@ def schema(connection: sqlite3.Connection, _: dict[str, Any]) -> dict[str, Any]:
         for (column, kind, key, _), values in zip(columns, samples, strict=True):
             described.append({"name": column, "type": kind or "", "key": bool(key),
                               "values": values})
-        tables.append({"name": name, "rows": _count(connection, name), "columns": described})
+        tables.append({"name": name, "rows": None if name in views else _count(connection, name),
+                       "columns": described})
         joins += _references(connection, name)
     if len(tables) + len(unread) < len(named):
-        notices.append(f"Only the first {len(tables):,} of {len(named):,} tables are read.")
+        notices.append(f"Only the first {len(tables):,} of {len(named):,} tables and views are read.")
     if unread:
-        notices.append(f"Left out, for names that are no UTF-8: {', '.join(unread)[:200]}.")
+        notices.append(f"Left out, broken views and names that are not UTF-8: {', '.join(unread)[:200]}.")
     return {"tables": tables, "joins": joins, "notices": notices}
 
 

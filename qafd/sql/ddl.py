@@ -24,6 +24,7 @@ SIGNS = (("mysql", r"`\w+`|\bENGINE\s*=|\bAUTO_INCREMENT\b"),
          ("sqlite", r"\bAUTOINCREMENT\b|\bWITHOUT\s+ROWID\b"),
          ("duckdb", r"\bHUGEINT\b|\bUBIGINT\b"))
 USUAL = "postgres"
+ASSUMED = ("public", "dbo", "main")  # schemas that a name without one means
 _COPY = re.compile(r"COPY .* FROM stdin;", re.I)
 # A dump has commands of its program between the statements: \connect, \restrict, GO.
 _COMMANDS = re.compile(r"^(?:\\.*|GO\s*)$", re.M | re.I)
@@ -61,11 +62,11 @@ def describe(text: str, dialect: str = "") -> dict[str, Any]:
     joins: list[list[Any]] = []
     unread = 0
     for statement in sqlglot.parse(text, read=dialect, error_level=sqlglot.ErrorLevel.IGNORE):
-        creates = isinstance(statement, exp.Create) and statement.args.get("kind") == "TABLE"
+        creates = isinstance(statement, exp.Create) and statement.args.get("kind") in ("TABLE", "VIEW")
         if isinstance(statement, exp.Alter) or isinstance(statement, exp.Create) and creates:
             about = statement.find(exp.Table)
             if about is not None:
-                _read(statement, about.name, tables, joins, creates)
+                _read(statement, name_table(about), tables, joins, creates)
         elif isinstance(statement, exp.Command) and "TABLE" in statement.sql().upper()[:40]:
             unread += 1
     notices = []
@@ -93,6 +94,11 @@ def _drop_rows(text: str) -> str:
         if end == ";" and line.endswith(";") or end == line == "\\.":
             end = ""
     return "\n".join(kept)
+
+
+def name_table(table: exp.Table) -> str:
+    """Return the name of a table with its schema, unless that is the one that a server assumes."""
+    return table.name if not table.db or table.db.lower() in ASSUMED else f"{table.db}.{table.name}"
 
 
 def _first(tables: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -138,6 +144,10 @@ def _read(statement: exp.Expr, name: str, tables: dict[str, dict[str, Any]],
             "key": defined.find(exp.PrimaryKeyColumnConstraint) is not None})
         for reference in defined.find_all(exp.Reference):
             joins.append([name, [defined.name], *_target(reference, 1)])
+    if isinstance(statement.expression, exp.Query):
+        for selected in statement.expression.named_selects:
+            if selected != "*":
+                columns.setdefault(selected, {"name": selected, "type": "", "values": [], "key": False})
     table["columns"] = list(columns.values())
     for key in statement.find_all(exp.PrimaryKey):
         for part in _names(key.expressions):
@@ -158,7 +168,7 @@ def _target(reference: exp.Expr, count: int) -> tuple[str, list[str | None]]:
     """The table that is referred to and its columns; None where its key is meant."""
     table = reference.find(exp.Table)
     names = _names(reference.this.expressions) if reference.this is not None else []
-    return (table.name if table is not None else ""), list(names) or [None] * count
+    return (name_table(table) if table is not None else ""), list(names) or [None] * count
 
 
 def _names(expressions: Sequence[exp.Expr]) -> list[str]:

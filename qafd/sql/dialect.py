@@ -13,7 +13,9 @@ def dialect_name(dialect: str) -> str:
 
 
 def write_dialect(sql: str, dialect: str) -> str:
-    """SQL of SQLite in another dialect, with all names quoted; that of SQLite as it is.
+    """Write SQL of SQLite in another dialect, with all names quoted; that of SQLite stays as it is.
+
+    A table called "sales.orders" is the table orders of the schema sales.
 
     Raises
     ------
@@ -25,7 +27,14 @@ def write_dialect(sql: str, dialect: str) -> str:
     import sqlglot  # takes a third of a second, which a SQLite file does not need
 
     try:
-        return sqlglot.transpile(sql, read=SQLITE, write=dialect, identify=True, pretty=True)[0]
+        statement = sqlglot.parse_one(sql, read=SQLITE)
+        for node in statement.find_all(sqlglot.exp.Table, sqlglot.exp.Column):
+            part = "this" if isinstance(node, sqlglot.exp.Table) else "table"
+            space, dot, name = node.text(part).rpartition(".")
+            if dot:
+                node.set(part, sqlglot.exp.to_identifier(name))
+                node.set("db", sqlglot.exp.to_identifier(space))
+        return statement.sql(dialect=dialect, identify=True, pretty=True)
     except ValueError as error:
         raise SqlError(f"There is no dialect {dialect!r}; it is one of those of sqlglot, as "
                        "postgres, mysql, duckdb or tsql.") from error
@@ -55,6 +64,11 @@ def check_select(sql: str, schema: Schema) -> None:
         for name in statements[0].find_all(exp.Identifier):
             name.set("this", name.name.lower())
         made = {cte.alias for cte in statements[0].find_all(exp.CTE)}
+        for node in statements[0].find_all(exp.Table, exp.Column):
+            part = "this" if isinstance(node, exp.Table) else "table"
+            if node.text("db") and f"{node.text('db')}.{node.text(part)}" in known:
+                node.set(part, exp.to_identifier(f"{node.text('db')}.{node.text(part)}"))
+            node.set("db", None)
         for table in statements[0].find_all(exp.Table):
             if table.name not in known and table.name not in made:
                 raise SqlError(f"There is no table {table.name} here; use one of "

@@ -163,6 +163,7 @@ def inspect_server(address: str) -> Schema:
     """
     try:
         import sqlalchemy
+        from sqlalchemy.engine.reflection import ObjectKind
         from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
     except ImportError:
         raise SqlError("The address of a server needs SQLAlchemy; install it with pip install "
@@ -184,8 +185,11 @@ def inspect_server(address: str) -> Schema:
     try:
         with engine.connect() as connection:
             found = sqlalchemy.inspect(connection)
-            columns = found.get_multi_columns()
-            keys, references = found.get_multi_pk_constraint(), found.get_multi_foreign_keys()
+            columns, keys, references = {}, {}, {}
+            for space in _spaces(found, kind):
+                columns |= found.get_multi_columns(space, kind=ObjectKind.ANY)
+                keys |= found.get_multi_pk_constraint(space)
+                references |= found.get_multi_foreign_keys(space)
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).strip()
         raise SqlError(("{address} cannot be read ({error}); check the address, the user and "
@@ -194,19 +198,33 @@ def inspect_server(address: str) -> Schema:
                            error=reason.splitlines()[0][:200] if reason else "")) from None
     tables, joins = [], []
     for at, described in columns.items():
-        name = at[1]
+        name = _name_table(*at)
         primary = keys[at]["constrained_columns"] if at in keys else ()
         tables.append(Table(name, tuple(
             Column(name, column["name"], str(column["type"]), column["name"] in primary)
             for column in described)))
         for reference in references.get(at, ()):
             joins.append(Join(name, tuple(reference["constrained_columns"]),
-                              reference["referred_table"], tuple(reference["referred_columns"])))
+                              _name_table(reference["referred_schema"], reference["referred_table"]),
+                              tuple(reference["referred_columns"])))
     tables = [table for table in tables if table.columns]
     if not tables:
         raise SqlError(f"{url.render_as_string(hide_password=True)} has no table that this "
                        "user may see; choose another database or user.")
     return Schema.of(tables, joins, dialect=_DIALECTS.get(kind, kind), has_rows=False)
+
+
+def _spaces(inspector: Any, kind: str) -> list[str | None]:
+    """List the schemas to read: None for the one that the server assumes, then those of the user."""
+    if kind != "postgresql":
+        return [None]
+    names = inspector.get_schema_names()
+    others = [name for name in names if name not in (inspector.default_schema_name, "information_schema")]
+    return [None, *others]
+
+
+def _name_table(space: str | None, name: str) -> str:
+    return f"{space}.{name}" if space else name
 
 
 def _limits(kind: str) -> dict[str, Any]:
