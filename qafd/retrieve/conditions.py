@@ -294,7 +294,7 @@ def _with_more(graph: Graph, query: QueryGraph, known: dict[int, LinkedNode],
 def _read(graph: Graph, plan: QueryPlan) -> QueryGraph:
     """The query graph of the names that the question has."""
     names = names_of(graph)
-    kinds = _find_asked_kinds(names, plan.words)
+    kinds = _find_asked_kinds(names, plan)
     written = [pair for pair in (*_written(names, plan.words), *plan.written) if pair[1] not in kinds]
     seen = {key for _, key in written} | kinds
     keys = [names.get(name) or name for name in plan.names]
@@ -309,10 +309,18 @@ def _written(names: Names, question: str) -> Iterator[tuple[str, str]]:
             yield text, key
 
 
-def _find_asked_kinds(names: Names, question: str) -> set[str]:
-    """Find the names that a question only uses to say what is asked for: "which film" is not "Film"."""
-    return {key for key, start, end in names.matches(question, plural=True)
-            if question[start:end].islower() and _ASKS_FOR.search(question[:start])}
+def _find_asked_kinds(names: Names, plan: QueryPlan) -> set[str]:
+    """Find the names that a question only uses to say what is asked for: "which film" is not "Film".
+
+    The "basketball" of "which basketball team" says more than that: it is not the end of its phrase.
+    """
+    kinds = set()
+    for key, start, end in names.matches(plan.words, plural=True):
+        text = plan.words[start:end]
+        inside = any(f"{text} " in keyword.text for keyword in plan.keywords)
+        if text.islower() and not inside and _ASKS_FOR.search(plan.words[:start]):
+            kinds.add(key)
+    return kinds
 
 
 def _stand_ins(names: Names, plan: QueryPlan, unread: Sequence[str]) -> Iterator[LinkedNode]:
