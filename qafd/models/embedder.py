@@ -1,8 +1,10 @@
 """Models behind protocols: what turns text into vectors, and the bundled one that does."""
 
+import ctypes
 import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
@@ -144,8 +146,10 @@ class LocalEmbedder:
         if not sums_are_exact():
             # Kernels for unsigned numbers, which add exactly everywhere, in 2.5 times the time.
             self._options.add_session_config_entry("session.x64quantprecision", "1")
-        return InferenceSession(with_integer_products(self._file, apart), self._options,
-                                providers=["CPUExecutionProvider"])
+        session = InferenceSession(with_integer_products(self._file, apart), self._options,
+                                   providers=["CPUExecutionProvider"])
+        _trim_heap()
+        return session
 
     def _pass(self, model: InferenceSession, rows: Sequence[Sequence[int]]) -> Vectors:
         """One forward pass over texts of equal length: (texts, tokens + 2, 384)."""
@@ -153,6 +157,12 @@ class LocalEmbedder:
         ids = np.array([[begin, *row, end] for row in rows], np.int64)
         (states,) = model.run(None, {"input_ids": ids})
         return np.asarray(states, np.float32)
+
+
+def _trim_heap() -> None:
+    """Give back to the system what loading a model took for a moment, some 90 MB."""
+    with suppress(OSError, AttributeError):  # only the C library of GNU has it
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 @cache
