@@ -48,7 +48,7 @@ class Flaw:
 
 
 def flaw(kind: FlawKind, **values: float) -> Flaw:
-    """A flaw from its values."""
+    """Build a flaw from its values."""
     return Flaw(kind, values)
 
 
@@ -83,7 +83,7 @@ class ClaimedSolution:
 
 @dataclass(frozen=True)
 class Certificate:
-    """How well x, its mass and its flow satisfy every condition of problem (5).
+    """Certificate of how well x, its mass and its flow satisfy every condition of problem (5).
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def certify(claim: ClaimedSolution, rtol: float = 1e-9, rounds: int = 0, expansi
 
 
 def _count_missing(claim: ClaimedSolution) -> int:
-    """How many edges of retrieved nodes are not listed."""
+    """Count the edges of retrieved nodes that are not listed."""
     if claim.degree is None:
         return 0
     t = len(claim.x)
@@ -203,7 +203,7 @@ def _count_missing(claim: ClaimedSolution) -> int:
 
 
 def net_inflow(u: Nodes, v: Nodes, flow: Floats, n: int) -> Floats:
-    """What flows into each of n nodes less what flows out, for flows from u to v, shape (n,)."""
+    """Return the inflow of each of n nodes less its outflow, for flows from u to v, shape (n,)."""
     net = sum_at(v, flow, n) - sum_at(u, flow, n)
     count = np.bincount(u, minlength=n) + np.bincount(v, minlength=n)
     hubs = np.flatnonzero(count > MANY)

@@ -104,7 +104,7 @@ def dots(vectors, query, rows, first, last, out):
 
 @njit
 def wider(a, size):
-    """A copy of the rows of `a` with room for `size` columns and as much again."""
+    """Copy the rows of `a` with room for `size` columns and as much again."""
     b = np.empty((a.shape[0], 2 * size), a.dtype)
     b[:, : a.shape[1]] = a
     return b

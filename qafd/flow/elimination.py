@@ -28,7 +28,7 @@ class TooDenseError(Exception):
 
 
 def eliminate(n: int, u: Nodes, v: Nodes, weight: Floats, leak: Floats, b: Floats) -> Floats:
-    """The x with (leak_i + sum_j w_ij) x_i - sum_j w_ij x_j = b_i, of the shape of b.
+    """Return the x with (leak_i + sum_j w_ij) x_i - sum_j w_ij x_j = b_i, of the shape of b.
 
     See `Elimination`.
     """
@@ -127,7 +127,7 @@ def _eliminate_sparse(near: list[dict[int, float]],
 
 
 def _eliminate_dense(w: Floats, leak: Floats) -> Floats:
-    """The pivots of a dense symmetric weight matrix, whose upper half becomes the factor."""
+    """Return the pivots of a dense symmetric weight matrix, whose upper half becomes the factor."""
     n = len(leak)
     pivot = np.empty(n)
     for first in range(0, n, PANEL):

@@ -21,7 +21,7 @@ COUPLED = 16
 
 
 def flood(region: Region, late: Nodes, over: Floats, least: float, most: int) -> None:
-    """Activate the late nodes and all whom their elimination makes late, and read them.
+    """Activate the late nodes and all nodes that their elimination makes late, and read them.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class _Flood:
                             if other != column and through[column, other] > 0}
 
     def spread(self, late: Nodes, least: float, most: int) -> None:
-        """Eliminate the late nodes, oldest first, and whoever that makes late."""
+        """Eliminate the late nodes, oldest first, and the nodes that this makes late."""
         line = deque(late.tolist())
         waiting = set(line)
         while line and self.old + len(self.rows) <= most:

@@ -71,7 +71,7 @@ class Draw:
 
     @property
     def connected(self) -> bool:
-        """Whether R is connected by edges inside it: assumption (i) of Theorem 7."""
+        """Return True if edges inside R connect it: assumption (i) of Theorem 7."""
         r = len(self.relevant)
         start = np.repeat(np.arange(len(self.graph)), self.graph.degree)
         inside = (start < r) & (self.graph.neighbors < r)
@@ -80,7 +80,7 @@ class Draw:
 
 
 def draw(model: Model, rng: np.random.Generator) -> Draw:
-    """A graph, embeddings and a query of Definition 5."""
+    """Draw a graph, embeddings and a query of Definition 5."""
     n, r, d = model.nodes, model.relevant, model.dimensions
     cluster = np.concatenate([np.zeros(r, np.int64), 1 + np.arange(n - r) // r])
     direction = rng.standard_normal((int(cluster.max()) + 1, d))
@@ -118,7 +118,7 @@ class Separation:
 
     @property
     def separated(self) -> bool:
-        """Whether every weight inside R exceeds every weight that leaves it."""
+        """Return True if every weight inside R exceeds every weight that leaves it."""
         return self.smallest_inside > self.largest_across
 
 
@@ -151,7 +151,7 @@ class Recovery:
 
     @property
     def within_bound(self) -> bool:
-        """Whether the leakage is at most beta, as promised once R is covered."""
+        """Return True if the leakage is at most beta, as promised once R is covered."""
         return self.leakage <= self.beta * (1 + 1e-9)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from qafd.errors import ParameterError
-from qafd.flow.solver import Diffusion, solve
+from qafd.flow.solver import solve
 from qafd.flow.sources import FILL
 from qafd.flow.weights import Gates
 from qafd.graph import Graph, sum_at
@@ -69,14 +69,14 @@ class Path:
 
 def entry_alphas(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floats,
                  capacity: str = "unit", up_to: float = 1.0) -> Path:
-    """The path of solutions for Delta = alpha direction, alpha from 0 to `up_to`.
+    """Return the path of solutions for Delta = alpha direction, alpha from 0 to `up_to`.
 
     Parameters
     ----------
     source_rows : ndarray of int, shape (s,)
         Distinct seeds.
-    direction, base : ndarray, shape (s,)
-        Mass per unit of alpha, and mass at alpha 0 (none by default); at least 0.
+    direction : ndarray, shape (s,)
+        Mass per unit of alpha, at least 0.
     up_to : float
         Largest alpha of interest.
 
@@ -86,14 +86,12 @@ def entry_alphas(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floa
         Nodes that enter together get equal alphas. Costs one solve at `up_to` and O(k^2) per
         entering node.
     """
-    rows = np.asarray(source_rows, np.int64)
-    direction = np.asarray(direction, np.float64)
-    limit = _full_at(graph, rows, direction, capacity, up_to)
-    ends = np.array([min(limit[part], up_to) for part in graph.component[rows].tolist()])
-    walk = _Walk(solve(graph, gates, rows, ends * direction, capacity), rows, direction, ends)
+    limit = _full_at(graph, source_rows, direction, capacity, up_to)
+    local = local_problem(graph, gates, source_rows, direction, None, capacity, up_to)
+    walk = _Walk(local)
     entered: list[float] = [0.0] * len(walk.order)
     pieces = [walk.piece()]
-    for full in sorted({*ends.tolist(), up_to}):
+    for full in sorted({*local.end.tolist(), up_to}):
         while True:
             wait, i = walk.next()
             if i is None or walk.alpha + wait > full:
@@ -106,7 +104,7 @@ def entry_alphas(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floa
         if full < up_to:
             walk.stop(full)
             pieces.append(walk.piece())
-    row, wait = walk.next_outside(limit, up_to)
+    row, wait = walk.next_outside(graph, limit, up_to)
     return Path(walk.rows[walk.order], np.array(entered), up_to, row,
                 None if row is None else up_to + wait,
                 min(limit.values(), default=np.inf), tuple(pieces))
@@ -142,13 +140,13 @@ class LocalProblem:
 
 
 def local_problem(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floats,
-                  shown: Nodes, capacity: str = "unit", up_to: float = 1.0) -> LocalProblem:
-    """Return what `entry_alphas` walks over, with those neighbors of the support that are `shown`.
+                  shown: Nodes | None = None, capacity: str = "unit", up_to: float = 1.0) -> LocalProblem:
+    """Return what a path is walked over: the support at its end, and neighbors of it.
 
     Parameters
     ----------
-    shown : ndarray of int
-        Graph rows that the answer shall list although they never fill; seeds are listed anyway.
+    shown : ndarray of int, optional
+        Graph rows of the neighbors to list, by default all; seeds are listed anyway.
     """
     seeds = np.asarray(source_rows, np.int64)
     direction = np.asarray(direction, np.float64)
@@ -156,7 +154,9 @@ def local_problem(graph: Graph, gates: Gates, source_rows: Nodes, direction: Flo
     ends = np.array([min(limit[part], up_to) for part in graph.component[seeds].tolist()])
     last = solve(graph, gates, seeds, ends * direction, capacity)
     full = last.x > 0
-    beyond = ~full & np.isin(last.rows, np.concatenate([np.asarray(shown, np.int64), seeds]))
+    beyond = ~full
+    if shown is not None:
+        beyond &= np.isin(last.rows, np.concatenate([shown, seeds]))
     order = np.concatenate([np.flatnonzero(full), np.flatnonzero(beyond)])
     alone = np.setdiff1d(seeds, last.rows)
     size, rows = int(full.sum()), np.concatenate([last.rows[order], alone])
@@ -180,6 +180,7 @@ def _full_at(graph: Graph, rows: Nodes, direction: Floats, capacity: str, up_to:
     """Return the alpha at which each component with seeds is full, by its number."""
     if not 0 < up_to < np.inf:
         raise ParameterError(f"the path needs 0 < up_to < infinity, not {up_to}")
+    rows, direction = np.asarray(rows, np.int64), np.asarray(direction, np.float64)
     limit = {}
     for part in np.unique(graph.component[rows]).tolist():
         inside = graph.component[rows] == part
@@ -192,31 +193,18 @@ def _full_at(graph: Graph, rows: Nodes, direction: Floats, capacity: str, up_to:
 class _Walk:
     """The support at the end of the path as dense matrices, and the walk's present state."""
 
-    def __init__(self, last: Diffusion, sources: Nodes, direction: Floats, ends: Floats) -> None:
-        inside = np.flatnonzero(last.x > 0)
-        k = len(inside)
-        where = np.full(len(last.rows), -1)
-        where[inside] = np.arange(k)
-        u, v = where[last.u], where[last.v]
-        both = (u >= 0) & (v >= 0)
+    def __init__(self, local: LocalProblem) -> None:
+        k = local.size
+        inside = (local.u < k) & (local.v < k)
+        u, v, w = local.u[inside], local.v[inside], local.weight[inside]
         self.weight = np.zeros((k, k))
-        self.weight[u[both], v[both]] = self.weight[v[both], u[both]] = last.weight[both]
-        self.last = last
-        self.inner = np.where(u >= 0, u, v)[~both]
-        self.outer = np.where(u >= 0, last.v, last.u)[~both]
-        self.leaving = last.weight[~both]
-        self.leak = sum_at(self.inner, self.leaving, k)
-        self.rows, self.sink = last.rows[inside], last.capacity[inside]
-        place = {row: i for i, row in enumerate(self.rows.tolist())}
-        self.drive, self.mass, self.ends = np.zeros(k), np.zeros(k), np.full(k, np.inf)
-        self.drive_outside = np.zeros(len(last.rows))
-        index = {row: j for j, row in enumerate(last.rows.tolist())}
-        for row, d, end in zip(sources.tolist(), direction.tolist(), ends.tolist(), strict=True):
-            i = place.get(row)
-            if i is not None:
-                self.drive[i], self.ends[i] = d, end
-            elif last.graph.degree_of(np.array([row]))[0]:
-                self.drive_outside[index[row]] = d
+        self.weight[u, v] = self.weight[v, u] = w
+        self.local, self.rows, self.sink = local, local.rows[:k], local.sink[:k]
+        self.inner = np.minimum(local.u, local.v)[~inside]
+        self.outer = np.maximum(local.u, local.v)[~inside]
+        self.leaving = local.weight[~inside]
+        self.leak = local.leak + sum_at(self.inner, self.leaving, k)
+        self.drive, self.ends, self.mass = local.drive[:k].copy(), local.end[:k], np.zeros(k)
         self.x, self.slope, self.rate = np.zeros(k), np.zeros(k), self.drive.copy()
         self.entered = np.zeros(k, np.bool_)
         self.order: list[int] = []
@@ -224,11 +212,11 @@ class _Walk:
         self.alpha = 0.0
 
     def piece(self) -> Piece:
-        """The solution from here on, until something happens."""
+        """Return the solution from here to the next breakpoint."""
         return Piece(self.alpha, self.x[self.order], self.slope[self.order])
 
     def next(self) -> tuple[float, int | None]:
-        """Alpha until the next node enters, and which; None when none will."""
+        """Return alpha until the next node enters, and that node; None when none will."""
         waiting = np.flatnonzero(~self.entered & (self.rate > 0))
         if not len(waiting):
             return np.inf, None
@@ -236,20 +224,22 @@ class _Walk:
         best = int(np.argmin(wait))
         return float(wait[best]), int(waiting[best])
 
-    def next_outside(self, limit: dict[int, float], up_to: float) -> tuple[int | None, float]:
-        """The node beyond the end of the path that would enter next, and after how much."""
-        last = self.last
-        rate = self.drive_outside + sum_at(self.outer, self.leaving * self.slope[self.inner],
-                                           len(last.rows))
-        part = last.graph.component[last.rows]
-        rate[[up_to >= limit[c] for c in part.tolist()]] = 0.0
+    def next_outside(self, graph: Graph, limit: dict[int, float], up_to: float,
+                     ) -> tuple[int | None, float]:
+        """Return the node that would enter beyond the end of the path, and after how much alpha."""
+        local, n = self.local, len(self.local.rows)
+        rate = local.drive + sum_at(self.outer, self.leaving * self.slope[self.inner], n)
+        mass = local.drive * local.end + sum_at(self.outer, self.leaving * self.x[self.inner], n)
+        part = graph.component[local.rows].tolist()
+        rate[[up_to >= limit[c] for c in part]] = 0.0
+        rate[:local.size] = 0.0
         waiting = np.flatnonzero(rate > 0)
         if not len(waiting):
             return None, np.inf
-        wait = np.maximum(last.capacity - last.mass, 0.0)[waiting] / rate[waiting]
+        wait = np.maximum(local.sink - mass, 0.0)[waiting] / rate[waiting]
         for best in np.argsort(wait, kind="stable").tolist():
-            if up_to + wait[best] <= limit[int(part[waiting[best]])]:
-                return int(last.rows[waiting[best]]), float(wait[best])
+            if up_to + wait[best] <= limit[part[waiting[best]]]:
+                return int(local.rows[waiting[best]]), float(wait[best])
         return None, np.inf
 
     def advance(self, step: float) -> None:

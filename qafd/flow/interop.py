@@ -56,7 +56,7 @@ def _numbers(what: str, values: Iterable[object]) -> Floats:
 
 
 def _number(what: str, value: object) -> float:
-    """A value as a float; a ParameterError when it is none."""
+    """Return a value as a float; raise ParameterError when it is none."""
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -67,7 +67,7 @@ def _number(what: str, value: object) -> float:
 
 def _seeded(seeds: Mapping[Hashable, float] | Iterable[Hashable], row: Mapping[Hashable, int]
             ) -> tuple[Nodes, Floats]:
-    """The rows of the seeds and their shares, which add up to 1."""
+    """Return the rows of the seeds and their shares, which add up to 1."""
     if isinstance(seeds, str) or not isinstance(seeds, Iterable):
         raise ParameterError("seeds are a list of nodes or a mapping of nodes to shares, not "
                              f"{seeds!r}; put a single node into a list")
@@ -88,7 +88,7 @@ def _seeded(seeds: Mapping[Hashable, float] | Iterable[Hashable], row: Mapping[H
 
 def _bind_gates(weights: Weights | str | None, alignment: Mapping[Hashable, float] | None,
                 nodes: Iterable[Hashable]) -> Gates:
-    """The weights of the edges between nodes with these alignments."""
+    """Return the weights of the edges between nodes with these alignments."""
     if isinstance(weights, str):
         weights = Weights.named(weights)
     if not isinstance(weights, Weights | None):

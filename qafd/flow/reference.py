@@ -60,7 +60,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Pushing:
-    """Which overfull node is pushed next, and until when.
+    """Rule for the overfull node that is pushed next, and for the end of pushing.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class _Run:
                 self.waiting.append(u)
 
     def _take(self) -> int | None:
-        """The next overfull node, out of line; None when rounding has left none."""
+        """Take the next overfull node out of line; None when rounding has left none."""
         if self.order == "fifo":
             return self.line.popleft() if self.line else None
         if self.order == "largest":

@@ -105,8 +105,8 @@ class Region:
         self.read = np.concatenate([self.read, zeros > 0])
 
     def grow(self, late: Nodes, over: Floats, least: float) -> None:
-        """Activate late nodes, read and push those that are not read yet, once; whoever that makes
-        late is next.
+        """Activate late nodes; read and push those that are not read yet, once, and go on with the
+        nodes that this makes late.
 
         It ends when no late node is unread; those that were read before wait for the next solve.
         `over` is m - T of every touched node. A node is late above `least` T.
@@ -194,9 +194,9 @@ class Region:
         return sum_at(self.start[leaving], self.weight[leaving], len(self.rows))
 
     def afford_factors(self) -> bool:
-        """Whether factors of L_SS cost less than all solves so far; their cost is then spent.
+        """Return True if factors of L_SS cost less than all solves so far, and count their cost.
 
-        So it is on chains, trees and strips. The cost is at most the number of nodes times the
+        They do on chains, trees and strips. The cost is at most the number of nodes times the
         square of the width: one more than the number of independent cycles, or the band of a
         numbering along the graph's length.
         """
@@ -327,7 +327,7 @@ def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def _add(parts: Floats, step: Floats) -> Floats:
-    """The sum of three floats and one more as three floats again, shape (3, k)."""
+    """Add a float to a sum of three, as three floats again, shape (3, k)."""
     x, lost = _two_sum(parts[0], step)
     rest, lost = _two_sum(parts[1], lost)
     rest, dust = _two_sum(rest, parts[2] + lost)

@@ -103,7 +103,7 @@ class Diffusion:
 
     @property
     def converged(self) -> bool:
-        """Whether the solver reached its tolerance."""
+        """Return True if the solver reached its tolerance."""
         return self.stopped is None
 
     @cached_property
@@ -133,7 +133,7 @@ class Diffusion:
         return self._index.get(row)
 
     def retrieved(self, row: int) -> bool:
-        """Whether x of a graph row is above 0."""
+        """Return True if x of a graph row is above 0."""
         i = self.find(row)
         return i is not None and bool(self.x[i] > 0)
 
@@ -156,7 +156,7 @@ def support_of(rows: Nodes, x: Floats) -> Nodes:
 
 def solve(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
           capacity: str = "unit", rtol: float = 1e-9, budget: Budget | None = None) -> Diffusion:
-    """The solution of problem (5) for one query, exact to `rtol` of each node's capacity.
+    """Solve problem (5) for one query, exact to `rtol` of each node's capacity.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def solve(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
 
 def _solve_compiled(compiled: kernel.Compiled, graph: Graph, gates: Gates, sources: Sources,
                     sink: Floats, rtol: float, budget: Budget) -> Diffusion | None:
-    """The solution by `qafd.flow.compiled`; None when weights are too wide or the graph too long."""
+    """Solve by `qafd.flow.compiled`; None when weights are too wide or the graph too long."""
     workspace = graph.acquire()
     try:
         spread = compiled.spread(graph, gates, workspace, sources, sink, rtol, budget)
@@ -290,7 +290,7 @@ class _SupportSearch:
         self.inner = max(self.inner * STEP, least)
 
     def _drop_rounding(self, through: Floats) -> bool:
-        """Whether a solution is done; else what rounding left of it is to be solved again."""
+        """Return True if a solution is done; else its rounding is solved for again."""
         region = self.region
         blurred = ROUNDING * through > SHARP * region.sink
         if not self.direct and blurred.any() and region.active.sum() <= SHARPENED:

@@ -80,7 +80,7 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
 
 @dataclass(frozen=True)
 class _SourceRequest:
-    """What a rule is asked: `part` are the shares of the seeds, which sum to 1."""
+    """Request to a rule: `part` are the shares of the seeds, which sum to 1."""
 
     graph: Graph
     rows: Nodes
@@ -227,7 +227,7 @@ def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sour
 
 
 def _add_up(rows: Nodes, mass: Floats) -> dict[int, float]:
-    """The mass of each distinct seed, in the order of rows."""
+    """Return the mass of each distinct seed, in the order of rows."""
     amounts = mass.tolist()
     if not (min(amounts) >= 0 and sum(amounts) < np.inf):  # the sum of a NaN is one
         raise ParameterError("source mass must be at least 0 and finite")

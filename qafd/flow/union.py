@@ -50,7 +50,7 @@ class Union:
 
 
 def union(parts: Sequence[Diffusion]) -> Union:
-    """The union of diffusions on one graph, for example one for each subquery."""
+    """Unite diffusions on one graph, for example one for each subquery."""
     if not parts:
         raise ParameterError("a union needs at least one diffusion")
     rows = np.unique(np.concatenate([part.rows for part in parts]))

@@ -29,7 +29,7 @@ _LARGEST = 1e150  # beyond, products of two numbers leave the range of floats
 
 
 class FindingKind(StrEnum):
-    """What a check can find; behind each kind the values it has."""
+    """Kind of a finding; behind each kind the values it has."""
 
     # What was proved
     UNION_CHECKED = "union_checked"  # count
@@ -74,7 +74,7 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was proved or is wrong, with its values; `part` is a subquery from 1, or 0."""
+    """Something that was proved or is wrong, with its values; `part` is a subquery from 1, or 0."""
 
     kind: FindingKind
     values: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -83,14 +83,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether a stored retrieval holds, and why: what was proved, or each thing that is wrong."""
+    """Result of a check: `ok`, and what was proved or each thing that is wrong."""
 
     ok: bool
     findings: tuple[Finding, ...]
 
 
 def found(kind: FindingKind, **values: Any) -> Finding:
-    """A finding from its values."""
+    """Build a finding from its values."""
     return Finding(kind, values)
 
 
@@ -103,7 +103,7 @@ class _MalformedError(Exception):
 
 
 def sealed(obj: Mapping[str, Any]) -> dict[str, Any]:
-    """The object with a digest of everything in it, as `verify` checks it.
+    """Return the object with a digest of everything in it, as `verify` checks it.
 
     The digest goes into the certificate; an object without one is returned as it is.
     """
@@ -144,7 +144,7 @@ def verify(obj: Any) -> Verification:
 
 
 def _complaints(obj: Any) -> Iterator[Finding]:
-    """What is wrong with a retrieval."""
+    """List what is wrong with a retrieval."""
     certificate = _dict(obj, "the retrieval").get("certificate")
     if certificate is None:
         raise _MalformedError(FindingKind.NO_CERTIFICATE, method=str(obj.get("method"))[:60])
@@ -184,7 +184,7 @@ class _Stored:
 
 
 def _flow_complaints(stored: _Stored) -> Iterator[Finding]:
-    """What is wrong with nodes and edges as they stand."""
+    """List what is wrong with nodes and edges."""
     x, u, v, degree = stored.x, stored.u, stored.v, stored.degree
     pairs = np.unique(np.sort([u, v], axis=0), axis=1)  # (2, distinct)
     broken = {
@@ -213,7 +213,7 @@ def _flow_complaints(stored: _Stored) -> Iterator[Finding]:
 
 
 def _certificate_complaints(certificate: dict[str, Any], stored: _Stored) -> Iterator[Finding]:
-    """Where the stated certificate is not the one that the numbers give."""
+    """List where the stated certificate is not the one that the numbers give."""
     x, capacity, source = stored.x, stored.capacity, stored.source
     rtol = _number(certificate, "rtol", "certificate")
     if not 0 < rtol <= 0.1:
@@ -250,7 +250,7 @@ def _certificate_complaints(certificate: dict[str, Any], stored: _Stored) -> Ite
 
 
 def _union_complaints(obj: dict[str, Any]) -> Iterator[Finding]:
-    """What is wrong with any part of a union, or with their sum."""
+    """List what is wrong with any part of a union, or with their sum."""
     sums: dict[str, Floats] = {}  # (4,)
     for number, part in enumerate(_records(obj, "parts"), 1):
         for wrong in _complaints(part):
@@ -298,7 +298,7 @@ def _digest(obj: Mapping[str, Any]) -> str:
 
 
 def _canonical(value: Any) -> Any:
-    """JSON values as they come back from a file that another program may have written again."""
+    """Return JSON values as they come back from a file that another program may have written again."""
     if isinstance(value, Mapping):
         return {str(k): _canonical(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

@@ -95,7 +95,7 @@ class Weights:
 
     @classmethod
     def named(cls, variant: str, a: float = 1.0, b: float = 0.25) -> "Weights":
-        """The variants of the paper; `a` and `b` are those of "hybrid" only.
+        """Build a variant of the paper; `a` and `b` are those of "hybrid" only.
 
         "mean" is Eq. (2a), "product" (2b), "hybrid" (2c); "plain" is H(h(u), h(v)) alone,
         the control that does not look at the query.
@@ -120,7 +120,7 @@ class Weights:
         return self.c * similarity * gate if self.outer == "times" else self.c * similarity + gate
 
     def of_edge(self, similarity: float, s_u: float, s_v: float) -> float:
-        """The weight of one edge."""
+        """Return the weight of one edge."""
         return float(self(np.array([similarity]), np.array([s_u]), np.array([s_v]))[0])
 
 
@@ -184,7 +184,7 @@ class Gates:
 
 
 def positive(alignment: Floats) -> Floats:
-    """The alignments, when all are positive and finite."""
+    """Return the alignments, when all are positive and finite."""
     if len(alignment) and not (alignment.min() >= LEAST and alignment.max() < np.inf):
         wrong = alignment.min() if not alignment.min() >= LEAST else alignment.max()
         raise ParameterError(f"an alignment is {wrong:g}; all must be at least {LEAST:g} and "
