@@ -1,4 +1,4 @@
-"""Edits by hand: names that mean one entity, pairs that do not, names that are none, types, edges.
+"""Edits by hand: names that mean one entity or two, pairs that do not, names that are none, edges.
 
 An edit changes nothing that was read. The graph is made from the log as the edits in force let
 it be understood, so an edit that is undone leaves no trace in the graph.
@@ -23,9 +23,10 @@ class Edit:
     """What somebody said of an entity, by its key; in force until `undone_at`.
 
     `action` is "same" (what is called `key` is the entity called `name`, which may only spell it
-    differently), "apart" (it is not the entity with the key `name`), "hide" (it is none), "join" (a
-    relation `label` leads from it to the entity with the key `name`, says `note`), "cut" (no edge
-    between the two that was there before) or "type" (`name` is its type, as a tagger would say).
+    differently), "split" (in `passages`, by id, it is the entity called `name`), "apart" (it is not
+    the entity with the key `name`), "hide" (it is none), "join" (a relation `label` leads from it to
+    the entity with the key `name`, says `note`) or "cut" (no edge between the two that was there
+    before).
     """
 
     id: int
@@ -36,6 +37,7 @@ class Edit:
     undone_at: str | None = None
     label: str = ""
     note: str = ""
+    passages: tuple[str, ...] = ()
 
     def holds(self, action: str) -> bool:
         """Whether it says this, and is in force."""
@@ -70,36 +72,47 @@ def hidden_keys(edits: Iterable[Edit]) -> set[str]:
     return {edit.key for edit in edits if edit.holds("hide")}
 
 
-def entity_types(edits: Iterable[Edit]) -> dict[str, str]:
-    """Key of an entity to the type that edits give it, the last where several do.
-
-    Types follow an entity through all edits "same": of one that was merged, they are the type of
-    the entity that it is now.
-    """
-    edits = tuple(edits)
-    names = entity_names(edits)
-    return {canonical(names.get(edit.key, edit.key)): edit.name
-            for edit in edits if edit.holds("type")}
-
-
 def apply_edits(extractions: Sequence[Extraction], edits: Sequence[Edit]
                 ) -> tuple[Extraction, ...]:
     """Extractions as the edits in force let them be understood, in order."""
     names = entity_names(edits)
-    types = entity_types(edits)
     hidden = hidden_keys(edits)
-    if not names and not types and not hidden:
+    splits = split_names(edits)
+    if not names and not hidden and not splits:
         return tuple(extractions)
     keys = {key: canonical(name) for key, name in names.items()}
-    return tuple(_apply_to(extraction, names, keys, types, hidden) for extraction in extractions)
+    applied = (_apply_to(extraction, names, keys, hidden) for extraction in extractions)
+    return tuple(replace(one, split=splits[one.chunk]) if one.chunk in splits else one for one in applied)
+
+
+def split_names(edits: Iterable[Edit]) -> dict[str, dict[str, str]]:
+    """Return for each passage with a split entity its key to the name that it has there, "" for none.
+
+    Splits follow an entity through all edits "same", and a later split of what was split off through
+    the earlier one.
+    """
+    edits = tuple(edits)
+    names, hidden = entity_names(edits), hidden_keys(edits)
+    found: dict[str, dict[str, str]] = {}
+    for edit in edits:
+        if not edit.holds("split"):
+            continue
+        key = canonical(names.get(edit.key, edit.key))
+        name = names.get(canonical(edit.name), edit.name)
+        name = "" if canonical(name) in hidden else name
+        for passage in edit.passages:
+            here = found.setdefault(passage, {})
+            for other, given in list(here.items()):
+                if canonical(given) == key:
+                    here[other] = name
+            here[key] = name
+    return found
 
 
 def _apply_to(extraction: Extraction, names: Mapping[str, str], keys: Mapping[str, str],
-            types: Mapping[str, str], hidden: set[str]) -> Extraction:
+              hidden: set[str]) -> Extraction:
     def mention(one: Mention) -> Mention:
-        key = keys.get(one.key, one.key)
-        kind = one.kind if one.kind in MENTION_KINDS else types.get(key, one.kind)
-        return replace(one, key=key, name=names.get(one.key, one.name), kind=kind)
+        return replace(one, key=keys.get(one.key, one.key), name=names.get(one.key, one.name))
 
     def ends(one: Joined) -> Joined:
         return replace(one, source=keys.get(one.source, one.source),

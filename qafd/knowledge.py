@@ -16,8 +16,8 @@ from qafd.answer.context import WAYS
 from qafd.answer.conversation import SHOWN, FollowUp, Turn, follow_up, turns, what_was_said
 from qafd.answer.quote import extract_answer
 from qafd.curate import entities as curate
-from qafd.curate.earlier import earlier_graph
 from qafd.curate.neighbors import connect, disconnect
+from qafd.curate.splitting import split
 from qafd.edits import Edit
 from qafd.errors import ParameterError, StoreError
 from qafd.explain import Chain, Explanation, PathFlow, ReasoningPath, tell_paths
@@ -27,7 +27,7 @@ from qafd.explain.reach import put_reached_first
 from qafd.export.whole import whole
 from qafd.graph import Graph
 from qafd.graph_cache import GraphCache, add_texts, corpus_of, read_passages
-from qafd.graph_file import name_passages, sentences_of
+from qafd.graph_file import sentences_of
 from qafd.ingest.embedding import MeteredEmbedder
 from qafd.ingest.instructions import keep_prompt, prompts_in
 from qafd.ingest.tuning import Tuned, tune
@@ -210,19 +210,21 @@ class KnowledgeGraph:
         """
         return self._edited(partial(curate.call, known=entity, name=name))
 
-    def hide(self, entity: str) -> int:
-        """Take out of the graph what is no entity; raises ParameterError when there is none."""
-        return self._edited(partial(curate.hide, known=entity))
+    def split(self, entity: str, name: str, passages: Iterable[str]) -> int:
+        """Let an entity be another one, called `name`, in some of its passages (by id).
 
-    def retype(self, entity: str, kind: str) -> int:
-        """Say of what type an entity is, such as "person"; see `qafd.curate.entities.retype`.
+        `qafd.curate.splitting.find_mixed` finds entities that may be two.
 
         Raises
         ------
         ParameterError
-            There is no such entity, this is its type already, or it is no word.
+            There is no such entity, `name` cannot be its name, or the passages are not some of its own.
         """
-        return self._edited(partial(curate.retype, known=entity, kind=kind))
+        return self._edited(partial(split, known=entity, name=name, passages=tuple(passages)))
+
+    def hide(self, entity: str) -> int:
+        """Take out of the graph what is no entity; raises ParameterError when there is none."""
+        return self._edited(partial(curate.hide, known=entity))
 
     def connect(self, source: str, target: str, label: str = "", note: str = "") -> int:
         """Add an edge between two entities; `label` says how they are related, `note` why.
@@ -451,22 +453,6 @@ class KnowledgeGraph:
         if version != store.graph.version:
             return Imprint(version)
         return Imprint(version, store.vectors.embedder[0], store.log.extractor)
-
-    def earlier(self) -> Graph:
-        """The graph that the embedding model before this one makes of the present documents.
-
-        `retrieve` and `explain` take it as `graph`, with a plan that was made with that model.
-
-        Raises
-        ------
-        StoreError
-            The workspace has vectors of one model only.
-        """
-        with self.store() as store:
-            graph = name_passages(earlier_graph(store), store)
-            # The sentences that a passage has now are compared by the present model.
-            passages_of(graph, partial(read_passages, graph, store, compared=False))
-        return graph
 
     def conditions(self, retrieval: Retrieval) -> tuple[AnswerConditions, ...]:
         """The answers of an exact retrieval with each condition: met or not, and what shows it."""

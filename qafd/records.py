@@ -6,7 +6,7 @@ from documents: they are shown, never trusted.
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -146,6 +146,8 @@ class Extraction:
     assertions: tuple[Assertion, ...]
     # not in the text that entries are checked by, which older entries were stored with
     descriptions: tuple[Description, ...] = field(default=(), repr=False)
+    # of an entity that an edit split: its key here to the name that it has in this chunk, "" for none
+    split: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
 
 
 @dataclass(frozen=True)

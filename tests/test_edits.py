@@ -9,8 +9,11 @@ from clicks import page, press
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qafd.cli import main
 from qafd.curate import entities as curate
-from qafd.edits import Edit, entity_names, entity_types
+from qafd.curate.splitting import find_mixed, passages_of
+from qafd.doctor import doctor
+from qafd.edits import Edit, entity_names, split_names
 from qafd.errors import ParameterError, StoreError
 from qafd.ingest import index, refresh
 from qafd.knowledge import KnowledgeGraph
@@ -129,20 +132,79 @@ def test_edits_outlive_deletions_and_new_documents(graph, tmp_path):
     assert entities(graph)["International Business Machines"].passages == 2
 
 
-def test_the_last_type_counts_and_follows_what_is_merged(graph):
-    graph.retype("IBM", "place")
-    graph.retype("IBM", "company")
-    call(graph, "IBM", "International Business Machines")
-    assert entities(graph)["International Business Machines"].type == "COMPANY"
-    with graph.store() as store:
-        assert entity_types(store.edits.all()) == {"international business machines": "COMPANY"}
+@pytest.fixture
+def amazon(tmp_path: Path) -> KnowledgeGraph:
+    return KnowledgeGraph.sample("apple-amazon", tmp_path)
+
+
+def split_amazon(knowledge: KnowledgeGraph) -> tuple[int, set[str], set[str]]:
+    """Split the sample's Amazon as suggested: the edit, and the passages of company and river."""
+    with knowledge.store() as store:
+        (mixed,) = find_mixed(store, knowledge.graph)
+        texts = {chunk.id: chunk.text for chunk in store.log.read().chunks}
+    river, company = sorted(mixed.groups, key=lambda group: -sum("river" in texts[one] for one in group))
+    return knowledge.split("Amazon", "Amazon stream", river), set(company), set(river)
+
+
+def test_a_name_of_two_things_is_found_and_split_by_its_passages(amazon: KnowledgeGraph) -> None:
+    before = digest(amazon)
+    number, company, river = split_amazon(amazon)
+    assert (len(company), len(river)) == (3, 3)
+    known = entities(amazon)
+    with amazon.store() as store:
+        assert set(passages_of(store, known["Amazon"])) == company
+        assert set(passages_of(store, known["Amazon stream"])) == river
+        assert not find_mixed(store, amazon.graph)
+    assert all(check.ok for check in doctor(amazon.place.written, deep=True))
+    amazon.undo_edit(number)
+    assert digest(amazon) == before
+
+
+def test_what_was_split_off_can_be_renamed_and_hidden(amazon: KnowledgeGraph) -> None:
+    _, _, river = split_amazon(amazon)
+    call(amazon, "Amazon stream", "Rio Amazonas")
+    with amazon.store() as store:
+        assert set(passages_of(store, entities(amazon)["Rio Amazonas"])) == river
+    amazon.hide("Rio Amazonas")
+    assert entities(amazon).keys() & {"Rio Amazonas", "Amazon stream"} == set()
+    assert entities(amazon)["Amazon"].passages == 3
+    assert all(check.ok for check in doctor(amazon.place.written, deep=True))
+
+
+def test_splits_follow_what_is_merged_and_what_was_split_before() -> None:
+    edits = [Edit(1, "split", "a", "B", "", passages=("p", "q")),
+             Edit(2, "split", "b", "C", "", passages=("q",)),
+             Edit(3, "same", "a", "D", ""), Edit(4, "same", "b", "E", ""), Edit(5, "hide", "c", "", "")]
+    assert split_names(edits[:2]) == {"p": {"a": "B"}, "q": {"a": "C", "b": "C"}}
+    assert split_names(edits[:4])["p"] == {"d": "E"}
+    assert split_names(edits)["q"] == {"d": "", "e": ""}
+
+
+@pytest.mark.parametrize(("name", "passages", "words"), [
+    ("Amazon (river)", 1, "the same name"), ("Amazon II", 0, "choose some"), ("Amazon II", 6, "choose some"),
+    ("Amazon II", -1, "does not mention")])
+def test_a_split_that_parts_nothing_is_refused(amazon: KnowledgeGraph, name: str, passages: int, words: str
+                                               ) -> None:
+    with amazon.store() as store:
+        own = passages_of(store, entities(amazon)["Amazon"])
+        others = {chunk.id for chunk in store.log.read().chunks}.difference(own)
+    chosen = own[:passages] if passages >= 0 else sorted(others)[:1]
+    with pytest.raises(ParameterError, match=words):
+        amazon.split("Amazon", name, chosen)
+    assert not amazon.edits
+
+
+def test_the_command_line_lists_what_may_be_two_and_splits_it(amazon: KnowledgeGraph, capsys) -> None:
+    assert main(["entities", "--mixed", "--db", amazon.place.written]) == 0
+    line, first, _ = capsys.readouterr().out.splitlines()
+    assert "possibly two" in line
+    passages = [option for passage in first.split()[2:] for option in ("--passage", passage)]
+    assert main(["edit", "--split", "Amazon", "Amazon II", *passages, "--db", amazon.place.written]) == 0
+    assert (entities(amazon)["Amazon II"].passages, entities(amazon)["Amazon"].passages) == (3, 3)
 
 
 def test_what_cannot_be_edited_changes_nothing(graph):
     with graph.store() as store:
-        for name, kind in (("Nobody", "person"), ("IBM", " \n"), ("IBM", "12"), ("IBM", "x" * 41)):
-            with pytest.raises(ParameterError):
-                curate.retype(store, name, kind)
         for name, called in (("Nobody", "Somebody"), ("IBM", " … "), ("IBM", "IBM")):
             with pytest.raises(ParameterError):
                 curate.call(store, name, called)

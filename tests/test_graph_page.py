@@ -64,7 +64,7 @@ def test_on_a_phone_a_link_leads_to_the_name_of_the_card(
         open_page: Open, lights: KnowledgeGraph) -> None:
     page = open_page(f"/graph?ws={lights.name}", 390, 500)
     settle(page)
-    page.get_by_role("link", name="What the documents say of").click()
+    page.get_by_role("link", name="What the documents say about").click()
     name = page.locator("#entity-1 h2")
     expect(name).to_be_in_viewport()
     covered = page.get_by_test_id("stHeader").bounding_box()

@@ -148,7 +148,7 @@ def keys_of(store):
 
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=14)
 steps = st.lists(st.tuples(
-    st.sampled_from(["put", "put", "put", "delete", "undo", "purge", "same", "same", "hide", "type",
+    st.sampled_from(["put", "put", "put", "delete", "undo", "purge", "same", "same", "hide", "split",
                      "join", "cut", "undo edit"]),
     st.sampled_from(FILES), texts, st.integers(0, 50), st.integers(0, 50)), max_size=10)
 
@@ -169,8 +169,10 @@ def act(store, step, drawn=Drawn):
             store.edits.undo(1 + one % 5)
         elif verb == "same":
             store.edits.add("same", canonical(first), (second, f"{first} I")[one % 2])
-        elif verb == "type":
-            store.edits.add("type", canonical(first), ("PERSON", "PROPN", "ORG")[other % 3])
+        elif verb == "split":
+            chunks = [chunk.id for chunk in store.log.read().chunks]
+            store.edits.add("split", canonical(first), (second, f"{first} II")[one % 2],
+                            passages=chunks[other % 3::2])
         else:
             label = ("", "met")[one % 2] if verb == "join" else ""
             store.edits.add(verb, canonical(first), canonical(second), label)
@@ -198,7 +200,7 @@ def test_after_every_change_the_graph_is_that_of_the_whole_log(tmp_path_factory,
 @settings(max_examples=25, deadline=None, derandomize=True)
 def test_a_log_gone_through_in_slices_gives_the_graph_of_the_whole_log(
         tmp_path_factory, documents, many, changes):
-    edits = [step for step in changes if step[0] in ("same", "hide", "type", "join", "cut")]
+    edits = [step for step in changes if step[0] in ("same", "hide", "split", "join", "cut")]
     with open_workspace(tmp_path_factory.mktemp("slices") / "whole.db") as store:
         store.vectors.stamp("crowded", 5)
         for name, words in zip(FILES, documents, strict=False):
@@ -218,7 +220,7 @@ def test_a_log_gone_through_in_slices_gives_the_graph_of_the_whole_log(
 
 FREQUENT = (*["Ada", "Boris", "Ada Lovelace", "New York", "radium"] * 6, *WORDS)
 MORE_FILES = tuple(f"file_{number}.txt" for number in range(1, 21))
-VERBS = ("put", "put", "put", "delete", "undo", "purge", "same", "hide", "type", "join", "undo edit")
+VERBS = ("put", "put", "put", "delete", "undo", "purge", "same", "hide", "split", "join", "undo edit")
 
 
 @pytest.mark.chaos

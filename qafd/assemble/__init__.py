@@ -17,7 +17,7 @@ from qafd.assemble.entities import (
 )
 from qafd.assemble.gathered import Gathered, align, gather, is_hub
 from qafd.assemble.parts import Parts
-from qafd.assemble.readings import Reading, log_order
+from qafd.assemble.readings import Alias, Reading, alias_in, log_order
 from qafd.assemble.synonyms import nearest_names, synonym_edges
 from qafd.records import Edge, Extraction, Floats, Node, Vectors
 from qafd.time_left import silent
@@ -133,8 +133,10 @@ def _entities_among(found: Mapping[str, Parts]) -> tuple[list[str], dict[str, st
     return keys, said
 
 
-def _aliases_of_all(log: Sequence[Reading]) -> dict[str, dict[str, str]]:
+def _aliases_of_all(log: Sequence[Reading]) -> list[Alias]:
+    """Return what keys stand for in each passage."""
     documents: dict[str, list[Extraction]] = defaultdict(list)
     for reading in log:
         documents[reading.chunk.document].append(reading.extraction)
-    return {document: aliases_of(some) for document, some in documents.items()}
+    aliases = {document: aliases_of(extractions) for document, extractions in documents.items()}
+    return [alias_in(aliases[reading.chunk.document], reading.extraction) for reading in log]

@@ -52,6 +52,8 @@ def claims_of(chunk: Chunk, extraction: Extraction, alias: Alias) -> Claims:
     claims = Claims()
     for mention in extraction.mentions:
         key = alias.get(mention.key, mention.key)
+        if not key:
+            continue
         if mention.kind == "heading" or _certain(mention, chunk):
             claims.sure.add(key)
         elif mention.kind == "term":

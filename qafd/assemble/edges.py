@@ -37,12 +37,14 @@ def pairs_of(extraction: Extraction, alias: Alias) -> dict[tuple[str, str], Pair
     for said in extraction.descriptions:
         if said.target:
             ends = (alias.get(said.source, said.source), alias.get(said.target, said.target))
+            if "" in ends:
+                continue
             pair = pairs[min(ends), max(ends)]
             (pair.given if said.kind == WEIGHT else pair.told).append(said.strength)
     for assertion in extraction.assertions:
         source = alias.get(assertion.source, assertion.source)
         target = alias.get(assertion.target, assertion.target)
-        if source == target:
+        if source == target or not source or not target:
             continue
         pair = pairs[min(source, target), max(source, target)]
         labels = pair.forth if source < target else pair.back
@@ -75,12 +77,12 @@ def mention_edges(key: str, parts: Parts, log: Sequence[Reading], name: Vectors,
             evidence=tuple((chunk, sentence) for sentence in sentences))
 
 
-def find_relations(keys: Sequence[str], log: Sequence[Reading], aliases: Mapping[str, Alias],
+def find_relations(keys: Sequence[str], log: Sequence[Reading], aliases: Sequence[Alias],
                       names: Vectors) -> Iterator[Edge]:
     row = {key: i for i, key in enumerate(keys)}
     asserted: dict[tuple[str, str], dict[str, PairPart]] = defaultdict(dict)
-    for reading in log:
-        for pair, part in pairs_of(reading.extraction, aliases[reading.chunk.document]).items():
+    for reading, alias in zip(log, aliases, strict=True):
+        for pair, part in pairs_of(reading.extraction, alias).items():
             if pair[0] in row and pair[1] in row:
                 asserted[pair][reading.chunk.id] = part
     yield from relation_edges(asserted, row, names)

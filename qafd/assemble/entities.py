@@ -1,7 +1,7 @@
 """The entities of a log: what passages say of each key, and which keys are entities by it."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from qafd.assemble.claims import ClaimedNames
 from qafd.assemble.gathered import DESCRIPTION_LIMIT, Gathered
@@ -19,17 +19,16 @@ def is_entity(parts: Parts) -> bool:
             or not any(part.titled for part in parts.values()))
 
 
-def find_names(log: Sequence[Reading], aliases: Mapping[str, Alias]) -> dict[str, dict[int, KeyPart]]:
+def find_names(log: Sequence[Reading], aliases: Sequence[Alias]) -> dict[str, dict[int, KeyPart]]:
     """What the passages of a log, by their number in it, say of each key, string links included; not all
     of the keys are entities."""
     claimed = ClaimedNames()
-    for reading in log:
-        claimed.add(reading.chunk, reading.extraction, aliases[reading.chunk.document])
+    for reading, alias in zip(log, aliases, strict=True):
+        claimed.add(reading.chunk, reading.extraction, alias)
     keys = claimed.names()
     index = NameIndex(keys)
     found: dict[str, dict[int, KeyPart]] = defaultdict(dict)
-    for number, reading in enumerate(log):
-        alias = aliases[reading.chunk.document]
+    for number, (reading, alias) in enumerate(zip(log, aliases, strict=True)):
         for key, part in parts_of(reading.chunk, reading.extraction, alias, keys, index).items():
             found[key][number] = part
     return found

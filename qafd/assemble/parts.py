@@ -53,7 +53,7 @@ def parts_of(chunk: Chunk, extraction: Extraction, alias: Alias, keys: Container
         if key not in keys:
             continue
         part = parts[key]
-        part.names[mention.name] += 1
+        part.names[alias.names.get(key, mention.name)] += 1
         part.named |= mention.kind != "term"
         if mention.kind in ("title", "heading"):
             part.titled = True
@@ -74,6 +74,7 @@ def parts_of(chunk: Chunk, extraction: Extraction, alias: Alias, keys: Container
     for found, start, end in index.find(chunk.text, starts):
         sentence = int(np.searchsorted(starts, start, side="right")) - 1
         parts[alias.get(found, found)].places.add((max(sentence, 0), start, end))
+    parts.pop("", None)
     for part in parts.values():
         for sentence, start, end in part.places:
             first, last = extraction.sentences[sentence]

@@ -2,15 +2,32 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from qafd.reading.text import canonical
 from qafd.records import Chunk, Extraction, Vectors
 
 if TYPE_CHECKING:
     from qafd.models.embedder import PassageEmbedder
 
-Alias = Mapping[str, str]
-"""Keys to the key that they stand for in a document."""
+class Alias(dict[str, str]):
+    """Keys to the key that they stand for in a passage; "" for what is no entity there.
+
+    `names` has the names of entities that an edit split off, by key.
+    """
+
+    names: Mapping[str, str] = MappingProxyType({})
+
+
+def alias_in(document: Mapping[str, str], extraction: Extraction) -> Alias:
+    """Return what keys stand for in a passage, by its document and then by the edits that split."""
+    split = {key: canonical(name) for key, name in extraction.split.items()}
+    alias = Alias(split)
+    for key, other in document.items():
+        alias[key] = split.get(other, other)
+    alias.names = {canonical(name): name for name in extraction.split.values()}
+    return alias
 
 
 @dataclass(frozen=True)

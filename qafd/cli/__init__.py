@@ -35,7 +35,7 @@ COMMANDS = {
     "ledger": ("indexing.ledger", "Sum up the calls to language models."),
     "docs": ("curating.docs", "List, search, delete, restore or erase documents."),
     "entities": ("curating.list_entities", "List entities, or possible duplicates."),
-    "edit": ("curating.edit", "Rename, merge, retype, hide or connect entities, or undo that; "
+    "edit": ("curating.edit", "Rename, merge, split, hide or connect entities, or undo that; "
              "without options list all edits."),
     "query": ("asking.query", "Retrieve the subgraph and passages for a question."),
     "answer": ("answering.answer", "Answer a question with quoted sentences, or in a model's words."),

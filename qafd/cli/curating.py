@@ -21,10 +21,10 @@ from qafd.curate.entities import (
     find,
     hide,
     keep_apart,
-    retype,
     suggestions,
 )
 from qafd.curate.neighbors import connect, disconnect, neighbors
+from qafd.curate.splitting import find_mixed, split
 from qafd.curate.unread import Unread, unread
 from qafd.edits import Edit
 from qafd.errors import ParameterError
@@ -151,14 +151,18 @@ def _list_documents(knowledge: KnowledgeGraph) -> Outcome:
               help="List the entities that edges join to this one instead, and by what.")
 @click.option("--alike", is_flag=True,
               help="List pairs that may be one entity instead, and why.")
-def list_entities(knowledge: KnowledgeGraph, words: tuple[str, ...], near: str | None, alike: bool
-                  ) -> Outcome:
+@click.option("--mixed", is_flag=True,
+              help="List entities that may be two things instead, and the passages of each.")
+def list_entities(knowledge: KnowledgeGraph, words: tuple[str, ...], near: str | None, alike: bool,
+                  mixed: bool) -> Outcome:
     """List entities, or which may be the same; with WORDS those that have these in a name."""
-    if alike and near:
-        raise ParameterError("--near and --alike exclude each other; choose one")
+    if sum(map(bool, (alike, near, mixed))) > 1:
+        raise ParameterError("--near, --alike and --mixed exclude each other; choose one")
     wanted = " ".join(words)
     if alike:
         outcome, absence = _list_alike(knowledge, wanted), "pair of entities looks like one"
+    elif mixed:
+        outcome, absence = _list_mixed(knowledge, wanted), "entity looks like two"
     elif near:
         outcome = _list_near(knowledge, near, wanted)
         absence = "edge joins it to another entity"
@@ -180,6 +184,16 @@ def _list_alike(knowledge: KnowledgeGraph, words: str) -> Outcome:
                    found=bool(pairs))
 
 
+def _list_mixed(knowledge: KnowledgeGraph, words: str) -> Outcome:
+    with knowledge.store() as store:
+        found = [one for one in find_mixed(store, knowledge.graph) if find((one.entity,), words)]
+    lines = []
+    for one in found:
+        lines.append(f"{one_line(one.entity.name, 80)}  (possibly two)")
+        lines += [f"    {len(group)} passages: {' '.join(group)}" for group in one.groups]
+    return Outcome(found, lines, found=bool(found))
+
+
 def _list_near(knowledge: KnowledgeGraph, name: str, words: str) -> Outcome:
     with knowledge.store() as store:
         joined = [one for one in neighbors(store, entity(store, name))
@@ -197,8 +211,7 @@ def _list_named(knowledge: KnowledgeGraph, words: str) -> Outcome:
 
 
 CHANGES: dict[str, Callable[..., object]] = {
-    "rename": call, "apart": keep_apart, "hide": hide, "retype": retype,
-    "disconnect": disconnect}
+    "rename": call, "apart": keep_apart, "hide": hide, "disconnect": disconnect}
 
 
 @command()
@@ -208,8 +221,10 @@ CHANGES: dict[str, Callable[..., object]] = {
 @click.option("--apart", nargs=2, metavar="ENTITY OTHER",
               help="The two are not the same, and are not suggested again.")
 @click.option("--hide", metavar="ENTITY", help="This is no entity.")
-@click.option("--type", "retype", nargs=2, metavar="ENTITY TYPE",
-              help="The entity is of this type, such as person or 'space station'.")
+@click.option("--split", "parted", nargs=2, metavar="ENTITY NAME",
+              help="In the passages of --passage the entity is another one, called NAME.")
+@click.option("--passage", "passages", multiple=True, metavar="ID",
+              help="A passage of --split; 'qafd entities --mixed' lists those of an entity that may be two.")
 @click.option("--connect", "joined", nargs=2, metavar="ENTITY OTHER", help="Add an edge that leads "
               "from one entity to another; see --label, --note.")
 @click.option("--disconnect", nargs=2, metavar="ENTITY OTHER", help="Remove the edges between two "
@@ -220,12 +235,15 @@ CHANGES: dict[str, Callable[..., object]] = {
 @click.option("--note", "reason", default="", metavar="TEXT",
               help="Why there is one, shown in the place of a sentence.")
 def edit(knowledge: KnowledgeGraph, joined: tuple[str, str] | None, undo: int | None, label: str,
-         reason: str, **changes: str | tuple[str, str] | None) -> Outcome:
+         reason: str, parted: tuple[str, str] | None, passages: tuple[str, ...],
+         **changes: str | tuple[str, str] | None) -> Outcome:
     if (label or reason) and not joined:
         raise ParameterError("--label and --note say something of --connect; name two entities "
                              "with it")
-    given = [name for name, value in {**changes, "connect": joined, "undo": undo}.items()
-             if value is not None]
+    if passages and not parted:
+        raise ParameterError("--passage belongs to --split; name an entity with it")
+    options = {**changes, "connect": joined, "split": parted, "undo": undo}
+    given = [name for name, value in options.items() if value is not None]
     if len(given) > 1:
         raise ParameterError("one edit at a time; leave all options but one out")
     with knowledge.store() as store:
@@ -235,6 +253,8 @@ def edit(knowledge: KnowledgeGraph, joined: tuple[str, str] | None, undo: int | 
                 CHANGES[name](store, *([value] if isinstance(value, str) else value))
         if joined:
             connect(store, *joined, label, reason)
+        if parted:
+            split(store, *parted, passages)
         if undo is not None:
             store.edits.undo(undo)
         changed = store.edits.all() != before
@@ -253,6 +273,8 @@ def _edit_line(edit: Edit) -> str:
     line = f"{edit.id:4}  {edit.made_at[:16]}  {state:6}  {one_line(edit.key, 80)}"
     if edit.name:
         line += f"  ->  {one_line(edit.name, 80)}"
+    if edit.passages:
+        line += f"  ({count(len(edit.passages), 'passage')})"
     for words in (edit.label, edit.note):
         if words:
             line += f"  ({one_line(words)})"

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
 
-from qafd.edits import MENTION_KINDS, entity_names, entity_types, hidden_keys
+from qafd.edits import MENTION_KINDS, entity_names, hidden_keys
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.reading.text import as_typed, canonical
-from qafd.reading.text.plaintext import one_line
 from qafd.reading.text.scripts import is_unspaced
 from qafd.reading.text.slips import slips_between
 from qafd.records import GUESS, node_id
@@ -21,7 +20,6 @@ SIMILAR = 5  # entities that are offered for a name that none has
 ALIKE = 0.5  # of the pairs of letters of two names
 MOSTLY = 0.9  # of the passages of all names that another begins or ends
 SHORT = 6  # letters from which one letter more or less is a slip of the pen
-TYPE = 40  # characters of a type
 SUGGESTED = 50  # pairs of entities at most
 _TYPES = {"ORG": "organization", "GPE": "place", "LOC": "place", "FAC": "building",
           "NORP": "group of people", "PROPN": "name", "WORK_OF_ART": "work"}
@@ -87,7 +85,6 @@ def entities(store: Workspace, only: str = "") -> tuple[Entity, ...]:
     with store.snapshot():
         edits = store.edits.all()
         names = entity_names(edits)
-        by_hand = entity_types(edits)
         gone = hidden_keys(edits) | {
             key for key, name in names.items() if canonical(name) != key}
         rows = store.listing.entities(node_id("entity", only) if only else "")
@@ -97,12 +94,13 @@ def entities(store: Workspace, only: str = "") -> tuple[Entity, ...]:
             spoken[key][one.name] += one.count
             if one.kind not in MENTION_KINDS:
                 types[key][one.kind] += one.count
+    origin = {canonical(edit.name): edit.key for edit in edits if edit.holds("split")}
     found = []
     for row in rows:
         node, key = row.node, row.node.key
         if key not in gone:
             found.append(Entity(
-                node.id, node.name, key, by_hand.get(key) or _first(types[key]), row.passages,
+                node.id, node.name, key, _first(types[origin.get(key, key)]), row.passages,
                 row.relations, tuple(_also(node.name, spoken[key])), node.text))
     return tuple(sorted(found, key=lambda entity: (-entity.passages, entity.name, entity.id)))
 
@@ -191,40 +189,6 @@ def call(store: Workspace, known: str, name: str) -> int:
     if name == one.name:
         raise ParameterError(f"{name!r} is what it is called already")
     return store.edits.add("same", one.key, name)
-
-
-def retype(store: Workspace, known: str, kind: str) -> int:
-    """Let an entity be of a type, such as "person" or "work"; returns the number of the edit.
-
-    Words that people use for a tagger's tag, see `type_words`, are kept as that tag, and others as
-    tags are written: "PERSON", "SPACE_STATION". Where a passage has but the last name of what is a
-    person by now, that name means this entity, and no longer where it is none.
-
-    Raises
-    ------
-    ParameterError
-        There is no entity `known`, this is its type already, or it is no word or too long for one.
-    """
-    one = entity(store, known)
-    words = one_line(kind.replace("_", " ")).rstrip(GUESS)
-    if not any(letter.isalpha() for letter in words) or len(words) > TYPE:
-        raise ParameterError(f"{one_line(kind, TYPE + 20)!r} cannot be a type; give a word or "
-                             f"two, such as person, of at most {TYPE} characters")
-    tag = _tag(store, words)
-    if type_words(tag) == type_words(one.type):
-        raise ParameterError(f"{type_words(one.type)!r} is the type of {one.name!r} already; "
-                             "give another one, or undo the edit that gave it")
-    return store.edits.add("type", one.key, tag)
-
-
-def _tag(store: Workspace, words: str) -> str:
-    """How a workspace calls a type: as its own tags do, else the tagger, else the words."""
-    own = [kind for kind in store.listing.kinds() if kind not in MENTION_KINDS]
-    tag = words.upper().replace(" ", "_")
-    # a lone name that is tagged PROPN is no entity until a text bears it out
-    known = (one for one in (*own, *_TYPES) if one != "PROPN")
-    return next((one for one in known if type_words(one) == words.casefold()),
-                "NAME" if tag == "PROPN" else tag)
 
 
 def type_words(kind: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from qafd.edits import MENTION_KINDS, edges_by_hand, entity_types
+from qafd.edits import MENTION_KINDS, edges_by_hand
 from qafd.reading.text import passage_names
 from qafd.records import WEIGHT, node_id
 from qafd.retrieve.base import Imprint
@@ -132,16 +132,14 @@ class Whole:
         return graph
 
     def _types(self) -> dict[str, str]:
-        """Entity to its type by hand, else the tag of most of its mentions."""
+        """Entity to the tag of most of its mentions."""
         merged = self._store.edits.map_merged()
         tags: dict[str, Counter[str]] = defaultdict(Counter)
         for found in self._store.listing.names():
             if found.kind not in MENTION_KINDS:
                 tags[node_id("entity", merged.get(found.key, found.key))][found.kind] += found.count
-        by_hand = {node_id("entity", key): kind
-                   for key, kind in entity_types(self._store.edits.all()).items()}
         return {node: min(counts, key=lambda kind: (-counts[kind], kind))
-                for node, counts in tags.items()} | by_hand
+                for node, counts in tags.items()}
 
     def _described(self) -> set[str]:
         """The entities whose text is a description."""

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from qafd.assemble.claims import aliases_of
-from qafd.assemble.readings import Alias
+from qafd.assemble.readings import Alias, alias_in
 from qafd.edits import Edit, apply_edits
 from qafd.records import Chunk, Extraction
 from qafd.storage.packing import key_of
@@ -44,7 +44,7 @@ class LogSlice:
             documents.setdefault(chunk.document, []).append(extraction)
         aliases = {document: aliases_of(some) for document, some in documents.items()}
         for chunk, extraction in zip(self.chunks, extractions, strict=True):
-            yield chunk, extraction, aliases[chunk.document]
+            yield chunk, extraction, alias_in(aliases[chunk.document], extraction)
 
 
 class PackedLog:

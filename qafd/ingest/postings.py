@@ -13,8 +13,9 @@ from itertools import pairwise, product
 from qafd.assemble.claims import aliases_of, claims_of, small_words
 from qafd.assemble.edges import PairPart, pairs_of
 from qafd.assemble.parts import pack_part, parts_of
+from qafd.assemble.readings import Alias, alias_in
 from qafd.assemble.synonyms import signs_of
-from qafd.edits import Edit, apply_edits, entity_names, entity_types, hidden_keys
+from qafd.edits import Edit, apply_edits, entity_names, hidden_keys, split_names
 from qafd.ingest.frequent_names import PassageState
 from qafd.ingest.full_assembly import FullAssembly
 from qafd.reading.text import NameIndex, canonical, forms_of, variants, words_in_tree, words_of
@@ -61,22 +62,27 @@ def changed_documents(store: Workspace, edits: Sequence[Edit]) -> set[str] | Non
     before = [replace(edit, undone_at=None if edit.id in used else edit.made_at) for edit in edits]
     passages = set[int]().union(*store.postings.bodies("key", _reread_keys(before, edits)).values())
     documents = {chunk.document for chunk in store.postings.passages(passages).values()}
+    documents |= store.postings.documents_of(_resplit_passages(before, edits))
     return store.postings.list_touched() | documents
 
 
 def _reread_keys(before: Sequence[Edit], after: Sequence[Edit]) -> set[str]:
     """The keys that edits let be understood differently, as they are in the log."""
     names = entity_names(before), entity_names(after)
-    types = entity_types(before), entity_types(after)
     changed = {key for key in names[0].keys() | names[1].keys()
                if names[0].get(key) != names[1].get(key)}
     meant = hidden_keys(before) ^ hidden_keys(after)
-    meant |= {key for key in types[0].keys() | types[1].keys()
-              if types[0].get(key) != types[1].get(key)}
     changed |= meant
     for some in names:
         changed |= {key for key, name in some.items() if canonical(name) in meant}
     return changed
+
+
+def _resplit_passages(before: Sequence[Edit], after: Sequence[Edit]) -> set[str]:
+    """Return the passages in which edits split entities otherwise."""
+    splits = split_names(before), split_names(after)
+    return {passage for passage in splits[0].keys() | splits[1].keys()
+            if splits[0].get(passage) != splits[1].get(passage)}
 
 
 def state_of(store: Workspace, edits: Iterable[Edit]) -> dict[str, object]:
@@ -155,7 +161,7 @@ class Facts:
         for some in read.values():
             alias = aliases_of(extraction for _, _, extraction in some)
             for chunk, raw, extraction in some:
-                facts = _facts_alone(chunk, raw, extraction, alias)
+                facts = _facts_alone(chunk, raw, extraction, alias_in(alias, extraction))
                 changed |= self._postings.put(numbers[chunk.id], ALONE, facts)
         changed |= self._gone
         touched.add(changed)
@@ -197,18 +203,18 @@ class Facts:
         names = list(read)
         for at in range(0, len(names), TOGETHER):
             some = names[at:at + TOGETHER]
-            aliases, texts, claimed = {}, list[str](), set[str]()
+            aliases, texts, claimed = dict[str, Alias](), list[str](), set[str]()
             for document in some:
-                alias = aliases_of(extraction for _, _, extraction in read[document])
-                aliases[document] = alias
+                told = aliases_of(extraction for _, _, extraction in read[document])
                 for chunk, _, extraction in read[document]:
+                    alias = aliases[chunk.id] = alias_in(told, extraction)
                     texts.append(chunk.text)
                     claimed |= {alias.get(mention.key, mention.key) for mention in extraction.mentions}
             known, index = self._store.names.find_known(claimed), self._index(texts)
             for document in some:
                 changed = document in documents
                 for chunk, _, extraction in read[document]:
-                    parts = parts_of(chunk, extraction, aliases[document], known, index)
+                    parts = parts_of(chunk, extraction, aliases[chunk.id], known, index)
                     number, bodies = numbers[chunk.id], {key: pack_part(parts[key]) for key in parts}
                     if not changed:
                         self.remember({number: chunk})
@@ -252,7 +258,7 @@ def begin_anew(store: Workspace, made: FullAssembly) -> None:
     postings.hold(state_of(store, made.log.edits))
 
 
-def _facts_alone(chunk: Chunk, raw: Extraction, extraction: Extraction, alias: Mapping[str, str]
+def _facts_alone(chunk: Chunk, raw: Extraction, extraction: Extraction, alias: Alias
                  ) -> dict[tuple[str, str], str]:
     facts: dict[tuple[str, str], str] = {}
     for word in forms_of(chunk.text):

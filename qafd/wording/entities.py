@@ -22,7 +22,8 @@ _LIKENESSES = {
     "part": "one name is a part of the other", "initials": "initials of the other"}
 _EDITS = {
     "same": "“{key}” is called “{name}”", "apart": "“{one}” is not “{other}”",
-    "hide": "“{key}” is no entity", "type": "“{one}” is of type “{kind}”",
+    "hide": "“{key}” is no entity",
+    "split": "“{one}” is “{name}” in {count} of its passages",
     "join": "“{one}” — {label} → “{other}”", "cut": "No edge joins “{one}” and “{other}”"}
 
 
@@ -91,18 +92,12 @@ def say_made_by_hand(edge: "Edit | EdgeByHand") -> str:
     return f"Added by hand, {date}"
 
 
-def say_edit(edit: "Edit", known: Mapping[str, str], kind: str) -> str:
-    """An edit, with the names of entities where the graph has their keys.
-
-    Parameters
-    ----------
-    kind : str
-        The type that an edit of a type gives, in words.
-    """
+def say_edit(edit: "Edit", known: Mapping[str, str]) -> str:
+    """An edit, with the names of entities where the graph has their keys."""
     words = _EDITS[edit.action].format(
         key=edit.key, name=edit.name, one=known.get(edit.key, edit.key),
         other=known.get(edit.name, edit.name),
-        kind=say_type(kind), label=edit.label or "is related to")
+        count=len(edit.passages), label=edit.label or "is related to")
     return f"{words}: {edit.note}" if edit.note else words
 
 

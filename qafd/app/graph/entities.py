@@ -1,6 +1,5 @@
 """Entities to look through: a table of them, and the card of the chosen one, which puts it right."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -32,8 +31,6 @@ ROWS = 500  # entities of the table
 LISTED = 2000  # names that a box lists
 SENTENCES, MOST = 8, 60
 NEIGHBORS, LABELS, REMARKS, ALSO = 6, 4, 3, 6
-TYPES = 12  # of a workspace that a box lists
-USUAL = ("person", "organization", "place", "product", "event", "work")
 CARD = "entity"  # where a link leads that stands above the table
 ORDERS: dict[str, Callable[[tuple[Entity, ...]], tuple[Entity, ...]]] = {
     "In most passages": tuple, "Hubs first": hubs, "Orphans": orphans}
@@ -109,9 +106,8 @@ def _choose(found: Sequence[Entity], waits: bool) -> Entity | None:
     shown = count(len(found), "entity")
     if len(found) > ROWS:
         shown = f"The first {ROWS} of {shown}"
-    st.caption(f"{shown}. Choose a row to read what the documents say of it, to rename it, to "
-                "make it one with another or to say its type: a type with “?” is a guess of "
-                "the tagger.")
+    st.caption(f"{shown}. Choose a row to read what the documents say of it, to rename it or "
+                "to make it one with another. A type with “?” is a guess.")
     return chosen
 
 
@@ -131,7 +127,6 @@ def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> No
         _edges(knowledge, one, known, said)
     with right:
         _naming(knowledge, one, known)
-        _typing(knowledge, one, known)
     way("explore", "Ask about it", q=about(one.name))
 
 
@@ -148,23 +143,6 @@ def _naming(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> 
         put_right(knowledge, partial(curate.call, known=one.name, name=name), name)
     if hidden:
         put_right(knowledge, partial(curate.hide, known=one.name))
-
-
-def _typing(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
-    """The form that says the type of an entity."""
-    often = Counter(_type(other) for other in known).most_common(TYPES)
-    own = _type(one)  # "" also where it has no letter, as imported types may
-    options = list(filter(None, dict.fromkeys((*(kind for kind, _ in often), own, *USUAL))))
-    with st.form(f"type {one.id} {one.type}", border=False), st.container(
-            horizontal=True, vertical_alignment="bottom"):
-        kind = st.selectbox(
-            "Type", options, index=options.index(own) if own else None,
-            accept_new_options=True, placeholder="person, organization, place or a word of yours",
-            help=("It counts in lists, exports and answers to questions for a person or a "
-                  "place. The last name of a person alone means that person."))
-        pressed = st.form_submit_button("Set type")
-    if pressed and kind:
-        put_right(knowledge, partial(curate.retype, known=one.name, kind=kind))
 
 
 def _name(label: str, known: Sequence[Entity], one: Entity, placeholder: str, free: bool,
@@ -258,4 +236,4 @@ def _neighbor(knowledge: KnowledgeGraph, one: Entity, other: Neighbor,
 
 
 def _type(one: Entity) -> str:
-    return clean(curate.type_words(one.type), curate.TYPE)
+    return clean(curate.type_words(one.type), 40)

@@ -11,6 +11,7 @@ from qafd.app.escaping import brief, plain, said
 from qafd.app.session import in_store, shared
 from qafd.curate import entities as curate
 from qafd.curate.entities import Entity, Suggestion, entities, suggestions
+from qafd.curate.splitting import find_mixed, passages_of, split
 from qafd.edits import Edit
 from qafd.errors import QafdError
 from qafd.ingest.jobs import enqueue
@@ -67,8 +68,7 @@ def history(knowledge: KnowledgeGraph) -> None:
     known = {one.key: one.name for one in known_entities(knowledge)}
     for edit in reversed(edits):
         words, button = st.columns([6, 1], vertical_alignment="center")
-        kind = curate.type_words(edit.name) if edit.action == "type" else ""
-        words.markdown(brief(say_edit(edit, known, kind), 1000))
+        words.markdown(brief(say_edit(edit, known), 1000))
         keys = (edit.key, edit.name) if edit.action in ("join", "cut") else (edit.key,)
         lost = [key for key in keys if merged.get(key, key) not in known]
         words.caption(plain(" · ".join(_word_edit(edit, lost))))
@@ -80,7 +80,7 @@ def _word_edit(edit: Edit, lost: Sequence[str]) -> list[str]:
     facts = [_minute(edit.made_at)]
     if edit.undone_at:
         facts.append(f"undone {_minute(edit.undone_at)}")
-    elif lost and edit.action in ("join", "cut", "type"):
+    elif lost and edit.action in ("join", "cut"):
         facts.append(f"waits until a document names “{clean(lost[0], 80)}”")
     return facts
 
@@ -93,8 +93,35 @@ def _undo(store: Workspace, number: int) -> None:
     store.edits.undo(number)
 
 
+def possibly_two(knowledge: KnowledgeGraph) -> None:
+    """Draw the entities that may be two things, each with the passages of both and a name to split by."""
+    found = shared("mixed", state_of(knowledge), lambda: in_store(
+        knowledge, lambda store: find_mixed(store, knowledge.graph)))
+    for mixed in found[:PAIRS]:
+        name = clean(mixed.entity.name, 80)
+        with st.expander(plain(f"Possibly two: {name}")), st.form(f"split {mixed.entity.id}", border=False):
+            st.caption(plain(f"The passages about “{name}” fall into two groups. Choose those of the "
+                             "second meaning and give it a name of its own."))
+            with knowledge.store() as store:
+                labels = _label_passages(store, passages_of(store, mixed.entity))
+            chosen = st.multiselect("Passages of the second meaning", list(labels),
+                                    default=list(mixed.groups[1]), format_func=labels.__getitem__)
+            called = st.text_input("Name of the second meaning", placeholder="such as Amazon River",
+                                   help="A name in brackets counts as the same name.")
+            if st.form_submit_button("Split") and called.strip():
+                put_right(knowledge, partial(split, known=mixed.entity.name, name=called, passages=chosen))
+
+
+def _label_passages(store: Workspace, passages: Sequence[str]) -> dict[str, str]:
+    """Return the passages with their titles and beginnings, by id."""
+    chunks = store.passages.of_nodes(node_id("passage", passage) for passage in passages).values()
+    texts = {chunk.id: f"{clean(chunk.title, 60)}: {clean(chunk.text, 90)}" for chunk in chunks}
+    return {passage: texts[passage] for passage in passages if passage in texts}
+
+
 def pairs(knowledge: KnowledgeGraph) -> None:
-    """The pairs, each with a sentence about both."""
+    """Draw what may be two, then the pairs that may be one, each with a sentence about both."""
+    possibly_two(knowledge)
     with st.spinner("Looking for names that may be one"):
         found = shared("alike", state_of(knowledge), lambda: in_store(
             knowledge, lambda store: suggestions(store, knowledge.graph)))

@@ -3,13 +3,14 @@
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from qafd.edits import MENTION_KINDS, entity_types
+from qafd.edits import MENTION_KINDS, split_names
+from qafd.reading.text import canonical
 from qafd.reading.text.plaintext import clean, storable
 from qafd.reading.text.scripts import is_unspaced
-from qafd.records import GIVEN, GUESS, Chunk, Node, Vectors, node_id
+from qafd.records import GIVEN, GUESS, Chunk, Vectors, node_id
 from qafd.storage.packing import hash_number, passage_key, texts
 from qafd.storage.relational.base import Part, meta, to_json
 from qafd.storage.relational.edits import SqlEdits
@@ -88,45 +89,24 @@ class SqlPassages(Part):
             to_json(places))}
 
     def names(self, ids: Iterable[str]) -> dict[tuple[str, int], list[SentenceName]]:
-        """The names in the sentences of some chunks, by chunk and where the sentence ends in it.
-
-        What has a type by hand is a name of that type wherever the graph finds it in a sentence,
-        also what the extractor saw in titles only.
-        """
-        chunks = list(ids)
+        """Return the names in the sentences of some chunks, by chunk and where the sentence ends in it."""
         found: dict[tuple[str, int], list[SentenceName]] = {}
         with self._file.snapshot() as connection:
             edits = SqlEdits(self._file)
-            merged = edits.map_merged()
-            types = {node_id("entity", key): kind.casefold()
-                     for key, kind in entity_types(edits.all()).items()}
+            merged, splits = edits.map_merged(), split_names(edits.all())
             rows = connection.execute(
                 'SELECT live.id, sentences."end", mentions.key, mentions.name, mentions.kind '
                 "FROM live JOIN mentions USING (extraction) "
                 "JOIN sentences ON sentences.extraction = live.extraction "
                 "  AND sentences.position = mentions.sentence "
-                "WHERE live.id IN (SELECT value FROM json_each(?))", (json.dumps(chunks),))
+                "WHERE live.id IN (SELECT value FROM json_each(?))", (to_json(ids),))
             for chunk, end, key, text, kind in rows:
-                node = node_id("entity", merged.get(key, key))
-                if kind not in MENTION_KINDS and node not in types:
+                if kind not in MENTION_KINDS:
+                    own = merged.get(key, key)
+                    own = canonical(splits.get(chunk, {}).get(own, own))
                     found.setdefault((chunk, end), []).append(
-                        SentenceName(node, text, kind.rstrip(GUESS).casefold()))
-            for chunk, end, one in self._typed(types, chunks) if types else ():
-                found.setdefault((chunk, end), []).append(SentenceName(one.id, one.name, types[one.id]))
+                        SentenceName(node_id("entity", own), text, kind.rstrip(GUESS).casefold()))
         return found
-
-    def _typed(self, nodes: Collection[str], chunks: Collection[str]) -> Iterator[tuple[str, int, Node]]:
-        """Where the graph finds some entities in some chunks, and where the sentence ends in it."""
-        graph = SqlGraph(self._file)
-        known = graph.nodes(nodes)
-        wanted = {node_id("passage", chunk) for chunk in chunks}
-        edges = [edge for edge in graph.edges(known, "mention") if edge.target in wanted]
-        spans = SqlLog(self._file).spans({chunk for edge in edges for chunk, _ in edge.evidence[:1]})
-        for edge in edges:
-            for chunk, at in edge.evidence:
-                ends = [end for _, end in spans.get(chunk, ())]
-                for end in ends[at:at + 1]:  # none where the log has moved on
-                    yield chunk, end, known[edge.source]
 
     def evidence(self, ids: Iterable[str]) -> tuple[Evidence, ...]:
         """The sentences that mention these nodes, in the order of documents and offsets."""

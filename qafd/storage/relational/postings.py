@@ -26,6 +26,11 @@ class SqlPostings(Part):
         """The documents in which something has changed since the graph was assembled."""
         return {row[0] for row in self._rows("SELECT document FROM touched")}
 
+    def documents_of(self, chunks: Iterable[str]) -> set[str]:
+        """Return the documents of some passages, by id."""
+        return {row[0] for row in self._rows(
+            "SELECT document FROM chunks WHERE id IN (SELECT value FROM json_each(?))", to_json(chunks))}
+
     def state(self) -> dict[str, object] | None:
         """What the facts were made with, None where there are none that hold."""
         with self._file.reading() as connection:

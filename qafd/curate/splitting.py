@@ -1,0 +1,149 @@
+"""Entities that may be two things of one name, and the edit that splits one by its passages."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qafd.curate.entities import Entity, entities, entity
+from qafd.edits import hidden_keys
+from qafd.errors import ParameterError
+from qafd.graph import Graph
+from qafd.reading.text import canonical
+from qafd.records import Vectors
+from qafd.storage import Workspace
+
+FEWEST = 2  # passages of a group
+LARGEST = 400  # passages of an entity that is looked at: one in more is split by nobody
+GAP = 0.15  # by which passages of a group are more alike than those of two
+SHARED = 0.15  # of the other entities of the smaller group that the larger one may have too
+ROUNDS = 10  # of 2-means at most
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """An entity whose passages fall into two groups, which may be about two things.
+
+    `groups` has the ids of their passages, the larger group first; `gap` is the mean cosine within
+    groups minus that between them, and `shared` the share of the entities of the smaller group that
+    the larger one mentions too.
+    """
+
+    entity: Entity
+    groups: tuple[tuple[str, ...], tuple[str, ...]]
+    gap: float
+    shared: float
+
+
+def find_mixed(store: Workspace, graph: Graph) -> tuple[Mixed, ...]:
+    """Return the entities that may be two, those with the clearest groups first.
+
+    By 2-means of the vectors of their passages, where the groups have few other entities in common.
+    """
+    passages, mentioned = _mentions(store)
+    found = []
+    for one in entities(store):
+        own = sorted(passages.get(one.id, ()))
+        if graph.vectors is None or not 2 * FEWEST <= len(own) <= LARGEST:
+            continue
+        rows = graph.vectors[np.array([graph.row[passage] for passage in own])]
+        second = _part(rows)
+        if min(second.sum(), (~second).sum()) < FEWEST:
+            continue
+        groups = [[own[at] for at in np.flatnonzero(some)] for some in (~second, second)]
+        small, large = sorted(groups, key=len)
+        shared = _share(small, large, mentioned, one.id)
+        gap = _gap(rows, second)
+        if gap >= GAP and shared <= SHARED:
+            keys = [tuple(node.key for node in store.graph.nodes(group).values()) for group in (large, small)]
+            found.append(Mixed(one, (keys[0], keys[1]), gap, shared))
+    return tuple(sorted(found, key=lambda mixed: (-mixed.gap, mixed.entity.name)))
+
+
+def split(store: Workspace, known: str, name: str, passages: Iterable[str]) -> int:
+    """Let an entity be the one called `name` in some of its passages; return the number of the edit.
+
+    Parameters
+    ----------
+    passages : iterable of str
+        Ids of passages that mention it. What later documents say of the old name is the old entity.
+
+    Raises
+    ------
+    ParameterError
+        There is no such entity, `name` is no other name or hidden, or the passages are none or all of
+        those of the entity.
+    """
+    one = entity(store, known)
+    name, chosen = " ".join(name.split()), sorted(set(passages))
+    if not canonical(name) or canonical(name) == one.key:
+        raise ParameterError(f"{name!r} counts as the same name as {one.name!r}; give what is split off "
+                             "another one, such as a name of two words")
+    if canonical(name) in hidden_keys(store.edits.all()):
+        raise ParameterError(f"{name!r} is hidden; undo that edit first, or choose another name")
+    own = passages_of(store, one)
+    strange = [passage for passage in chosen if passage not in own]
+    if strange:
+        raise ParameterError(f"passage {strange[0]!r} does not mention {one.name!r}; 'qafd entities --mixed' "
+                             "lists passages")
+    if not chosen or len(chosen) == len(own):
+        raise ParameterError(f"{one.name!r} has {len(own)} passages; choose some of them, and not all")
+    return store.edits.add("split", one.key, name, passages=chosen)
+
+
+def passages_of(store: Workspace, one: Entity) -> tuple[str, ...]:
+    """Return the ids of the passages that mention an entity, in the order of documents."""
+    nodes = {edge.target for edge in store.graph.edges([one.id], "mention")}
+    chunks = store.passages.of_nodes(nodes).values()
+    return tuple(chunk.id for chunk in sorted(chunks, key=lambda chunk: (chunk.document, chunk.start)))
+
+
+def _mentions(store: Workspace) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Return the passages of each entity and the entities of each passage, by node ids."""
+    passages: dict[str, set[str]] = {}
+    mentioned: dict[str, set[str]] = {}
+    for edge in store.listing.edges():
+        if edge.kind == "mention":
+            passages.setdefault(edge.source, set()).add(edge.target)
+            mentioned.setdefault(edge.target, set()).add(edge.source)
+    return passages, mentioned
+
+
+def _part(rows: Vectors) -> NDArray[np.bool_]:
+    """Return which of some unit rows are in the second of two groups, from the two most unlike ones on."""
+    first, last = np.unravel_index(np.argmin(rows @ rows.T), (len(rows), len(rows)))
+    second: NDArray[np.bool_] = rows @ rows[last] > rows @ rows[first]
+    for _ in range(ROUNDS):
+        if second.all() or not second.any():
+            break
+        centers = [_unit(rows[~second].mean(axis=0)), _unit(rows[second].mean(axis=0))]
+        now = rows @ centers[1] > rows @ centers[0]
+        if np.array_equal(now, second):
+            break
+        second = now
+    return second
+
+
+def _unit(row: Vectors) -> Vectors:
+    length = float(np.linalg.norm(row))
+    return row / length if length else row
+
+
+def _gap(rows: Vectors, second: NDArray[np.bool_]) -> float:
+    """Return the mean cosine of two rows of one group minus that of two rows of both."""
+    cosines = rows @ rows.T
+    within = []
+    for some in (~second, second):
+        inside = cosines[np.ix_(some, some)]
+        count = len(inside)
+        within.append((float(inside.sum()) - float(np.trace(inside))) / (count * (count - 1)) * count)
+    return sum(within) / len(rows) - float(cosines[np.ix_(~second, second)].mean())
+
+
+def _share(small: Collection[str], large: Collection[str], mentioned: Mapping[str, set[str]],
+           own: str) -> float:
+    """Return the share of the entities of one group of passages that another has too."""
+    few = set[str]().union(*(mentioned[passage] for passage in small)) - {own}
+    many = set[str]().union(*(mentioned[passage] for passage in large)) - {own}
+    return len(few & many) / len(few) if few else 0.0
