@@ -1,6 +1,6 @@
-"""Questions about a graph that nobody has asked yet, to begin with."""
+"""Suggested questions about a graph."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -8,104 +8,70 @@ from qafd.curate.entities import Entity, entities
 from qafd.graph import Graph, kind_bit
 from qafd.reading.names.languages import CHINESE, ENGLISH, JAPANESE, language_of
 from qafd.reading.text import canonical
-from qafd.records import GUESS, node_id
+from qafd.records import GUESS
 from qafd.storage import Workspace
 
+SUGGESTED = 3
 LONGEST = 60  # characters of a name in a question
-SAMPLED = 20  # passages by which the language of a workspace is told
+COMMONEST = 50  # names whose relations are looked at
+SAMPLED = 20  # passages by which the language of a workspace is recognized
 
-# Beside the names they have no word that could be missing in the documents, which would be told.
 _ABOUT = {ENGLISH: "Who or what is {}?", CHINESE: "关于“{}”说了什么？",
           JAPANESE: "{}について何が書かれていますか。", "de": "Was steht hier über {}?",
           "fr": "Que dit-on de {} ?", "es": "¿Qué se dice de {}?"}
-_BETWEEN = {ENGLISH: "What do {} and {} have to do with each other?",
-            CHINESE: "“{}”和“{}”有什么联系？",
-            JAPANESE: "{}と{}はどうつながっていますか。",
-            "de": "Was verbindet {} mit {}?", "fr": "Quel est le lien entre {} et {} ?",
-            "es": "¿Qué relación hay entre {} y {}?"}
-# Names of these types are persons, organizations, places and works.
-_TELLING = frozenset(("person", "org", "organization", "organisation", "company", "gpe", "loc",
-                      "fac", "place", "location", "city", "country", "work_of_art", "work",
-                      "product", "event"))
-_UNTYPED = "propn"  # a name that the tagger missed
-_UNTYPED_SHARE = 0.5  # of the passages of such a name count
+_BETWEEN = {ENGLISH: "How is {} related to {}?", CHINESE: "“{}”和“{}”有什么联系？",
+            JAPANESE: "{}と{}はどうつながっていますか。", "de": "Was verbindet {} mit {}?",
+            "fr": "Quel est le lien entre {} et {} ?", "es": "¿Qué relación hay entre {} y {}?"}
 
 
 def about(name: str) -> str:
-    """A question about a name, in the language that its letters are of."""
+    """Return a question about a name, in the language that its letters are of."""
     return _ABOUT.get(language_of(name, 1), _ABOUT[ENGLISH]).format(name)
 
 
 def questions_of(store: Workspace, graph: Graph) -> tuple[str, ...]:
-    """Questions about a workspace and its graph, see `questions_about`."""
+    """Return questions about a workspace and its graph, see `questions_about`."""
     rows = np.flatnonzero(graph.kinds == "passage")
-    some = rows[::max(1, len(rows) // SAMPLED)].tolist()
-    nodes = store.graph.nodes(graph.ids[row] for row in some)
+    sample = rows[::max(1, len(rows) // SAMPLED)].tolist()
+    nodes = store.graph.nodes(graph.ids[row] for row in sample)
     return questions_about(graph, entities(store), "\n".join(
         node.text[:2000 // SAMPLED] for node in nodes.values()))
 
 
 def questions_about(graph: Graph, known: Sequence[Entity], text: str) -> tuple[str, ...]:
-    """Up to three questions about the persons, organizations, places and works in most passages.
+    """Return up to three questions, in the language of `text`, some of the passages.
 
-    A name without a type counts as in half of its passages: it may be no name at all. Two questions
-    are of one name, between them one of two names that a sentence joins by a verb. They are in the
-    language of `text`, some of the passages; none where that is a language without such questions.
-    Where all names are of other types, as in graphs without a tagger, those of `questions`.
+    They ask how two names that a relation joins are related, the pairs first whose names are in the
+    most passages, each name once. Without enough relations they ask about single names, the commonest
+    last: it is often a title or the company whose documents these are. Names with a type come first,
+    since those without one may be none. There are none in a language without such questions.
     """
     language = language_of(text)
     if language not in _ABOUT:
         return ()
-    weights = {_UNTYPED: _UNTYPED_SHARE} | dict.fromkeys(_TELLING, 1.0)
-    found = sorted((one for one in known if _kind(one) in weights and one.id in graph.row
-                    and len(one.name) <= LONGEST),
-                   key=lambda one: (-one.passages * weights[_kind(one)], -one.relations, one.name))
-    if not found:
-        return questions(graph)
-    return _ask(graph, {graph.row[one.id]: one.name for one in found}, language)
+    names = [name for name in known if name.id in graph.row and len(name.name) <= LONGEST]
+    names.sort(key=lambda name: (name.type.rstrip(GUESS) in ("", "propn"), -name.passages, name.name))
+    asked: list[str] = []
+    taken: set[str] = set()
+    for first, second in _rank_pairs(graph, names[:COMMONEST]):
+        if len(asked) < SUGGESTED and taken.isdisjoint((first, second)):
+            asked.append(_BETWEEN[language].format(first, second))
+            taken |= {first, second}
+    single = [name.name for name in (*names[1:SUGGESTED + 1], *names[:1]) if name.name not in taken]
+    asked += [_ABOUT[language].format(name) for name in single]
+    return tuple(asked[:SUGGESTED])
 
 
-def _ask(graph: Graph, names: Mapping[int, str], language: str) -> tuple[str, ...]:
-    """Questions about the first two names, and between them one of the first names that a relation
-    joins; `names` are by row of the graph, the best first."""
-    first = list(names)[:2]
-    asked = [_ABOUT[language].format(names[row]) for row in first]
-    for row in first:
-        related = set(_related(graph, row))
-        other = next((one for one in names if one in related), None)
-        if other is not None:
-            asked.insert(1, _BETWEEN[language].format(names[row], names[other]))
-            break
-    return tuple(asked)
-
-
-def _kind(one: Entity) -> str:
-    return one.type.rstrip(GUESS).casefold()
-
-
-def _related(graph: Graph, row: int) -> list[int]:
-    """The rows that a relation joins to one."""
-    edges = graph.expand(np.array([row]))
-    found: list[int] = edges.neighbors[(edges.edge_kinds & kind_bit("relation")) > 0].tolist()
-    return found
-
-
-def questions(graph: Graph) -> tuple[str, ...]:
-    """Up to three questions about names of a graph: two of one name, one of two.
-
-    Names that are titles of passages come first, then those of two words or more; of each kind the
-    best connected ones. A question about both is asked where a sentence has both. Chinese or
-    Japanese names are asked about in their language.
-    """
-    titles = {graph.row[key] for row in np.flatnonzero(graph.kinds == "passage").tolist()
-              if (key := node_id("entity", canonical(graph.names[row]))) in graph.row}
-    entities = [row for row in np.flatnonzero(graph.kinds == "entity").tolist()
-                if len(graph.names[row]) <= LONGEST]
-    entities.sort(key=lambda row: (row not in titles, " " not in graph.names[row],
-                                   -int(graph.degree[row]), row))
-    language = language_of("\n".join(graph.names[row] for row in entities[:200]))
-    return _ask(graph, {row: graph.names[row] for row in entities},
-                language if language in _ABOUT else ENGLISH)
+def _rank_pairs(graph: Graph, names: Sequence[Entity]) -> list[tuple[str, str]]:
+    """Return the pairs of names that a relation joins, those first that are in the most passages."""
+    place = {graph.row[name.id]: at for at, name in enumerate(names)}
+    pairs = set()
+    for row, at in place.items():
+        edges = graph.expand(np.array([row]))
+        related = edges.neighbors[(edges.edge_kinds & kind_bit("relation")) > 0].tolist()
+        pairs |= {(at, place[other]) for other in related if place.get(other, -1) > at}
+    ranked = sorted(pairs, key=lambda pair: (-min(names[at].passages for at in pair), pair))
+    return [(names[a].name, names[b].name) for a, b in ranked]
 
 
 def rank_names(graph: Graph, most: int) -> tuple[str, ...]:

@@ -1,0 +1,46 @@
+"""Suggested questions: what they ask about, and in which order."""
+
+from pathlib import Path
+
+import pytest
+
+from qafd.curate.entities import entities
+from qafd.knowledge import KnowledgeGraph
+from qafd.plan.suggest import questions_about, questions_of
+
+TEXT = ("Ada Brenner founded Lindau Mill in 1931. Ada Brenner married Hugo Lind. Lindau Mill is by the lake. "
+        "Ada Brenner sold Lindau Mill to Hugo Lind.")
+
+
+@pytest.fixture(scope="module")
+def mill(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    knowledge = KnowledgeGraph(tmp_path_factory.mktemp("mill") / "mill.db")
+    knowledge.add_text("mill.md", TEXT)
+    return knowledge
+
+
+def test_related_names_are_asked_about_first_and_each_name_once(mill: KnowledgeGraph) -> None:
+    with mill.store() as store:
+        asked = questions_of(store, mill.graph)
+    assert asked[0].startswith("How is ")
+    assert " related to " in asked[0]
+    assert 1 <= len(asked) <= 3
+    for name in ("Ada Brenner", "Lindau Mill", "Hugo Lind"):
+        assert sum(name in question for question in asked) <= 1
+
+
+def test_questions_are_in_the_language_of_the_passages(mill: KnowledgeGraph) -> None:
+    with mill.store() as store:
+        known = entities(store)
+    german = questions_about(mill.graph, known, "Die Mühle ist am See und sie wurde verkauft.")
+    assert german[0].startswith("Was ")
+    assert questions_about(mill.graph, known, "Мельница стоит на озере, и она была продана семьёй.") == ()
+
+
+def test_without_relations_the_commonest_name_is_asked_about_last(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph(tmp_path / "towns.db")
+    for town in ("Leer", "Sneek"):
+        knowledge.add_text(f"{town}.md", f"In Amsterdam. In {town}.")
+    with knowledge.store() as store:
+        asked = questions_of(store, knowledge.graph)
+    assert ["Amsterdam" in question for question in asked] == [False, True]
