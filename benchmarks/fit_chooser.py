@@ -7,9 +7,9 @@ the documents have none. A set's score.py marks sentences, else an answer is rig
 accepted one word by word; questions of yes and no are left out there.
 
 The order of sentences is fitted listwise: the probability of the right ones among all considered. The
-chance is fitted after that, to whether the first is right. Each set counts the same. "ten lines" is
-the rival of benchmarks/answers.py; "lead" is ours over it, paired, with 95% bootstrap intervals over
-questions. Writes results/chooser.json with each set left out in turn, and assets/chooser.json
+chance is fitted to whether the first is right where the order comes from the other sets. Each set
+counts the same. The rival are the ten lines of benchmarks/answers.py; "lead" is ours over it, paired,
+with 95% bootstrap intervals over questions. Writes results/chooser.json with each set left out in turn, and assets/chooser.json
 fitted to all.
 """
 
@@ -97,12 +97,15 @@ def fit_order(sets):
     return minimize(loss, np.zeros(table.shape[1]), jac=True, method="L-BFGS-B").x / spread
 
 
-def fit_chance(sets, order):
-    """The intercept and slope of the chance that the first sentence is right."""
+def fit_chance(sets):
+    """The intercept and slope of the chance that the first sentence is right.
+
+    Sentences of a set are ordered by what the other sets say, as those of new documents are.
+    """
     logs, rights, counts = [], [], []
-    for cases in sets:
+    for place, cases in enumerate(sets):
+        model = Model(*np.split(fit_order(sets[:place] + sets[place + 1:]), 2), np.zeros(2))
         for case in cases:
-            model = Model(*np.split(order, 2), np.zeros(2))
             first = int(model.scores(case.table, case.certainty).argmax())
             logs.append(model.log_probability(case.table, case.certainty))
             rights.append(case.right[first])
@@ -118,8 +121,7 @@ def fit_chance(sets, order):
 
 
 def fit(sets):
-    order = fit_order(sets)
-    return Model(*np.split(order, 2), fit_chance(sets, order))
+    return Model(*np.split(fit_order(sets), 2), fit_chance(sets))
 
 
 def report(name, model, cases):
@@ -179,6 +181,12 @@ def main():
     for one in arguments.data:
         kind = Kind(one, arguments.cache)
         sets[kind.name] = read_cases(kind)
+    write("chooser", report_left_out(sets), seed=SEED)
+    write_model(sets, _git("rev-parse", "HEAD"))
+
+
+def report_left_out(sets):
+    """A line for each set with what the others say, and one over all questions."""
     lines, pooled = [], []
     for name, cases in sets.items():
         line, chances = report(name, fit([other for key, other in sets.items() if key != name]), cases)
@@ -190,11 +198,15 @@ def main():
                   "auc": auc(chances[:, 0], chances[:, 1] > 0), "bold": int(bold.sum()),
                   "bold_right": int(chances[bold, 1].sum()), "coverage": coverage(chances)})
     print(lines[-1])
-    write("chooser", lines, seed=SEED)
+    return lines
+
+
+def write_model(sets, commit):
+    """Write what all sets say to assets/chooser.json."""
     model = {key: [round(weight, 4) for weight in weights.tolist()]
              for key, weights in asdict(fit(list(sets.values()))).items()}
     model |= {"features": FEATURES, "made_by": "benchmarks/fit_chooser.py", "sets": list(sets),
-              "commit": _git("rev-parse", "HEAD")}
+              "commit": commit}
     (ROOT / "assets" / "chooser.json").write_text(json.dumps(model, indent=1) + "\n", "utf-8")
 
 
