@@ -670,7 +670,7 @@ class KnowledgeGraph:
             # What is solved anew, as for "what if", has no texts yet.
             asked = asked if asked.passages else add_texts(asked, self.graph, store)
             answer = extract_answer(put_reached_first(asked), plan, corpus_of(self.graph, store, ()), store)
-            if llm is None:
+            if llm is None or not asked.passages:
                 return answer
             draft = self.draft(asked, plan, budget=self._calls.fit(budget), length=length)
             reply = llm.complete(draft.messages, max_tokens=self._calls.answer_tokens)
