@@ -9,8 +9,8 @@ accepted one word by word; questions of yes and no are left out there.
 The order of sentences is fitted listwise: the probability of the right ones among all considered. The
 chance is fitted to whether the first is right where the order comes from the other sets. Each set
 counts the same. The rival are the ten lines of benchmarks/answers.py; "lead" is ours over it, paired,
-with 95% bootstrap intervals over questions. Writes results/chooser.json with each set left out in turn, and assets/chooser.json
-fitted to all.
+with 95% bootstrap intervals over questions. Writes results/chooser.json with each set left out in turn,
+and assets/chooser.json fitted to all.
 """
 
 import argparse
