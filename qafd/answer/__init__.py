@@ -31,7 +31,7 @@ LIKELY, UNSURE = 0.6, 0.3  # chances from which a sentence is the answer, and ma
 
 
 class Likelihood(StrEnum):
-    """How likely it is that the first quoted sentence answers the question."""
+    """Likelihood that the first quoted sentence answers the question."""
 
     LIKELY = "likely"
     UNSURE = "unsure"
@@ -84,7 +84,7 @@ class Citation:
 
 @dataclass(frozen=True)
 class Draft:
-    """What a model would be asked, and the context that is in it."""
+    """A prompt for a model, and the context that is in it."""
 
     question: str
     context: Context
@@ -109,7 +109,7 @@ class Written:
 
     @property
     def abstained(self) -> bool:
-        """Whether the model found no answer in the data; a part without one is no abstaining."""
+        """Return True if the model found no answer in the data; a part without one is no abstaining."""
         return words(CITED.sub("", self.text)) == words(ABSENT)
 
 
@@ -204,7 +204,7 @@ def written(draft: Draft, reply: Reply, model: str, store: Workspace, embedder: 
 
 def _nearest(said: str, claim: Vectors, passage: RetrievedPassage,
              sentences: Sequence[tuple[int, int, Vectors]]) -> tuple[list[tuple[int, int]], float]:
-    """Where the sentence nearest to a statement stands, if there are any, and its cosine.
+    """Find the sentence nearest to a statement, and its cosine.
 
     It is near by its meaning and by the statement's words that it has. Words of the passage's title
     do not count: any of its sentences is about that, also where it says "she".

@@ -210,7 +210,7 @@ def _relations(retrieval: Retrieval, store: Workspace, x: Mapping[str, float]) -
 
 
 def _said_of_relations(store: Workspace, edges: Sequence[Edge]) -> dict[frozenset[str], str]:
-    """What models said of some relations, by their two ends; the strongest description of each."""
+    """Return the strongest description that models wrote of some relations, by their two ends."""
     nodes = store.graph.nodes({end for edge in edges for end in (edge.source, edge.target)})
     ids = {node.key: id for id, node in nodes.items()}
     merged = store.edits.map_merged()

@@ -103,7 +103,7 @@ def what_was_said(retrieval: Retrieval, answer: Answer) -> Exchange:
 
 
 def _stands_in(name: str, text: str) -> bool:
-    """Whether a text has a name as whole words, in whatever case."""
+    """Return True if a text has a name as whole words, in whatever case."""
     return _whole(name).search(text) is not None
 
 
@@ -212,6 +212,6 @@ def _put_in_place(name: str, before: Exchange) -> str:
 
 
 def _asks(words: str) -> bool:
-    """Whether some words begin with one that asks: "and when did he die" names no other thing."""
+    """Return True if some words begin with one that asks: "and when did he die" names no other thing."""
     first = _WORD.match(words)
     return first is not None and first[0].casefold() in lexicon("english", "asking")

@@ -110,7 +110,7 @@ class Planner:
             return nlp(asked)
 
     def _find_proper(self, doc: "Doc") -> list[tuple[int, int]]:
-        """Where a text has names of the graph that are not written small."""
+        """Return the places of names of the graph that a text does not write small."""
         nlp, _ = tagger()
         return [(start, end) for _, start, end in self._names.find(doc.text, nlp.Defaults.stop_words)
                 if not is_written_small(doc.text[start:end])]
@@ -249,7 +249,7 @@ def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
 
 
 def _spans(named: Sequence[Named], found: Sequence[FoundName]) -> list[tuple[int, int]]:
-    """Where names stand in the question, in order, the longer of two that overlap."""
+    """Return the places of names in the question, in order, the longer of two that overlap."""
     spans = {(one.start, one.end) for one in found} | {
         (span.start, span.end) for span in named if span.kind != "NORP"}
     kept: list[tuple[int, int]] = []
@@ -286,7 +286,7 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 
 def _looks_english(asked: str, common: set[str]) -> bool:
-    """Whether letters and function words could be English; short questions always could."""
+    """Return True if letters and function words could be English; short questions always could."""
     letters = [letter for letter in asked if letter.isalpha()]
     if sum(letter.isascii() for letter in letters) < 0.7 * len(letters):
         return False

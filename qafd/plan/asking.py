@@ -1,4 +1,4 @@
-"""What of a text asks: its questions, without what people write around them."""
+"""The part of a text that asks, without greetings and requests around it."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -95,7 +95,7 @@ def _is_content(token: "Token") -> bool:
 
 
 def _tells_of_matter(sentence: Sequence["Token"]) -> bool:
-    """Whether something else than writer and reader does or is something, or numbers are said of them,
+    """Return True if something else than writer and reader does or is something, or numbers are said of them,
     which texts are compared with."""
     subjects = [token.lower_ for token in sentence if token.dep_ in _SUBJECTS]
     if any(subject not in _TALKERS for subject in subjects):
@@ -108,7 +108,7 @@ def _has_name(sentence: "Span", names: Sequence[Name]) -> bool:
 
 
 def _leans(sentence: "Span", names: Sequence[Name]) -> bool:
-    """Whether a question needs the sentence before it to be understood."""
+    """Return True if a question needs the sentence before it to be understood."""
     if _has_name(sentence, names):
         return False
     content = sum(token.pos_ in _CONTENT for token in sentence)
@@ -116,7 +116,7 @@ def _leans(sentence: "Span", names: Sequence[Name]) -> bool:
 
 
 def _points_back(sentence: Iterable["Token"]) -> bool:
-    """Whether a pronoun of the third person comes before all nouns."""
+    """Return True if a pronoun of the third person comes before all nouns."""
     for token in sentence:
         if token.pos_ in ("NOUN", "PROPN"):
             return False

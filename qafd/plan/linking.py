@@ -48,7 +48,7 @@ class FoundName(NamedTuple):
 
 @dataclass(frozen=True)
 class Named:
-    """What is taken for a name at `start:end` of a question, and what kind of name it is."""
+    """A name at `start:end` of a question, and its kind."""
 
     text: str
     start: int
@@ -58,7 +58,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Links:
-    """What the names of a question are in a graph: keys of entities, and what people should know.
+    """The names of a question as keys of entities, and notices for people.
 
     `keys` are those found and the stand-ins; `read` is the question with the names that are spelled
     alike in the place of misspelled ones and with the words of `respelled` put right; `written` has
@@ -100,7 +100,7 @@ class Names:
         return self._columns.keys.find(name) is not None
 
     def _type_merged(self) -> dict[str, str]:
-        """What names that are another entity's change of the typed ones."""
+        """Return the changes that merged names make to the typed ones."""
         columns, typed = self._columns, dict[str, str]()
         for name in sorted(self._merged):
             form = as_typed(name)
@@ -368,13 +368,13 @@ class Names:
 
 
 def _is_worth_saying(key: str, kind: str) -> bool:
-    """Whether that a name is not known says something of what was asked."""
+    """Return True if it matters that a name is not known."""
     return " " in key or (kind in SOUGHT and len(key) > 2)
 
 
 @dataclass
 class _Links:
-    """What is linked of a question so far: names found in it, keys that stand for others, what
+    """The links of a question so far: names found in it, keys that replace others, what
     people should know of names and of other words, and what is right in the place of misspelled ones."""
 
     asked: str
@@ -424,7 +424,7 @@ class _Links:
 
 
 def is_misspelled(typed: str, name: str) -> bool:
-    """Whether what is typed is a name with slips: one a word, two in words of nine letters or more
+    """Return True if what is typed is a name with slips: one a word, two in words of nine letters or more
     that end alike, since another ending makes another word."""
     words, others = typed.split(), name.split()
     if len(words) != len(others):
@@ -437,7 +437,7 @@ def is_misspelled(typed: str, name: str) -> bool:
 
 
 def _capitals(text: str) -> bool:
-    """Whether a text is typed with capitals."""
+    """Return True if a text is typed with capitals."""
     return any(letter.isupper() for letter in text[1:])
 
 

@@ -140,7 +140,7 @@ def _column(numbers: Iterable[int]) -> Nodes:
 
 
 def letters_of(names: Sequence[str]) -> npt.NDArray[np.uint16]:
-    """How often each name has each letter from a to z, and other characters, shape (k, 27)."""
+    """Count each letter from a to z, and other characters, in each name, shape (k, 27)."""
     code = np.frombuffer("".join(names).encode("ascii", "replace"), np.uint8).astype(np.int64)
     column = np.where((code >= ord("a")) & (code <= ord("z")), code - ord("a"), 26)
     row = np.repeat(np.arange(len(names)), [len(name) for name in names])

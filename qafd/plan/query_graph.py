@@ -118,7 +118,7 @@ class _QuestionReader:
         return between[end if group == "by" else chain.end():]
 
     def _negate(self, between: str) -> None:
-        """Whether what comes next must not hold."""
+        """Return True if what comes next must not hold."""
         if self._negated and _say_how(between) and (self._leaving or _AND.search(between)):
             self._negated = False  # "not born in Peru and lives in Chile"
         if refused := _NEGATIONS.search(between):
@@ -166,7 +166,7 @@ def _find_places(question: str, names: Sequence[str],
 
 
 def _say_sought(question: str) -> str:
-    """What a question seeks in its own words: "Who", "Which village"."""
+    """Return the words by which a question asks: "Who", "Which village"."""
     words = question.split()
     found = _QUESTION.search(question)
     if not found:
@@ -183,7 +183,7 @@ def _say_sought(question: str) -> str:
 
 
 def find_name(question: str, key: str) -> list[tuple[int, int]]:
-    """Where a name stands in the question, in any writing of its canonical key."""
+    """Find a name in the question, in any writing of its canonical key."""
     if spans := _find_text(question, key):
         return spans
     words = [match.span() for match in re.finditer(r"\S+", question)]
@@ -202,7 +202,7 @@ def _find_text(question: str, text: str) -> list[tuple[int, int]]:
 
 
 def seeks(plan: QueryPlan) -> bool:
-    """Whether a question says what it seeks: by a question word, or by what is no name.
+    """Return True if a question says what it seeks: by a question word, or by what is no name.
 
     One to which yes is an answer does not. One in another language than English counts as one that does.
     """

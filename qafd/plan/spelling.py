@@ -64,12 +64,12 @@ def right_word(typed: str, spread: Callable[[Sequence[str]], Nodes]) -> str:
 
 
 def is_english(typed: str) -> bool:
-    """Whether a word in small letters is an English one: a common one, or one of a dictionary."""
+    """Return True if a word in small letters is an English one: a common one, or one of a dictionary."""
     return typed in common_words() or is_in_dictionary(typed)
 
 
 def _one_slip_away(word: str) -> Iterator[str]:
-    """What one slip makes of a word: a letter left out, put in or changed, or two neighbors exchanged.
+    """Yield each word one slip away: a letter left out, put in or changed, or two neighbors exchanged.
 
     None is put in or left out at its end, since another ending makes another word.
     """

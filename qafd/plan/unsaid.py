@@ -1,4 +1,4 @@
-"""What an English question says that conditions do not: by its tags, each a notice.
+"""Notices about parts of an English question that conditions cannot express, by its tags.
 
 `qafd.plan.query_graph` reads which names the answer is to be related to. How many, when, the most and
 only are no relations, and "or" joins more than names.
@@ -26,7 +26,7 @@ _OR = re.compile(r"\bor\b", re.I)
 
 
 def find_unsaid(doc: "Doc", names: Sequence[Name]) -> tuple[Notice, ...]:
-    """What of a question no condition says, or may be read otherwise than it is meant.
+    """List the parts of a question that no condition expresses, or that may be misread.
 
     Each alternative has a notice of its own; `leave_unsaid` takes out those that a query graph has
     after all.
@@ -50,7 +50,7 @@ def find_unsaid(doc: "Doc", names: Sequence[Name]) -> tuple[Notice, ...]:
 
 
 def leave_unsaid(unsaid: Sequence[Notice], query: QueryGraph, linked: str) -> Iterator[Notice]:
-    """What is left of `find_unsaid` when a query graph is read.
+    """Return the notices of `find_unsaid` that remain once a query graph is read.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def leave_unsaid(unsaid: Sequence[Notice], query: QueryGraph, linked: str) -> It
 
 
 def _has_alternatives(query: QueryGraph, words: str) -> bool:
-    """Whether names that "or" joins are one condition, or are all refused."""
+    """Return True if names that "or" joins are one condition, or are all refused."""
     refused = 0
     for condition in query.conditions:
         node = query.nodes[condition.target]
@@ -104,7 +104,7 @@ def _beyond(doc: "Doc", names: Sequence[Name]) -> Iterator[str]:
 
 
 def _counted(doc: "Doc", free: Sequence[bool]) -> list[bool]:
-    """Which words are of a number or date that the question gives, and of no name."""
+    """Mark the words of a number or date that the question gives outside names."""
     counted = [False] * len(doc)
     for span in doc.ents:
         given = span.label_ in _COUNTS and not any(token.tag_ in WH for token in span)
@@ -114,7 +114,7 @@ def _counted(doc: "Doc", free: Sequence[bool]) -> list[bool]:
 
 
 def _is_measure(token: "Token") -> bool:
-    """Whether a word by itself says how many, how much, or only."""
+    """Return True if a word by itself says how many, how much, or only."""
     return token.tag_ in _DEGREES or token.lower_ in _ONLY or token.like_num
 
 
@@ -136,7 +136,7 @@ def _find_choice(text: str, names: Sequence[Name]) -> str:
 
 
 def _alternatives(text: str, names: Sequence[Name]) -> Iterator[str]:
-    """What "or" joins, from the name before it to the name after it."""
+    """Return each text that "or" joins, from the name before it to the name after it."""
     for joined in _OR.finditer(text):
         left = [name for name in names if name[1] <= joined.start()]
         right = [name for name in names if name[0] >= joined.end()]

@@ -1,4 +1,4 @@
-"""What every retrieval method returns: one subgraph, its reasons and its evidence."""
+"""Retrieval: one subgraph with its reasons and passages, as every method returns it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -96,7 +96,7 @@ class RankedPassage:
 
 
 class StructureKind(StrEnum):
-    """What kind of thing, beside nodes and passages, a method finds."""
+    """Kind of a structure other than nodes and passages that a method finds."""
 
     PATH = "path"
     REPORT = "report"
@@ -120,7 +120,7 @@ class Structure:
 
 @dataclass(frozen=True)
 class Work:
-    """What the retrieval cost.
+    """Cost of a retrieval.
 
     `milliseconds` of the solver alone, `total_milliseconds` of the whole retrieval once the
     question was read.
@@ -135,7 +135,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Imprint:
-    """What a retrieval was made from and with.
+    """Workspace, models and version that a retrieval was made with.
 
     `workspace` names one state of one workspace (`GraphStore.version`), `embedder` and `extractor` are
     the models that its graph was made with; "" is unknown, as for a graph of another time.
@@ -188,7 +188,7 @@ class Retrieval:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What to know to make it again, as every export has it: imprint, question and method."""
+        """Return the imprint, question and method, from which it can be made again."""
         return {**asdict(self.made_by), "revision": self.revision, "query": self.query,
                 "method": self.method, "params": dict(self.params)}
 
@@ -204,12 +204,12 @@ class Retrieval:
 
     @property
     def by_subqueries(self) -> bool:
-        """Whether the question was taken apart."""
+        """Return True if the question was taken apart."""
         return bool(self.parts) and self.params.get("subqueries") == "on"
 
     @property
     def unsure(self) -> bool:
-        """Whether nothing was found, or by a question that names nothing for sure."""
+        """Return True if nothing was found, or by a question that names nothing for sure."""
         share = self.named_share
         return not self.nodes or (share is not None and share < SURE)
 
@@ -248,7 +248,7 @@ class Retrieval:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """What a method retrieves from: the graph, its passages, and the layers built for it.
+    """The graph that a method retrieves from, its passages, and the layers built for it.
 
     `layers` maps the names of `qafd.retrieve.layers.LAYERS` to what was built; a method names those it
     cannot do without in `needs`.
@@ -300,7 +300,7 @@ def passages_ranked() -> Any:
 
 
 class Method:
-    """What the frozen dataclasses of the methods share; see `Retriever`.
+    """Base of the frozen dataclasses of the methods; see `Retriever`.
 
     `shown` is the share of the best score from which a passage is shown to a model that answers.
     """
@@ -343,5 +343,5 @@ def params_of(method: Any) -> dict[str, Any]:
 
 
 def wants_subqueries(method: Retriever) -> bool:
-    """Whether a method retrieves by the subqueries of a question."""
+    """Return True if a method retrieves by the subqueries of a question."""
     return getattr(method, "subqueries", "off") == "on"

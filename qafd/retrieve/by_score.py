@@ -17,12 +17,12 @@ class PassageMethod(Protocol):
 
     @property
     def passages(self) -> int:
-        """How many are retrieved."""
+        """Number of passages that are retrieved."""
         ...
 
     @property
     def top(self) -> int:
-        """How many are ranked."""
+        """Number of passages that are ranked."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""How two entities are related: by a relation, in one sentence, or in one passage."""
+"""Evidence that two entities are related: a relation, one sentence, or one passage."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True)
 class JointSentence:
-    """What shows that two entities are related: a sentence and its passage, by graph row.
+    """A sentence that shows that two entities are related, and its passage, by graph row.
 
     `fit` is the share of the asked words that the sentence has; without a sentence `text` is "".
     """
@@ -32,7 +32,7 @@ class JointSentence:
 
 
 class EvidenceIndex:
-    """Which entities are related, and what shows it; read when it is asked for.
+    """Index of related entities with their evidence, read on demand.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class EvidenceIndex:
         return self._near[row, level]
 
     def reach(self, count: int) -> Callable[[int], Nodes]:
-        """What is related to an entity at the strongest `count` levels, as a function of it."""
+        """Return a function from an entity to its related rows at the strongest `count` levels."""
         def around(row: int) -> Nodes:
             return np.unique(np.concatenate(
                 [self.near(row, level) for level in self.levels[:count]]))
@@ -71,7 +71,7 @@ class EvidenceIndex:
         return around
 
     def break_by(self, row: int) -> Nodes:
-        """What is related to an entity by more than standing in one passage with it, which would
+        """Return the rows related to an entity by more than one shared passage, which would
         remove nearly everything where documents are short; of passages alone, that."""
         strong = [level for level in self.levels if level != "passage"]
         return self.reach(len(strong) or len(self.levels))(row)
@@ -86,15 +86,15 @@ class EvidenceIndex:
         return self.levels[-1]
 
     def degree(self, row: int) -> int:
-        """How many entities an entity has a relation with."""
+        """Count the entities that an entity has a relation with."""
         return int(self._relations.indptr[row + 1] - self._relations.indptr[row])
 
     def rarity(self, row: int) -> float:
-        """How little is related to an entity, as the logarithm of its share of the graph."""
+        """Return the rarity of relations to an entity, as the logarithm of its share of the graph."""
         return float(np.log(len(self.graph) / (1 + self.degree(row))))
 
     def show(self, one: int, other: int, asked: frozenset[str]) -> JointSentence | None:
-        """What says best that two are related: the sentence with most of the asked stems.
+        """Return the sentence about two entities with most of the asked stems.
 
         Without a sentence it is the first passage that names both, and None without that.
         """

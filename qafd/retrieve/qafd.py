@@ -134,7 +134,7 @@ class FlowDiffusion(Method):
         return replace(self, mass=float(mass), seeds=seeds)
 
     def among(self, graph: Graph) -> int:
-        """How many nodes keyword seeds are chosen from."""
+        """Count the nodes that keyword seeds are chosen from."""
         return graph.count("entity") if self.layer == "entities" else len(graph)
 
     def started(self, corpus: Corpus, plan: QueryPlan) -> Self:
@@ -186,7 +186,7 @@ class FlowDiffusion(Method):
         return float(min(high, max(4, len(graph)))) if self.rule == "budget" else high
 
     def problem(self, corpus: Corpus, plan: QueryPlan) -> "Problem":
-        """What is solved for a question: kept apart, so that it can be solved again, changed.
+        """Build the problem of a question, so that it can be changed and solved again.
 
         Raises
         ------
@@ -250,7 +250,7 @@ class FlowDiffusion(Method):
 
     @property
     def divided(self) -> bool:
-        """Whether subqueries divide the mass among them; under other rules each has all of it."""
+        """Return True if subqueries divide the mass among them; under other rules each has all of it."""
         return self.rule in ("budget", "total")
 
     def united(self, corpus: Corpus, plan: QueryPlan, problems: Sequence["Problem"],
@@ -360,7 +360,7 @@ class Problem:
         return self.method.end(self.corpus.graph, self.span()[1])
 
     def retrieval(self, diffusion: Diffusion) -> Retrieval:
-        """What a solution of this problem retrieves."""
+        """Return the retrieval of a solution of this problem."""
         graph, certificate = self.corpus.graph, diffusion.certificate
         importance = importance_of(graph, diffusion, self.method.layer)
         order = rank(self.layer, self.corpus.passages, self.found, importance,
@@ -457,7 +457,7 @@ def _foremost_first(layer: Graph, rows: Nodes, x: Floats, mass: Floats) -> Nodes
 
 @lru_cache(4096)  # many are touched from one node
 def _reached(state: str, origin: str | None) -> Reason:
-    """Where the largest part of a node's mass came from."""
+    """Return the source of the largest part of a node's mass."""
     if origin is None:
         return reason(ReasonKind.UNREACHED)
     return reason(ReasonKind.FILLED_FROM if state == SATURATED else ReasonKind.TOUCHED_FROM,

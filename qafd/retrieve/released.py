@@ -1,4 +1,4 @@
-"""What the authors' released code computes, which is not problem (5): a preset to compare with."""
+"""The diffusion of the authors' released code, which is not problem (5): a preset to compare with."""
 
 import time
 from dataclasses import dataclass, replace
@@ -99,7 +99,7 @@ class ReleasedCode(Method):
 
 
 def begin_walk(layer: Graph, row: int) -> tuple[Nodes, Floats]:
-    """Where x begins: two steps of a lazy walk, each half at the seed and half one step on."""
+    """Return the first x: two steps of a lazy walk, each half at the seed and half one step on."""
     x = {row: 1.0}
     for _ in range(2):
         onward = {row: 0.5}

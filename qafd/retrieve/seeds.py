@@ -1,4 +1,4 @@
-"""Where the mass of a question enters the graph: named entities and the best passages."""
+"""Seeds: the named entities and best passages at which the mass of a question enters the graph."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
@@ -95,7 +95,7 @@ class Passages:
 
 @dataclass(frozen=True, eq=False)
 class PassageColumns:
-    """What is known of the passages of a graph, column by column.
+    """The passages of a graph, column by column.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def passages_of(graph: Graph, make: Callable[[], Passages]) -> Passages:
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """How well each passage matches the question before anything is diffused.
+    """Scores of each passage against the question before anything is diffused.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ class Match:
         return (1 - spread) * minmax(self.near) + spread * above
 
     def lift(self, scores: Floats) -> Floats:
-        """What neighbors add to the scores of passages, shape (c,): an answer may begin before the
+        """Return what neighbors add to the scores of passages, shape (c,): an answer may begin before the
         passage that is like the question, or go on after it."""
         if self.beside is None:
             return np.zeros(len(scores))
@@ -356,7 +356,7 @@ def weigh_names(graph: Graph, passages: Passages, plan: QueryPlan) -> tuple[Node
 
 
 def is_asked_as_name(name: str, asked: str) -> bool:
-    """Whether a question writes a name of the graph as one: with a capital, or in letters that have
+    """Return True if a question writes a name of the graph as one: with a capital, or in letters that have
     none.
 
     In a question without capitals names of two words or more count that have one themselves beyond
@@ -419,7 +419,7 @@ def keyword_seeds(graph: Graph, plan: QueryPlan, count: int, layer: str = "passa
 
 
 def near_keyword(plan: QueryPlan, keyword: int, score: float) -> Reason:
-    """That a node is like one of the plan's keywords; like the question where it has none left."""
+    """Word the reason that a node is like one of the plan's keywords, else like the question."""
     if keyword >= len(plan.keywords):
         return reason(ReasonKind.NEAR_QUESTION, score=score)
     return reason(ReasonKind.NEAR_KEYWORD, score=score, word=plan.keywords[keyword].text)
