@@ -13,7 +13,7 @@ from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.names.tagger import tagger
 from qafd.reading.names.verbs import find_verb
 from qafd.reading.text import EMOJI, canonical, words_of
-from qafd.reading.text.table_rows import column_names, without_bullet
+from qafd.reading.text.table_rows import ITEM, column_names, without_bullet
 from qafd.records import GUESS, Chunk, Extraction, Mention
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVENT",
                    "WORK_OF_ART", "LAW", "LANGUAGE"})
 UNTYPED = "PROPN"
-RULES = "local-20"
+RULES = "local-21"
 """What these rules are called in the log; see `LocalExtractor.name`."""
 
 _BLANK = " \t\n-*+\u2022"
-_EDGE = " \t\n\"'`\u201c\u201d\u2018\u2019,;:!?*_-\u2013\u2014/\\|<>=#~()[]" + EMOJI
+_EDGE = "\u2022\u2023\u00b7 \t\n\"'`\u201c\u201d\u2018\u2019,;:!?*_-\u2013\u2014/\\|<>=#~()[]" + EMOJI
 _TRAILING = re.compile(r"(?:\s+(?:of|and|the|for|in|on|at|by|from|with|to|&))+$")
 _POSSESSIVE = re.compile(r"['\u2019]s$")
 _ABBREVIATED = re.compile(
@@ -105,7 +105,10 @@ class LocalExtractor:
     def _mention(self, span: "Span", kind: str, number: int) -> Mention | None:
         """The span as a mention, trimmed; None for what names nothing or has no capital."""
         raw = span.text.split("\n")[0]
-        start = span.start_char + len(raw) - len(raw.lstrip(_EDGE))
+        item = ITEM.match(raw)
+        if item:
+            raw = raw[item.end():]
+        start = span.start_char + (item.end() if item else 0) + len(raw) - len(raw.lstrip(_EDGE))
         name = _POSSESSIVE.sub("", _TRAILING.sub("", raw.strip(_EDGE)))
         if name.endswith(".") and not _ABBREVIATED.search(name):
             name = name[:-1]

@@ -9,11 +9,12 @@ from qafd.reading.names.languages import function_words
 from qafd.reading.text.lexicons import words as lexicon
 
 LONGEST = 7  # words of a name
-GERMAN = "de"
+GERMAN, TURKISH = "de", "tr"
 
 _WORD = re.compile(
     r"(?:\b(?:[ldjmnstc]|qu|all|dall|dell|nell|sull|un)['\u2019])?"  # "l'Observatoire"
     r"((?:[^\W\d_]\.)+(?=\s*[^\W\d_])|[^\W_]+(?:[-'\u2019&][^\W\d_]+)*)", re.IGNORECASE)
+_ENDING = re.compile("['\u2019][^\\W\\d_]+$")  # of a case behind a Turkish name: "Şirketi'nin"
 _GAP = re.compile(r"[-'\u2019lLdD \u00a0]+")  # between two words of a name
 
 
@@ -52,7 +53,8 @@ def names(text: str, sentences: Sequence[tuple[int, int]], language: str
             if opens and run[0].text not in inside and (len(run) == 1 or run[1].text in begin):
                 run = run[1:]
             if 1 < len(run) <= LONGEST or len(run) == 1 and len(run[0].text) > 2:
-                yield run[0].start, run[-1].end
+                ending = _ENDING.search(run[-1].text) if language == TURKISH else None
+                yield run[0].start, run[-1].end - (len(ending[0]) if ending else 0)
 
 
 def _capitals_within(sentences: Iterable[Sequence[_Word]]) -> tuple[set[str], set[str]]:
@@ -84,6 +86,8 @@ def _next(words: Sequence[_Word], last: int, text: str, language: str) -> int | 
     """The next word with a capital of the same run."""
     particles = lexicon("names", "german_particles" if language == GERMAN else "particles")
     linking = lexicon("names", "linking_particles")  # only beside another one
+    if language == TURKISH and _ENDING.search(words[last].text):
+        return None
     for after in range(last + 1, min(len(words), last + 4)):
         if not _GAP.fullmatch(text, words[after - 1].end, words[after].start):
             return None

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from qafd.reading.names.languages import CHINESE
@@ -23,6 +24,7 @@ _LATIN = re.compile(
 _PARTED = re.compile(f"[{KATAKANA}]{{2,}}(?:[・=＝·][{KATAKANA}]+)+")
 _JIEBA = {"nr": PERSON, "ns": PLACE, "nt": GROUP, "nz": ANY, "v": VERB, "vn": NOUN, "j": NOUN, "b": NOUN,
           "l": NOUN, "an": NOUN}
+_NO_NAME = "出曾从向对被来"  # letters that rarely end a given name and often begin a verb
 _UNKNOWN = ("d", "q", "zg", "ad", "a", "i")  # how jieba tags words that it does not know
 _IPADIC = {"人名": PERSON, "地域": PLACE, "組織": GROUP}
 
@@ -74,12 +76,25 @@ def read(text: str, language: str) -> tuple[list[NameFound], list[Word]]:
     return sorted(found), verbs
 
 
-def _chinese(text: str) -> Iterator[Word]:
-    """The words that jieba tells apart."""
+def _tag_chinese(text: str) -> list[tuple[str, str]]:
+    """The words of jieba with their tags; a guessed name takes no letter from the word behind it.
+
+    "李丽出生于" is the name 李丽 and the word 出生于, not 李丽出.
+    """
     import rjieba
 
+    tagged: list[tuple[str, str]] = rjieba.tag(text)
+    for i, ((name, tag), (after, kind)) in enumerate(pairwise(tagged)):
+        guessed = tag == "nr" and len(name) == 3 and len(rjieba.cut(name, False)) > 1
+        if guessed and name[-1] in _NO_NAME and len(rjieba.cut(name[-1] + after[0], False)) == 1:
+            tagged[i:i + 2] = (name[:-1], tag), (name[-1] + after, kind)
+    return tagged
+
+
+def _chinese(text: str) -> Iterator[Word]:
+    """The words that jieba finds."""
     at = 0
-    tagged = rjieba.tag(text)
+    tagged = _tag_chinese(text)
     for (surface, tag), (after, _) in zip(tagged, [*tagged[1:], ("", "")], strict=True):
         start, at = at, at + len(surface)
         part = _JIEBA.get(tag[:2], _JIEBA.get(tag, NOUN if tag[0] == "n" else ""))

@@ -25,6 +25,7 @@ UNTYPED = "PROPN"
 
 _PARAGRAPH = re.compile(rf"\n[ \t]*\n\s*|\n(?={ITEM.pattern})")
 _END = re.compile(r"[。！？]+[」』”’）》】]*\s*|[.!?؟।…]+[\"'”’»)]*\s+(?=[\W\d]*[^\W\d_])")
+_QUOTED = re.compile("«([А-ЯЁ][^«»\n.!?,:;]{1,60})»")  # a name in Russian
 _SHORT = re.compile(  # what a dot after it does not end a sentence
     r"(?<!\w)(?:[^\W\d_]|\d{1,2}|dr|prof|nr|bzw|usw|ca|vgl|st|sr|sra|dra|mme|av|etc|art|jh|"
     r"hl|geb|ing|vs|zzgl|inkl|bsp|ul|tel)$", re.IGNORECASE)
@@ -42,8 +43,10 @@ def names_of(text: str, bounds: Sequence[tuple[int, int]], language: str
     if language in (CHINESE, JAPANESE):
         return cjk.read(text, language)
     if language in CAPITALIZED:
-        return [cjk.NameFound(start, end, UNTYPED)
-                for start, end in capitals.names(text, bounds, language)], ()
+        quoted = [found.span(1) for found in _QUOTED.finditer(text)] if language == "ru" else []
+        others = [(start, end) for start, end in capitals.names(text, bounds, language)
+                  if not any(start < last and first < end for first, last in quoted)]
+        return [cjk.NameFound(start, end, UNTYPED) for start, end in sorted(quoted + others)], ()
     return (), ()
 
 

@@ -22,6 +22,7 @@ _WORDS = re.compile(r"[^\W\d_]{2,}")
 _HAN = re.compile(f"[{HAN}]")
 _KANA = re.compile("[\u3041-\u30ff\uff66-\uff9f]")
 _CYRILLIC = re.compile("[\u0400-\u052f]")
+_TURKISH = re.compile("[ğıİ]")
 _REST = re.compile(r"[^\W\d_\u0000-\u052f\u1e00-\u1fff]")  # letters without capitals
 
 
@@ -49,6 +50,8 @@ def language_of(text: str, least: int = 2) -> str:
             return JAPANESE if kana > 0.1 * (kana + han) else CHINESE
         if len(_CYRILLIC.findall(some)) > 0.5 * letters:
             return "ru"
+    if len(_TURKISH.findall(some)) > max(2, len(some) // 200):
+        return "tr"
     words = _WORDS.findall(some.casefold())
     if _count(words, function_words(ENGLISH)) >= SURE * len(words):
         return ENGLISH

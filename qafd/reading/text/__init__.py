@@ -31,7 +31,7 @@ WINDOW = 16  # passages that are cut at a time
 REMEMBERED = 1 << 16  # words and names whose spelling is remembered, some 10 MB each
 LONGEST_WORD = 40  # longer runs of letters are no words; they are cut like text
 
-_AROUND = " \"'`\u201c\u201d\u2018,;:!?*_-\u2013\u2014/\\|<>=#~、。《》「」『』【】〈〉・·"
+_AROUND = "\u2022\u2023 \"'`\u201c\u201d\u2018,;:!?*_-\u2013\u2014/\\|<>=#~、。《》「」『』【】〈〉・·"
 _PIECE = re.compile(r"[A-Za-z\u00c0-\u024f]+|\d+|\S")
 _WORD = re.compile(r"\w+(?:[.'\u2019&\-]\w+)*\.?", re.UNICODE)
 _DETERMINER = re.compile(r"^(?:the|an?|this|that|these|those|its|his|her|their|our|my|your)\s+")
