@@ -37,7 +37,7 @@ class Parsed:
     """The documents of one file, and one sentence for each thing left out or guessed.
 
     `passages` are those of each document, in their order; `given` has the extraction of a document
-    by its name, where the file says what is in it; offsets are those of the document's text.
+    by its name, if the file has one; offsets are those of the document's text.
     """
 
     documents: tuple[Document, ...]

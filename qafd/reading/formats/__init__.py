@@ -59,7 +59,7 @@ def read(name: str, data: bytes, limits: Limits) -> tuple[list[DocumentDraft], l
     if b"%PDF-" in data[:1024]:
         drafts = [read_pdf(data, limits, notices)]
     elif data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        drafts = [_packed(open_package(data, limits))]
+        drafts = [_read_package(open_package(data, limits))]
     elif is_mail(name, data):
         drafts = read_mails(name, data, limits)
     else:
@@ -78,7 +78,7 @@ def read(name: str, data: bytes, limits: Limits) -> tuple[list[DocumentDraft], l
     return drafts, notices
 
 
-def _packed(package: Package) -> DocumentDraft:
+def _read_package(package: Package) -> DocumentDraft:
     """The document in a zip file."""
     names = set(package.names)
     if "META-INF/container.xml" in names:
@@ -124,7 +124,7 @@ _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
 
 def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[DocumentDraft]:
     """Documents of a file that is neither PDF nor zip."""
-    text = _decoded(data, notices)
+    text = _decode_file(data, notices)
     start = _START.sub("", text[:10000])
     if start.startswith("{\\rtf"):
         raise unsupported("a rich text (RTF) file", SAVE_AS)
@@ -147,7 +147,7 @@ def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[Do
     return _plain(name, ending, text, limits, notices)
 
 
-def _decoded(data: bytes, notices: list[str]) -> str:
+def _decode_file(data: bytes, notices: list[str]) -> str:
     """The text of a file, which is refused where it is none."""
     if min(data[:512]) < 9:
         _refuse(data)

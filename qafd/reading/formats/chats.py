@@ -24,7 +24,7 @@ _LONGEST = 400  # characters of subtitles that no sentence ends
 
 @dataclass(frozen=True)
 class Message:
-    """A message of a conversation; `when` is empty where nothing says it."""
+    """A message of a conversation; `when` is empty if unknown."""
 
     who: str
     when: str
@@ -108,7 +108,7 @@ def read_subtitles(text: str, limits: Limits) -> DocumentDraft:
 
 
 def is_subtitles(text: str) -> bool:
-    """Return True if a text begins with the time of a cue, or says that it is WebVTT."""
+    """Return True if a text begins with the time of a cue or with WEBVTT."""
     start = text[:2000].lstrip()
     first = _CUE.search(start)
     if first is None:
@@ -129,10 +129,10 @@ def _messages(rows: Sequence[Any]) -> list[Message]:
         who = next((row[key] for key in _WHO if row.get(key)), "")
         who = str(who.get("name") or who.get("role") or "") if isinstance(who, dict) else str(who)
         when = next((row[key] for key in _WHEN if row.get(key)), "")
-        text = _joined(row.get("text") or row.get("content") or "")
+        text = _join_parts(row.get("text") or row.get("content") or "")
         text = _MENTION.sub(lambda at: f"@{people.get(at[1]) or at[2] or at[1]}", text)
         text = _LINK.sub(lambda link: link[2] or link[1], text)
-        found.append(Message(people.get(who) or who, _moment(when), html.unescape(text)))
+        found.append(Message(people.get(who) or who, _show_time(when), html.unescape(text)))
     return found
 
 
@@ -151,23 +151,23 @@ def _branch(talk: dict[str, Any]) -> Iterator[Message]:
         at = nodes[at].get("parent")
     for row in reversed(path):
         if isinstance(row, dict) and isinstance(row.get("content"), dict):
-            text = _joined(row["content"].get("parts") or "")
+            text = _join_parts(row["content"].get("parts") or "")
             author = row.get("author")
             who = str(author.get("role", "")) if isinstance(author, dict) else ""
             if who != "system":
-                yield Message(who, _moment(row.get("create_time")), text)
+                yield Message(who, _show_time(row.get("create_time")), text)
 
 
-def _joined(text: Any) -> str:
+def _join_parts(text: Any) -> str:
     """A text that may come in parts."""
     if isinstance(text, dict):
         text = text.get("text") or text.get("content") or ""
     if isinstance(text, list):
-        return "".join(_joined(part) for part in text)
+        return "".join(_join_parts(part) for part in text)
     return text if isinstance(text, str) else ""
 
 
-def _moment(when: Any) -> str:
+def _show_time(when: Any) -> str:
     """A time to the minute: ISO 8601, or seconds since 1970."""
     text = str(when or "")
     if re.fullmatch(r"\d{9,10}(\.\d+)?", text):

@@ -67,17 +67,17 @@ def answer(name: str, data: bytes, limits: Limits) -> bytes:
     def documents() -> dict[str, Any]:
         drafts, notices = read(name, data, limits)
         return {"documents": list(map(_document, drafts)), "notices": notices}
-    return _guarded(documents, limits)
+    return _guard(documents, limits)
 
 
 def answer_graph(files: Sequence[bytes], limits: Limits) -> bytes:
     """The encoded reply to files that hold a graph together."""
-    return _guarded(lambda: {"graph": read_graph_files(files, limits).plain()}, limits)
+    return _guard(lambda: {"graph": read_graph_files(files, limits).plain()}, limits)
 
 
 def answer_page(data: bytes, page: int, quotes: Sequence[str], limits: Limits) -> bytes:
     """The encoded reply to a PDF of which a page is to be drawn."""
-    return _guarded(lambda: {
+    return _guard(lambda: {
         "image": base64.b64encode(draw_page(data, page, quotes)).decode()}, limits)
 
 
@@ -105,9 +105,9 @@ def _values(records: Sequence[Mention | Assertion | Description]) -> list[list[A
     return [list(vars(record).values()) for record in records]
 
 
-def _guarded(work: Callable[[], dict[str, Any]], limits: Limits) -> bytes:
+def _guard(work: Callable[[], dict[str, Any]], limits: Limits) -> bytes:
     try:
-        return _encoded(work())
+        return _encode(work())
     except ParseError as mendable:
         error = mendable
     except MemoryError:
@@ -116,10 +116,10 @@ def _guarded(work: Callable[[], dict[str, Any]], limits: Limits) -> bytes:
     except Exception as damage:  # noqa: BLE001 parsers raise nearly every type on damaged files
         error = ParseError(f"The file is damaged ({type(damage).__name__}); open it in the "
                            "program it comes from, save it again and retry.")
-    return _encoded({"error": str(error)})
+    return _encode({"error": str(error)})
 
 
-def _encoded(reply: dict[str, Any]) -> bytes:
+def _encode(reply: dict[str, Any]) -> bytes:
     return json.dumps(reply, ensure_ascii=False).encode()
 
 

@@ -20,7 +20,7 @@ SAVE_AS = "save it as docx or pdf and add that"
 class DocumentDraft:
     """A document as it grows: canonical text and (start, page, heading) marks.
 
-    `given` is its extraction where the file itself says what is in the text.
+    `given` is its extraction if the file itself has one.
     """
 
     kind: str
@@ -72,7 +72,7 @@ class DocumentDraft:
             self.skipped[what] += count
 
     def head(self, text: str, titles: bool = True) -> None:
-        """Append a heading; what follows stands under it. The first that `titles` can be the title."""
+        """Append a heading of the text that follows. The first that `titles` can be the title."""
         text = one_line(text)
         if text:
             self._heading = text
@@ -80,7 +80,7 @@ class DocumentDraft:
             self.add(text)
 
     def turn(self, page: int | None, heading: str = "") -> None:
-        """What follows stands on this page, and under this heading when one is given."""
+        """Put the text that follows on this page, and under this heading if one is given."""
         self._page, self._heading = page, heading or self._heading
 
 

@@ -115,7 +115,7 @@ def row_text(names: Sequence[str], row: Sequence[str]) -> str:
 def names_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Return True if the cells of a row can name the columns of the rows below it.
 
-    A number names no column, but a year, a quarter or such does where none stands below it.
+    A number names no column, but a year, a quarter or such does if there is none below it.
     """
     filled = [name for name in header if name]
     if 2 * len(filled) < len(header) or 2 * len(set(filled)) < len(filled):
@@ -211,5 +211,5 @@ def _is_name(cell: str) -> bool:
 
 
 def _names_periods(name: str, column: Sequence[str]) -> bool:
-    """Return True if a year or a quarter ("2023", "2022/23") names a column in which none stands."""
+    """Return True if a year or a quarter ("2023", "2022/23") names a column that has none."""
     return _PERIOD.fullmatch(name) is not None and not any(map(_PERIOD.fullmatch, column))

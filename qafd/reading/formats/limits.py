@@ -1,4 +1,4 @@
-"""What one file may cost to read: a hostile or a huge one is refused, with the limit it passes."""
+"""Limits within which a file is read; a larger or hostile one is refused with the limit it passes."""
 
 from dataclasses import dataclass
 

@@ -49,7 +49,7 @@ def read_markdown(text: str, limits: Limits) -> DocumentDraft:
         if token.type == "inline":
             wrapped = before.type == "paragraph_open"
             lines = list(_lines(token.children or ()))
-            token.children = list(_joined(lines, width if wrapped and before.level == 0 else None))
+            token.children = list(_join_lines(lines, width if wrapped and before.level == 0 else None))
     title = read_markup(parser.renderer.render(tokens, parser.options, {}), draft)
     draft.title = draft.title or title
     return draft
@@ -98,7 +98,7 @@ def _lines(tokens: "Sequence[Token]") -> "Iterator[list[Token]]":
     yield line
 
 
-def _joined(lines: "Sequence[list[Token]]", width: float | None) -> "Iterator[Token]":
+def _join_lines(lines: "Sequence[list[Token]]", width: float | None) -> "Iterator[Token]":
     """The tokens of a paragraph with the breaks that its writer made."""
     from markdown_it.token import Token
 

@@ -97,7 +97,7 @@ def _letters_of(page: "pypdfium2.PdfPage") -> Letters:
 
 def _boxes(page: "pypdfium2.PdfPage", first: int, last: int,
            size: tuple[int, int]) -> Iterator[tuple[int, int, int, int]]:
-    """Where characters stand on the image, one box (left, top, right, bottom) a line, in pixels."""
+    """The boxes of characters on the image (left, top, right, bottom), one a line, in pixels."""
     import ctypes
 
     from pypdfium2 import raw

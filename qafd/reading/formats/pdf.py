@@ -29,7 +29,7 @@ _APART = 1.5  # of the usual distance of lines, between a running line and the o
 
 @dataclass(frozen=True)
 class _Edge:
-    """A line that stands apart above or below all others of its page, `depth` points from there."""
+    """A line apart from all others at the top or bottom of its page, `depth` points from there."""
 
     text: str
     depth: int
@@ -165,7 +165,7 @@ def _headings_by_page(bookmarks: "list[PdfBookmark]") -> dict[int, list[str]]:
 
 
 def _find_heading(heading: str, text: str) -> re.Match[str] | None:
-    """Where a bookmark stands as a heading: over several lines, and after its number."""
+    """Find a bookmark as a heading, over several lines and after its number."""
     said = r"\s+".join(map(re.escape, heading.split()))
     return re.search(rf"^(?:\S*\d\S*\s+)?{said}$", text, re.MULTILINE)
 

@@ -44,7 +44,7 @@ def read_layout(pdf: "PdfDocument", page: "PdfPage", text: "PdfTextPage", plain:
     """Return the `plain` text of a page with its tables, columns and form values where they belong."""
     boxes = [text.get_rect(i) for i in range(min(text.count_rects(), _PIECES))]
     tables = []
-    for columns, rows, segments in _ruled(page):
+    for columns, rows, segments in _find_rules(page):
         table = list(_cells(text, columns, rows, segments))
         if sum(bool(cell.text) for row in table for cell in row) > max(len(columns), len(rows)):
             tables.append(((columns[0], rows[-1], columns[-1], rows[0]), table))
@@ -105,7 +105,7 @@ def _same_row(one: Box, other: Box) -> bool:
     return shared > 0.5 * min(one[3] - one[1], other[3] - other[1])
 
 
-def _ruled(page: "PdfPage") -> Iterator[tuple[list[float], list[float], list[Box]]]:
+def _find_rules(page: "PdfPage") -> Iterator[tuple[list[float], list[float], list[Box]]]:
     """The places of columns from the left and of rows from the top of each ruled table, and its lines."""
     from pypdfium2 import raw
 
@@ -226,7 +226,7 @@ def _form_values(pdf: "PdfDocument", page: "PdfPage", text: "PdfTextPage", boxes
 
 
 def _label(place: Box, boxes: Sequence[Box]) -> Box | None:
-    """The piece of text that stands to the left of a field, else above it."""
+    """The piece of text to the left of a field, else above it."""
     before = [box for box in boxes if box[2] <= place[0] + _NEAR and _same_row(box, place)]
     above = [box for box in boxes if 0 <= box[1] - place[3] + _NEAR < 15 and box[0] < place[2]
              and box[2] > place[0]]

@@ -41,7 +41,7 @@ Fields = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class _Paragraph:
-    """A paragraph; `apart` where a blank line stands before it in the file, `fields` of a mail's head."""
+    """A paragraph; `apart` if a blank line precedes it in the file, `fields` of a mail's head."""
 
     text: str
     apart: bool = True
@@ -59,7 +59,7 @@ def read_plain(text: str, limits: Limits) -> DocumentDraft:
 def add_plain(text: str, draft: DocumentDraft, mail: bool = False) -> None:
     """Append a canonical text with its headings; in a `mail`, lines can be quoted by ">".
 
-    A heading is underlined, in capitals or numbered, and stands before a paragraph; a title is a short
+    A heading is underlined, in capitals or numbered, and precedes a paragraph; a title is a short
     line alone that no mark ends. The head of a mail, as those that are answered or forwarded have one,
     is read by `add_fields`.
     """
@@ -88,7 +88,7 @@ def add_plain(text: str, draft: DocumentDraft, mail: bool = False) -> None:
 
 
 def add_fields(fields: Fields, draft: DocumentDraft) -> None:
-    """Append the head of a mail as a row; what follows stands under its subject, the title of the first."""
+    """Append the head of a mail as a row; its subject is the heading of the text that follows."""
     shown = [(name, value) for name, value in fields if value and name.lower() in _SHOWN]
     for name, value in shown:
         if name.lower() in _SUBJECT:
@@ -125,13 +125,13 @@ def _paragraphs_of(block: Sequence[str], width: float) -> Iterator[_Paragraph]:
     for at, (line, below) in enumerate(pairwise(block)):
         if at >= start and _is_underlined(line, below):
             above = at - 1 if at > start and _RULE.fullmatch(block[at - 1]) else at
-            yield from _unwrapped(block[start:above], width, not start)
+            yield from _unwrap_lines(block[start:above], width, not start)
             yield _Paragraph(line.strip(), heading=True)
             start = at + 2
-    yield from _unwrapped(block[start:], width, not start)
+    yield from _unwrap_lines(block[start:], width, not start)
 
 
-def _unwrapped(lines: Sequence[str], width: float, apart: bool) -> Iterator[_Paragraph]:
+def _unwrap_lines(lines: Sequence[str], width: float, apart: bool) -> Iterator[_Paragraph]:
     """Their paragraphs; a rule parts two of them."""
     for parted, group in groupby(lines, key=lambda line: _RULE.fullmatch(line) is not None):
         if parted:
@@ -170,7 +170,7 @@ def _is_underlined(line: str, below: str) -> bool:
 
 
 def _is_heading(before: _Paragraph, one: _Paragraph, after: _Paragraph, headed: bool) -> bool:
-    """Whether a paragraph is a heading by its form; `headed` where the one before it is one."""
+    """Return True if a paragraph is a heading by its form; `headed` where the one before it is one."""
     text = one.text
     if not after.text or "\n" in text or len(text) > LONGEST or text.endswith((".", ",", ";")):
         return False
@@ -185,8 +185,10 @@ def _is_heading(before: _Paragraph, one: _Paragraph, after: _Paragraph, headed: 
 
 
 def _is_title(first: _Paragraph, below: Sequence[_Paragraph]) -> bool:
-    """Whether the first paragraph of a text is its title: a short line without a mark that ends one, above
-    a blank line and a text that has sentences."""
+    """Return True if the first paragraph of a text is its title.
+
+    It is a short line without a mark that ends one, above a blank line and a text that has sentences.
+    """
     text = first.text
     if "\n" in text or len(text) > LONGEST or text[:1].islower() or has_columns(text):
         return False
@@ -195,7 +197,7 @@ def _is_title(first: _Paragraph, below: Sequence[_Paragraph]) -> bool:
 
 
 def _level(text: str) -> str:
-    """How deep a heading is by its number; "" for what can be none."""
+    """The depth of a heading by its number; "" if it can be none."""
     if "\n" in text or len(text) > LONGEST:
         return ""
     if _PART.fullmatch(text):

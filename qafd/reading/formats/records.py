@@ -196,7 +196,7 @@ def _flatten(value: Any, path: str = "") -> Iterator[str]:
 def delimiter_of(text: str, certain: bool) -> str:
     """Return the delimiter of a CSV text, or "" when lines do not split evenly.
 
-    Prose has commas too, so without a name that says so a table needs three even rows.
+    Prose has commas too, so a table without such an ending needs three even rows.
     """
     declared = _SEPARATOR.match(text)
     if declared:

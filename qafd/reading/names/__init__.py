@@ -118,7 +118,7 @@ class LocalExtractor:
         return Mention(key, name, start, start + len(name), number, kind)
 
     def _names(self, key: str) -> bool:
-        """Whether a key can be a name: one of 12 words at most, of which one says something."""
+        """Return True if a key can be a name: one of 12 words at most, of which one is no function word."""
         words = [word for word, _, _ in words_of(key)]
         return names_something(key) and len(words) <= 12 and not self._stop.issuperset(words)
 
@@ -153,7 +153,7 @@ def proper_runs(sentence: "Span", blocked: set[int]) -> Iterator["Span"]:
 
 
 def _spans(sentence: "Span") -> list[tuple["Span", str]]:
-    """What may be named in a sentence, in order, with its type."""
+    """The spans of a sentence that may be names, in order, with their types."""
     blocked: set[int] = set()
     for entity in sentence.ents:
         blocked.update(range(entity.start, entity.end))
@@ -163,7 +163,7 @@ def _spans(sentence: "Span") -> list[tuple["Span", str]]:
 
 
 def _tells_to(span: "Span", sentence: "Span") -> bool:
-    """Whether a span is a verb that tells to do something: "Bake for 45 minutes".
+    """Return True if a span is an imperative verb: "Bake for 45 minutes".
 
     It opens its sentence and heads it. The tagger takes such a word for a name by its capital.
     """

@@ -34,12 +34,12 @@ class _Word(NamedTuple):
 
 def names(text: str, sentences: Sequence[tuple[int, int]], language: str
           ) -> Iterator[tuple[int, int]]:
-    """Where the names of a passage stand, in order.
+    """Find the names of a passage, in order.
 
     A name is a run of words with a capital, with particles between them ("Juan de la Vega").
     Titles are no part of a name, nor function words that open a sentence, and a single word that
     opens one must stand within one too. German nouns have capitals: one alone is no name after a
-    determiner, and of three after one the first says what is named ("der Astronom Karl Lindau").
+    determiner, and of three after one the first is a common noun ("der Astronom Karl Lindau").
     """
     split = []
     for bounds in sentences:

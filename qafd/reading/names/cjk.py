@@ -52,13 +52,13 @@ class NameFound(NamedTuple):
 def read(text: str, language: str) -> tuple[list[NameFound], list[Word]]:
     """The names and terms of a text, in order, and its verbs.
 
-    A name is what the dictionary says is one, a run of nouns up to the word that says what it is
-    ("大学"), a title in brackets, and what stands in Latin letters with a capital. A term is a run
+    A name is a word that the dictionary marks as one, a run of nouns up to the word for its kind
+    ("大学"), a title in brackets, and words in Latin letters with a capital. A term is a run
     of nouns of four letters or more.
     """
     typed = as_typed(text)
     if language == CHINESE:
-        typed = typed.translate(_simplified())
+        typed = typed.translate(_load_simplified())
     words = list(_chinese(typed) if language == CHINESE else _japanese(typed))
     found = [NameFound(*one.span(one.lastindex or 0), WORK) for one in _TITLED.finditer(text)]
     for pattern, kind in ((_PARTED, PERSON), (_LATIN, ANY)):
@@ -67,7 +67,7 @@ def read(text: str, language: str) -> tuple[list[NameFound], list[Word]]:
         found += _with_dots(typed, words)
     found = _apart(found)
     for run in _runs(words, found):
-        found += _named(run, typed)
+        found += _find_names(run, typed)
     verbs = []
     for word in words:
         if word.part == VERB and len(word.base) > 1:
@@ -105,7 +105,7 @@ def _chinese(text: str) -> Iterator[Word]:
 
 
 @cache
-def _simplified() -> dict[int, str]:
+def _load_simplified() -> dict[int, str]:
     """Traditional characters and the simplified ones that the dictionary has, one for one."""
     lines = (files("opencc") / "dictionary/TSCharacters.txt").read_text("utf-8").splitlines()
     pairs = (line.split()[:2] for line in lines if line.strip())
@@ -159,7 +159,7 @@ def _with_dots(text: str, words: list[Word]) -> Iterator[NameFound]:
 
 
 def _runs(words: list[Word], taken: list[NameFound]) -> Iterator[list[Word]]:
-    """Nouns and names that stand beside each other, without what is taken."""
+    """Runs of nouns and names next to each other, without those taken."""
     covered: set[int] = set()
     for one in taken:
         covered.update(range(one.start, one.end))
@@ -175,7 +175,7 @@ def _runs(words: list[Word], taken: list[NameFound]) -> Iterator[list[Word]]:
         yield run
 
 
-def _named(run: list[Word], text: str) -> Iterator[NameFound]:
+def _find_names(run: list[Word], text: str) -> Iterator[NameFound]:
     """The names in a run of nouns; the whole run as a term if it has none."""
     first, named = 0, False
     while first < len(run):
@@ -210,7 +210,7 @@ def _institution(run: list[Word], first: int, text: str) -> tuple[int, str]:
 
 
 def _ending(word: str) -> str:
-    """What kind of name a word ends, "" for none."""
+    """The kind of name that a word ends, "" for none."""
     for kind in (GROUP, PLACE, ANY):
         ends = lexicon("endings_cjk", kind)
         if any(word[at:] in ends for at in range(len(word))):

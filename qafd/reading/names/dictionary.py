@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def is_in_dictionary(word: str) -> bool:
-    """Whether WordNet has a word in small letters, or what it is a regular or irregular form of."""
+    """Return True if WordNet has a word in small letters, or what it is a regular or irregular form of."""
     if word in _words():
         return True
     return any(word.endswith(ending) and word.removesuffix(ending) + base in _words()
@@ -20,7 +20,7 @@ def is_in_dictionary(word: str) -> bool:
 
 
 def is_verb(word: str) -> bool:
-    """Whether WordNet has a word in small letters as a verb."""
+    """Return True if WordNet has a word in small letters as a verb."""
     return word in _verbs()
 
 
@@ -31,7 +31,7 @@ def _verbs() -> frozenset[str]:
 
 @cache
 def _lookups() -> "Lookups":
-    """What the package's lemmatizer knows, which reading names does without."""
+    """The tables of the package's lemmatizer, which reading names does without."""
     from spacy.lookups import Lookups
 
     nlp, _ = tagger()
@@ -49,6 +49,6 @@ def _words() -> frozenset[str]:
 
 @cache
 def _endings() -> frozenset[tuple[str, str]]:
-    """Endings of regular forms, each with what stands in its place in the dictionary."""
+    """Endings of regular forms, each with its replacement in the dictionary."""
     rules = chain.from_iterable(_lookups().get_table("lemma_rules").values())
     return frozenset((ending, base) for ending, base in rules if ending)

@@ -15,7 +15,7 @@ _SMALL = frozenset(("of", "and", "the", "for", "in", "on", "de"))
 
 
 def names_something(key: str) -> bool:
-    """Whether a key can be a name: 2 to 100 characters, letters among them."""
+    """Return True if a key can be a name: 2 to 100 characters, letters among them."""
     return 2 <= len(key) <= 100 and any(letter.isalpha() for letter in key)
 
 
@@ -31,7 +31,7 @@ def entry_of(
     terms : sequence of Mention
         What has neither relations nor acronyms.
     label : callable
-        The words for the relation of two mentions of a sentence, "" where nothing says them.
+        The words for the relation of two mentions of a sentence, "" if there are none.
     names : callable
         Whether the key of a title or heading can be a name.
     """

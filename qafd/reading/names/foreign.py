@@ -53,7 +53,7 @@ def names_of(text: str, bounds: Sequence[tuple[int, int]], language: str
 def read_other(chunk: Chunk, language: str, extractor: str) -> Extraction:
     """The entry of the extraction log for a chunk in a language other than English.
 
-    Names are what a dictionary of Chinese or Japanese says are names (`qafd.reading.names.cjk`),
+    Names are words that a dictionary of Chinese or Japanese marks as names (`qafd.reading.names.cjk`),
     runs of words with a capital in European languages (`qafd.reading.names.capitals`), and nothing
     but title and heading where neither helps. Relations of Chinese and Japanese are labeled by a
     verb.
@@ -84,7 +84,7 @@ def read_other(chunk: Chunk, language: str, extractor: str) -> Extraction:
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Where the sentences of a text stand; a row of a table is one, a table's rows are."""
+    """Find the sentences of a text; a row of a table is one."""
     table = is_table(text)
     found = []
     opened = -1

@@ -103,12 +103,12 @@ def _go_on(doc: "Doc", text: str) -> None:
 
 
 def _is_open(token: "Token") -> bool:
-    """Whether what a token ends has to go on: it is a word, or a mark within a sentence."""
+    """Return True if what a token ends has to go on: it is a word, or a mark within a sentence."""
     return token.text[-1].isalnum() or token.text[-1] in ",(-/&"
 
 
 def _closes(token: "Token") -> bool:
-    """Whether a token is a mark without a word right behind it, as a closing quotation is."""
+    """Return True if a token is a mark without a word right behind it, as a closing quotation is."""
     if not token.is_punct or token.whitespace_:
         return token.is_punct
     return token.i + 1 == len(token.doc) or token.nbor().is_space

@@ -1,4 +1,4 @@
-"""What a sentence says of two of its names: the verb between them, by its parse."""
+"""Verbs between two names of a sentence, by its parse."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ def find_verb(source: "Span", target: "Span") -> str:
     """The words from a verb whose subject is the source down to the target: "founded", "is song
     by"; "" where the parser sees no such verb or it is not stated.
 
-    A preposition beside an object, as in "named the machine after X", tells of the object, not of
+    A preposition next to an object, as in "named the machine after X", is about the object, not about
     the subject; so does one below a name, as in "met Y in X".
     """
     token = _head(target.root)
@@ -37,7 +37,7 @@ def find_verb(source: "Span", target: "Span") -> str:
 
 
 def _is_stated(verb: "Token") -> bool:
-    """Whether a verb says what is so: no question, negation, possibility, wish or condition."""
+    """Return True if a verb states a fact: no question, negation, possibility, wish or condition."""
     before = {child.dep_ for child in verb.children}
     modal = any(child.tag_ == "MD" for child in verb.children)
     asked = verb.sent.text.rstrip().endswith("?")
@@ -47,7 +47,7 @@ def _is_stated(verb: "Token") -> bool:
 
 
 def _subjects(verb: "Token") -> list["Token"]:
-    """What a verb is said of: its own subject, or that of the verb before "and"."""
+    """The subject of a verb, or of the verb before "and"."""
     own = [child for child in verb.children if child.dep_ in _SUBJECTS]
     if own or verb.dep_ != "conj":
         return own

@@ -72,7 +72,7 @@ def chunk(document: Document, tokens: int = PASSAGE_TOKENS) -> tuple[Chunk, ...]
 
 
 def cut(document: Document, tokens: int = PASSAGE_TOKENS) -> list[tuple[int, int]]:
-    """Where the passages of `chunk` stand in the text; what of it takes long is done here."""
+    """Return the places of the passages of `chunk` in the text; this is the slow part of it."""
     marks = sorted(document.marks, key=lambda mark: mark.start)
     spans = []
     for start, text in _pieces(document.text, marks, tokens):
@@ -103,7 +103,7 @@ def passages(document: Document, spans: Iterable[tuple[int, int]]) -> tuple[Chun
 
 
 def passage_names(chunks: Iterable[Chunk]) -> dict[str, str]:
-    """Chunk id to a name for people that tells the passages of a document apart.
+    """Chunk id to a name for people that is unique among the passages of a document.
 
     It is the title with the page, else the heading, else both, where no other passage of the
     document has the same; else with which part of the document it is.
@@ -127,7 +127,7 @@ def passage_names(chunks: Iterable[Chunk]) -> dict[str, str]:
 
 
 def _places(one: Chunk) -> tuple[str, str, str]:
-    """Ways to say where a passage is, "" where it cannot be said."""
+    """Ways to name the place of a passage, "" if it has none."""
     page = f", page {one.page}" if one.page is not None else ""
     own = one.heading and one.heading != one.title
     heading = f" · {_short(one.heading, 24)}" if own else ""
@@ -202,7 +202,7 @@ class NameIndex:
 
     A name of one word counts only where it has a capital that opens no sentence, and three
     letters or more: "Will" must not link every "will", but "iOS" is always itself. Scripts without
-    spaces or capitals are read as `qafd.reading.text.scripts` says, and Russian names in all their cases.
+    spaces or capitals are read by `qafd.reading.text.scripts`, and Russian names in all their cases.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ class NameIndex:
         Parameters
         ----------
         sentence_starts : iterable of int
-            Offsets where a capital letter says nothing.
+            Offsets at which a capital letter is no sign of a name.
         anyhow : bool
             Whether a single word counts without its capital too, as questions are typed.
         plural : bool
@@ -251,7 +251,7 @@ class NameIndex:
                 if step is None:
                     break
                 branch = step
-                if branch.key and (ahead > at or anyhow or _capitalized(
+                if branch.key and (ahead > at or anyhow or _is_capitalized(
                         text[words[at][1]:words[at][2]], words[at][1] in starts)):
                     key, last = branch.key, ahead
             if key and not (other and inside_word(text, words[at][1])):
@@ -304,8 +304,8 @@ def forms_of(text: str) -> set[str]:
     return set().union(*(variants(word, text) for word in words)) if is_other(text) else words
 
 
-def _capitalized(word: str, opening: bool) -> bool:
-    """Whether a capital makes the word a name; the first letter of a sentence does not count."""
+def _is_capitalized(word: str, opening: bool) -> bool:
+    """Return True if a capital makes the word a name; the first letter of a sentence does not count."""
     return any(letter.isupper() for letter in word[opening:]) or bears_no_capital(word)
 
 
@@ -313,7 +313,7 @@ def _pieces(text: str, marks: list[Mark], tokens: int) -> Iterator[tuple[int, st
     """(offset, stripped text) of the passages."""
     total = count_tokens(text)
     if total <= tokens:
-        yield from _stripped(text, 0)
+        yield from _strip(text, 0)
         return
     # The splitter counts characters, which is fast. Whole characters per token, so that an
     # edit does not move the cuts of the passages it leaves alone.
@@ -321,13 +321,13 @@ def _pieces(text: str, marks: list[Mark], tokens: int) -> Iterator[tuple[int, st
     splitter = TextSplitter((max(1, size * 3 // 4), size))
     for start, end in _sections(text, marks, size):
         if end - start <= size:
-            yield from _stripped(text[start:end], start)
+            yield from _strip(text[start:end], start)
             continue
         if _PIECE.fullmatch(text, start, end):  # one endless word, on which the splitter is slow
             yield from ((at, text[at:min(at + size, end)]) for at in range(start, end, size))
             continue
         for offset, piece in _split(splitter, text, start, end, WINDOW * size):
-            yield from _stripped(piece, offset)
+            yield from _strip(piece, offset)
 
 
 def _split(splitter: TextSplitter, text: str, start: int, end: int, window: int
@@ -360,7 +360,7 @@ def _sections(text: str, marks: list[Mark], size: int) -> Iterator[tuple[int, in
             start = end
 
 
-def _stripped(piece: str, offset: int) -> Iterator[tuple[int, str]]:
+def _strip(piece: str, offset: int) -> Iterator[tuple[int, str]]:
     body = piece.strip()
     if body:
         yield offset + len(piece) - len(piece.lstrip()), body

@@ -74,7 +74,7 @@ class Bm25:
 
     @cached_property
     def _norm(self) -> Floats:
-        """What the length of each passage makes of `SATURATION`, shape (c,)."""
+        """`SATURATION` by the length of each passage, shape (c,)."""
         mean = max(1.0, float(self.lengths.mean()) if len(self) else 1)
         norm: Floats = np.asarray(SATURATION * (1 - LENGTH + LENGTH * self.lengths / mean))
         return norm
@@ -86,7 +86,7 @@ class Bm25:
                         np.int64)
 
     def contributions(self, asked: Sequence[str]) -> Floats:
-        """What each asked word adds to the score of each passage, shape (c, k)."""
+        """Return the part of each word in the score of each passage, shape (c, k)."""
         table = np.zeros((len(self), len(asked)), order="F")  # filled column by column
         for column, word in enumerate(asked):
             known = self.vocabulary.find(word)

@@ -25,7 +25,7 @@ _HYPHEN = re.compile(r"\w[-\u2010]$")
 
 
 def width_of(lines: Iterable[str]) -> int:
-    """How long nine lines of ten are at most."""
+    """Return the length that nine lines of ten have at most."""
     lengths = sorted(len(line) for line in lines if line.strip())
     return lengths[len(lengths) * 9 // 10] if lengths else 0
 
@@ -37,7 +37,7 @@ def typed_width(lines: Iterable[str]) -> float:
 
 
 def fits(before: str, line: str, width: float) -> bool:
-    """Whether the first word of a line had place on the line before it.
+    """Return True if the first word of a line had place on the line before it.
 
     A writer breaks a line anywhere, a program only where the next word does not fit.
     """
@@ -61,14 +61,14 @@ def unwrap(lines: Sequence[str], width: float) -> str:
 
 
 def is_title(line: str, after: str, width: float) -> bool:
-    """Whether a short line that no sentence ends stands above another one."""
+    """Return True if a short line that no sentence ends is above another one."""
     return (bool(after) and len(line) < 0.6 * width and line[-1:].isalnum()
             and line.strip()[:1].isupper() and fits(line, after, width))
 
 
 def gap_between(before: str, line: str, width: float) -> str:
-    """What stands between two lines: a blank, a line break, two between paragraphs, or nothing
-    where a word is parted."""
+    """Return the gap between two lines: a blank, a line break, two between paragraphs, or nothing
+    within a word."""
     if _is_unspaced_break(before, line):
         return "" if len(before) >= _USUAL * width else "\n"
     if _HYPHEN.search(before) and line.strip()[:1].isalnum() and width != float("inf"):
@@ -87,7 +87,7 @@ def _is_unspaced_break(before: str, line: str) -> bool:
 
 
 def _begins_paragraph(before: str, line: str, width: float, room: bool) -> bool:
-    """Whether a line is a clause, a heading or indented, or stands below a heading; `room` as by `fits`."""
+    """Return True if a line is a clause, a heading or indented, or below a heading; `room` as by `fits`."""
     ended = has_ended(before)
     if ended and line[:1].isspace() and not before[:1].isspace() or _CLAUSE.match(line) and (room or ended):
         return True
@@ -100,12 +100,12 @@ def _begins_paragraph(before: str, line: str, width: float, room: bool) -> bool:
 
 
 def _is_item(line: str) -> bool:
-    """Whether a line is an item of a list, or said at a time in a chat or log."""
+    """Return True if a line is an item of a list, or a message of a chat or log."""
     return _ITEM.match(line) is not None or _STAMPED.match(line) is not None
 
 
 def fresh_lines(text: str) -> Iterator[int]:
-    """Where the lines begin that a writer began with a capital or a number, not after a comma."""
+    """Find the lines that a writer began with a capital or a number, not after a comma."""
     if is_unspaced(text):
         return
     lines = text.split("\n")
@@ -120,15 +120,15 @@ def fresh_lines(text: str) -> Iterator[int]:
 
 
 def is_field(line: str) -> bool:
-    """Whether a line is one of a list of fields: "Phone: 12"."""
+    """Return True if a line is one of a list of fields: "Phone: 12"."""
     return _LABEL.match(line) is not None
 
 
 def has_ended(line: str) -> bool:
-    """Whether a line ends with a mark that ends a sentence or a clause."""
+    """Return True if a line ends with a mark that ends a sentence or a clause."""
     return _ENDED.search(line) is not None
 
 
 def has_columns(line: str) -> bool:
-    """Whether there are gaps or bars in a line, as in a table."""
+    """Return True if there are gaps or bars in a line, as in a table."""
     return _COLUMNS.search(line.strip()) is not None

@@ -62,10 +62,10 @@ def answer_html(text: str, sources: Collection[int], anchor: str = "source") -> 
 
 def plain_text(text: str, sources: Collection[int]) -> str:
     """The reply for a terminal: without control characters, unknown citations marked."""
-    def marked(found: re.Match[str]) -> str:
+    def mark(found: re.Match[str]) -> str:
         return "[" + ", ".join(str(n) if n in sources else f"{n}: no such source"
                                for n in numbers(found[1])) + "]"
-    return CITED.sub(marked, bracket_citations(clean(text[:LONGEST])))
+    return CITED.sub(mark, bracket_citations(clean(text[:LONGEST])))
 
 
 def plain_pieces(pieces: Iterable[str], sources: Collection[int]) -> Iterator[str]:

@@ -141,7 +141,7 @@ def _wide_encoding(head: bytes) -> str | None:
 
 
 def _share_of_text(head: bytes, encoding: str) -> float:
-    """Which part of the characters are letters, marks, numbers, punctuation, symbols or space."""
+    """The share of letters, marks, numbers, punctuation, symbols and spaces."""
     text = head.decode(encoding, "replace")
     good = sum(
         c in "\t\r\n" or unicodedata.category(c)[0] in "LMNPSZ" for c in text if c != "\ufffd"
@@ -213,5 +213,5 @@ def amount(count: int, what: str) -> str:
 
 
 def has_digit(text: str) -> bool:
-    """Whether a text has a digit of any script."""
+    """Return True if a text has a digit of any script."""
     return any(map(str.isdigit, text))

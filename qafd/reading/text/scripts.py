@@ -27,12 +27,12 @@ _CLITIC = re.compile("[وفبلك](?=[\u0621-\u064a]{3})")  # Arabic "and", "in"
 
 
 def is_other(text: str) -> bool:
-    """Whether a text has letters beyond Latin and Greek, or ones of full or half width."""
+    """Return True if a text has letters beyond Latin and Greek, or ones of full or half width."""
     return not text.isascii() and _OTHER.search(text) is not None
 
 
 def is_latin(text: str) -> bool:
-    """Whether at least half of the letters of a text are Latin or Greek."""
+    """Return True if at least half of the letters of a text are Latin or Greek."""
     if not is_other(text):
         return True
     letters = sum(map(str.isalpha, text))
@@ -41,7 +41,7 @@ def is_latin(text: str) -> bool:
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether a text has letters that stand without spaces between words."""
+    """Return True if a text has letters that stand without spaces between words."""
     return not text.isascii() and _RUN.search(text) is not None
 
 
@@ -59,7 +59,7 @@ def plain(word: str) -> str:
 
 
 def form_of(word: str) -> str:
-    """What the cases of a Russian name have in common; any other word itself."""
+    """Return the part that the cases of a Russian name have in common; any other word itself."""
     if word.isascii() or not _CYRILLIC.fullmatch(word):
         return word
     stem = _CASE.sub("", word)
@@ -72,18 +72,18 @@ def without_clitic(word: str) -> str:
 
 
 def bears_no_capital(word: str) -> bool:
-    """Whether a word is written in a script that has no capitals."""
+    """Return True if a word is written in a script that has no capitals."""
     return (not word.isascii() and word.lower() == word.upper()
             and any(letter.isalpha() for letter in word))
 
 
 def is_written_small(name: str) -> bool:
-    """Whether a name has no capital although its script has them."""
+    """Return True if a name has no capital although its script has them."""
     return name == name.lower() and not bears_no_capital(name)
 
 
 def inside_word(text: str, start: int) -> bool:
-    """Whether an offset is within a Korean word; names stand where one begins."""
+    """Return True if an offset is within a Korean word; names stand where one begins."""
     return all("\uac00" <= letter <= "\ud7a3" for letter in text[start - 1:start + 1]) and start > 0
 
 
@@ -107,6 +107,6 @@ def length(text: str) -> int:
 
 
 def same(words: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Whether words are those of a name, of which the first may have a clitic."""
+    """Return True if words are those of a name, of which the first may have a clitic."""
     return words == wanted or (
         words[1:] == wanted[1:] and bool(wanted) and without_clitic(words[0]) == wanted[0])

@@ -2,7 +2,7 @@
 
 
 def slips_between(one: str, other: str) -> int:
-    """How many slips of the keyboard make one word the other: a letter left out, put in or changed,
+    """Count the slips of the keyboard between two words: a letter left out, put in or changed,
     or two neighbors exchanged (Damerau and Levenshtein's distance, no letter moved twice)."""
     before: list[int] = []
     row = list(range(len(other) + 1))

@@ -17,5 +17,5 @@ def stems(text: str) -> frozenset[str]:
 
 @cache
 def stem(word: str) -> str:
-    """What a word has in common with its other forms."""
+    """Return the part that a word has in common with its other forms."""
     return str(_ENGLISH.stemWord(word))

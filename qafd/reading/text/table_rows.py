@@ -20,14 +20,14 @@ _COLUMN = re.compile(r"(?m)^[^:\n]+(?=: )")
 
 
 def without_bullet(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where a sentence stands without the blanks around it and the bullet before it."""
+    """Return the place of a sentence without the blanks around it and the bullet in front of it."""
     body = _BULLET.sub("", text[start:end])
     return end - len(body), end - len(body) + len(body.rstrip())
 
 
 def line_starts(text: str) -> set[int]:
-    """Where the lines begin that are sentences of their own: items of lists, what is said in a
-    chat, what follows a label, what a writer began anew; not the lines of a table's row."""
+    """Find the lines that are sentences of their own: items of lists, messages of a chat, fields, and
+    lines that begin with a capital; not the lines of a table's row."""
     starts: set[int] = set()
     offset = 0
     for paragraph in text.split("\n\n"):
@@ -39,8 +39,8 @@ def line_starts(text: str) -> set[int]:
 
 
 def opens_sentence(text: str, start: int, end: int) -> bool:
-    """Whether the paragraph `text[start:end]` is a code, and with its name perhaps, as a heading above
-    prose: nobody would know what the first sentence there tells without it."""
+    """Return True if the paragraph `text[start:end]` is a code, perhaps with its name, as a heading above
+    prose, whose first sentence is unclear without it."""
     if not _CODE.fullmatch(text[start:end].strip()):
         return False
     below = text[end:].lstrip("\n").partition("\n\n")[0]
@@ -48,7 +48,7 @@ def opens_sentence(text: str, start: int, end: int) -> bool:
 
 
 def is_table(text: str) -> bool:
-    """Whether a text is rows of "column: value" lines that can be quoted, with a blank line between two.
+    """Return True if a text is rows of "column: value" lines that can be quoted, parted by blank lines.
 
     A paragraph of several sentences after a label, as "Methods: ...", is no row.
     """
@@ -60,19 +60,19 @@ def is_table(text: str) -> bool:
 
 
 def is_quotable_row(text: str) -> bool:
-    """Whether a paragraph is a row of a table that can be quoted as one sentence; an abstract with
+    """Return True if a paragraph is a row of a table that can be quoted as one sentence; an abstract with
     "Methods:" and "Results:" at the beginning of lines is not."""
     return len(text) <= QUOTED and is_row(text)
 
 
 def is_row(text: str) -> bool:
-    """Whether a paragraph is the row of a table: two "column: value" lines or more."""
+    """Return True if a paragraph is the row of a table: two "column: value" lines or more."""
     row = text.strip()
     return "\n" in row and _has_columns(row)
 
 
 def column_names(text: str) -> set[int]:
-    """Where the names of columns stand in a row of a table, as offsets in the text."""
+    """Return the offsets of the column names in a row of a table."""
     offsets: set[int] = set()
     if is_row(text):
         for name in _COLUMN.finditer(text):
@@ -81,7 +81,7 @@ def column_names(text: str) -> set[int]:
 
 
 def _has_columns(row: str) -> bool:
-    """Whether each line of a paragraph is "column: value", no column twice; items of a list are not.
+    """Return True if each line of a paragraph is "column: value", no column twice; items of a list are not.
 
     A table whose first column has no name begins its rows with a value alone.
     """

@@ -26,7 +26,7 @@ def read_graph_files(files: Sequence[bytes], limits: Limits) -> ImportedGraph:
     ParseError
         One of them holds no graph, or together they have no edges.
     """
-    parts = chain.from_iterable(_unpacked(data, limits) for data in files)
+    parts = chain.from_iterable(_unpack(data, limits) for data in files)
     return graph_of([_rows(part, limits) for part in parts], limits)
 
 
@@ -38,7 +38,7 @@ def draft_graph(rows: Rows, name: str, limits: Limits, notices: list[str]) -> li
     return drafts_of(graph, name, limits, notices)
 
 
-def _unpacked(data: bytes, limits: Limits) -> Iterable[bytes]:
+def _unpack(data: bytes, limits: Limits) -> Iterable[bytes]:
     """The files in a zip file, or the file itself."""
     return packed_files(data, limits) if data.startswith(b"PK\x03\x04") else (data,)
 

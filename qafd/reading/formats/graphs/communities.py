@@ -18,7 +18,7 @@ class ImportedCommunity:
     """A community; level 0 is the coarsest, `members` are ids of nodes.
 
     `parent` is the id of another community, "" for none. `text` is its report, and `rank` how
-    much that matters, 0 where nothing says so.
+    much that matters, 0 if unknown.
     """
 
     id: str

@@ -88,7 +88,7 @@ class ImportedGraph:
 
     @property
     def summary(self) -> str:
-        """How much it holds, in one line."""
+        """One line with the numbers of nodes, edges and texts."""
         nodes, edges = len(self.nodes), len(self.edges)
         described = _share(sum(bool(node.description) for node in self.nodes), nodes)
         labeled = _share(sum(bool(edge.label) for edge in self.edges), edges)
@@ -109,16 +109,16 @@ class ImportedGraph:
         return json.dumps(self.plain(), ensure_ascii=False).encode()
 
     def plain(self) -> dict[str, Any]:
-        """What `to_json` writes; `Rows` of it make this graph again."""
+        """Return the value that `to_json` writes; `Rows` of it make this graph again."""
         return {
             "graph": {"format": self.format, "notices": self.notices},
-            "nodes": [_filled(id=n.id, name=n.name, type=n.kind, description=n.description,
+            "nodes": [_fill(id=n.id, name=n.name, type=n.kind, description=n.description,
                               text_unit_ids=n.texts) for n in self.nodes],
-            "edges": [_filled(source=e.source, target=e.target, label=e.label, weight=e.weight,
+            "edges": [_fill(source=e.source, target=e.target, label=e.label, weight=e.weight,
                               description=e.description, text_unit_ids=e.texts)
                       for e in self.edges],
-            "texts": [_filled(id=t.id, text=t.text, title=t.title) for t in self.texts],
-            "communities": [_filled(community=c.id, level=c.level, parent=c.parent, title=c.title,
+            "texts": [_fill(id=t.id, text=t.text, title=t.title) for t in self.texts],
+            "communities": [_fill(community=c.id, level=c.level, parent=c.parent, title=c.title,
                                     entity_ids=c.members, full_content=c.text, rank=c.rank)
                             for c in self.communities],
         }
@@ -126,7 +126,7 @@ class ImportedGraph:
 
 @dataclass
 class Rows:
-    """What readers collect, before names and weights are understood."""
+    """Rows that readers collect, before names and weights are understood."""
 
     format: str
     nodes: list[Row] = field(default_factory=list)
@@ -162,7 +162,7 @@ def graph_of(parts: Sequence[Rows], limits: Limits) -> ImportedGraph:
     ParseError
         There is no edge, or too much of something.
     """
-    whole = _joined(parts)
+    whole = _join(parts)
     texts = {text.id: text for text in map(_text, whole.texts) if text.text}
     nodes = _nodes(whole, texts)
     edges = _edges(whole, nodes, texts)
@@ -177,7 +177,7 @@ def graph_of(parts: Sequence[Rows], limits: Limits) -> ImportedGraph:
     if length > limits.text_characters:
         raise too_much(limits.text_characters, "characters of text")
     _check_size(len(nodes), len(edges))
-    if ignored := _ignored(whole):
+    if ignored := _count_ignored(whole):
         whole.notices.append(f"Attributes that were not read: {ignored}.")
     return ImportedGraph(whole.format, tuple(nodes.values()), tuple(edges), tuple(texts.values()),
                          tuple(dict.fromkeys(whole.notices)), communities)
@@ -194,7 +194,7 @@ def _communities(whole: Rows, nodes: Mapping[str, ImportedNode]) -> tuple[Import
     return communities_of(whole.communities, whole.reports, node_of, whole.notices)
 
 
-def _joined(parts: Sequence[Rows]) -> Rows:
+def _join(parts: Sequence[Rows]) -> Rows:
     """The rows of all files; of our own exports what documents do not make."""
     whole = Rows(" + ".join(dict.fromkeys(part.format for part in parts)))
     for part in parts:
@@ -269,7 +269,7 @@ def _only_entities(whole: Rows) -> None:
 
 
 def _with_passages(whole: Rows) -> None:
-    """Of our own whole graphs: passages are texts again, and what is in them is said of them.
+    """Make passages of our own whole graphs texts again, with their mentions.
 
     Names alike are joined anew, and a relation weighs what its names and an older import say.
     """
@@ -281,7 +281,7 @@ def _with_passages(whole: Rows) -> None:
     nodes: Sequence[Row] = whole.nodes
     edges: Sequence[Row] = whole.edges
     if whole.format == "CSV":
-        nodes, edges = list(map(_unquoted, nodes)), list(map(_unquoted, edges))
+        nodes, edges = list(map(_unquote, nodes)), list(map(_unquote, edges))
     whole.nodes, whole.edges = [], []
     for row in nodes:
         if row.get("kind") == "passage":
@@ -300,7 +300,7 @@ def _with_passages(whole: Rows) -> None:
                 "text_unit_ids": places})
 
 
-def _unquoted(row: Row) -> dict[str, Any]:
+def _unquote(row: Row) -> dict[str, Any]:
     """A row without the apostrophes that keep spreadsheets from running texts."""
     plain = dict(row)
     for name, value in row.items():
@@ -380,7 +380,7 @@ def _texts(row: Row, texts: Mapping[str, ImportedText]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for key in map(_id, ids) if key in texts))
 
 
-def _ignored(whole: Rows) -> str:
+def _count_ignored(whole: Rows) -> str:
     known = {*_IDS, *_NAMES, *_KINDS, *_DESCRIPTIONS, *SOURCES, *TARGETS, *_LABELS, *_WEIGHTS,
              *_TEXTS, "directed"}
     others: Counter[str] = Counter()
@@ -391,11 +391,11 @@ def _ignored(whole: Rows) -> str:
 
 
 def _share(some: int, whole: int) -> str:
-    """How many of the whole, in words."""
+    """Name a share of a whole in words."""
     if some == whole:
         return "all"
     return f"{some:,}" if some else "none"
 
 
-def _filled(**values: Any) -> dict[str, Any]:
+def _fill(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, "", ())}

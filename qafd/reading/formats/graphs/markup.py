@@ -69,7 +69,7 @@ class _Reader:
             self._text = []
 
     def _begin(self, tag: str, row: dict[str, Any]) -> None:
-        """A node or an edge begins; the id of an edge says nothing."""
+        """A node or an edge begins; the id of an edge is ignored."""
         if tag == "node":
             self.rows.nodes.append(row)
         else:

@@ -1,4 +1,4 @@
-"""A graph to documents whose extraction is given: what its file says instead of what is guessed.
+"""Documents of a graph, whose extraction is that of its file instead of a guess.
 
 A node or edge that names its texts is mentioned in them. Every other node that has a description
 or begins an edge becomes a document: its description, and a line for each edge that begins there.
@@ -40,7 +40,7 @@ def drafts_of(
 
 
 def given_for(document: Extraction, chunk: Chunk, opening: bool) -> Extraction:
-    """What is given for a document, as far as it stands in one of its passages.
+    """Return the part of a document's given extraction that lies in one of its passages.
 
     What has no place in the text, or only before its first passage, belongs to that, which
     `opening` says; titles belong to all.
@@ -119,7 +119,7 @@ class _Maker:
             self._assert_all(given, text.id, edges[text.id])
             for node in nodes[text.id]:
                 if node.texts[0] == text.id:
-                    given.descriptions.append(self._described(node))
+                    given.descriptions.append(self._describe(node))
             draft.given = given.extraction()
             yield draft
 
@@ -129,7 +129,7 @@ class _Maker:
             ends = self._keys[edge.source], self._keys[edge.target]
             given.assertions.append(Assertion(*ends, given.shared(*ends), edge.label))
             if edge.texts[0] == text and (edge.description or edge.weight is not None):
-                given.descriptions.append(self._said(edge))
+                given.descriptions.append(self._state(edge))
 
     def nodes(self, limits: Limits) -> Iterable[DocumentDraft]:
         """A document for each node that has something of its own to say."""
@@ -167,13 +167,13 @@ class _Maker:
                           self._kinds[edge.target])
             given.assertions.append(Assertion(key, self._keys[edge.target], number, edge.label))
             if edge.weight is not None:
-                given.descriptions.append(self._said(edge))
+                given.descriptions.append(self._state(edge))
             lines.append(line)
             at += len(line) + 1
         draft.add("\n\n".join(filter(None, [given.text, "\n".join(lines)])))
         given.mentions.append(Mention(key, name, 0, 0, 0, "title"))
         if description or node.kind:
-            given.descriptions.insert(0, self._described(node))
+            given.descriptions.insert(0, self._describe(node))
         draft.given = given.extraction()
         return draft
 
@@ -191,10 +191,10 @@ class _Maker:
         given.mentions += [Mention(key, self._names[node], 0, 0, 0, self._kinds[node])
                            for key, node in by_key.items() if key not in found]
 
-    def _described(self, node: ImportedNode) -> Description:
+    def _describe(self, node: ImportedNode) -> Description:
         return Description(self._keys[node.id], kind=node.kind, text=node.description)
 
-    def _said(self, edge: ImportedEdge) -> Description:
+    def _state(self, edge: ImportedEdge) -> Description:
         """The relation; where it has a weight, with that as a multiple of the geometric mean."""
         weight = 1.0 if edge.weight is None else min(max(edge.weight / self._mean, _LEAST), _MOST)
         return Description(self._keys[edge.source], self._keys[edge.target], WEIGHT,
@@ -222,7 +222,7 @@ class _Given:
                 start = found.end()
 
     def mention(self, key: str, name: str, start: int, number: int, kind: str) -> None:
-        """Add a name that stands in the text as it is."""
+        """Add a name that is in the text as it is."""
         self.mentions.append(Mention(key, name, start, start + len(name), number, kind))
 
     def shared(self, *keys: str) -> int:

@@ -18,7 +18,7 @@ _NODES = {"name", "title", "label", "entity", "entity_name", "id"}
 
 
 def is_node_link(value: Any) -> bool:
-    """Whether JSON is a graph as networkx and D3 write it: nodes, and edges or links."""
+    """Return True if JSON is a graph as networkx and D3 write it: nodes, and edges or links."""
     if not isinstance(value, dict) or not isinstance(value.get("nodes"), list):
         return False
     edges = value.get("edges", value.get("links"))
@@ -47,7 +47,7 @@ def read_node_link(value: Mapping[str, Any]) -> Rows:
 
 
 def read_json_graph(text: str) -> Rows:
-    """Node-link JSON, records in a list or in lines, or the chunks beside a LightRAG graph.
+    """Node-link JSON, records in a list or in lines, or the chunks of a LightRAG graph.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def _read_lines(text: str) -> list[Any]:
 
 
 def _is_cell(value: Any) -> bool:
-    """Whether a value can stand in a row of a table."""
+    """Return True if a value can stand in a row of a table."""
     if isinstance(value, list):
         return all(isinstance(one, str) for one in value)
     return value is None or isinstance(value, _SCALARS)
