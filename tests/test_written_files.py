@@ -2,7 +2,9 @@
 
 import csv
 import io
+import json
 from collections.abc import Callable, Sequence
+from datetime import datetime, time, timedelta
 from html import escape
 from typing import Any
 
@@ -10,12 +12,21 @@ import docx
 import openpyxl
 import pptx
 import pytest
+from files import pdf_of_streams
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from openpyxl.comments import Comment
+from openpyxl.utils.datetime import CALENDAR_MAC_1904, CALENDAR_WINDOWS_1900
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
 from qafd.reading.formats import Limits, read
 from qafd.reading.formats.draft import DocumentDraft
+from qafd.reading.formats.grid import Cell, Grid
+from qafd.reading.names.cjk import TERM
+from qafd.reading.names.foreign import names_of, sentences
+from qafd.reading.names.languages import language_of
 
 LETTERS = st.text("abcdeéßøŁж", min_size=1, max_size=6)
 NAMES = st.lists(LETTERS.map(str.capitalize), min_size=3, max_size=5, unique_by=str.casefold)
@@ -137,3 +148,203 @@ def test_a_cell_is_read_under_the_name_of_each_column_it_spans(
         values = [" ".join(value.split()) for value in spread(row)]
         expected.append(dict(zip(names, values, strict=True)))
     assert read_rows == expected
+
+
+SENTENCES = st.lists(LETTERS, min_size=2, max_size=6).map(lambda words: " ".join(words).capitalize() + ".")
+
+
+@given(st.lists(st.tuples(LETTERS, SENTENCES, VALUES), min_size=1, max_size=4))
+@settings(max_examples=50, deadline=None)
+@pytest.mark.parametrize("kind", ["json", "jsonl", "csv"])
+def test_a_record_keeps_its_fields_above_its_text(kind: str, records: list[tuple[str, str, str]]) -> None:
+    rows = [{"author": who, "rating": rating, "text": text} for who, text, rating in records]
+    if kind == "csv":
+        stream = io.StringIO()
+        writer = csv.DictWriter(stream, ["author", "rating", "text"])
+        writer.writeheader()
+        writer.writerows(rows)
+        data = stream.getvalue()
+    else:
+        data = json.dumps(rows) if kind == "json" else "\n".join(map(json.dumps, rows))
+    drafts, notices = read(f"x.{kind}", data.encode(), Limits())
+    assert [draft.text for draft in drafts] == [
+        f"author: {who}\nrating: {rating.strip()}\n\n{text}" for who, text, rating in records]
+    assert not any(draft.title == draft.text for draft in drafts)
+    assert notices == []
+
+
+def slack(talk: Sequence[tuple[str, str]]) -> Any:
+    return [{"type": "message", "user": f"U{who}", "text": text, "ts": f"{1717400000 + 60 * at}.0001",
+             "user_profile": {"real_name": who}} for at, (who, text) in enumerate(talk)]
+
+
+def telegram(talk: Sequence[tuple[str, str]]) -> Any:
+    rows = [{"id": at, "type": "message", "date": "2024-06-03T07:33:20", "from": who,
+             "text": [text[:3], {"type": "bold", "text": text[3:]}]} for at, (who, text) in enumerate(talk)]
+    return {"name": "Foundry", "type": "private_group", "messages": rows}
+
+
+def chatgpt(talk: Sequence[tuple[str, str]]) -> Any:
+    nodes: dict[str, Any] = {"root": {"parent": None, "message": None}}
+    parent = "root"
+    for at, (who, text) in enumerate(talk):
+        message = {"author": {"role": who}, "content": {"parts": [text]}, "create_time": 1717400000.5}
+        nodes[f"n{at}"] = {"parent": parent, "message": message}
+        nodes[f"other{at}"] = {"parent": parent, "message": None}  # an answer that was replaced
+        parent = f"n{at}"
+    return [{"title": "Foundry", "mapping": nodes, "current_node": parent}]
+
+
+@pytest.mark.parametrize("export", [slack, telegram, chatgpt])
+@given(st.lists(st.tuples(LETTERS, SENTENCES), min_size=1, max_size=6))
+@settings(max_examples=30, deadline=None)
+def test_a_conversation_is_one_document_of_who_when_and_what(
+        export: Callable[[Sequence[tuple[str, str]]], Any], talk: list[tuple[str, str]]) -> None:
+    draft, notices = read_one("x.json", json.dumps(export(talk)).encode())
+    lines = draft.text.split("\n")
+    assert [line[19:] for line in lines] == [f"{who}: {text}" for who, text in talk]
+    assert all(line.startswith("[2024-06-03 07:") for line in lines)
+    assert notices == []
+
+
+@given(st.lists(st.tuples(LETTERS, SENTENCES), min_size=1, max_size=5))
+@settings(max_examples=50, deadline=None)
+def test_subtitles_are_sentences_with_their_speaker_and_first_time(talk: list[tuple[str, str]]) -> None:
+    cues = []
+    for at, (who, text) in enumerate(talk):
+        first, _, rest = text.partition(" ")
+        cues.append(f"{2 * at + 1}\n00:00:{2 * at:02}.000 --> 00:00:{2 * at:02}.900\n<v {who}>{first}</v>")
+        later = 2 * at + 1
+        cues.append(f"{later + 1}\n00:00:{later:02}.000 --> 00:00:{later:02}.900\n<v {who}>{rest}</v>")
+    draft, _ = read_one("x.vtt", ("WEBVTT\n\n" + "\n\n".join(cues)).encode())
+    assert draft.text.split("\n") == [
+        f"[00:00:{2 * at:02}] {who}: {text}" for at, (who, text) in enumerate(talk)]
+
+
+@given(st.lists(SENTENCES, min_size=1, max_size=4), st.lists(SENTENCES, max_size=2),
+       st.lists(st.tuples(LETTERS, SENTENCES), max_size=2))
+@settings(max_examples=30, deadline=None)
+def test_paragraphs_items_and_comments_of_word_are_read_and_its_headers_counted(
+        body: list[str], items: list[str], comments: list[tuple[str, str]]) -> None:
+    document = docx.Document()
+    for text in body:
+        document.add_paragraph(text)
+    for text in items:
+        document.add_paragraph(text, style="List Number")
+    run = document.paragraphs[0].runs[0]
+    for author, text in comments:
+        document.add_comment(run, text, author=author)
+    document.sections[0].header.paragraphs[0].text = "Foundry"
+    draft, notices = read_one("x.docx", saved(document))
+    numbered = [f"{number}. {text}" for number, text in enumerate(items, 1)]
+    remarks = [f"Comment by {author}: {text}" for author, text in comments]
+    assert draft.text.replace("\n\n", "\n").split("\n") == body + numbered + remarks
+    assert notices == ["Left out: 1 header."]
+
+
+SHOWN = [  # values of cells with number formats, and how a sheet shows them
+    (0.25, "0%", "25%"), (0.125, "0.0%", "12.5%"), (datetime(2024, 6, 1), "yyyy-mm-dd", "2024-06-01"),
+    (time(7, 45), "hh:mm", "07:45"), (1234.5, "#,##0.00", "1,234.50"), (3, "General", "3"),
+    (0.1, "General", "0.1"), (timedelta(hours=30), "[h]:mm", "30:00"), (True, "General", "true")]
+
+
+@pytest.mark.parametrize("since", [CALENDAR_WINDOWS_1900, CALENDAR_MAC_1904])
+def test_a_sheet_is_read_as_it_is_shown(since: datetime) -> None:
+    book = openpyxl.Workbook()
+    book.epoch = since
+    page = book.active
+    page.append([f"Name{at}" for at in range(len(SHOWN))])
+    for column, (value, form, _) in enumerate(SHOWN, 1):
+        page.cell(2, column, value).number_format = form
+    book.create_sheet("Old").sheet_state = "hidden"
+    page["A4"] = "=A2+1"
+    page["A2"].comment = Comment("Lowered.", "Ida")
+    draft, notices = read_one("x.xlsx", saved(book))
+    assert draft.text.split("\n\n")[1].split("\n") == [
+        f"Name{at}: {shown}" for at, (_, _, shown) in enumerate(SHOWN)]
+    assert notices == ["Left out: 1 formula without a value, 1 hidden sheet, 1 comment."]
+
+
+def test_slides_have_titles_line_breaks_notes_and_chart_data() -> None:
+    show = pptx.Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[1])
+    slide.shapes.title.text = "Sales"
+    slide.placeholders[1].text = "Head\vMona Lie"
+    slide.notes_slide.notes_text_frame.text = "Per Dahl joins."
+    data = CategoryChartData()
+    data.categories = ["Bodo", "Asker"]
+    data.add_series("2024", (12, 3.5))
+    slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, Inches(3), Inches(3), data)
+    hidden = show.slides.add_slide(show.slide_layouts[5])
+    hidden.element.set("show", "0")
+    draft, notices = read_one("x.pptx", saved(show))
+    assert draft.text == ("Sales\n\nHead\nMona Lie\n\nBodo (2024): 12\n\nAsker (2024): 3.5\n\n"
+                          "Per Dahl joins.")
+    assert (draft.title, draft.marks) == ("Sales", [(0, 1, "Sales")])
+    assert notices == ["Left out: 1 hidden slide."]
+
+
+def test_header_rows_are_joined_groups_filled_and_lines_above_kept() -> None:
+    rows = [[Cell("Sales of 2024", columns=4)],
+            [Cell("Town", rows=2), Cell("North", columns=2), Cell("Head", rows=2)],
+            ["Q1", "Q2"], [Cell("Bodo", rows=2), "1", "2", "Ida Moe"], ["3", "4", "Per Lund"]]
+    assert list(Grid(rows, 3).paragraphs()) == [
+        "Sales of 2024", "Town: Bodo\nNorth Q1: 1\nNorth Q2: 2\nHead: Ida Moe",
+        "Town: Bodo\nNorth Q1: 3\nNorth Q2: 4\nHead: Per Lund"]
+
+
+@pytest.mark.parametrize(("header", "names"), [
+    (["Town", "Head", ""], ["Town", "Head", "column 3"]),
+    (["Town", "Head", "Head"], ["Town", "Head", "Head 2"]),
+    (["", "2023", "2024"], ["", "2023", "2024"])])
+def test_an_empty_or_repeated_header_costs_no_other(header: list[str], names: list[str]) -> None:
+    assert Grid([header, ["Bodo", "7", "8"], ["Asker", "5", "6"]]).names == names
+
+
+def test_a_menu_of_a_saved_page_is_counted_and_its_feed_read_by_item() -> None:
+    links = "".join(f'<li><a href="/{name}">{name}</a></li>' for name in ("Home", "News", "Shop", "Jobs"))
+    page = f"<html><body><ul>{links}</ul><p>Per runs it.</p></body></html>"
+    draft, notices = read_one("x.html", page.encode())
+    assert (draft.text, notices) == ("Per runs it.", ["Left out: 1 menu."])
+    feed = ("<rss><channel><item><title>Bodo</title>"
+            "<description>&lt;p&gt;It &lt;b&gt;rains&lt;/b&gt;.&lt;/p&gt;</description>"
+            "<pubDate>Mon, 03 Jun 2024</pubDate></item></channel></rss>")
+    draft, _ = read_one("x.xml", feed.encode())
+    assert (draft.name, draft.title, draft.text) == ("x.xml#1", "Bodo", "Date: Mon, 03 Jun 2024\n\nIt rains.")
+
+
+def test_a_notebook_is_its_text_code_and_output() -> None:
+    cells = [{"cell_type": "markdown", "source": ["# Study\n", "\n", "It *rains*."]},
+             {"cell_type": "code", "source": "print(1)", "outputs": [
+                 {"text": ["1\n"]}, {"data": {"image/png": "x", "text/plain": "<Figure>"}}]}]
+    draft, notices = read_one("x.ipynb", json.dumps({"cells": cells}).encode())
+    assert (draft.title, draft.text) == ("Study", "Study\n\nIt rains.\n\nprint(1)\n\n1\n\n<Figure>")
+    assert notices == ["Left out: 1 picture."]
+
+
+def test_columns_of_prose_are_parted_and_cells_of_a_ruled_table_stay_rows() -> None:
+    left = ["The ferry to Karlsoy leaves the harbor", "of Bodo at noon and takes two hours. The",
+            "captain is Una Berg who has sailed this", "line since the spring of the year 2011."]
+    right = [line.replace("ferry", "wagon").replace("Una", "Ola") for line in left]
+    rows = b"".join(b"BT /F1 10 Tf 60 %d Td (%s) Tj ET BT /F1 10 Tf 320 %d Td (%s) Tj ET\n" % (
+        700 - 14 * at, one.encode(), 700 - 14 * at, two.encode())
+        for at, (one, two) in enumerate(zip(left, right, strict=True)))
+    draft, _ = read_one("x.pdf", pdf_of_streams(rows))
+    assert draft.text == f"{' '.join(left)} {' '.join(right)}"
+    lines = b"".join(b"%d %d m %d %d l S\n" % at for at in (
+        (50, 720, 350, 720), (50, 700, 350, 700), (50, 660, 350, 660), (50, 660, 50, 720),
+        (200, 660, 200, 720), (350, 660, 350, 720)))
+    texts = ((60, 706, b"Task"), (210, 706, b"Who 2024"), (60, 686, b"Clean the"), (60, 672, b"filter"),
+             (210, 686, b"Ida Moe"))
+    shown = b"".join(b"BT /F1 10 Tf %d %d Td (%s) Tj ET\n" % at for at in texts)
+    draft, _ = read_one("x.pdf", pdf_of_streams(lines + shown))
+    assert draft.text == "Task: Who 2024\nClean the filter: Ida Moe"
+
+
+@pytest.mark.parametrize(("text", "names"), [
+    ("李丽出生于苏州。她在清华大学读书。", ["李丽", "苏州", "清华大学"]),
+    ("İsmail Işık 1982'de İzmir'de Mavi Göl Şirketi'ni kurdu.", ["İsmail Işık", "İzmir", "Mavi Göl Şirketi"]),
+    ("Компания «Голубое озеро» была основана Иваном.", ["Голубое озеро"])])
+def test_names_end_where_a_case_or_the_next_word_begins(text: str, names: list[str]) -> None:
+    found, _ = names_of(text, sentences(text), language_of(text))
+    assert [text[start:end] for start, end, kind in found if kind != TERM][:len(names)] == names
