@@ -6,12 +6,17 @@ import importlib.util
 import io
 import json
 import re
+import shlex
+import shutil
 from pathlib import Path
 
+import click
+import networkx
 import pytest
+from files import pdf
 
 from qafd.app.pages import PAGES as PAGES_OF_THE_APP
-from qafd.cli import COMMANDS
+from qafd.cli import COMMANDS, DONE, NOTHING_FOUND, USAGE, main, qafd
 from qafd.export.formats import FORMATS
 from qafd.retrieve import METHODS
 from qafd.retrieve.qafd import PRESETS
@@ -36,6 +41,65 @@ def test_an_example_prints_what_the_document_says(
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "example", "exec"), {})
     assert printed.getvalue().strip() == output.strip()
+
+
+OUTSIDE = re.compile(r"postgresql:|dask:|--model|--endpoint|hotpot|mix\.jsonl|facts\.db|rag_|ragtest|3f2a|"
+                     r"^(demo|app|mcp|serve|worker)\b")
+"""Commands that need a server, a model or data that are not here; their options are checked."""
+
+
+def commands() -> list[tuple[str, list[str], str]]:
+    """Return page, arguments and output file of each command line of the documents, in order."""
+    found = []
+    for page in (ROOT / "docs" / "tutorial.md", *PAGES):
+        text = re.sub(r"\\\n\s+", " ", page.read_text("utf-8"))
+        for line in re.findall(r"^    [^\n]*?\bqafd ([a-z][^\n;]*)", text, re.MULTILINE):
+            words = shlex.split(line, comments=True)
+            target = ""
+            if ">" in words:
+                target = words.pop()
+                words.remove(">")
+            found.append((page.name, words, target))
+    return list({" ".join(words): (page, words, target) for page, words, target in found}.values())
+
+
+@pytest.mark.parametrize("words", [words for _, words, _ in commands()], ids=" ".join)
+def test_the_options_of_a_command_in_the_documents_exist(words: list[str]) -> None:
+    group: click.Command = qafd
+    with click.Context(group) as context:
+        while isinstance(group, click.Group):
+            name, group, words = group.resolve_command(context, words)
+            assert group is not None, name
+        group.make_parser(context).parse_args(list(words))
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_documents_run(
+        alone: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+        ) -> None:
+    monkeypatch.chdir(alone)
+    samples = ROOT / "assets" / "samples"
+    shutil.copy(samples / "apple-amazon.db", "my.db")
+    shutil.copy(samples / "apple-amazon.questions.jsonl", "my.questions.jsonl")
+    shutil.copy(samples / "ferries.sqlite", "my.sqlite")
+    Path("notes").mkdir()
+    Path("notes/letter.pdf").write_bytes(pdf(["Ada Brenner wrote to Lindau."]))
+    Path("report.pdf").write_bytes(pdf(["The mill of Lindau was sold."]))
+    Path("dump.sql").write_text("CREATE TABLE ports (id INT PRIMARY KEY, name TEXT);\n"
+                                "CREATE TABLE ferries (id INT, port_id INT REFERENCES ports (id));")
+    Path("facts.jsonl").write_text('{"question": "Who founded Apple?", "answer": "Steve Jobs"}')
+    Path("nodes.csv").write_text("id,label\n1,Ada\n2,Bob\n")
+    Path("edges.csv").write_text("source,target,label\n1,2,met\n")
+    networkx.write_graphml(networkx.path_graph(3), "graph.graphml")
+    for page, words, target in commands():
+        if OUTSIDE.search(" ".join(words)):
+            continue
+        code = main(words)
+        printed = capsysbinary.readouterr()
+        asks_back = "--erase" in words and "--yes" not in words
+        assert code in ((USAGE,) if asks_back else (DONE, NOTHING_FOUND)), (page, words, printed.err)
+        if target:
+            Path(target).write_bytes(printed.out)
 
 
 def test_every_page_command_method_and_format_is_described() -> None:
