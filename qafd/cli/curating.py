@@ -41,15 +41,15 @@ from qafd.wording.models import say_reading
 
 @command()
 @with_workspace
-@click.option("--search", metavar="WORDS", help="The passages that have these words.")
-@click.option("--errors", metavar="FILE", help="The passages of a file that a model did not read "
-              "as it should, why, and its raw replies.")
+@click.option("--search", metavar="WORDS", help="Search all passages for these words.")
+@click.option("--errors", metavar="FILE", help="List the passages of a file whose reply from a "
+                                               "model could not be read, with the reply.")
 @click.option("--delete", metavar="NAME", multiple=True,
-              help="Take a file or a document out of the graph; --undo brings it back.")
+              help="Delete a file or a document; --undo restores it.")
 @click.option("--undo", metavar="NAME", multiple=True)
 @click.option("--erase", metavar="NAME", multiple=True,
-              help="Remove a file or a document for good; says what goes, and does it with --yes.")
-@click.option("--yes", is_flag=True, help="Erase without being asked.")
+              help="Remove a file or a document for good. Without --yes only list what would go.")
+@click.option("--yes", is_flag=True, help="Confirm --erase.")
 def docs(knowledge: KnowledgeGraph, search: str | None, errors: str | None,
          delete: tuple[str, ...], undo: tuple[str, ...], erase: tuple[str, ...], yes: bool
          ) -> Outcome:
@@ -148,14 +148,14 @@ def _list_documents(knowledge: KnowledgeGraph) -> Outcome:
 @with_workspace
 @click.argument("words", nargs=-1)
 @click.option("--near", metavar="ENTITY",
-              help="List the entities that edges join to this one instead, and by what.")
+              help="List the neighbors of this entity and the edges to them.")
 @click.option("--alike", is_flag=True,
-              help="List pairs that may be one entity instead, and why.")
+              help="List possible duplicates, with the reason.")
 @click.option("--mixed", is_flag=True,
               help="List entities that may be two things instead, and the passages of each.")
 def list_entities(knowledge: KnowledgeGraph, words: tuple[str, ...], near: str | None, alike: bool,
                   mixed: bool) -> Outcome:
-    """List entities, or which may be the same; with WORDS those that have these in a name."""
+    """List entities, or possible duplicates; with WORDS those with these words in a name."""
     if sum(map(bool, (alike, near, mixed))) > 1:
         raise ParameterError("--near, --alike and --mixed exclude each other; choose one")
     wanted = " ".join(words)
@@ -217,23 +217,24 @@ CHANGES: dict[str, Callable[..., object]] = {
 @command()
 @with_workspace
 @click.option("--call", "rename", nargs=2, metavar="ENTITY NAME",
-              help="Rename an entity; if NAME is another one, they become one.")
+              help="Rename an entity; if NAME is another entity, merge them.")
 @click.option("--apart", nargs=2, metavar="ENTITY OTHER",
-              help="The two are not the same, and are not suggested again.")
-@click.option("--hide", metavar="ENTITY", help="This is no entity.")
+              help="Mark two entities as different, so that they are not suggested again.")
+@click.option("--hide", metavar="ENTITY", help="Hide what is not an entity.")
 @click.option("--split", "parted", nargs=2, metavar="ENTITY NAME",
               help="In the passages of --passage the entity is another one, called NAME.")
 @click.option("--passage", "passages", multiple=True, metavar="ID",
               help="A passage of --split; 'qafd entities --mixed' lists those of an entity that may be two.")
-@click.option("--connect", "joined", nargs=2, metavar="ENTITY OTHER", help="Add an edge that leads "
-              "from one entity to another; see --label, --note.")
+@click.option("--connect", "joined", nargs=2, metavar="ENTITY OTHER",
+              help="Add an edge from one entity to another; see --label and --note.")
 @click.option("--disconnect", nargs=2, metavar="ENTITY OTHER", help="Remove the edges between two "
               "entities, also those of later documents.")
-@click.option("--undo", type=int, metavar="N", help="Take edit N back.")
+@click.option("--undo", type=int, metavar="N",
+              help="Undo edit N.")
 @click.option("--label", default="", metavar="WORDS",
-              help="What the relation of --connect is called, such as 'founded'.")
+              help="Name of the relation of --connect, such as 'founded'.")
 @click.option("--note", "reason", default="", metavar="TEXT",
-              help="Why there is one, shown in the place of a sentence.")
+              help="Reason for the edge, shown in place of a sentence.")
 def edit(knowledge: KnowledgeGraph, joined: tuple[str, str] | None, undo: int | None, label: str,
          reason: str, parted: tuple[str, str] | None, passages: tuple[str, ...],
          **changes: str | tuple[str, str] | None) -> Outcome:

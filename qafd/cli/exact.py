@@ -32,9 +32,10 @@ LENGTH, TOKENS = "short", 3000  # of a written answer, and what a model is shown
 @with_workspace
 @question_argument
 @click.option("--evidence", type=click.Choice(LEVELS), default="passage",
-              help="The weakest that meets a condition: a relation, a sentence or a passage with "
-              "both names.")
-@click.option("--answers", type=click.IntRange(1, 200), default=10, help="How many are listed.")
+              help="Weakest evidence that meets a condition: a relation, a sentence or a passage "
+                   "with both names.")
+@click.option("--answers", type=click.IntRange(1, 200), default=10,
+              help="Number of answers to list.")
 @click.option("--condition", "conditions", multiple=True, metavar="NAME", help="A condition, instead of "
               "those read from the question; may be repeated. Write \"not NAME\" if the answer must not "
               "be related to it.")

@@ -35,11 +35,11 @@ from qafd.wording.explanations import (
 @command()
 @asks()
 @click.argument("node")
-@click.option("--elsewhere", is_flag=True, help="Ask all other methods as well.")
-@click.option("--to", metavar="NAME", help="Tell of the edge to this node instead, with what "
-              "passages carry from one to the other.")
+@click.option("--elsewhere", is_flag=True, help="Also ask all other methods.")
+@click.option("--to", metavar="NAME", help="Explain the edge to this node instead, with the flow "
+                                           "through passages.")
 def why(inquiry: Inquiry, node: str, elsewhere: bool, to: str | None) -> Outcome | int:
-    """Say why a node is retrieved, or why not.
+    """Explain why a node is retrieved, or why not.
 
     NODE is its name, '¶ title' for a passage, or its id.
     """
@@ -103,8 +103,9 @@ def _quote(evidence: Evidence) -> str:
 
 @command()
 @asks()
-@click.option("--to", help="Only those that end at this node.")
-@click.option("--most", type=SOME, default=20, help="How many.")
+@click.option("--to", help="Only list paths that end at this node.")
+@click.option("--most", type=SOME, default=20,
+              help="Number of paths to list.")
 def paths(inquiry: Inquiry, to: str | None, most: int) -> Outcome:
     explanation = inquiry.explain()
     found = explanation.paths(most, to=to)
@@ -127,7 +128,7 @@ def paths(inquiry: Inquiry, to: str | None, most: int) -> Outcome:
 @click.option("--without-seed", "seeds", multiple=True, metavar="NAME")
 @click.option("--without-edge", "edges", multiple=True, metavar="NAME,NAME")
 @click.option("--with-edge", metavar="NAME,NAME,SIMILARITY",
-              help="Add an edge, or give one another similarity.")
+              help="Add an edge, or change its similarity.")
 @click.option("--scale-edge", metavar="NAME,NAME,FACTOR", help="Multiply the weight of an edge.")
 def whatif(inquiry: Inquiry, edges: tuple[str, ...], with_edge: str | None, scale_edge: str | None,
            **without: tuple[str, ...]) -> Outcome:

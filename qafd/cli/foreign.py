@@ -27,8 +27,9 @@ from qafd.wording.databases import describe_draft, word_gap
 from qafd.wording.reasons import word_notice
 
 dialect_option = click.option(
-    "--dialect", default="", metavar="NAME", help="Of DDL or JSON that do not say it: sqlite, postgres, "
-    "mysql, duckdb, tsql and others of sqlglot.")
+    "--dialect", default="", metavar="NAME",
+              help="SQL dialect of DDL or JSON: sqlite, postgres, mysql, duckdb, tsql and others of "
+                   "sqlglot.")
 
 
 @command()
@@ -36,17 +37,17 @@ dialect_option = click.option(
 @question_argument
 @click.option("--run", "running", is_flag=True, help="Also run the SQL, read-only.")
 @click.option("--mass", type=float, default=2.0,
-              help="For each seed; more retrieves more of the schema.")
+              help="Mass of each seed; more mass retrieves more of the schema.")
 @click.option("--subqueries", flag_value="on", default="off", show_default=False,
-              help="Take a complex question apart and unite what each part needs.")
+              help="Split a complex question into parts, and unite their tables and columns.")
 @dialect_option
 @db_option
 @may_call_model
 @click.option("--seeds", type=click.Choice(["rules", "model"]), default="rules",
-              help="Who chooses where the diffusion starts, and the parts of the question.")
+              help="Choose seeds and parts of the question by rules or by the model.")
 def sql(source: str, question: str, running: bool, dialect: str, db: Location | None, seeds: str,
         asked: ModelRequest, **parameters: Any) -> Outcome:
-    """Draft the SQL of a question to a database, which is only read.
+    """Draft SQL for a question to a database, read-only.
 
     SOURCE is a SQLite file, .sql or .json with a schema, a .duckdb file, or an address as
     postgresql://user@host/name. With --model a language model writes the SQL too; its calls are noted
@@ -95,9 +96,9 @@ def sql(source: str, question: str, running: bool, dialect: str, db: Location | 
 @click.argument("source")
 @dialect_option
 def schema(source: str, dialect: str) -> Outcome:
-    """Print the schema of a database as JSON, without any row.
+    """Print the schema of a database as JSON, without rows.
 
-    SOURCE is what `qafd sql` reads. The app opens the JSON on its page Database, so the address and
+    SOURCE is the same as for `qafd sql`. The app opens the JSON on its page Database, so the address and
     the password of a server stay here.
     """
     found = schema_from(source, dialect)

@@ -50,13 +50,14 @@ Source = tuple[str, bytes]
 @command("index")
 @db_option
 @click.argument("files", nargs=-1)
-@click.option("--rebuild", is_flag=True, help="Make the graph anew from what was extracted.")
+@click.option("--rebuild", is_flag=True, help="Rebuild the graph from the stored extractions.")
 @click.option("--re-embed", is_flag=True,
-              help="Compute all vectors anew, with the model of this installation.")
-@click.option("--name", default="stdin.txt", help="The name of a document from stdin.")
+              help="Compute all vectors again with the chosen model.")
+@click.option("--name", default="stdin.txt",
+              help="Name of a document that is read from stdin.")
 @reader_options
 @engine_option
-@click.option("--dry-run", is_flag=True, help="Print what the endpoints would cost, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the estimated cost and stop.")
 def index_files(db: Location | None, files: tuple[str, ...], rebuild: bool, re_embed: bool, name: str,
                 dry_run: bool, engine: int | str, **reader: Any) -> Outcome | int:
     """Add files, folders and web pages, and build their graph.
@@ -217,11 +218,11 @@ def backup(knowledge: KnowledgeGraph, to: Location) -> Outcome:
 @command("import")
 @db_option
 @click.argument("files", nargs=-1, required=True)
-@click.option("--dry-run", is_flag=True, help="Only say what the files hold.")
+@click.option("--dry-run", is_flag=True, help="Print the contents of the files and import nothing.")
 def import_graph(db: Location | None, files: tuple[str, ...], dry_run: bool) -> Outcome:
-    """Add a graph that exists: GraphML, GEXF, node-link JSON, CSV, GraphRAG, LightRAG.
+    """Import a graph: GraphML, GEXF, node-link JSON, CSV, GraphRAG, LightRAG.
 
-    Communities and reports of GraphRAG are used as they are while there is nothing else.
+    Communities and reports of GraphRAG are used unchanged while the workspace has no other documents.
     FILES make one graph, or are the folder of GraphRAG or LightRAG.
     """
     if not dry_run:

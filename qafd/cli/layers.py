@@ -19,10 +19,10 @@ from qafd.wording.models import say_cap, say_writing_plan
 @command("layers")
 @with_workspace
 @click.option("--build", "names", metavar="NAME", multiple=True,
-              help="Build this layer where it is missing or stale; 'all' builds all.")
-@click.option("--write", is_flag=True, help="Let --model write the reports, summaries and merged "
-              "descriptions of the layers that --build names, as in the papers.")
-@click.option("--dry-run", is_flag=True, help="Print what --write would cost, and do nothing.")
+              help="Build this layer if it is missing or stale; 'all' builds all.")
+@click.option("--write", is_flag=True, help="Let --model write the reports, summaries and "
+                                            "descriptions of the layers that --build names.")
+@click.option("--dry-run", is_flag=True, help="Print the estimated cost of --write and stop.")
 @may_call_model
 def list_layers(knowledge: KnowledgeGraph, names: tuple[str, ...], write: bool, dry_run: bool,
                 asked: ModelRequest) -> Outcome:

@@ -56,15 +56,16 @@ def evaluation() -> None:
 
 @evaluation.command()
 @click.option("--questions", type=FILE, required=True, metavar="Q.jsonl")
-@click.option("--passages", type=FILE, metavar="P.jsonl", help="The collection, if not what the "
-              "questions bring along or the documents of --db.")
-@click.option("--methods", default="qafd,qafd:paper", help="Such as "
-              "'qafd,vector,qafd:paper,qafd(mass=30,variant=plain)'; the others are compared with "
-              "the first.")
-@click.option("--db", type=location, help="Keep the indexed passages here, and use them again while "
-              "they are the same.")
+@click.option("--passages", type=FILE, metavar="P.jsonl",
+              help="File of passages; by default those in the questions, or the documents of --db.")
+@click.option("--methods", default="qafd,qafd:paper",
+              help="Methods such as 'qafd,vector,qafd:paper,qafd(mass=30,variant=plain)'; all are "
+                   "compared with the first.")
+@click.option("--db", type=location, help="Workspace for the indexed passages; it is used again "
+                                          "while they are the same.")
 @limit_option
-@click.option("--json", "out", metavar="OUT", help="Write the result here; '-' is stdout.")
+@click.option("--json", "out", metavar="OUT",
+              help="File for the result; '-' is stdout.")
 def retrieval(questions: Path, passages: Path | None, methods: str, db: Location | None,
               limit: int | None, out: str | None) -> int:
     """Measure methods on questions with known supporting passages.
@@ -102,14 +103,15 @@ def retrieval(questions: Path, passages: Path | None, methods: str, db: Location
 
 @command("exact")
 @click.argument("questions", type=FILE)
-@click.option("--db", type=location, required=True, help="The workspace that the questions are about.")
-@click.option("--methods", default="exact,qafd,pagerank,ego,vector", help="As for 'retrieval'; "
-              "'community' needs its layer, see 'qafd layers'.")
+@click.option("--db", type=location, required=True,
+              help="Workspace that the questions ask about.")
+@click.option("--methods", default="exact,qafd,pagerank,ego,vector",
+              help="Methods, as for 'retrieval'; 'community' needs its layer, see 'qafd layers'.")
 @limit_option
-@click.option("--deleted", is_flag=True, help="Also delete 1, 2 and 3 of the relations that the "
-              "first method's answers rest on.")
+@click.option("--deleted", is_flag=True, help="Also repeat with 1, 2 and 3 relations deleted that "
+                                              "the first method's answers rely on.")
 def conditions(questions: Path, db: Location, methods: str, limit: int | None, deleted: bool) -> Outcome:
-    """Measure how often what meets all conditions of a question comes first.
+    """Measure how often an answer that meets all conditions is ranked first.
 
     A question has 'question', 'answer' (a name or a list) and, if known, 'conditions', their number.
     """
@@ -136,21 +138,24 @@ def conditions(questions: Path, db: Location, methods: str, limit: int | None, d
 
 @command("answers")
 @click.option("--questions", type=FILE, required=True, metavar="Q.jsonl",
-              help="One a line: 'question' and, if known, 'answer' (a text or a list).")
-@click.option("--passages", type=FILE, metavar="P.jsonl", help="The collection, as for 'retrieval'.")
-@click.option("--methods", default="qafd,vector", help="As for 'retrieval'.")
-@click.option("--db", type=location, help="The workspace; calls are kept in it and never paid twice.")
+              help="JSON lines with 'question' and, if known, 'answer' (a text or a list).")
+@click.option("--passages", type=FILE, metavar="P.jsonl",
+              help="File of passages, as for 'retrieval'.")
+@click.option("--methods", default="qafd,vector",
+              help="Methods, as for 'retrieval'.")
+@click.option("--db", type=location, help="Workspace, which also stores calls so that none is paid "
+                                          "twice.")
 @limit_option
 @may_call_model
 @writing_options
 @click.option("--judge", type=click.Choice(["correct", "grades", "both"]),
-              help="Let the model compare answers with the known ones, grade them by the paper's five "
-              "criteria, or both.")
-@click.option("--judge-model", metavar="NAME", help="At the same address; by default the one that "
-              "writes, whose opinion is then also of itself.")
+              help="Let the model compare answers with the known ones, grade them by five criteria,"
+                   " or both.")
+@click.option("--judge-model", metavar="NAME",
+              help="Another model at the same address as judge; by default the writer judges itself.")
 @click.option("--rounds", type=click.IntRange(min=1, max=20), default=2,
-              help="Of judging, the order reversed from one to the next.")
-@click.option("--dry-run", is_flag=True, help="Print what it would take at most, and call nothing.")
+              help="Rounds of judging; the order of answers is reversed each time.")
+@click.option("--dry-run", is_flag=True, help="Print the largest possible cost and stop.")
 def written_answers(questions: Path, passages: Path | None, methods: str, db: Location | None,
                     limit: int | None, asked: ModelRequest, **how: Any) -> Outcome:
     """Compare the answers of methods with the known ones.

@@ -42,35 +42,42 @@ def _day_option(name: str, preference: str, kind: type, unit: str) -> Any:
 
 spending_options = with_options(
     click.option("--max-tokens", "tokens_most", type=int, metavar="N",
-                 help="Stop before more tokens than this, instead of what the settings say."),
+                 help="Stop before this many tokens are exceeded; overrides the settings."),
     click.option("--max-cost", "cost_most", type=float, metavar="DOLLARS",
-                 help="Stop before it costs more than this, instead of what the settings say."),
+                 help="Stop before this cost in dollars is exceeded; overrides the settings."),
     click.option("--price", type=float, nargs=2, metavar="IN OUT",
-                 help="Dollars for a million tokens of the model, from now on."),
+                 help="Price of the model in dollars per million tokens; it is remembered."),
     _day_option("calls", "day_calls", int, "N"),
     _day_option("tokens", "day_tokens", int, "N"),
     _day_option("cost", "day_dollars", float, "DOLLARS"))
 reader_options = with_options(
     click.option("--model", help=f"Extract with this language model; '{LOCAL}' for the bundled "
                  "way. What is not given of a model stays as it was for this workspace."),
-    click.option("--base-url", help="Its OpenAI-compatible address, if not that of "
-                 "$OPENAI_BASE_URL or OpenAI's."),
-    click.option("--entity-types", "types", metavar="A,B,...", help="What to look for."),
-    click.option("--language", help="Of descriptions and keywords."),
+    click.option("--base-url", help="OpenAI-compatible address of the model; by default "
+                                    "$OPENAI_BASE_URL or OpenAI."),
+    click.option("--entity-types", "types", metavar="A,B,...",
+              help="Types of entities to extract."),
+    click.option("--language", help="Language of descriptions and keywords."),
     click.option("--gleaning", "gleanings", type=int, metavar="N",
-                 help="Ask N times for what was missed."),
-    click.option("--together", type=int, metavar="N", help="Passages of a call."),
-    click.option("--reply-tokens", type=int, metavar="N", help="Most of a reply."),
-    click.option("--in-flight", type=int, metavar="N", help="Calls at a time."),
-    click.option("--deadline", type=float, metavar="SECONDS", help="Of one call."),
+                 help="Ask N more times for missed entities."),
+    click.option("--together", type=int, metavar="N",
+              help="Passages in one call."),
+    click.option("--reply-tokens", type=int, metavar="N",
+              help="Limit of a reply."),
+    click.option("--in-flight", type=int, metavar="N",
+              help="Number of simultaneous calls."),
+    click.option("--deadline", type=float, metavar="SECONDS",
+              help="Deadline of one call."),
     click.option("--max-calls", "calls_most", type=int, metavar="N",
-                 help="Stop before more calls than this, instead of what the settings say."),
+                 help="Stop before this many calls are exceeded; overrides the settings."),
     spending_options,
     click.option("--embed-model", "embedder", help=f"Embed with this model; '{LOCAL}' for the "
                  "bundled one; a workspace that has vectors needs --re-embed."),
-    click.option("--embed-url", "embedder_url", help="Its address, if not --base-url."),
+    click.option("--embed-url", "embedder_url",
+              help="Address of the embedding model, if not --base-url."),
     click.option("--embed-price", type=float, metavar="DOLLARS",
-                 help="Of a million tokens, from now on."))
+                 help="Price of the embedding model in dollars per million tokens; it is "
+                      "remembered."))
 
 
 def choose_reader(options: Mapping[str, Any], before: ModelChoice) -> ModelChoice:
@@ -119,17 +126,21 @@ def change_cap(options: Mapping[str, object], usual: Cap) -> Cap:
 
 call_options = with_options(
     click.option("--reply-tokens", "answer_tokens", type=int, metavar="N",
-                 help="Most of a model's answer, instead of what the settings say."),
+                 help="Limit of a model's answer; overrides the settings."),
     click.option("--plan-tokens", type=int, metavar="N",
-                 help="Most of a reply that reads the question."),
-    click.option("--judge-tokens", type=int, metavar="N", help="Most of a reply that grades."),
+                 help="Limit of a reply that reads the question."),
+    click.option("--judge-tokens", type=int, metavar="N",
+              help="Limit of a reply that grades."),
     click.option("--sql-tokens", type=int, metavar="N",
-                 help="Most of a reply that goes to a database."),
-    click.option("--write-tokens", type=int, metavar="N", help="Most of a report or summary."),
-    click.option("--temperature", type=float, metavar="T", help="Of the model, 0 to 2."),
-    click.option("--deadline", type=float, metavar="SECONDS", help="Of one call."),
+                 help="Limit of a reply with SQL."),
+    click.option("--write-tokens", type=int, metavar="N",
+              help="Limit of a report or summary."),
+    click.option("--temperature", type=float, metavar="T",
+              help="Temperature of the model, 0 to 2."),
+    click.option("--deadline", type=float, metavar="SECONDS",
+              help="Deadline of one call."),
     click.option("--context", type=int, metavar="N",
-                 help="Tokens that the model reads at once; else what its server says."))
+                 help="Context of the model in tokens; by default as its server reports."))
 
 
 @dataclass(frozen=True)

@@ -34,14 +34,15 @@ def mcp(knowledge: KnowledgeGraph) -> int:
 @click.option("--port", type=click.IntRange(1, 65535), default=8601)
 @click.option("--host", default="127.0.0.1")
 @name_option
-@click.option("--token-file", type=FILE, help="The token that requests must bring, at least 16 "
-              "characters; else that of $QAFD_TOKEN. There is no default one.")
+@click.option("--token-file", type=FILE, help="File with the token that requests must send, at "
+                                              "least 16 characters; or set $QAFD_TOKEN. There is no"
+                                              " default token.")
 def serve(knowledge: KnowledgeGraph, port: int, host: str, name: tuple[str, ...],
           token_file: Path | None) -> int:
     """Serve a workspace to other programs over HTTP: search, retrieve, why and answer, read-only.
 
-    /openapi.json describes them. What is sent is not encrypted: for others than this machine put a
-    proxy with TLS before it.
+    /openapi.json describes them. Requests are not encrypted: put a proxy with TLS in front
+    if other machines use it.
     """
     from qafd.serving.http import make_app, make_server
 

@@ -51,18 +51,18 @@ app_options = with_options(
     click.option("--port", type=int, default=8501, envvar="PORT", callback=_port),
     click.option("--host", default="127.0.0.1"),
     click.option("--frames", metavar="ORIGIN", callback=_site,
-                 help="Another site, as https://school.example, that may show the app in a frame; "
-                 "its own always may."),
+                 help="Another site that may show the app in a frame, such as "
+                      "https://school.example."),
     name_option,
     click.option("--password-file", type=FILE,
-                 help="Ask visitors for the password that this file holds, as QAFD_PASSWORD does."),
+                 help="Ask visitors for the password in this file; same as QAFD_PASSWORD."),
     click.option("--oidc", type=FILE,
                  help="Let visitors sign in with accounts of a provider (OpenID Connect). The file "
                  "names it in [auth], and the people in [people]."),
     engine_option,
     click.option("--i-know", is_flag=True,
-                 help="Allow a public host although the app has no login; with QAFD_PASSWORD set "
-                 "it has one."))
+                 help="Allow a public host without a login. With QAFD_PASSWORD or --oidc this is "
+                      "not needed."))
 
 
 @click.command()

@@ -18,9 +18,9 @@ SECONDS = 2.0  # between two looks at what waits
 @command(as_json=False)
 @db_option
 @engine_option
-@click.option("--once", is_flag=True, help="End when nothing waits.")
+@click.option("--once", is_flag=True, help="End when no job is waiting.")
 def worker(db: Location | None, engine: int | str, once: bool) -> int:
-    """Read what was given to any workspace beside the one that is named, until it is ended.
+    """Read new documents of all workspaces of a database, until it is stopped.
 
     Any number may run, on any host: a workspace that one of them works on is left to it. Whatever
     ends one, another goes on where it stopped.
