@@ -140,10 +140,7 @@ class NoticeKind(StrEnum):
     NEAREST_TAKEN = "nearest_taken"  # in runs that earlier versions kept
     UNREAD = "unread"  # words: of the question, or names, that are in no condition
     NAME_EXCLUDED = "name_excluded"  # name
-    BEYOND_CONDITIONS = "beyond_conditions"  # words: what says how much, when or the most
-    OR_AS_AND = "or_as_and"  # words: what it joins
     AND_WITH_OR = "and_with_or"  # words; in runs that earlier versions kept
-    CHOICE = "choice"  # words: the names to choose from
     DESCRIBED = "described"  # words; in runs that earlier versions kept
     # Of how a question was read
     QUESTION_CUT = "question_cut"  # count, read

@@ -265,7 +265,7 @@ class QueryPlan:
     what texts may not have, as it is compared with them, "" where that is the question itself.
     `written` has what the text writes for names that stand in for its own, each with the key of the
     entity. `conditions` are those that somebody edited or a model read; None leaves them to
-    `qafd.plan.query_graph`. `unsaid` tells what of the question no condition of these rules says.
+    `qafd.plan.query_graph`.
     """
 
     question: str
@@ -279,7 +279,6 @@ class QueryPlan:
     read: str = ""
     written: tuple[tuple[str, str], ...] = ()
     conditions: QueryGraph | None = None
-    unsaid: tuple[Notice, ...] = ()
 
     @property
     def keyword_embeddings(self) -> Vectors:

@@ -17,7 +17,6 @@ from qafd.plan.linking import FoundName, Named, named_in, names_of
 from qafd.plan.query_graph import find_name, names_linked
 from qafd.plan.spelling import Vocabulary
 from qafd.plan.subqueries import decompose
-from qafd.plan.unsaid import find_unsaid
 from qafd.reading.names.cjk import TERM
 from qafd.reading.names.foreign import names_of as names_in_other
 from qafd.reading.names.languages import ENGLISH, function_words, language_of
@@ -122,12 +121,10 @@ class Planner:
         common = nlp.Defaults.stop_words
         language = ENGLISH
         parts: Sequence[str] = ()
-        unsaid: tuple[Notice, ...] = ()
         if doc is not None:
             found = self._names.find(asked, common)
             named, themes = list(named_in(doc)), list(_themes(doc))
             spans = _spans(named, found)
-            unsaid = find_unsaid(doc, spans)
             if subqueries:
                 parts = decompose(doc, spans)
         else:
@@ -151,7 +148,7 @@ class Planner:
         if self._embedder.name == LocalEmbedder.name and not english:
             notices.append(notice(NoticeKind.NOT_ENGLISH))
         return (QueryPlan(asked, keywords, embed([asked])[0], vectors, links.keys, tuple(notices),
-                          written=links.written, unsaid=unsaid), links.read, tuple(parts))
+                          written=links.written), links.read, tuple(parts))
 
     def refine(self, plan: QueryPlan, keywords: Sequence[Keyword], subqueries: Sequence[str],
                planner: str) -> QueryPlan:

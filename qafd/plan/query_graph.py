@@ -50,7 +50,7 @@ def read_query_graph(question: str, names: Sequence[str],
     that one on the answer, until the clause ends or ", and" goes back. "not" and the like negate the
     conditions that follow until the clause ends or "and" brings another verb, "without" those up to the
     next verb. Of names that "or" joins one is enough. What stands after "besides" or "other than" is no
-    answer itself. What else a question may say is told by `qafd.plan.unsaid`.
+    answer itself.
 
     Parameters
     ----------

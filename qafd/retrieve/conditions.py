@@ -11,7 +11,6 @@ from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.plan.linking import Names, names_of
 from qafd.plan.query_graph import EXCLUDING, edit_query_graph, read_query_graph, seeks
-from qafd.plan.unsaid import leave_unsaid
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
@@ -157,19 +156,7 @@ def _notices(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> Iterator[Not
         yield notice(NoticeKind.ONE_CONDITION, name=linked.query.nodes[-1].text)
     for row in linked.excluded:
         yield notice(NoticeKind.NAME_EXCLUDED, name=graph.names[row])
-    yield from _left_out(graph, plan, linked)
-
-
-def _left_out(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> Iterator[Notice]:
-    """What of a question no condition has: what conditions cannot say, then words that were not read."""
-    told: set[str] = set()
-    if plan.conditions is None:
-        names = " ".join(node.call(graph.names) for node in linked.known.values())
-        for one in leave_unsaid(plan.unsaid, linked.query, names):
-            told.update(content_words(str(one.values["words"])))
-            yield one
-    unread = tuple(word for word in _unread(plan, linked) if word not in told)
-    if unread:
+    if unread := tuple(_unread(plan, linked)):
         yield notice(NoticeKind.UNREAD, words=unread)
 
 

@@ -245,17 +245,9 @@ _NOTICES = {
     NoticeKind.UNREAD: "Not read as a condition: {words}.",
     NoticeKind.NAME_EXCLUDED:
         "{name} itself is no answer, as asked; what is related to it may be.",
-    NoticeKind.BEYOND_CONDITIONS:
-        "A condition says what is related to what, not how many, when, the most or only, so this was left "
-        "out: {words}; compare the answers by it yourself.",
-    NoticeKind.OR_AS_AND:
-        "In “{words}” the “or” was read as “and”; ask for each alternative by itself.",
     NoticeKind.AND_WITH_OR:
         "“{words}” has “and” and “or”: the “or” was taken to join only the names on either side; if you "
         "mean otherwise, ask in two questions.",
-    NoticeKind.CHOICE:
-        "“{words}” is a choice between names, but what is sought here is something else that is related to "
-        "them; ask about each name by itself.",
     NoticeKind.DESCRIBED:
         "Read as said of the answer itself, though it may be of something between: {words}; where that "
         "matters, ask in two questions.",
