@@ -209,7 +209,8 @@ function follow(run, problem) {
     frame = 0;
     pieces ??= walk(problem);
     const left = goal - shown;
-    shown = CALM.matches || Math.abs(left) < 0.002 * problem.up ? goal : shown + EASE * left;
+    // The control may not have been there at first: without a number to start from, nothing glides.
+    shown = CALM.matches || !(Math.abs(left) >= 0.002 * problem.up) ? goal : shown + EASE * left;
     tell({ question: problem.question, mass: shown, places: problem.places, panel: panel(problem, pieces, shown) });
     for (const tick of document.querySelectorAll(".st-key-mass .ticks i")) {
       tick.classList.toggle("full", parseFloat(tick.style.left) <= 100 * shown / problem.up);
@@ -219,7 +220,7 @@ function follow(run, problem) {
   run.watch = new MutationObserver((changes) => {
     if (!changes.some(({ target }) => target.closest(".st-key-mass"))) return;
     goal = Math.min(value(), problem.up);
-    if (goal !== shown) frame ||= requestAnimationFrame(step);
+    if (Number.isFinite(goal) && goal !== shown) frame ||= requestAnimationFrame(step);
   });
   run.watch.observe(document.body, { subtree: true, attributeFilter: ["aria-valuetext"] });
 }

@@ -6,6 +6,7 @@ import pytest
 from clicks import page, shown
 
 from qafd.app.markup import find_names, mark_names
+from qafd.explain import contrast
 from qafd.explain.reach import (
     Moved,
     Signal,
@@ -79,3 +80,18 @@ def test_the_page_says_how_each_source_was_found_and_from_which_mass_on(home: Pa
     assert OUTSIDE not in usual
     assert "flow " in usual
     assert OUTSIDE in shown(page("explore", q=ASKED, best_mass="1"))
+
+
+def test_plain_weights_flood_the_article_of_the_fruit_and_query_aware_ones_do_not(
+        apple: KnowledgeGraph) -> None:
+    plan = apple.plan(ASKED)
+    plain, aware = (apple.retrieve(plan, variant=variant) for variant in ("plain", "product"))
+    names = dict(zip(apple.graph.ids, apple.graph.names, strict=True))
+    assert [names[id] for id in contrast(plain, aware).only_first] == ["Malus domestica"]
+
+
+@pytest.mark.parametrize("preset", ["best", "paper", "tokens"])
+def test_both_weights_are_drawn_side_by_side(preset: str, home: Path) -> None:
+    app = page("explore", q=ASKED, edges="Both", preset=preset)
+    assert not app.error
+    assert page("explore", q=ASKED, edges="Plain", preset=preset, present="1")

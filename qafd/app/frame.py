@@ -10,7 +10,7 @@ from qafd.app.access import refuse_strangers
 from qafd.app.error_display import show_errors
 from qafd.app.escaping import plain
 from qafd.app.markup import style_words
-from qafd.app.pages import ASKS, for_a_class, name_of, pages
+from qafd.app.pages import ASKS, for_a_class, for_a_projector, name_of, pages
 from qafd.app.session import WORKSPACE, forget, session, value_of
 from qafd.app.shortcuts import listen
 from qafd.app.workspaces import choose_workspace, keep_workers_going, location_of
@@ -31,6 +31,8 @@ def show() -> None:
     page = st.navigation(pages(), position="hidden" if for_a_class() else "sidebar")
     st.logo(logo, size="large")
     st.html(assets() / "page.css")
+    if for_a_projector():
+        st.html(assets() / "present.css")
     st.html(style_words({"menu": "Menu"}))
     keep_workers_going()
     listen()

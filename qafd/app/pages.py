@@ -78,5 +78,10 @@ def fold_tabs(tabs: Mapping[str, Callable[..., object]], *things: Any) -> None:
 
 
 def for_a_class() -> bool:
-    """Whether the address is a teacher's link: one card of Learn, without navigation."""
+    """Return True for a teacher's link: one card of Learn, without navigation."""
     return st.query_params.get("teach") == "1"
+
+
+def for_a_projector() -> bool:
+    """Return True where the address asks for large type and no sidebar: `present=1`."""
+    return st.query_params.get("present") == "1"

@@ -10,8 +10,9 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from qafd.app.component import component, expanded, panels, selected
-from qafd.app.result import View, span_of
+from qafd.app.result import View, retrieved, span_of
 from qafd.app.session import bound, choose_option, exchange, session, shared, value_of
+from qafd.explain import contrast, shown
 from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.view.contraction import drawn_contracted
@@ -20,8 +21,9 @@ from qafd.view.groups import Groups, group, passages_of
 from qafd.view.layout import Positions
 from qafd.view.mass import mass_data
 from qafd.view.neighbors import new_neighbors, with_neighbors
-from qafd.view.panel import panel_data
+from qafd.view.panel import clean, panel_data
 from qafd.view.placement import ASPECT, DRAWN, beside, freeze, with_new
+from qafd.wording.panels import say_alone
 
 TOP = 2.0  # of the suggested mass, where colors and widths end
 SEPARATOR = "|"  # of the two ends in the id of an edge
@@ -63,9 +65,9 @@ def _freeze(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset
                   FlowDiffusion())
     usual = replace(preset, diffusions="joint").fitted(graph).started(corpus, view.plan)
     most = replace(usual, mass=min(usual.highest(graph), max(TOP * usual.mass, DRAWN)))
-    shown = [method.retrieve(corpus, view.plan) for method in (usual, most)]
-    first = {n.id for n in shown[0].retrieved}
-    return (*freeze(shown, first), frozenset(first))
+    results = [method.retrieve(corpus, view.plan) for method in (usual, most)]
+    first = {n.id for n in results[0].retrieved}
+    return (*freeze(results, first), frozenset(first))
 
 
 def placed(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
@@ -127,6 +129,26 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = (),
     return selected
 
 
+def both_weights(view: View, drawing: Drawing) -> str | None:
+    """Draw plain and query-aware edge weights side by side; returns the selected node.
+
+    Passages are drawn, as in Figure 1 of the paper, and what one weight alone retrieves is in color.
+    """
+    plain = retrieved(view.knowledge, view.graph, view.version, view.question,
+                      replace(view.method, variant="plain"), view.plan)
+    found = contrast(plain, view.retrieval)
+    known, others = placed(view)
+    positions = with_new(known, plain)
+    drawing = replace(drawing, contract=False)
+    captions = [Caption(title, say_alone([clean(shown(view.graph, view.graph.row[id]), 40) for id in only]))
+                for title, only in (("Plain", found.only_first), ("Query-aware", found.only_second))]
+    key = f"both-{view.knowledge.name}"
+    return pick(lambda chosen: panel_data(
+        [plain, view.retrieval], drawing, positions=positions, look=Look(
+            captions, others, selected=chosen, lone=True, graph_size=len(view.graph))),
+        key, anew=exchange(key, view.question) != view.question)
+
+
 def _animate(view: View, drawing: Drawing, positions: Positions, steady: Scale | None) -> None:
     """Let the browser draw every mass while the control moves, where it can."""
     method, highest = view.method, session().highest_mass
@@ -151,6 +173,8 @@ def caption(view: View) -> Caption:
     """What stands above the picture of a result."""
     if view.answer.abstained:
         return Caption("QAFD", "pale: what is retrieved does not answer for sure")
+    if view.method.variant == "plain":
+        return Caption("QAFD", "flow diffusion with plain edge weights")
     return Caption("QAFD", "query-aware flow diffusion")
 
 

@@ -23,7 +23,7 @@ from qafd.wording.reasons import word_notice
 
 LITTLE = 0.1  # of a token budget: below it a caption says what fits next
 DETAILS = (NoticeKind.LONE_SEEDS, NoticeKind.MASS_CAPPED_THERE)  # told in the tab Certificate
-AWARE, PLAIN = "Query-aware", "Plain"
+AWARE, PLAIN, BOTH = "Query-aware", "Plain", "Both"
 OF_ALL_PRESETS = ("ws", "q", "preset", "contract", "thickness", "ramp", "edges")
 
 
@@ -90,9 +90,10 @@ def upon_controls(knowledge: KnowledgeGraph, question: str, method: FlowDiffusio
             span = partial(span_of, knowledge, question)
             method = mass_control(method, PRESETS[preset].method, preset, knowledge.graph, span)
         aware = choose_option(
-            "Edges", {AWARE: AWARE, PLAIN: PLAIN}, "edges",
+            "Edges", {AWARE: AWARE, PLAIN: PLAIN, BOTH: BOTH}, "edges",
             help=("Query-aware edges are wide where they lead towards the question; plain ones "
-                  "are as wide as the graph has them, whatever edge weight the sidebar has."))
+                  "are as wide as the graph has them. Try Both: the two pictures side by side, with "
+                  "the nodes that one of them alone retrieves in color."))
     return replace(method, variant="plain") if aware == PLAIN else method
 
 

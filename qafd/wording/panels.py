@@ -4,7 +4,7 @@ see it."""
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from qafd.wording import count_words, join_words
+from qafd.wording import count_words, join_some, join_words
 
 if TYPE_CHECKING:
     from qafd.view.shown import Shown
@@ -124,3 +124,10 @@ def say_idiom(shape: str, title: str, number: int) -> str:
     if shape == "ribbon":
         return f"path {number}"
     return title
+
+
+def say_alone(names: Sequence[str]) -> str:
+    """The nodes that one of two results retrieves alone."""
+    if not names:
+        return "nothing that the other has not"
+    return f"only here: {len(names)} ({join_some(names, 2)})"

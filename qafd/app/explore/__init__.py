@@ -21,8 +21,10 @@ from qafd.app.explore.tabs import certificate_tab, code_tab, passages_tab, table
 from qafd.app.explore.whatif import whatif_tab
 from qafd.app.explore.why import why_tab
 from qafd.app.pages import draw_tabs, heading
-from qafd.app.picture import deselect, drawing_controls, ends_of, picture
+from qafd.app.picture import both_weights, deselect, drawing_controls, ends_of, picture
 from qafd.app.result import (
+    AWARE,
+    BOTH,
     View,
     explored,
     method_controls,
@@ -30,6 +32,7 @@ from qafd.app.result import (
     status_line,
     upon_controls,
 )
+from qafd.app.session import value_of
 from qafd.app.tour import tour
 from qafd.app.workspaces import workspace
 from qafd.knowledge import KnowledgeGraph
@@ -71,7 +74,9 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
             client: LLM | None) -> None:
     """The picture with what stands upon it, the card beside it and the tabs below."""
     notes = st.container(key="notes", gap="xxsmall")
-    left, right = st.columns([5, 2], gap="medium")
+    both = value_of("edges", AWARE) == BOTH
+    # Two pictures take the width of the page; the card then stands below them.
+    left, right = (st.container(), st.container()) if both else st.columns([5, 2], gap="medium")
     # Where no connection stays open, each part would open and close the file anew.
     with knowledge.store():
         with left:
@@ -82,7 +87,10 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
             following = ""
             with contain_errors("The next node to fill"):
                 following = next_in(view)
-            selected = picture(view, drawing, chosen_path(view), best_names(view))
+            if both:
+                selected = both_weights(view, drawing)
+            else:
+                selected = picture(view, drawing, chosen_path(view), best_names(view))
             status_line(view, following)
             keep_button(view)
         with right, card(), contain_errors("The card"):
