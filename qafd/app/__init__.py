@@ -1,1 +1,1 @@
-"""What the pages are made of; with the component, the only place that uses Streamlit."""
+"""Parts of the pages; the only place that uses Streamlit."""

@@ -71,7 +71,7 @@ def ask_something(knowledge: KnowledgeGraph) -> None:
 
 
 def empty_workspace(knowledge: KnowledgeGraph) -> None:
-    """What is missing and where to mend it; looks again while documents are being read."""
+    """Say what the workspace lacks and link to the page that adds it; look again while files are read."""
     with knowledge.store() as store:
         waiting = bool(store.queue.open())
     if waiting:

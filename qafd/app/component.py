@@ -43,7 +43,7 @@ def panels(data: dict[str, Any], *, key: str) -> str | None:
 
 
 def selected(key: str) -> str | None:
-    """What is selected in the instance `key` before it is drawn in this run."""
+    """Return the selection of the instance `key` before it is drawn in this run."""
     state = st.session_state.get(key)
     return state.get("selected") if state else None
 

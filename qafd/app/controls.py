@@ -141,7 +141,7 @@ def set_to(key: str) -> float:
 
 def mass_range(method: FlowDiffusion, graph: Graph, span: tuple[float, float],
                asked: float) -> tuple[float, float, float]:
-    """Where the control of the mass begins, where it ends, and its steps.
+    """Return start, end and step of the control of the mass.
 
     It ends where `FlowDiffusion.scale` does, or at what is asked for beyond that.
     """
@@ -150,7 +150,7 @@ def mass_range(method: FlowDiffusion, graph: Graph, span: tuple[float, float],
 
 
 def most_seeds(method: FlowDiffusion, graph: Graph) -> int:
-    """How many seeds can be asked for: passages beside the names, or nodes of the layer."""
+    """Return the largest number of seeds: passages next to the names, or nodes of the layer."""
     if method.seeding == "question":
         return min(NEAREST, max(1, graph.count("passage")))
     most = int(FlowDiffusion.__dataclass_fields__["seeds"].metadata["high"])
@@ -158,7 +158,7 @@ def most_seeds(method: FlowDiffusion, graph: Graph) -> int:
 
 
 def _label(name: str, method: Any) -> str:
-    """What a parameter is called, in the words of the chosen rules."""
+    """Return the label of a parameter under the chosen rules."""
     if isinstance(method, FlowDiffusion):
         if name == "mass":
             return _MASS.get((method.rule, method.capacity), _MASS.get((method.rule, ""),

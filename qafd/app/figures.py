@@ -56,7 +56,7 @@ def _new(height: int, xaxis: dict[str, Any], yaxis: dict[str, Any], **layout: An
 
 @dataclass(frozen=True)
 class SweepAxes:
-    """What all maps of a sweep share: the metric with its range, and the names of both axes."""
+    """Metric and range of all maps of a sweep, and the names of both axes."""
 
     metric: str
     low: float
@@ -107,7 +107,7 @@ def sweep_map(cells: Sequence["Cell"], axes: SweepAxes, now: "Cell | None") -> "
 
 
 def _of_cell(cell: "Cell", metric: str) -> str:
-    """What a cell of the map says, with its quality beside its size."""
+    """Return the text of a cell: its quality and its size."""
     value = getattr(cell, metric)
     if value is None:
         return ""

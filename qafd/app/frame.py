@@ -87,7 +87,7 @@ def _show(page: StreamlitPage) -> None:
 
 
 def _title(page: StreamlitPage) -> str:
-    """What the browser calls a page: its question first, for tabs show only the beginning."""
+    """Return the title of the browser tab, the question first."""
     key = ASKS.get(name_of(page))
     question = value_of(key, "") if key else ""
     return " · ".join(filter(None, [clean(question or "", 60), page.title, PROGRAM]))
@@ -113,7 +113,7 @@ def _say_what_was_refused(linked: dict[str, list[str]]) -> None:
 
 
 def _taken(key: str, text: str) -> bool:
-    """Whether a page's widget shows what a link says, as far as the page has such a widget."""
+    """Return True if the page's widget shows the value of the link, or there is no such widget."""
     # What a widget cannot take is dropped from the address, as is what it shows anyway; the two
     # named here have their own sentences.
     if key in (WORKSPACE, "methods") or key not in st.session_state:

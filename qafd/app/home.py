@@ -1,4 +1,4 @@
-"""Where the app keeps its workspaces and settings."""
+"""The folder of the app's workspaces and settings."""
 
 import os
 from pathlib import Path

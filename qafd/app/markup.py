@@ -31,7 +31,7 @@ def italic(html: str) -> str:
 
 
 def small(html: str) -> str:
-    """What stands back: where something is from."""
+    """Small, pale words."""
     return f"<small class='quiet'>{html}</small>"
 
 
@@ -137,7 +137,7 @@ def marked(text: str, marks: Iterable[tuple[int, int]], start: int = 0, end: int
 
 
 def folded(summary_html: str, html: str) -> str:
-    """What opens when its summary is clicked."""
+    """Return a part that opens when its summary is clicked."""
     return f"<details><summary>{summary_html}</summary>{html}</details>"
 
 
@@ -178,7 +178,7 @@ def matrix(title: str, names: Sequence[str], rows: Sequence[Sequence[float]]) ->
 
 
 def score_bar(parts: Sequence[tuple[str, float]], best_score: float) -> str:
-    """What a score is the sum of: a bar, of the width that the best score would fill, and words.
+    """Return the parts of a score as a bar, as wide as its share of the best score, and words.
 
     "" for a score without parts.
     """

@@ -50,7 +50,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Staging:
-    """How a movie is shown.
+    """The settings of a movie on a page.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ SEPARATOR = "|"  # of the two ends in the id of an edge
 
 
 def drawing_controls() -> Drawing:
-    """How to draw, in the sidebar."""
+    """Draw the controls of the picture, in the sidebar."""
     with st.sidebar, st.expander("Picture"):
         st.toggle(
             "Contract passages", True, **bound("contract"),
@@ -42,7 +42,7 @@ def drawing_controls() -> Drawing:
 
 
 def chosen_drawing() -> Drawing:
-    """How the controls say to draw."""
+    """Return the drawing that the controls ask for."""
     return Drawing(value_of("contract", True) not in (False, "false"),
                    value_of("thickness", "") or "flow", value_of("ramp", "") or "green",
                    DRAWN, ASPECT)
@@ -81,7 +81,7 @@ def placed(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
 
 
 def scale(view: View, drawing: Drawing) -> Scale | None:
-    """What colors and widths mean at every mass of the question, by the other controls."""
+    """Return the scale of colors and widths at every mass of the question."""
     method = replace(view.method, mass=type(view.method)().mass)
     read = view.knowledge.id, view.version, view.plan.question, view.plan.planner
     return shared("scale", (read, method, drawing), lambda: _scale(view, method, drawing))
@@ -170,7 +170,7 @@ def _mass_data(view: View, widest: FlowDiffusion, drawing: Drawing, positions: P
 
 
 def caption(view: View) -> Caption:
-    """What stands above the picture of a result."""
+    """Return the caption of the picture of a result."""
     if view.answer.abstained:
         return Caption("QAFD", "pale: what is retrieved does not answer for sure")
     if view.method.variant == "plain":

@@ -1,4 +1,4 @@
-"""Which language model this session uses: from the settings or the environment."""
+"""The language model of this session, from the settings or the environment."""
 
 import os
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def preferences_file() -> Path:
-    """Where the settings of all sessions are kept; no key is among them."""
+    """Return the file with the settings of all sessions; it has no key."""
     return home() / "settings.json"
 
 
@@ -49,7 +49,7 @@ def from_(environment: Mapping[str, str]) -> Preferences:
 
 
 def addresses_are_free() -> bool:
-    """Whether this app may be told any address: its owner's alone, or when the host allows it."""
+    """Return True if a visitor may enter any address: a local app, or a host that allows it."""
     if os.environ.get("QAFD_ALLOW_CUSTOM_BASE_URL") == "1":
         return True
     if access.shared:
@@ -103,7 +103,7 @@ def language_model(workspace: str, purpose: str, question: str = "") -> Metered 
 
 
 def spending() -> Meter:
-    """What this session has spent on questions, under its caps and the day's."""
+    """Return the meter of this session's questions, under its caps and the day's."""
     meter = session().meter = session().meter or Meter()
     chosen = preferences()
     chosen.share_day(home())
@@ -137,5 +137,5 @@ def embedding_model(chosen: Preferences) -> "EndpointEmbedder | None":
 
 
 def leaves_this_machine(chosen: Preferences) -> bool:
-    """Whether text goes to another network than this one."""
+    """Return True if text goes to another network than this one."""
     return chosen.provider != "offline" and not is_local(chosen.base_url)

@@ -1,4 +1,4 @@
-"""What flow diffusion retrieves for the question of a page: its controls, the result, its line."""
+"""The retrieval by flow diffusion for the question of a page, its controls and its line."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -41,7 +41,7 @@ class View:
 
     @property
     def about(self) -> tuple[str, str, str]:
-        """What names the question among all that are asked: its workspace and the graph's version."""
+        """The key of the question: its workspace, the graph's version and its text."""
         return self.knowledge.id, self.version, self.question
 
     @property
@@ -143,7 +143,7 @@ def _read(place: tuple[str, str], question: str, apart: bool, reader: str,  # no
 
 def retrieved(knowledge: KnowledgeGraph, graph: Graph, version: str, question: str, method: Retriever,
               plan: QueryPlan) -> Retrieval:
-    """What a method retrieves, kept in memory."""
+    """Retrieve by a method; repeats come from memory."""
     return shared("retrieval", (knowledge.id, version, question, method),
                   lambda: knowledge.retrieve(plan, method, graph=graph))
 
@@ -181,14 +181,14 @@ def status_line(view: View, following: str = "") -> None:
 
 
 def reading_notes(view: View) -> None:
-    """What to know of how the question was read and what became of it, a line each."""
+    """Draw the notices about the question and its retrieval, a line each."""
     for notice in view.retrieval.notices:
         if notice.kind not in DETAILS:
             st.caption(f":material/info: {said(word_notice(notice))}")
 
 
 def detail_notes(view: View) -> None:
-    """What else is to know of a diffusion, which asks for no action."""
+    """Draw the notices that ask for no action."""
     for notice in view.retrieval.notices:
         if notice.kind in DETAILS:
             st.caption(capital(said(word_notice(notice))))
@@ -204,5 +204,5 @@ def _say_retrieved(view: View, passages: int, full: int) -> str:
 
 
 def counts_tokens(method: FlowDiffusion) -> bool:
-    """Whether the mass of a method is a number of tokens."""
+    """Return True if the mass of a method is a number of tokens."""
     return (method.rule, method.capacity) == ("total", "tokens")

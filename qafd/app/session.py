@@ -1,4 +1,4 @@
-"""What one visitor's session remembers between the runs of the script, in one typed object.
+"""The memory of one visitor's session between the runs of the script, in one typed object.
 
 Values of widgets are in `st.session_state` under the keys of the widgets; all else is here.
 """
@@ -12,9 +12,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 if TYPE_CHECKING:
-    from qafd.app.explore.reading import Followed
+    from qafd.app.explore.question import Followed
     from qafd.app.runs.opened import Sent
-    from qafd.evaluate.judge import Verdict
     from qafd.ingest.tuning import Tuned
     from qafd.knowledge import KnowledgeGraph
     from qafd.models.cost import Meter
@@ -64,8 +63,6 @@ class Session:
     """What questions of this session have cost."""
     bundle: "Sent | None" = None
     """The bundle that is open on Runs."""
-    verdicts: "dict[object, Verdict]" = field(default_factory=dict)
-    """Grades of answers, by what was graded."""
     chosen_seeds: "dict[tuple[str, str], SchemaPlan]" = field(default_factory=dict)
     """What a model chose for questions to databases, by source and question."""
     drafted: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -151,7 +148,7 @@ def put_next(key: str, value: object) -> None:
 
 
 def value_of(key: str, default: T) -> T:
-    """What a widget shows or will show: its own value, the link's, the kept one, or the default."""
+    """Return the value of a widget: its own, the link's, the kept one, or the default."""
     if key in st.session_state:
         return cast("T", st.session_state[key])
     if key in st.query_params:
@@ -160,7 +157,7 @@ def value_of(key: str, default: T) -> T:
 
 
 def exchange(name: str, value: T) -> T:
-    """What a run before this one gave under a name, at first `value` itself; remembers `value`."""
+    """Return the value of the run before under a name, at first `value` itself, and store `value`."""
     seen = session().seen
     before = cast("T", seen.get(name, value))
     seen[name] = value
@@ -168,7 +165,7 @@ def exchange(name: str, value: T) -> T:
 
 
 def remember(name: str, key: object, compute: Callable[[], T]) -> T:
-    """What was computed last under a name if its key is the same, else computed now."""
+    """Return the last result under a name if its key is the same, else compute it."""
     computed = session().computed
     if name not in computed or computed[name][0] != key:
         computed[name] = key, compute()
@@ -181,7 +178,7 @@ def _shared(name: str, key: object, _compute: Callable[[], Any]) -> Any:  # noqa
 
 
 def shared(name: str, key: object, compute: Callable[[], T]) -> T:
-    """What is computed once for all sessions under a name and a key; nobody may change it.
+    """Compute once for all sessions under a name and a key; nobody may change the result.
 
     What was not asked for longest gives way to what is new.
     """
@@ -189,13 +186,13 @@ def shared(name: str, key: object, compute: Callable[[], T]) -> T:
 
 
 def in_store(knowledge: "KnowledgeGraph", do: Callable[["Workspace"], T]) -> T:
-    """What is read from the store of a workspace, or done there."""
+    """Call a function with the open store of a workspace."""
     with knowledge.store() as store:
         return do(store)
 
 
 def remembered(name: str, key: object) -> Any:
-    """What `remember` has under a name, None where it is of another key."""
+    """Return the result of `remember` under a name, None where its key is another."""
     of, result = session().computed.get(name, (None, None))
     return result if of == key else None
 

@@ -1,4 +1,4 @@
-"""Which workspace a page works on: the box that chooses it, and making a new one."""
+"""The workspace of a page: the box that chooses it, and making a new one."""
 
 import os
 import re
@@ -42,7 +42,7 @@ def _root() -> Location:
 
 
 def is_on_server() -> bool:
-    """Whether the app was started with a workspace of a database, and keeps all others there."""
+    """Return True if the app was started with a workspace of a database server."""
     return "://" in _named()
 
 
@@ -93,7 +93,7 @@ def choose(name: str) -> None:
 
 
 def is_at_home(knowledge: KnowledgeGraph) -> bool:
-    """Whether a workspace is in the app's folder, and not the one the app was started with."""
+    """Return True if a workspace is in the app's folder, and not the one the app was started with."""
     given = _named()
     if given and knowledge.id == place_of(given).id:
         return False
@@ -101,7 +101,7 @@ def is_at_home(knowledge: KnowledgeGraph) -> bool:
 
 
 def is_sample(knowledge: KnowledgeGraph) -> bool:
-    """Whether a workspace is the user's copy of a bundled sample."""
+    """Return True if a workspace is the user's copy of a bundled sample."""
     return knowledge.name in SAMPLES and is_at_home(knowledge)
 
 

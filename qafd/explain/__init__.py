@@ -1,16 +1,16 @@
 """Why a retrieval is what it is: balances, paths, entries, what-if, sensitivity, contrast."""
 
-from qafd.explain.along import Along, Strand
 from qafd.explain.balance import Balance, mass_balance
 from qafd.explain.chains import Chain, ChainHop
 from qafd.explain.contrast import Contrast, contrast, core
+from qafd.explain.decomposition import PathFlow, Streams
+from qafd.explain.diffusion import RunExplanation
+from qafd.explain.edge_flow import Along, Strand
+from qafd.explain.edge_weight import Gate
 from qafd.explain.entry import Entry, entries, entry_of
 from qafd.explain.explanation import Explanation, OtherReason
-from qafd.explain.gate import Gate
 from qafd.explain.paths import Link, Paths, ReasoningPath, Step, links, shown, tell_paths
-from qafd.explain.run import RunExplanation
 from qafd.explain.sensitivity import Sensitivity
-from qafd.explain.streams import PathFlow, Streams
 from qafd.explain.whatif import Change, Effect, apply_change
 from qafd.explain.why import Inflow, SeedShare, Why, WhyPart
 from qafd.explain.whynot import Remedy, RemedyKind, WhyNot

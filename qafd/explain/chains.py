@@ -1,6 +1,6 @@
 """Chains: from a seed over names to what the question asks for, hop by sentence.
 
-All paths of mass, of which `qafd.explain.streams` has the largest, tell where the mass went, and most
+All paths of mass, of which `qafd.explain.decomposition` has the largest, tell where the mass went, and most
 of them end after one name: a passage takes mass to every name that it has. A chain goes from name to
 name, over what joins two names that were retrieved or stand in a ranked passage: a relation, a sentence
 with both or, weaker, a passage with both. The best are found by their hops and by what they say of the
@@ -16,8 +16,8 @@ from itertools import pairwise, permutations
 
 import numpy as np
 
+from qafd.explain.decomposition import Streams
 from qafd.explain.paths import shown
-from qafd.explain.streams import Streams
 from qafd.plan.kinds import find_asked, rate_kind
 from qafd.reading.text.bm25 import content_words, words
 from qafd.reading.text.stems import stem
@@ -127,7 +127,7 @@ class _Joint:
 
 
 class _ChainSearch:
-    """What joins names, and the ways over it: those that mass reached, and those of ranked passages,
+    """The links between names, and the ways over them: those that mass reached, and those of ranked passages,
     where no mass may be left for more than the passages themselves."""
 
     def __init__(self, problem: Problem, streams: Streams, ranking: Sequence[RankedPassage],
@@ -208,7 +208,7 @@ class _ChainSearch:
             self._joints[u][v] = joint
 
     def _states(self, u: int, v: int, text: str) -> bool:
-        """Whether a sentence states a labeled relation of two names."""
+        """Return True if a sentence states a labeled relation of two names."""
         edge = self._labels.get(frozenset((u, v)))
         return edge is not None and text in [self._stating.get(place) for place in edge.evidence]
 

@@ -67,7 +67,7 @@ def tabulate_conditions(retrieval: Retrieval, store: Workspace) -> tuple[AnswerC
 
 
 def _labels(retrieval: Retrieval) -> dict[frozenset[str], str]:
-    """What the relations of a retrieval are called, by the names at their ends."""
+    """Return the labels of the relations of a retrieval, by the names at their ends."""
     names = {node.id: node.name for node in retrieval.nodes}
     return {frozenset((names[edge.source], names[edge.target])): edge.label
             for edge in retrieval.edges if edge.label}

@@ -9,7 +9,7 @@ from qafd.retrieve.base import Retrieval
 
 @dataclass(frozen=True)
 class Contrast:
-    """How two retrievals differ, node by node.
+    """The differences of two retrievals, node by node.
 
     Parameters
     ----------

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from qafd.errors import ParameterError, QafdError
-from qafd.explain.along import Along, along
 from qafd.explain.balance import add_balances
 from qafd.explain.chains import Chain, best_chains
+from qafd.explain.diffusion import INFLOWS, WAYS, RunExplanation, gather_paths
+from qafd.explain.edge_flow import Along, along
 from qafd.explain.paths import Paths, shown
 from qafd.explain.provenance import nearest_error
-from qafd.explain.run import INFLOWS, WAYS, RunExplanation, gather_paths
 from qafd.explain.sensitivity import Sensitivity, add_sensitivities
 from qafd.explain.whatif import Change, Effect, apply_change
 from qafd.explain.why import SeedShare, Why, WhyPart
@@ -67,7 +67,7 @@ class Explanation:
 
     @property
     def full(self) -> int:
-        """How many nodes are retrieved."""
+        """The number of retrieved nodes."""
         return len(self.retrieval.retrieved)
 
     @property
@@ -79,11 +79,11 @@ class Explanation:
         return tuple(sorted(names))
 
     def touched(self, row: int) -> bool:
-        """Whether mass reached a graph row."""
+        """Return True if mass reached a graph row."""
         return any(run.touched(row) for run in self.runs)
 
     def retrieved(self, node: str) -> bool:
-        """Whether a node is full, for some subquery where there are several."""
+        """Return True if a node is full, for some subquery where there are several."""
         row = self.find(node)
         return any(run.diffusion.retrieved(row) for run in self.runs)
 
@@ -139,7 +139,7 @@ class Explanation:
                        question=self.runs[best].retrieval.query)
 
     def along(self, source: str, target: str, contracted: bool = False) -> Along:
-        """What runs along the edge between two touched nodes, and what is said of it.
+        """Return the flow along the edge between two touched nodes, with the sentences behind it.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class Explanation:
                      contracted)
 
     def seed_shares(self, node: str) -> tuple[SeedShare, ...]:
-        """Which seeds a node's mass was poured on, largest first; shares sum to 1."""
+        """Return the seeds that a node's mass was poured on, largest first; shares sum to 1."""
         row = self.find(node)
         total = sum(run.held(row) for run in self.runs)
         joint: dict[str, SeedShare] = {}
@@ -225,7 +225,7 @@ class Explanation:
 
     def without(self, *, nodes: Iterable[str] = (), edges: Iterable[tuple[str, str]] = (),
                 seeds: Iterable[str] = (), documents: Iterable[str] = ()) -> Effect:
-        """What is lost and gained when something is taken out; solved anew, exactly."""
+        """Return the loss and gain when something is taken out, from an exact new solution."""
         return self.what_if(self.change(nodes=nodes, edges=edges, seeds=seeds,
                                         documents=documents))
 
@@ -244,7 +244,7 @@ class Explanation:
         return OtherReason(method, has, len(retrieval.retrieved))
 
     def known(self, node: str) -> bool:
-        """Whether a node goes by this id or name."""
+        """Return True if a node has this id or name."""
         try:
             self.find(node)
         except ParameterError:
@@ -282,7 +282,7 @@ class Explanation:
 
 
 def _nearness(found: WhyNot) -> tuple[float, float]:
-    """How near a diffusion comes to filling a node: by its mass, then by the shortest remedy.
+    """Return a key that orders diffusions by how nearly they fill a node.
 
     A node without neighbors has capacity 0 where degrees are capacities; no diffusion is near it.
     """

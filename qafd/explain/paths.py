@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from qafd.explain.streams import PathFlow
+from qafd.explain.decomposition import PathFlow
 from qafd.graph import Graph, kind_names
 from qafd.reading.text.plaintext import one_line
 from qafd.records import Edge, Node
@@ -14,7 +14,7 @@ from qafd.view.drawing import share_of
 
 
 class Link(StrEnum):
-    """How two nodes next to each other on a path are joined."""
+    """The kinds of link between two neighbors on a path."""
 
     STATED = "stated"  # by a relation with a label
     TOGETHER = "together"  # both are named in one passage
@@ -95,7 +95,7 @@ def shown(graph: Graph, row: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Joints:
-    """What joins nodes next to each other on paths: relations and passages, as the store has them.
+    """The relations and passages that join neighbors on paths, as the store has them.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Joints:
         return str(self.graph.kinds[row]) == "passage"
 
     def _is_passed(self, rows: Sequence[int]) -> bool:
-        """Whether three rows are two names with a passage between."""
+        """Return True if three rows are two names with a passage between."""
         return [self._is_passage(row) for row in rows] == [False, True, False]
 
     def _step(self, u: int, v: int, through: int | None) -> Step:

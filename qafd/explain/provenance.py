@@ -1,4 +1,4 @@
-"""Which document the passages and relations of a diffusion come from."""
+"""The documents of the passages and relations of a diffusion."""
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
@@ -75,7 +75,7 @@ class Provenance:
 
     @cached_property
     def places(self) -> Places:
-        """What of the diffusion belongs to which document."""
+        """The nodes and edges of the diffusion by document."""
         nodes: dict[str, list[int]] = {}
         for i, row in enumerate(self.diffusion.rows.tolist()):
             if row in self._documents:
@@ -104,7 +104,7 @@ class Provenance:
 
 
 def nearest_error(template: str, name: str, near: Sequence[str]) -> ParameterError:
-    """That there is no such name, with those that are perhaps meant."""
+    """Return the error for an unknown name, with similar ones."""
     if not near:
         return ParameterError(f"{template.format(name=name[:80])}, nor one with a name like it")
     return ParameterError(f"{template.format(name=name[:80])}; did you mean {', '.join(map(repr, near))}?")

@@ -81,7 +81,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class Added:
-    """What the graph changes in the first passages of a search: `gained` and `lost`, best first."""
+    """The passages that the graph adds to the first of a search, and those it removes, best first."""
 
     gained: tuple[Moved, ...]
     lost: tuple[Moved, ...]

@@ -1,4 +1,4 @@
-"""What a retrieval rests on: documents, edges and seeds, by exact derivatives of the optimum.
+"""Documents, edges and seeds that a retrieval rests on, by exact derivatives of the optimum.
 
 Let J be the importance found, the sum of x over retrieved nodes that are not seeds (or x of one
 node). On the support, L_SS x_S = (Delta - T)_S, so with the adjoint L_SS y_S = c_S, c the gradient
@@ -20,14 +20,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qafd.explain.decomposition import Flags, Streams
 from qafd.explain.entry import response
-from qafd.explain.streams import Flags, Streams
 from qafd.records import Floats
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How much of a result rests on one thing.
+    """The share of a result that rests on one thing.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Sensitivity:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """What of a diffusion belongs to which document: touched nodes, and numbers of its edges."""
+    """Touched nodes and edge numbers of a diffusion, by document."""
 
     nodes: Mapping[str, tuple[int, ...]]
     edges: Mapping[str, tuple[int, ...]]
@@ -116,7 +116,7 @@ def sensitivities(streams: Streams, places: Places,
 
 def add_sensitivities(runs: Sequence[tuple[Streams, tuple[Sensitivity, ...], int | None]]
                       ) -> tuple[Sensitivity, ...]:
-    """What several diffusions rest on together: their masses and their J add up.
+    """Add the sensitivities of several diffusions: their masses and their J add up.
 
     Parameters
     ----------

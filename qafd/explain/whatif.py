@@ -1,4 +1,4 @@
-"""What if an edge, node, seed or document were not there, or a weight another: solved anew.
+"""Solve again without an edge, node, seed or document, or with another weight.
 
 Seeds keep their mass; what was poured on something that is taken out is not poured. Vectors,
 and how rare words are, stay as they were: this is the same library with a part of it covered
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qafd.errors import ParameterError
-from qafd.explain.gate import edge_place, gate_of
+from qafd.explain.edge_weight import edge_place, gate_of
 from qafd.graph import EDGE_KINDS, Graph, kind_bit
 from qafd.reasons import ReasonKind, reason
 from qafd.records import Nodes
@@ -26,7 +26,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Change:
-    """What is different; rows of the graph, edges as pairs of rows in either order.
+    """A change of a problem; nodes are rows of the graph, edges pairs of rows in either order.
 
     Parameters
     ----------

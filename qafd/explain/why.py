@@ -57,13 +57,13 @@ class Why:
 
     @property
     def full(self) -> bool:
-        """Whether the node is retrieved."""
+        """True if the node is retrieved."""
         return self.balance.node.state == "saturated"
 
 
 @dataclass(frozen=True)
 class WhyPart:
-    """What the diffusion of one subquery, numbered from 1, left on a node; None when nothing."""
+    """The result of one subquery's diffusion, numbered from 1, at a node; None when no mass came."""
 
     number: int
     question: str
@@ -71,5 +71,5 @@ class WhyPart:
 
     @property
     def full(self) -> bool:
-        """Whether this subquery retrieves the node."""
+        """True if this subquery retrieves the node."""
         return self.why is not None and self.why.balance.node.importance > 0

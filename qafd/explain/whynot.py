@@ -11,8 +11,8 @@ from enum import StrEnum
 
 import numpy as np
 
+from qafd.explain.edge_weight import Gate, gate_of
 from qafd.explain.entry import Entry, entry_of, response
-from qafd.explain.gate import Gate, gate_of
 from qafd.explain.paths import shown
 from qafd.explain.whatif import Change, apply_change
 from qafd.flow.solver import Diffusion
@@ -26,7 +26,7 @@ WIDER = 1e6
 
 
 class RemedyKind(StrEnum):
-    """What a remedy changes."""
+    """The kinds of remedy."""
 
     MASS = "mass"
     SEED = "seed"
@@ -45,7 +45,7 @@ class Remedy:
 
     @property
     def length(self) -> float:
-        """What the shortest remedy is chosen by."""
+        """The key by which the shortest remedy is chosen."""
         return SEED_COUNTS if self.kind is RemedyKind.SEED else self.size
 
 
@@ -151,7 +151,7 @@ def _most(diffusion: Diffusion, u: int, but: int) -> int | None:
 
 def _remedies(problem: Problem, diffusion: Diffusion, row: int, shortfall: float, entry: Entry,
               gate: Gate | None) -> list[Remedy]:
-    """What brings a row in: more mass, the row as a seed, or its gate wider."""
+    """Return the remedies that retrieve a row: more mass, the row as a seed, or a wider gate."""
     found, mass = [], problem.method.mass
     if entry.mass is not None and mass > 0 and (
             problem.at(entry.mass * (1 + MARGIN)).retrieved(row)):

@@ -116,7 +116,7 @@ def _at(matrix: csr_array, places: Sequence[tuple[int, int]]) -> list[float]:
 
 
 def _onward(among: csr_array, out: csr_array, total: Floats) -> csr_array:
-    """Which fraction of what passes each passage ends in each column of `out`.
+    """Return the fraction of the flow through each passage that ends in each column of `out`.
 
     `among` (p, p) is what passes from passage to passage, `out` (p, k) what leaves them for
     good, `total` (p,) their row sums together; rows with total 0 stay empty.

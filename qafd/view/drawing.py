@@ -1,4 +1,4 @@
-"""How a picture is drawn: what the caller chooses, and what colors and widths mean."""
+"""The settings of a picture, and the scale of its colors and widths."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Caption:
 
 @dataclass(frozen=True)
 class Drawing:
-    """How panels are drawn, whatever they show.
+    """The settings of panels, for any content.
 
     Parameters
     ----------
@@ -83,17 +83,17 @@ class Drawing:
             raise ParameterError(f"limit is {self.limit}; a panel draws 1 node at least")
 
     def amount(self, edge: RetrievedEdge) -> float:
-        """What the thickness of an edge shows."""
+        """Return the value that the thickness of an edge shows."""
         return edge.flow if self.thickness == "flow" else edge.weight
 
     def largest(self, retrieval: Retrieval) -> float:
-        """What the thickest edge of a retrieval shows, 0 without edges."""
+        """Return the value of the thickest edge of a retrieval, 0 without edges."""
         return max(map(self.amount, retrieval.edges), default=0.0)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What colors and widths mean at every mass of a question, so that two masses can be compared.
+    """The scale of colors and widths at every mass of a question, so that two masses can be compared.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def scale_of(retrieval: Retrieval, drawing: Drawing) -> Scale | None:
 
 @dataclass(frozen=True)
 class Look:
-    """What a page may want of its panels beyond a picture of each retrieval.
+    """Options of panels beyond a picture of each retrieval.
 
     Parameters
     ----------

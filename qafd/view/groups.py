@@ -1,4 +1,4 @@
-"""What the nodes of a picture belong to: documents and communities, by which it can be colored."""
+"""Documents and communities of the nodes of a picture, by which it can be colored."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence

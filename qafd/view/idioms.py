@@ -1,4 +1,4 @@
-"""What belongs to a method's own picture beside nodes and edges: communities, rings of hops, paths."""
+"""Shapes of a method's own picture: communities, rings of hops, paths."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterator

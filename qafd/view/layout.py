@@ -1,4 +1,4 @@
-"""Where the nodes of a picture stand: stress majorization, packed into a landscape frame.
+"""The layout of a picture: stress majorization, packed into a landscape frame.
 
 One layout is computed per question, over everything a panel may show, and then frozen:
 no slider moves a node. Positions depend on ids, edges and names only, never on their order.

@@ -25,7 +25,7 @@ def coloring(shown: Sequence[Shown], ranked: bool, drawing: Drawing, largest: Se
 
 def _legend(shown: Sequence[Shown], ranked: bool, drawing: Drawing,
             largest: Sequence[float]) -> dict[str, Any]:
-    """What colors and widths mean; numbers where there is one panel, else shares.
+    """Return the legend of colors and widths; numbers where there is one panel, else shares.
 
     `largest` are the importances of 100%.
     """
@@ -59,7 +59,7 @@ def _legend(shown: Sequence[Shown], ranked: bool, drawing: Drawing,
 
 
 def _legend_of(scale: Scale) -> dict[str, Any]:
-    """What colors and widths mean on a scale that is the same at every mass."""
+    """Return the legend of a scale that is the same at every mass."""
     widest = _round_down(scale.amount) if scale.amount > 0 else 0.0
     widths = []
     for value in (widest / 10, widest):

@@ -1,4 +1,4 @@
-"""What a node is joined to beyond what a retrieval touched, for a closer look around it."""
+"""The neighbors of a node beyond the touched ones, for a closer look around it."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable

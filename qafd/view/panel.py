@@ -100,7 +100,7 @@ def _check_matched(retrievals: int, given: Mapping[str, Sequence[Any]]) -> None:
 
 
 def _state(look: Look, index: Mapping[str, int]) -> dict[str, Any]:
-    """What the component is told of a look, beside what is drawn."""
+    """Return the options of a look for the component."""
     return {
         "signed": look.signed is not None,
         "lone": look.lone,
@@ -117,7 +117,7 @@ def _state(look: Look, index: Mapping[str, int]) -> dict[str, Any]:
 
 
 def place(node: RetrievedNode, at: tuple[float, float], drawing: Drawing, look: Look) -> dict[str, Any]:
-    """What a node is in all panels, and where it stands."""
+    """Return name, kind and place of a node in all panels."""
     x, y = at
     place: dict[str, Any] = {
         "id": node.id, "name": shown_name(node), "kind": say_kind(clean(node.kind, NAME_LENGTH)),
@@ -186,7 +186,7 @@ def _color_scale(shown: Sequence[Shown]) -> Callable[[Floats], Floats]:
 
 @dataclass(frozen=True)
 class _Picture:
-    """What the panels of a picture share; `only` are the nodes that one panel alone retrieves."""
+    """Settings shared by the panels of a picture; `only` are the nodes that one panel alone retrieves."""
 
     drawing: Drawing
     index: Mapping[str, int]

@@ -77,7 +77,7 @@ def _say_how(condition: QueryCondition) -> str:
 
 
 def _depths(query: LinkedQuery) -> dict[int, int]:
-    """How many conditions lie between the answer, node 0, and each node; the answer first."""
+    """Return the number of conditions between the answer, node 0, and each node."""
     found = {0: 0}
     waiting = [0]
     while waiting:
@@ -94,7 +94,7 @@ def _depths(query: LinkedQuery) -> dict[int, int]:
 
 
 def _sides(start: int, end: int) -> tuple[float, float]:
-    """Where a line leaves one node and meets the other: at the sides that face each other."""
+    """Return the two ends of a line between two nodes, at the sides that face each other."""
     if start == end:
         return start + WIDTH / 2, end + WIDTH / 2
     return (start + WIDTH, float(end)) if start < end else (float(start), end + WIDTH)

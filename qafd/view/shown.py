@@ -1,4 +1,4 @@
-"""What of a retrieval a panel shows: the nodes and edges for which there is room, and ghosts."""
+"""The nodes and edges of a retrieval for which a panel has room, and ghosts."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from qafd.view.layout import Positions
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What one panel shows of a retrieval.
+    """The part of a retrieval that one panel shows.
 
     `retrieval` is as it is drawn: where `hidden`, its passages are the flow they carry. `nodes` are
     most important first; `edges` those between them, the widest first, of `all_edges`.
@@ -47,13 +47,13 @@ class Shown:
 
     @property
     def passages(self) -> bool:
-        """Whether a passage is shown."""
+        """True if a passage is shown."""
         return any(node.kind == "passage" for node in self.nodes)
 
 
 def choose(retrieval: Retrieval, drawing: Drawing, positions: Positions,
             selected: str | None) -> Shown:
-    """What is drawn of a retrieval."""
+    """Choose the nodes and edges of a retrieval to draw."""
     hidden = drawing.contract and any(node.kind == "passage" for node in retrieval.nodes)
     drawn = drawn_contracted(retrieval) if drawing.contract else retrieval
 
@@ -74,7 +74,7 @@ def choose(retrieval: Retrieval, drawing: Drawing, positions: Positions,
 def drawn_nodes(shown: Sequence[Shown], drawing: Drawing,
                  positions: Positions,
                  others: Iterable[RetrievedNode]) -> dict[str, RetrievedNode]:
-    """What some panel shows, and the most important ghosts."""
+    """Return the nodes of all panels, and the most important ghosts."""
     drawn: dict[str, RetrievedNode] = {}
     more: list[RetrievedNode] = []
     for one in shown:

@@ -79,7 +79,7 @@ def _say_run(why: "Why") -> str:
 
 
 def _say_parts(why: "Why") -> str:
-    """Which diffusions brought a node and why, and what the others did there."""
+    """Name the diffusions that retrieve a node with their reasons, and the mass of the others there."""
     words, others = [], []
     for part in why.parts:
         if part.why is None:
@@ -167,7 +167,7 @@ def _say_step(step: "Step") -> str:
 
 
 def say_along(along: "Along") -> str:
-    """How much runs along an edge and through what."""
+    """Describe the flow along an edge and the passages that carry it."""
     values: dict[str, Any] = {"source": along.source, "target": along.target, "flow": along.flow,
               "share": along.share}
     if along.flow <= 0:
@@ -225,7 +225,7 @@ def _say_distance(why: "WhyNot") -> list[str]:
 
 
 def _say_narrower(gate: "Gate", beside: "Gate") -> str:
-    """Which of the three factors makes one gate narrower than another from the same node."""
+    """Name the factor that makes one gate narrower than another from the same node."""
     values: dict[str, Any] = {
         "source": gate.source_name, "target": gate.target_name, "beside": beside.target_name,
         "weight": gate.weight, "other": beside.weight, "ratio": beside.weight / gate.weight}
@@ -256,7 +256,7 @@ def _say_entry(why: "WhyNot") -> list[str]:
 
 
 def say_remedy(remedy: "Remedy", why: "WhyNot") -> str:
-    """What to do to bring a node in."""
+    """Describe a change that retrieves a node."""
     size = remedy.size
     if remedy.kind == "mass" and why.entry.mass is not None:
         size = why.entry.mass
@@ -265,14 +265,14 @@ def say_remedy(remedy: "Remedy", why: "WhyNot") -> str:
 
 
 def say_size(remedy: "Remedy") -> str:
-    """How much a remedy takes: a factor, or an amount of mass."""
+    """Describe the size of a remedy: a factor, or an amount of mass."""
     if remedy.kind == "seed":
         return f"{round_up(remedy.size)} of mass"
     return f"{round_up(remedy.size)} times"
 
 
 def say_other(other: "OtherReason") -> str:
-    """What another method says of a node."""
+    """Word another method's reason for a node."""
     if other.error is not None:
         return str(other.error)
     if other.node is None:

@@ -1,4 +1,4 @@
-"""What a check of a stored retrieval found, as sentences."""
+"""The findings of a check of a stored retrieval, as sentences."""
 
 from typing import TYPE_CHECKING
 

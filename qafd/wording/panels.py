@@ -38,12 +38,12 @@ def say_words() -> dict[str, str]:
 
 
 def say_kind(kind: str) -> str:
-    """What a node is: entity, passage, or the type that its documents give it."""
+    """Return the kind of a node: entity, passage, or the type from its documents."""
     return kind
 
 
 def say_state(state: str) -> str:
-    """What became of a node."""
+    """Return the state of a node in words."""
     return _STATES[state]
 
 
@@ -58,7 +58,7 @@ def say_percent(share: float) -> str:
 
 
 def say_retrieved(count: int, touched: int = 0, names: bool = True) -> str:
-    """What a method brought, as every page says it: "17 names retrieved, 32 touched"."""
+    """Count the retrieved and touched names of a method: "17 names retrieved, 32 touched"."""
     if names:
         words = count_words(count, "{number} name retrieved", "{number} names retrieved")
     else:
@@ -68,12 +68,12 @@ def say_retrieved(count: int, touched: int = 0, names: bool = True) -> str:
 
 
 def say_drawn(count: int, all_of_them: int) -> str:
-    """How much of something is drawn: "40 of 49 nodes shown"."""
+    """Count the part that is drawn: "40 of 49 nodes shown"."""
     return f"{count:,} of {all_of_them:,} nodes shown"
 
 
 def say_footer(shown: "Shown", graph_size: int | None) -> str:
-    """What a panel shows and what it leaves out."""
+    """Describe the part that a panel shows, and count the rest."""
     parts = [say_retrieved(shown.retrieved, shown.wet, names=shown.hidden)]
     if shown.hidden:
         parts.append("other passages are drawn as flow" if shown.passages else
@@ -116,7 +116,7 @@ def say_picture(title: str, shown: "Shown", names: Sequence[str],
 
 
 def say_idiom(shape: str, title: str, number: int) -> str:
-    """What a shape in a method's picture is: a community, those within some hops, a path."""
+    """Name a shape in a method's picture: a community, those within some hops, a path."""
     if shape == "ring" and number == 0:
         return "seeds"
     if shape == "ring":

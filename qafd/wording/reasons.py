@@ -303,7 +303,7 @@ def word_seed(reason: Reason) -> str:
 
 
 def word_cause(reasons: Sequence[Reason]) -> str:
-    """What brings some nodes: "they are one hop from Apple", "they rank 7th to 9th in its walk".
+    """Word the cause of some nodes: "they are one hop from Apple", "they rank 7th to 9th in its walk".
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def word_cause(reasons: Sequence[Reason]) -> str:
 
 
 def word_notice(notice: Notice) -> str:
-    """What to know about a retrieval, as a sentence."""
+    """Word a notice about a retrieval."""
     if notice.kind in _COUNTED_NOTICES:
         one, many = _COUNTED_NOTICES[notice.kind]
         return _count(one, many, _worded(notice.values))

@@ -11,8 +11,8 @@ from qafd.app.compare.columns import (
     overlap_tab,
     table_tab,
 )
+from qafd.app.compare.comparison import compared, prepare_layers, verdict_line
 from qafd.app.compare.picture import compare_picture
-from qafd.app.compare.sides import compared, prepare_layers, verdict_line
 from qafd.app.conditions import conditions_panel
 from qafd.app.pages import draw_tabs, heading
 from qafd.app.picture import drawing_controls

@@ -1,4 +1,4 @@
-"""What is to be compared: the controls of the Compare page, in the sidebar."""
+"""The controls of the Compare page, in the sidebar."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -25,7 +25,7 @@ SEEDING = {"own": "Own", "question": "Question", "keywords": "Keywords"}
 
 @dataclass(frozen=True)
 class Choice:
-    """What is to be compared, and how it is to be shown."""
+    """The methods to compare, and how to show them."""
 
     methods: Mapping[str, Retriever]
     budget: int
@@ -105,7 +105,7 @@ def _methods(options: list[str]) -> list[str]:
 
 
 def enough(choice: Choice) -> bool:
-    """Whether there are methods to compare; says so when not."""
+    """Return True if there are methods to compare; say so when not."""
     if len(choice.methods) < FEWEST:
         st.write(f"Choose {FEWEST} to {MOST} methods in the sidebar.")
     return len(choice.methods) >= FEWEST

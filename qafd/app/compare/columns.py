@@ -1,4 +1,4 @@
-"""What the Compare page says of each method, side by side under the picture."""
+"""The columns of the Compare page under the picture, one for each method."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,8 +7,8 @@ import streamlit as st
 
 from qafd.answer import Answer, Citation, where
 from qafd.app import markup
+from qafd.app.compare.comparison import Sides, answers_of
 from qafd.app.compare.picture import compare_panels
-from qafd.app.compare.sides import Sides, answers_of
 from qafd.app.compare.written import written_answers
 from qafd.app.escaping import capital, plain, safe, said
 from qafd.app.evaluate.gold import with_gold
@@ -69,7 +69,7 @@ def _failure(column: ComparedMethod) -> str:
 
 
 def differences_tab(sides: Sides) -> None:
-    """What one brings and another leaves out, in words."""
+    """Draw the passages and names that one method finds and another does not."""
     if sides.choice.blind:
         st.write("The differences name the methods: reveal the names to read them.")
         return
@@ -191,7 +191,7 @@ def numbers_tab(sides: Sides) -> None:
 
 
 def table_tab(sides: Sides) -> None:
-    """What was found, node by node and method by method, and the comparison as files."""
+    """Draw all nodes with the methods that found them, and the comparison as files."""
     if sides.choice.blind:
         st.write("The table has the scores and reasons of the methods: reveal the names to "
                   "read it.")
@@ -248,7 +248,7 @@ def _reason(name: str, one: FoundNode | None) -> str:
 
 
 def _gold_table(sides: Sides) -> None:
-    """What each method finds of the passages and nodes that the question needs, where known."""
+    """Draw the share of the needed passages and nodes that each method finds, where known."""
     asked = with_gold(sides.knowledge, sides.comparison.question)
     if asked is None:
         return

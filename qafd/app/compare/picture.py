@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from qafd.app.compare.choice import Choice
-from qafd.app.compare.sides import Sides
+from qafd.app.compare.comparison import Sides
 from qafd.app.escaping import capital
 from qafd.app.picture import pick, placed
 from qafd.app.result import explored, retrieved
@@ -135,7 +135,7 @@ def _drawable(sides: Sides) -> tuple[str, ...]:
 
 
 def _freeze(sides: Sides, names: Sequence[str]) -> tuple[Positions, tuple[RetrievedNode, ...], list[str]]:
-    """Where Explore has what the default methods show, and their foremost seeds.
+    """Return the positions that Explore has for the default methods, and their foremost seeds.
 
     No parameter or choice moves a node.
     """

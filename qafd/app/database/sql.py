@@ -7,7 +7,7 @@ import streamlit as st
 from qafd.app.database.question import why_line
 from qafd.app.database.rows import rows_of
 from qafd.app.escaping import brief, plain, said
-from qafd.app.explore.explained import node_choice
+from qafd.app.explore.explanation import node_choice
 from qafd.app.explore.tabs import proof
 from qafd.app.explore.why import seeds_and_ways
 from qafd.app.pages import way

@@ -11,11 +11,11 @@ from qafd.app.error_display import contain_errors, with_errors_shown
 from qafd.app.explore.answer import answer_tab, write_from_table
 from qafd.app.explore.card import card, edge_detail, node_detail
 from qafd.app.explore.contrast import contrast_tab
-from qafd.app.explore.explained import next_in
-from qafd.app.explore.keeping import keep_button
+from qafd.app.explore.explanation import next_in
 from qafd.app.explore.overview import overview_map
 from qafd.app.explore.paths import chosen_path, paths_tab
-from qafd.app.explore.reading import how_it_was_read, keep_asked, layered, reader
+from qafd.app.explore.question import how_it_was_read, keep_asked, layered, reader
+from qafd.app.explore.saved_run import keep_button
 from qafd.app.explore.sources import best_names
 from qafd.app.explore.tabs import certificate_tab, code_tab, passages_tab, table_tab
 from qafd.app.explore.whatif import whatif_tab

@@ -14,13 +14,11 @@ from qafd.app.explore.sources import answer_names
 from qafd.app.links import in_document
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
 from qafd.app.result import View
-from qafd.app.session import bound, keep, remember, session, value_of
-from qafd.app.tables import table
+from qafd.app.session import bound, remember, session, value_of
 from qafd.errors import ModelError
-from qafd.evaluate.judge import Verdict, judge
 from qafd.models import Reply, Streamed
 from qafd.models.cost import Metered, tokens_of
-from qafd.models.prompts_answer import EMPOWERMENT, LENGTHS, PAPER
+from qafd.models.prompts_answer import LENGTHS
 from qafd.reading.text.markdown import answer_html
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval
@@ -31,15 +29,13 @@ from qafd.wording.counts import count
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-RUBRICS = {"Paper's five": PAPER, "Empowerment (SG-RAG)": EMPOWERMENT}
-
 
 def answer_tab(view: View) -> None:
     """The sources of the answer that stands beside the picture, and on request a model's words."""
     answer = view.answer
     model = language_model(view.knowledge.url, "answer", view.question)
     if model is not None:
-        _written(view, answer, model)
+        _written(view, model)
     st.html(_quoted_from(answer, capital(why_no_model())))
 
 
@@ -71,7 +67,7 @@ def quoted_html(answer: Answer) -> str:
 
 
 def source_html(citation: Citation, anchor: str, similar: Sequence[float]) -> str:
-    """Where a citation stands, and its passage with the cited sentences marked.
+    """Return the place of a citation and its passage with the cited sentences marked.
 
     `similar` are the similarities of its sentences, in the order in which they are quoted.
     """
@@ -94,7 +90,7 @@ def write_from_table(view: View, retrieval: Retrieval, plan: QueryPlan) -> None:
         return
     exact = replace(view, retrieval=retrieval, plan=plan)
     with view.knowledge.store():
-        _written(exact, exact.answer, model)
+        _written(exact, model)
 
 
 def write_first(view: View) -> Written | None:
@@ -164,7 +160,7 @@ def _stored(draft: Draft, model: Metered) -> Reply | None:
     return model.stored(model.key(draft.messages, None, preferences().calls.answer_tokens))
 
 
-def _written(view: View, answer: Answer, model: Metered) -> None:
+def _written(view: View, model: Metered) -> None:
     """A model's answer on request; one that was paid for is shown again without a call."""
     asked, length, button = st.columns([3, 1, 1], vertical_alignment="bottom")
     length.selectbox("Length", list(LENGTHS), **bound("length"),
@@ -182,7 +178,6 @@ def _written(view: View, answer: Answer, model: Metered) -> None:
     if known is not None:
         written = view.knowledge.written(draft, known, model.name)
         _show(written, model)
-        _judge(view, answer, written, model)
     with st.expander("What the model is shown"):
         context = draft.context
         st.caption(f"About {context.tokens:,} of {context.budget:,} tokens of data; "
@@ -195,7 +190,7 @@ def _written(view: View, answer: Answer, model: Metered) -> None:
 
 
 def say_leaving() -> str:
-    """That a call sends data away, "" where it does not."""
+    """Warn that a call sends data away, "" where it does not."""
     if not leaves_this_machine(preferences()):
         return ""
     return "Your question and the passages leave this machine."
@@ -222,7 +217,7 @@ def _show(written: Written, model: Metered) -> None:
 
 
 def _say_doubts(written: Written, model: Metered) -> None:
-    """Who wrote an answer, what it cost, and what speaks against it."""
+    """Draw author and cost of an answer, and the reasons to doubt it."""
     st.caption(f"Written by {plain(written.model)} · {_say_cost(written.reply, model)}. A "
                 "model can be wrong: check the marked sentences.")
     if written.unknown:
@@ -235,7 +230,7 @@ def _say_doubts(written: Written, model: Metered) -> None:
         st.caption(":material/warning: It cites no source, so nothing here is proved.")
 
 
-def _say_cost(spent: Reply | Verdict, model: Metered) -> str:
+def _say_cost(spent: Reply, model: Metered) -> str:
     """Tokens, and dollars where the price is known."""
     values = {"about": "~" if spent.estimated else "", "sent": f"{spent.tokens_in:,}",
               "written": f"{spent.tokens_out:,}"}
@@ -245,50 +240,3 @@ def _say_cost(spent: Reply | Verdict, model: Metered) -> str:
     return "{about}{sent} + {about}{written} tokens, {about}${dollars}".format(
                dollars=f"{dollars:.4f}",
                **values)
-
-
-def _judge(view: View, answer: Answer, written: Written, model: Metered) -> None:
-    """The written and the quoted answer graded by the same model, on request."""
-    kept = session().verdicts
-    with st.expander("Judge both answers", expanded=bool(kept)):
-        st.caption(f"{plain(model.name)} grades the written and the quoted answer, without "
-                    "knowing which is which, in several rounds with the order reversed from "
-                    "one to the next. Grades are a model's opinion, also of itself.")
-        choices, rounds, button = st.columns([3, 1, 1], vertical_alignment="bottom")
-        rubric = choices.segmented_control(
-            "Grades", list(RUBRICS), default=next(iter(RUBRICS)), required=True,
-            key=keep("rubric"))
-        repeats = rounds.number_input("Rounds", 1, 20, 4, key=keep("rounds"))
-        criteria = RUBRICS[rubric or next(iter(RUBRICS))]
-        judging = replace(model, purpose="judge")
-        texts = {"written": written.text, "quoted": " ".join(s.text for s in answer.sentences)}
-        key = (view.question, tuple(texts.values()), model.name, rubric, repeats)
-        if button.button("Judge", key="judge", width="stretch"):
-            try:
-                with st.spinner(f"{repeats} calls"):
-                    kept[key] = judge(view.question, texts, judging, repeats=int(repeats),
-                                      criteria=criteria)
-            except ModelError as error:
-                st.error(said(error))
-        if key in kept:
-            _show_verdict(kept[key], model)
-
-
-def _show_verdict(verdict: Verdict, model: Metered) -> None:
-    first = verdict.judgments[0]
-    columns: dict[str, list[str | float | None]] = {"criterion": [
-        f"{grade.criterion}, 0 to {grade.highest:g}"
-        for grade in (*first.grades, first.total)]}
-    for judgment in verdict.judgments:
-        grades = (*judgment.grades, judgment.total)
-        columns[judgment.name] = [_rounded(grade.mean) for grade in grades]
-        columns[f"{judgment.name}, deviation"] = [_rounded(grade.deviation) for grade in grades]
-    table(columns)
-    st.caption(f"Judged by {plain(verdict.model)} in {verdict.rounds} rounds · "
-                f"{_say_cost(verdict, model)}")
-    for failure in dict.fromkeys(verdict.failed):
-        st.caption(f":material/warning: A round could not be read: {plain(failure)}")
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 1)

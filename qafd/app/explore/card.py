@@ -11,8 +11,8 @@ from qafd.app import markup
 from qafd.app.error_display import contain_errors
 from qafd.app.escaping import brief, plain, safe
 from qafd.app.explore.answer import find_written, write_first
-from qafd.app.explore.explained import explanation_of, why_line
-from qafd.app.explore.reading import follow_box
+from qafd.app.explore.explanation import explanation_of, why_line
+from qafd.app.explore.question import follow_box
 from qafd.app.explore.sources import answer_names, draw_added, draw_chain, draw_sources
 from qafd.app.links import in_document
 from qafd.app.markup import bold, italic, lines, paragraph, read_table, small
@@ -97,7 +97,7 @@ def held(retrieval: Retrieval, node: RetrievedNode) -> None:
 
 
 def balance_rows(balance: Balance) -> list[tuple[str, float]]:
-    """What came to a node, what went on, and what it holds, each with its mass."""
+    """Return the inflows, outflows and mass of a node as rows."""
     rows = []
     if balance.injected:
         rows.append(("injected by the question", balance.injected))
@@ -153,7 +153,7 @@ def quoted(evidence: Evidence) -> str:
 
 
 def by_hand(words: str) -> str:
-    """What stands in the place of a sentence where an edge was added by hand."""
+    """Return the words for an edge that was added by hand, in place of a sentence."""
     return paragraph(safe(words, 1000))
 
 

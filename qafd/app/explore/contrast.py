@@ -116,7 +116,7 @@ def _questions(view: View) -> None:
 
 
 def _released(view: View) -> None:
-    """What the authors' released code makes of the question; it solves no problem, so it is no preset."""
+    """Contrast with the authors' released code; it solves no problem, so it is no preset."""
     st.caption(ReleasedCode.idea)
     method = ReleasedCode().fitted(view.graph)
     found = retrieved(view.knowledge, view.graph, view.version, view.question, method, view.plan)

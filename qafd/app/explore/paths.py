@@ -8,7 +8,7 @@ import streamlit as st
 
 from qafd.app import markup
 from qafd.app.escaping import plain, safe
-from qafd.app.explore.explained import explanation_of
+from qafd.app.explore.explanation import explanation_of
 from qafd.app.figures import BARE, ink, label
 from qafd.app.result import View
 from qafd.app.session import bound, value_of
@@ -172,7 +172,7 @@ def sankey(explanation: Explanation, paths: tuple[ReasoningPath, ...]) -> dict[s
 
 
 def _sent(paths: Sequence[ReasoningPath]) -> list[Sent]:
-    """What these paths send over each link of each subquery."""
+    """Return the mass that these paths send over each link of each subquery."""
     sent = []
     for part in dict.fromkeys(path.part for path in paths):
         for start, end, mass in links(path for path in paths if path.part == part):

@@ -7,7 +7,7 @@ import streamlit as st
 
 from qafd.answer import Citation
 from qafd.app.escaping import plain
-from qafd.app.explore.explained import entered_path, explanation_of
+from qafd.app.explore.explanation import entered_path, explanation_of
 from qafd.app.markup import find_names, read_table
 from qafd.app.result import View, retrieved
 from qafd.app.session import shared
@@ -35,7 +35,7 @@ def source_signals(view: View, citations: Sequence[Citation]) -> list[tuple[str,
 
 
 def draw_sources(view: View, citations: Sequence[Citation]) -> None:
-    """How the sources were found, and from which mass on the flow reaches all of them."""
+    """Draw how each source was found, and from which mass on the flow reaches all."""
     st.html(read_table(("source", "found by"), source_signals(view, citations)))
     if words := _say_when_reached(view, citations):
         st.caption(words)
@@ -65,7 +65,7 @@ def enter_mass(view: View, entered: Path, passage: str) -> float | None:
 
 
 def search_without_graph(view: View) -> Retrieval:
-    """What hybrid search retrieves for the question."""
+    """Retrieve by hybrid search, without the graph."""
     return retrieved(view.knowledge, view.graph, view.version, view.question,
                      FusedPassages(top=SEARCHED), view.plan)
 

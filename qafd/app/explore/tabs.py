@@ -12,7 +12,7 @@ from qafd.answer.quote import find_near
 from qafd.app import markup
 from qafd.app.escaping import safe
 from qafd.app.explore.card import relative
-from qafd.app.explore.keeping import run_shown
+from qafd.app.explore.saved_run import run_shown
 from qafd.app.links import in_document
 from qafd.app.picture import caption, chosen_drawing, groups_of, placed, scale
 from qafd.app.result import View, detail_notes
@@ -177,7 +177,7 @@ def certificate_tab(view: View) -> None:
 
 
 def proof(retrieval: Retrieval, graph: Graph) -> None:
-    """What the certificate of a diffusion on a graph says, and the run to check it by."""
+    """Draw the certificate of a diffusion, and the run as a file to check it."""
     certificate = retrieval.certificate or {}
     st.write("It proves that the diffusion is the optimum of problem (5), not that the answer "
               "is relevant.")

@@ -10,7 +10,7 @@ from qafd.answer.change import AnswerChange, Quoted
 from qafd.app import markup
 from qafd.app.component import panels
 from qafd.app.escaping import plain, safe
-from qafd.app.explore.explained import explanation_of
+from qafd.app.explore.explanation import explanation_of
 from qafd.app.picture import chosen_drawing, placed
 from qafd.app.result import View
 from qafd.app.session import bound
@@ -32,7 +32,7 @@ EACH = 3  # of a kind that are listed
 
 
 def whatif_tab(view: View) -> None:
-    """What the result rests on, and what would be different."""
+    """Draw what the result rests on, and the effect of a change."""
     explanation = explanation_of(view)
     if not explanation.full:
         st.write("Nothing is retrieved that could be taken out; raise the mass.")
@@ -50,7 +50,7 @@ def whatif_tab(view: View) -> None:
 
 
 def _attribution(view: View, explanation: Explanation) -> None:
-    """What the most mass passes, and what would be lost without it."""
+    """Draw the documents, edges and seeds that most mass passes, and the loss without them."""
     found = explanation.sensitivities()
     foremost: list[Sensitivity] = []
     for kind in KINDS:
@@ -137,7 +137,7 @@ def _several(label: str, key: str, options: dict[str, str], most: int | None = N
 
 
 def _answers(view: View, difference: Effect) -> AnswerChange:
-    """What becomes of the quoted answer; no model is asked."""
+    """Draw the change of the quoted answer; no model is asked."""
     same = difference.before.ranking == view.retrieval.ranking
     return AnswerChange.of(
         view.answer if same else view.knowledge.answer(difference.before, view.plan),

@@ -6,7 +6,7 @@ import streamlit as st
 
 from qafd.app.escaping import plain, safe
 from qafd.app.explore.card import balance_rows, by_hand, quoted
-from qafd.app.explore.explained import SEARCHED, explanation_of, node_choice
+from qafd.app.explore.explanation import SEARCHED, explanation_of, node_choice
 from qafd.app.markup import paragraph, read_table
 from qafd.app.result import View
 from qafd.app.session import bound
@@ -74,7 +74,7 @@ def _why(why: Why) -> None:
 
 
 def _sums(why: Why) -> None:
-    """What each diffusion did at the node, and the sums that the picture shows."""
+    """Draw the balance of each diffusion at the node, and the sums that the picture shows."""
     st.caption("Each subquery or seed has a diffusion of its own; what they leave on a node "
                 "adds up")
     # Of one diffusion for each seed, most did not reach the node.
@@ -149,7 +149,7 @@ def _why_not(why: WhyNot) -> None:
 
 
 def _gates(gates: Sequence[Gate]) -> None:
-    """What makes an edge so narrow, and beside it the widest from the same node."""
+    """Draw the factors of a narrow edge next to those of the widest from the same node."""
     source = plain(gates[0].source_name)
     st.caption(f"The edge from {source} that lets too little through"
                if len(gates) == 1 else

@@ -52,6 +52,6 @@ def _form(view: View) -> str | None:
 
 
 def _is_kept(knowledge: KnowledgeGraph, key: str) -> bool:
-    """Whether a run is in the history still: it may have been deleted there."""
+    """Return True if a run is still in the history."""
     with knowledge.store() as store:
         return any(row.id == key for row in kept(store))

@@ -94,7 +94,7 @@ def next_in(view: View) -> str:
 
 
 def _following(view: View, path: Entries, retrieved: Collection[str]) -> str:
-    """Which node becomes full next and at how much mass, "" where none is known."""
+    """Name the node that fills next and its mass, "" where none is known."""
     rows, alphas = [*path.rows.tolist(), path.next_row], [*path.alphas.tolist(), path.next_alpha]
     for row, alpha in zip(rows, alphas, strict=True):
         if row is None or view.graph.ids[row] in retrieved:
@@ -110,7 +110,7 @@ def _following(view: View, path: Entries, retrieved: Collection[str]) -> str:
 
 
 def _entered(run: RunExplanation, mass: float) -> Entries | None:
-    """Where every node enters up to a mass, None where they are too many."""
+    """Return the mass at which every node enters, None where they are too many."""
     if len(run.problem.at(mass).support) > TICKED:
         return None
     return entries(run.problem, mass)

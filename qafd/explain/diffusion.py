@@ -8,12 +8,12 @@ from functools import cached_property
 from qafd.curate.neighbors import find_added
 from qafd.explain.balance import Balance, mass_balance
 from qafd.explain.chains import Chain, find_chains
+from qafd.explain.decomposition import Streams
 from qafd.explain.entry import entries
 from qafd.explain.paths import Paths, ReasoningPath, shown, tell_paths
 from qafd.explain.provenance import Provenance
 from qafd.explain.sensitivity import Sensitivity, sensitivities
 from qafd.explain.sentences import sentences_joining
-from qafd.explain.streams import Streams
 from qafd.explain.why import Inflow, SeedShare, Why
 from qafd.explain.whynot import WhyNot, why_not
 from qafd.flow.homotopy import Path
@@ -66,11 +66,11 @@ class RunExplanation:
 
     @cached_property
     def provenance(self) -> Provenance:
-        """Which document its passages and relations come from."""
+        """The documents of its passages and relations."""
         return Provenance(self.problem, self.diffusion, self.open_store)
 
     def touched(self, row: int) -> bool:
-        """Whether mass reached a row."""
+        """Return True if mass reached a row."""
         return self.diffusion.find(row) is not None
 
     def held(self, row: int) -> float:
@@ -90,7 +90,7 @@ class RunExplanation:
         return why_not(self.problem, self.diffusion, row, nodes, self.runs)
 
     def seed_shares(self, row: int) -> tuple[SeedShare, ...]:
-        """Which seeds the mass of a row was poured on, largest first; shares sum to 1."""
+        """Return the seeds that the mass of a row was poured on, largest first; shares sum to 1."""
         i = self.diffusion.find(row)
         if i is None:
             return ()

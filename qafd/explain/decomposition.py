@@ -1,4 +1,4 @@
-"""Where each unit of mass came from and which way it took: the flow of a diffusion, split.
+"""The flow of a diffusion, split by seed and by path.
 
 Flow runs downhill in x, so it has no cycles, and all mass came from a seed along a path. Which
 unit took which way is a convention. Ours is proportional: what passes a node, whoever sent it,

@@ -35,7 +35,7 @@ def gate_of(problem: Problem, u: int, v: int) -> Gate:
 
 
 def edge_place(graph: Graph, u: int, v: int) -> int:
-    """Where the edge from u to v stands in the arrays of the graph."""
+    """Return the index of the edge from u to v in the arrays of the graph."""
     place = graph.entry(u, v)
     if place is None:
         raise ParameterError(f"there is no edge between {graph.names[u]!r} and "

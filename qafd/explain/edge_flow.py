@@ -1,4 +1,4 @@
-"""What runs along an edge of the picture: how much, through which passages, why it is that wide,
+"""The flow along an edge of the picture, the passages that carry it, the factors of its weight,
 and the sentences behind it."""
 
 from collections import defaultdict
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from qafd.curate.neighbors import EdgeByHand, find_added
 from qafd.errors import ParameterError
 from qafd.explain.balance import mass_balance
-from qafd.explain.gate import Gate, gate_of
+from qafd.explain.diffusion import RunExplanation
+from qafd.explain.edge_weight import Gate, gate_of
 from qafd.explain.paths import shown
-from qafd.explain.run import RunExplanation
 from qafd.explain.sentences import sentences_in, sentences_joining
 from qafd.retrieve.base import Retrieval
 from qafd.storage.rows import Evidence

@@ -1,4 +1,4 @@
-"""How a question is read: by rules or a model, whole or in parts, and as a follow-up to another."""
+"""The question of Explore: read by rules or a model, whole or in parts, or as a follow-up."""
 
 from dataclasses import dataclass, replace
 
@@ -115,7 +115,7 @@ def follow_box(view: View, written: Written | None = None) -> None:
 
 
 def how_it_was_read(question: str) -> None:
-    """That the question was a follow-up, and a way back to its own words."""
+    """Say that the question was a follow-up, and offer its own words."""
     followed = session().followed
     if followed is None or followed.made.question != question:
         return
