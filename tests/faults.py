@@ -35,7 +35,7 @@ class FaultServer:
         self.bodies: list[Body] = []
         self.faults: Counter[str] = Counter()
         self.pieces: list[str] = []  # of a stream, instead of the words of the reply
-        self.finish: str | None = None  # how the last piece says that it is the last
+        self.finish: str | None = "stop"  # how the last piece says that it is the last
         self.numbers: list[Any] = []  # of vectors, instead of the right ones
         self.breaks = False  # streams, before their end
         self.usage: Body | None = {"prompt_tokens": 11, "completion_tokens": 7}

@@ -194,6 +194,9 @@ THOUGHTS = {
     "open before": ("blue? [3] </think>{\"color\": \"red\"}", '{"color": "red"}'),
     "in the middle": ("{\"color\": <Thinking> blue? </Thinking> \"red\"}", '{"color": "red"}'),
     "in a string": ("{\"color\": \"<think>blue?</think>red\"}", '{"color": "red"}'),
+    "in brackets": ("[THINK]{\"color\": \"blue\"}[/THINK]{\"color\": \"red\"}<|im_end|>",
+                    '{"color": "red"}'),
+    "tokens of turns": ("<|im_start|>{\"color\": <|END|>\"red\"}<end_of_turn>", '{"color": "red"}'),
     "twice": ("<think>a<think>b</think>c</think>{\"color\": \"red\"}", '{"color": "red"}'),
     "never closed": ("{\"color\": \"red\"} <think> or {\"color\": \"blue\"}", '{"color": "red"}'),
     "draft": ("{\"color\": \"blue\"}, no: {\"color\": \"red\"}", '{"color": "red"}'),
@@ -208,6 +211,7 @@ def test_what_a_model_thinks_is_no_part_of_its_reply(server, reply, json):
 
 @pytest.mark.parametrize("words", [
     ["<think>", "blue", "</think>", "red"], ["<th", "ink>blue</", "think>", "red"],
+    ["[TH", "INK]blue[/THI", "NK]", "red"], ["red<|im", "_end|>"], ["<|eot_", "id|>red"],
     ["r", "e", "d", "<", "think> blue"], ["red<think>", "</think>"]])
 def test_a_stream_shows_no_thought_however_it_is_cut(server, words):
     server.pieces = words
@@ -302,3 +306,11 @@ def test_the_context_of_ollama_is_asked_in_its_own_words(
     assert Endpoint("tiny", server.url).context_length() is None
     server.owner, server.loaded, server.parameters = "library", loaded, parameters
     assert Endpoint("tiny", server.url).context_length() == context
+
+
+@pytest.mark.parametrize(("finish", "cut"), [("stop", False), ("length", True), (None, True)])
+def test_a_stream_that_ends_without_a_reason_is_cut(server, finish, cut):
+    server.finish = finish
+    streamed = Streamed(endpoint(server).stream(ASK))
+    assert "".join(streamed) == "fine "
+    assert streamed.reply.cut == cut

@@ -105,7 +105,7 @@ class Endpoint(RemoteModel):
         limits = CallLimits(self.deadline, MAX_BYTES)
         pieces = self._adapting(lambda: self.call(
             lambda: iter(self._create(messages, None, max_tokens, stream=True)), limits))
-        hearing, usage, cut = Hearing(self.secrets), None, False
+        hearing, usage, finish = Hearing(self.secrets), None, ""
         begun = False
         try:
             while True:
@@ -118,7 +118,7 @@ class Endpoint(RemoteModel):
                     raise failure
                 if piece is None:
                     break
-                usage, cut = piece.usage or usage, piece.cut or cut
+                usage, finish = piece.usage or usage, piece.finish or finish
                 if text := hearing.add(piece.text):
                     yield text
         finally:
@@ -126,7 +126,8 @@ class Endpoint(RemoteModel):
                 getattr(pieces, "close", lambda: None)()
         if text := hearing.end():
             yield text
-        return self._reply(hearing.text, usage, cut, messages)
+        # A stream that ends without a reason broke off on the way: nobody knows what was to come.
+        return self._reply(hearing.text, usage, finish in ("", "length"), messages)
 
     def models(self) -> tuple[str, ...]:
         """The names of the models that the endpoint offers, sorted."""
@@ -253,21 +254,21 @@ def tokens_of(messages: Sequence[Message]) -> int:
 
 @dataclass(frozen=True)
 class _Piece:
-    """Of a stream: the next words, the count of tokens, which comes with the last, and its end."""
+    """Of a stream: the next words, the count of tokens, and the reason of the end with the last."""
 
     text: str
     usage: Any
-    cut: bool
+    finish: str
 
 
 def _next(pieces: Iterator[Any]) -> _Piece | None:
     for piece in pieces:
         usage = getattr(piece, "usage", None)
         if not piece.choices:
-            return _Piece("", usage, False)
+            return _Piece("", usage, "")
         choice = piece.choices[0]
-        cut = getattr(choice, "finish_reason", None) == "length"
-        return _Piece(sendable(choice.delta.content or ""), usage, cut)
+        finish = getattr(choice, "finish_reason", None) or ""
+        return _Piece(sendable(choice.delta.content or ""), usage, finish)
     return None
 
 

@@ -8,16 +8,23 @@ from urllib.parse import quote, quote_plus
 
 SHORTEST = 4  # letters of a key that is worth hiding
 
-_TAGS = ("<think>", "</think>", "<thinking>", "</thinking>")
-_TAG = re.compile("|".join(_TAGS), re.I)
+_THOUGHTS = ("<think>", "</think>", "<thinking>", "</thinking>", "[think]", "[/think]")
+# Servers with a wrong template pass the tokens on by which a model marks turns.
+_CONTROL = ("<|im_start|>", "<|im_end|>", "<|im_sep|>", "<|endoftext|>", "<|end|>", "<|eot_id|>",
+            "<|eom_id|>", "<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>",
+            "<|end_header_id|>", "<|assistant|>", "<|user|>", "<|system|>", "<start_of_turn>",
+            "<end_of_turn>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "[inst]", "[/inst]")
+_TAGS = (*_THOUGHTS, *_CONTROL)
+_TAG = re.compile("|".join(map(re.escape, _TAGS)), re.I)
 
 
 class Hearing:
-    """What a model says, piece by piece: `add` and `end` give the words that may be shown.
+    """A reply that comes piece by piece: `add` and `end` return the words that may be shown.
 
-    `text` is all of it. What stands between <think> and </think> is left out, also when it never
-    ends; where only the end of a thought comes, all before it was one, since some servers write the
-    beginning themselves: `text` then starts anew.
+    `text` is all of it. A thought, between <think> and </think> or [THINK] and [/THINK], is left
+    out, also when it never ends, and so are tokens that mark turns. Where only the end of a thought
+    comes, all before it was one, since some servers write the beginning themselves: `text` then
+    starts again.
 
     Parameters
     ----------
@@ -47,11 +54,13 @@ class Hearing:
         for tag in _TAG.finditer(text):
             if not self._thinking:
                 heard += text[at:tag.start()]
-            closing = tag[0].startswith("</")
+            at = tag.end()
+            if tag[0].lower() in _CONTROL:
+                continue
+            closing = tag[0][1] == "/"
             if closing and not self._thinking:
                 heard = self.text = ""
             self._thinking = not closing
-            at = tag.end()
         if not self._thinking:
             heard += text[at:]
         if not self.text:
