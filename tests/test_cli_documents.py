@@ -32,6 +32,20 @@ def test_a_search_prints_passages_with_the_words_marked(
     assert capsys.readouterr().err == "qafd: No passage has any of these words.\n"
 
 
+def test_what_a_reader_left_out_is_reported_by_index_and_docs(
+        db: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mail = tmp_path / "trip.eml"
+    mail.write_text("From: ann@club.example\nMessage-ID: <1@x>\nContent-Type: multipart/mixed; boundary=b\n\n"
+                    "--b\n\nAda Lovelace came.\n--b\nContent-Disposition: attachment\n\nx\n--b--\n")
+    assert main(["index", str(mail), "--db", db]) == 0
+    assert "trip.eml: Left out: 1 attachment.\n" in capsys.readouterr().err
+    assert main(["docs", "--db", db]) == 0
+    assert "Left out: 1 attachment." in capsys.readouterr().out
+    assert main(["docs", "--db", db, "--json"]) == 0
+    notices = {file["name"]: file["notices"] for file in json.loads(capsys.readouterr().out)}
+    assert [found for found in notices.values() if found] == [["Left out: 1 attachment."]]
+
+
 def test_nothing_is_erased_without_yes_and_no_byte_is_left_with_it(
         db: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["docs", "--db", db, "--erase", "bob.txt"]) == 2

@@ -138,7 +138,7 @@ def _list_documents(knowledge: KnowledgeGraph) -> Outcome:
                      f"{count(held.entities, 'entity'):>14} "
                      f"{count(held.relations, 'relation'):>16} "
                      f"{count(held.tokens, 'token'):>15}  "
-                     f"{one_line(file.name, 200)}  {file.error}".rstrip())
+                     f"{one_line(file.name, 200)}  {file.error or ' '.join(file.notices)}".rstrip())
     data = [asdict(file) | asdict(contents[file.name]) for file in files]
     notes = [] if files else ["this workspace has no documents"]
     return Outcome(data, lines, found=bool(files), notes=notes)

@@ -130,7 +130,8 @@ def _work(path: Location, sources: Iterable[Source], engine: int | str) -> tuple
     finally:
         _note_spent(path, run)
     with open_workspace(path) as store:
-        failed = [file for file in store.files.all() if file.status == "failed" and file.name in read]
+        files = [file for file in store.files.all() if file.name in read]
+        failed = [file for file in files if file.status == "failed"]
         without_names = say_nameless(find_nameless(store))
         doubts = store.log.doubts()
     if without_names:
@@ -138,6 +139,9 @@ def _work(path: Location, sources: Iterable[Source], engine: int | str) -> tuple
     for name, reasons in doubts.items():
         if name in read:
             note(f"{one_line(name, 200)}: {one_line(say_readings(reasons), 600)}")
+    for file in files:
+        if file.notices:
+            note(f"{one_line(file.name, 200)}: {one_line(' '.join(file.notices), 600)}")
     for file in failed:
         note(f"{one_line(file.name, 200)}: {file.error}")
     return bool(failed), stopped()
