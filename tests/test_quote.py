@@ -101,7 +101,8 @@ def test_a_sentence_fits_by_what_the_question_does_not_say(
 
 @pytest.mark.parametrize(("question", "unknown"), [
     ("When does the ferry to Ameland sail?", ("Ameland",)), ("When does the ferry to Vlieland sail?", ()),
-    ("In which township was the Grebe built?", ()), ("Who saw the glacier near Vlieland?", ("glacier",))])
+    ("In which township was the Grebe built?", ()), ("Who saw the glacier near Vlieland?", ("glacier",)),
+    ("Who told Mara Delgado of the glacier?", ("Mara Delgado", "glacier"))])
 def test_words_that_no_document_has_are_told_first(
         question: str, unknown: tuple[str, ...], ferry: KnowledgeGraph) -> None:
     answer = ferry.answer(question)

@@ -72,7 +72,16 @@ def find_unknown(plan: QueryPlan, store: Workspace) -> tuple[str, ...]:
             for word in content_words(keyword.text):
                 if not is_kind(word, plan.words) and not store.passages.has_word(word):
                     found[word] = None
-    return tuple(word for word in re.findall(r"\w+", plan.words) if set(words(word)) & found.keys())
+    unknown: list[str] = []
+    last = 0  # end of the last unknown word: names of several words stay whole
+    for word in re.finditer(r"\w+", plan.words):
+        if found.keys() & set(words(word[0])):
+            if unknown and plan.words[last:word.start()] == " ":
+                unknown[-1] += f" {word[0]}"
+            else:
+                unknown.append(word[0])
+            last = word.end()
+    return tuple(unknown)
 
 
 def find_near(passages: Sequence[RetrievedPassage], plan: QueryPlan,

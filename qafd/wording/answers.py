@@ -55,31 +55,32 @@ def say_heading(answer: "Answer") -> str:
 
 
 def say_doubts(written: "Written") -> list[str]:
-    """What speaks against a model's answer: what its sources do not have, and that it was cut."""
-    said = []
+    """List the reasons to doubt a model's answer: words that its sources lack, and a cut end."""
+    doubts = []
     for claim in written.claims:
         if claim.missing:
-            said.append("The sources of “{claim}” do not have {words}.".format(
-                            claim=claim.text,
-                            words=join_words([f"“{word}”" for word in claim.missing])))
+            words = join_words([f"“{word}”" for word in claim.missing])
+            doubts.append(f"The sources of “{claim.text}” do not have {words}.")
     if written.reply.cut:
-        said.append("The answer ends where the reply limit was reached; raise the reply limit "
-                     "of answers, in Settings or with --reply-tokens, for the whole of it.")
-    return said
+        doubts.append("The answer was cut at the reply limit. Raise the limit for answers in Settings, or "
+                      "with --reply-tokens.")
+    return doubts
 
 
 def say_certainty(retrieval: "Retrieval") -> str:
-    """How sure the names of the question are, by the share of the mass that enters at them; "" for
-    methods without mass."""
+    """Say how certain the names of the question are, by the share of the mass that starts at them.
+
+    Returns "" for methods without mass.
+    """
     named = retrieval.named_share
     if named is None:
         return ""
     if named == 0:
-        return "No sure name: the mass enters at passages."
+        return "No name recognized in the question; starting from the closest passages."
     if retrieval.unsure:
-        return (f"The names of the question are not quite sure: {named:.0%} of the mass enters "
-                "at them, the rest at passages.")
-    return f"Sure names: {named:.0%} of the mass enters at them."
+        return (f"The names of the question are uncertain: {named:.0%} of the mass starts at them, the rest "
+                "at passages.")
+    return f"{named:.0%} of the mass starts at the names of the question."
 
 
 def say_change(change: "AnswerChange") -> str:
@@ -102,12 +103,12 @@ def say_change(change: "AnswerChange") -> str:
 
 
 def _say_moves(change: "AnswerChange") -> Iterator[str]:
-    """What left, and what came."""
+    """Yield the words for sentences that are no longer quoted, and for new ones."""
     if change.left:
-        yield count_words(len(change.left), "{number} of its {all} leaves", "{number} of its {all} leave",
+        yield count_words(len(change.left), "{number} of {all} is gone", "{number} of {all} are gone",
                         all=count_words(len(change.before.sentences), "{number} sentence",
                                       "{number} sentences"))
     if any(sentence == change.before.sentences[0] for sentence, _ in change.left):
         yield "the first is among them"
     if change.came:
-        yield count_words(len(change.came), "{number} comes", "{number} come")
+        yield count_words(len(change.came), "{number} is new", "{number} are new")
