@@ -74,13 +74,13 @@ def find_unknown(plan: QueryPlan, store: Workspace) -> tuple[str, ...]:
                     found[word] = None
     unknown: list[str] = []
     last = 0  # end of the last unknown word: names of several words stay whole
-    for word in re.finditer(r"\w+", plan.words):
-        if found.keys() & set(words(word[0])):
-            if unknown and plan.words[last:word.start()] == " ":
-                unknown[-1] += f" {word[0]}"
+    for match in re.finditer(r"\w+", plan.words):
+        if found.keys() & set(words(match[0])):
+            if unknown and plan.words[last:match.start()] == " ":
+                unknown[-1] += f" {match[0]}"
             else:
-                unknown.append(word[0])
-            last = word.end()
+                unknown.append(match[0])
+            last = match.end()
     return tuple(unknown)
 
 
