@@ -53,10 +53,12 @@ def _rows_of(sheet: Any, spans: Spans, most: int) -> Iterator[list[Cell]]:
     origins: dict[tuple[int, int], str] = {}
     starts = {(row, column) for row, column, _ in spans.values()}
     count = 0
-    for number, row in enumerate(sheet.iter_rows(max_col=WIDEST + 1), 1):
-        texts = [show_value(cell.value, cell.number_format) for cell in row if cell is not None]
+    for number, row in enumerate(sheet.iter_rows(), 1):
+        texts = [show_value(cell.value, cell.number_format) for cell in row]
         count += len(texts) + 1
-        if len(texts) > WIDEST and texts[WIDEST]:
+        while texts and not texts[-1]:
+            texts.pop()
+        if len(texts) > WIDEST:
             raise too_much(WIDEST, "columns in a sheet")
         if count > most:
             raise too_much(most, "cells")

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from qafd.reading.text.plaintext import COLUMN, one_line
 
@@ -50,9 +51,7 @@ class Grid:
 
     def __init__(self, rows: Sequence[Sequence[Cell | str]], heads: int | None = None) -> None:
         places = list(_fill(rows))
-        width = max((len(row) for row in places), default=0)
-        while width and not any(len(row) >= width and row[width - 1].text for row in places):
-            width -= 1
+        width = max(map(_width, places), default=0)
         places = [(row + [_EMPTY] * width)[:width] for row in places]
         heads = heads if heads is None else sum(any(p.text for p in row) for row in places[:heads])
         places = [row for row in places if any(place.text for place in row)]
@@ -90,8 +89,7 @@ class Grid:
             yield "\n".join(map(" | ".join, self._cells))
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     text: str
     goes_on: bool = False  # whether the place to the left has the same cell
 
@@ -131,6 +129,9 @@ def _fill(rows: Sequence[Sequence[Cell | str]]) -> Iterator[list[_Place]]:
     """The places of each row, with those that cells of rows above reach into."""
     reaching: dict[int, tuple[int, _Place]] = {}  # column to rows left and their place
     for number, cells in enumerate(rows):
+        if not reaching and all(isinstance(cell, str) for cell in cells):
+            yield [_Place(str(cell)) for cell in cells[:WIDEST]]
+            continue
         row: list[_Place] = []
         waiting = [cell if isinstance(cell, Cell) else Cell(cell) for cell in reversed(cells)]
         while (waiting or len(row) in reaching) and len(row) < WIDEST:
@@ -156,6 +157,11 @@ def _fill(rows: Sequence[Sequence[Cell | str]]) -> Iterator[list[_Place]]:
             row.append(place)
         reaching = {column: found for column, found in reaching.items() if found[0] > 0}
         yield row
+
+
+def _width(row: Sequence[_Place]) -> int:
+    """The number of places up to the last one with a text."""
+    return next((at for at in range(len(row), 0, -1) if row[at - 1].text), 0)
 
 
 def _distinct(row: Sequence[_Place]) -> list[str]:
