@@ -168,9 +168,10 @@ export function panel(problem, pieces, alpha) {
   const here = new Set(nodes), largest = Math.max(...nodes.map((i) => x[i]), 1e-300);
   nodes.sort((i, j) => x[j] - x[i] || mass[j] - mass[i]);
   const between = drawn.filter(([from, to]) => here.has(from) && here.has(to)).sort((a, b) => b[2] - a[2]);
-  const full = nodes.filter((i) => x[i] > 0).length, wet = nodes.filter((i) => !x[i] && mass[i] > 0).length;
+  const full = nodes.filter((i) => x[i] > 0 && !(problem.contract && problem.passage[i])).length;
+  const wet = nodes.filter((i) => !x[i] && mass[i] > 0).length, what = problem.contract ? "name" : "node";
   return {
-    footer: `${full} ${full === 1 ? "node" : "nodes"} retrieved, ${wet} touched`,
+    footer: `${full} ${full === 1 ? what : `${what}s`} retrieved, ${wet} touched`,
     nodes: nodes.map((i) => {
       const value = `${number(100 * x[i] / largest)}%`, facts = [["importance", value], ["mass", `${number(mass[i])} of ${number(sink[i])}`]];
       const t = Math.min(Math.log1p(LINEAR * x[i] / scale.importance) / Math.log1p(LINEAR), 1);
@@ -185,7 +186,7 @@ export function panel(problem, pieces, alpha) {
 // ---- the finger
 
 const CALM = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)");
-const EASE = 0.3; // of the way to the finger, each frame
+const EASE = 45; // ms in which two thirds of the way to the finger are gone
 const slider = () => document.querySelector(".st-key-mass input[type=range]");
 const tell = (detail) => document.dispatchEvent(new CustomEvent("qafd-mass", { detail }));
 const unpack = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
@@ -204,13 +205,15 @@ export default function ({ data, parentElement }) {
 
 function follow(run, problem) {
   const value = () => Number(slider()?.value);
-  let shown = value(), goal = shown, frame = 0, pieces = null;
-  const step = () => {
+  let shown = value(), goal = shown, frame = 0, before = 0, pieces = null;
+  const step = (now) => {
+    const share = 1 - Math.exp(-Math.max(now - before, 1) / EASE);
     frame = 0;
+    before = now;
     pieces ??= walk(problem);
     const left = goal - shown;
     // The control may not have been there at first: without a number to start from, nothing glides.
-    shown = CALM.matches || !(Math.abs(left) >= 0.002 * problem.up) ? goal : shown + EASE * left;
+    shown = CALM.matches || !(Math.abs(left) >= 0.002 * problem.up) ? goal : shown + share * left;
     tell({ question: problem.question, mass: shown, places: problem.places, panel: panel(problem, pieces, shown) });
     for (const tick of document.querySelectorAll(".st-key-mass .ticks i")) {
       tick.classList.toggle("full", parseFloat(tick.style.left) <= 100 * shown / problem.up);
@@ -220,7 +223,9 @@ function follow(run, problem) {
   run.watch = new MutationObserver((changes) => {
     if (!changes.some(({ target }) => target.closest(".st-key-mass"))) return;
     goal = Math.min(value(), problem.up);
-    if (Number.isFinite(goal) && goal !== shown) frame ||= requestAnimationFrame(step);
+    if (!Number.isFinite(goal) || goal === shown || frame) return;
+    before = performance.now() - 16;
+    frame = requestAnimationFrame(step);
   });
   run.watch.observe(document.body, { subtree: true, attributeFilter: ["aria-valuetext"] });
 }

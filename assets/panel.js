@@ -236,7 +236,8 @@ function menu(p) {
 // The same data, seen otherwise.
 function paint(p) {
   const live = moving(p);
-  p.root.classList.toggle("moving", !!live);
+  p.moves = !!live;
+  p.root.classList.toggle("moving", p.moves);
   p.cards.forEach((c, i) => fill(p, c, live ?? p.data.panels[i]));
   legend(p);
   draw(p);
@@ -563,7 +564,7 @@ const flows = (p) => p.cards.length === 1 && p.data.panels[0].edges.some((e) => 
 
 function stream(p, c) {
   c.flowLayer.replaceChildren();
-  if (!p.look.moving || !flows(p) || moving(p)) return;
+  if (!p.look.moving || !flows(p) || p.moves) return;
   const lines = [...c.edges.values()].filter((e) => e.arrow && !e.gone).sort((a, b) => b.w - a.w);
   for (const e of lines.slice(0, STREAMS)) {
     const dx = e.v.px - e.u.px, dy = e.v.py - e.u.py, length = Math.hypot(dx, dy) || 1, width = thick(p, e);

@@ -101,6 +101,9 @@ def assert_drawn_alike(retrieval, found, data, largest):
     shown = {node["id"]: node["state"] for node in found["panel"]["nodes"]}
     assert shown.items() <= states.items()
     assert len(shown) == min(len(states), Drawing().limit)
+    names = sum(node.state == "saturated" and (node.kind != "passage" or not data["contract"])
+                for node in drawn.nodes)
+    assert found["panel"]["footer"].split()[0] == str(names)
 
 
 def test_a_path_that_is_too_long_is_left_to_the_server(asked):

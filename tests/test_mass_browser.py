@@ -32,7 +32,7 @@ def test_the_picture_follows_the_mass_and_the_server_draws_the_same(
     expect(painted).not_to_have_attribute("data-painted", run)
     page.wait_for_timeout(500)
     masses, found, drawn = zip(*page.evaluate("seen"), strict=True)
-    assert len(masses) > 3
+    assert len(masses) > 1  # on the way there, not only its end
     assert masses == tuple(sorted(masses))
     assert masses[-1] == float(control.input_value())
     assert found == tuple(sorted(found))
