@@ -95,3 +95,10 @@ def test_both_weights_are_drawn_side_by_side(preset: str, home: Path) -> None:
     app = page("explore", q=ASKED, edges="Both", preset=preset)
     assert not app.error
     assert page("explore", q=ASKED, edges="Plain", preset=preset, present="1")
+
+
+@pytest.mark.parametrize("apostrophe", ["'", "\u2019"])
+def test_the_ending_of_a_genitive_is_no_word_that_the_documents_lack(
+        apple: KnowledgeGraph, apostrophe: str) -> None:
+    assert apple.answer(f"Introduce Steve Jobs{apostrophe}s products in Apple.").unknown == ()
+    assert apple.answer("Introduce Zorbik products in Apple.").unknown == ("Zorbik",)

@@ -70,7 +70,9 @@ def find_unknown(plan: QueryPlan, store: Workspace) -> tuple[str, ...]:
     for keyword in plan.keywords:
         if keyword.level == "low" or english:
             for word in content_words(keyword.text):
-                if not is_kind(word, plan.words) and not store.passages.has_word(word):
+                # The "s" of "Steve Jobs's" is no word that a document could mention.
+                letter = len(word) == 1 and word.isascii() and word.isalpha()
+                if not letter and not is_kind(word, plan.words) and not store.passages.has_word(word):
                     found[word] = None
     unknown: list[str] = []
     last = 0  # end of the last unknown word: names of several words stay whole

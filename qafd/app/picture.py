@@ -111,7 +111,7 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = (),
     if opened:
         edges = ((e.source, e.target) for e in retrieval.edges)
         positions = beside(known, retrieval.nodes, edges)
-    unsure, steady, groups = view.answer.abstained, scale(view, drawing), groups_of(view)
+    unsure, steady, groups = view.lacks_answer, scale(view, drawing), groups_of(view)
 
     def joined(node: str | None) -> int:
         here = {n.id for n in view.retrieval.nodes}
@@ -171,8 +171,8 @@ def _mass_data(view: View, widest: FlowDiffusion, drawing: Drawing, positions: P
 
 def caption(view: View) -> Caption:
     """Return the caption of the picture of a result."""
-    if view.answer.abstained:
-        return Caption("QAFD", "pale: what is retrieved does not answer for sure")
+    if view.lacks_answer:
+        return Caption("QAFD", "pale: these documents do not mention all of the question")
     if view.method.variant == "plain":
         return Caption("QAFD", "flow diffusion with plain edge weights")
     return Caption("QAFD", "query-aware flow diffusion")

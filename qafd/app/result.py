@@ -55,6 +55,14 @@ class View:
         """The sentences of the retrieved passages that answer the question."""
         return self.knowledge.answer(self.retrieval, self.plan)
 
+    @property
+    def lacks_answer(self) -> bool:
+        """True where a name or thing of the question is in no document; its picture is pale.
+
+        A low chance alone says that the first sentence may be another one, not that none is there.
+        """
+        return bool(self.answer.unknown) or not self.answer.sentences
+
 
 def method_controls(knowledge: KnowledgeGraph, question: str,
                     mass_apart: bool = False) -> FlowDiffusion:

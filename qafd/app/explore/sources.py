@@ -120,8 +120,8 @@ def answer_names(view: View) -> Mapping[str, str]:
 
 
 def best_names(view: View) -> tuple[str, ...]:
-    """The ids of the nodes that the best sentence names, which the picture always labels."""
-    text = " ".join(sentence.text for sentence in view.answer.sentences if sentence.best)
+    """The ids of the nodes that the first sentence names, which the picture always labels."""
+    text = " ".join(sentence.text for sentence in view.answer.sentences[:1])
     names = answer_names(view)
     return tuple(dict.fromkeys(names[name] for _, _, name in find_names(text, names)))
 

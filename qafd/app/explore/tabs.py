@@ -141,7 +141,7 @@ def _offline(view: View, drawing: Drawing) -> str:
     positions, others = placed(view)
     return export.html(view.retrieval, positions, drawing=drawing,
                        look=Look([caption(view)], others, scale=scale(view, drawing), groups=groups_of(view),
-                                 unsure=view.answer.abstained, graph_size=len(view.graph)))
+                                 unsure=view.lacks_answer, graph_size=len(view.graph)))
 
 
 NODES = ("name", "kind", "state", "seed", "importance", "x", "mass", "capacity", "source",
