@@ -70,7 +70,7 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
 
 
 def _match(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan, evidence: str) -> Retrieval:
-    """What meets the conditions of a question by evidence that is no weaker than this."""
+    """Match the conditions of a question by evidence that is not weaker than this."""
     method = ExactMatches(evidence=evidence)
     with st.spinner("Matching"):
         knowledge.build_layers(method.needs)

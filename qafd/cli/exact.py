@@ -1,4 +1,4 @@
-"""What meets all conditions of a question, with the table of its conditions."""
+"""The command for answers that meet all conditions of a question."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How well methods find the gold passages of a question set."""
+"""The commands that measure methods on a question set."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -238,7 +238,7 @@ def _judged(result: AnswerResult, judging: Judging, progress: Callable[[Progress
 
 
 def _failures(result: AnswerResult, graded: Opinions | None) -> Iterator[str]:
-    """What did not work, each with its first reason."""
+    """Word the failures, each with its first reason."""
     for score in result.scores:
         first = next((answer.error for answer in score.answers if answer.error), "")
         if first:
@@ -288,7 +288,7 @@ def _measure_lines(scores: Sequence[AnswerScore]) -> Iterator[str]:
 
 
 def _grade_lines(grades: Opinions) -> Iterator[str]:
-    """What a model thinks of the answers of each method."""
+    """Word the grades of each method by a model."""
     yield (f"\ngraded by {one_line(grades.model, 80)}, 0 to 100, over {len(grades.questions)} "
            "questions; it is an opinion")
     yield "  ".join([f"{'method':28}", *(f"{name:>17}" for name in grades.opinions[0].criteria),

@@ -1,4 +1,4 @@
-"""How well methods find the gold passages of questions, with paired bootstrap intervals.
+"""Evaluation of methods on questions with gold passages, with paired bootstrap intervals.
 
 The unit is the document of the workspace, which is one passage of a file of passages: a document
 that is cut into several passages counts as found where the first of them is ranked, and ranks
@@ -44,7 +44,7 @@ FEW = 10  # questions below which an interval says little
 
 @dataclass(frozen=True)
 class Trial:
-    """What one method did with one question.
+    """The outcome of one method on one question.
 
     `ranks` has one entry per gold passage, in the order of `Question.gold`: 1 is the best rank,
     None not ranked; `node_ranks` has one per gold node, in the order of `Question.nodes`: its place
@@ -167,7 +167,7 @@ class Score:
 
     @property
     def errors(self) -> int:
-        """How many questions the method refused; they count as missed."""
+        """Count the questions that the method refused, which count as missed."""
         return sum(bool(trial.error) for trial in self.trials)
 
 
@@ -250,7 +250,7 @@ class Evaluation:
 
 
 def _answered(question: Question, trial: Trial, measures: Iterable[str]) -> dict[str, Any]:
-    """What a method did with a question, as plain JSON values."""
+    """Return the outcome of a method on a question as plain JSON values."""
     line: dict[str, Any] = {"qid": question.id, "question": question.text}
     line |= {measure: MEASURES[measure](trial) for measure in measures}
     line |= asdict(trial)
@@ -338,7 +338,7 @@ def prepare(knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
 
 def _trial(knowledge: KnowledgeGraph, graph: Graph, method: Retriever, plan: QueryPlan,
            known: Sequence[str], gold: Sequence[frozenset[str]], nodes: Sequence[str]) -> Trial:
-    """What a method does with a question; the known answer that fits best is compared with.
+    """Run a method on a question, and compare it with the known answer that fits best.
 
     `nodes` are the ids of the gold nodes, "" for one that the graph has not.
     """
@@ -364,7 +364,7 @@ def quote(answer: Answer) -> str:
 
 def trial_of(retrieval: Retrieval, graph: Graph, gold: Sequence[frozenset[str]],
              nodes: Sequence[str]) -> Trial:
-    """How a retrieval compares with the gold of its question, without the answer.
+    """Compare a retrieval with the gold of its question, without the answer.
 
     Parameters
     ----------

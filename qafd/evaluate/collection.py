@@ -1,4 +1,4 @@
-"""What methods are measured on: a workspace, its questions, and the documents their gold names."""
+"""The collection of an evaluation: a workspace, its questions, and the documents of their gold."""
 
 import json
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""How often what meets all conditions of a question comes first: SG-RAG's Tables 2, 3 and 4.
+"""Evaluation of exact retrieval on questions with conditions: SG-RAG's Tables 2, 3 and 4.
 
 A set is JSON or JSON lines, one question an object: `question`, `answer` (a name or a list of
 names), and where it is known `conditions`, how many there are.
@@ -37,7 +37,7 @@ class FactualQuestion:
 
 @dataclass(frozen=True)
 class FactualTrial:
-    """What one method answered to one question of so many conditions.
+    """The answers of one method to one question, and its number of conditions.
 
     Answers are the entities that it retrieved and that the question does not name, in the order of
     their importance; those that are equal to the first in it, of exact retrieval in what they surely
@@ -206,7 +206,7 @@ def _evidence_of(graph: Graph, question: FactualQuestion, linked: LinkedQuery, i
 
 def _mark(retrieval: Retrieval, question: FactualQuestion, linked: LinkedQuery, graph: Graph,
           ids: Mapping[str, str], milliseconds: float = 0.0) -> FactualTrial:
-    """How good the answers of a retrieval are."""
+    """Grade the answers of a retrieval."""
     named = {graph.ids[row] for row in linked.named}
     gold = {ids.get(name, "") for name in question.answers} - {""}
     answers = [node for node in retrieval.nodes if node.kind == "entity" and node.id not in named]
@@ -220,7 +220,7 @@ def _mark(retrieval: Retrieval, question: FactualQuestion, linked: LinkedQuery, 
 
 
 def _rank(node: RetrievedNode) -> tuple[object, ...]:
-    """What is equal for answers whose order says nothing."""
+    """Return the values that are equal for answers without an order."""
     values = node.reason.values
     if "strength" in values:
         return values["met"], values["strength"]

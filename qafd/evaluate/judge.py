@@ -44,7 +44,7 @@ class Judgment:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge gave and what it cost.
+    """The grades of a judge, and their cost.
 
     `rounds` counts those that could be read, `failed` says why others could not; tokens are of
     all calls, `estimated` when some are.
@@ -127,7 +127,7 @@ def distinct(answers: Mapping[str, str]) -> dict[str, str]:
 def rounds(question: str, answers: Mapping[str, str], repeats: int,
            criteria: Sequence[Criterion] = PAPER, prompt: str = JUDGE
            ) -> Iterator[tuple[list[str], tuple[Message, ...]]]:
-    """What `judge` sends in each round, and the names in the order in which it shows answers."""
+    """Build the prompt of each round of `judge`, and the names in the order of the shown answers."""
     names = list(answers)
     for number in range(repeats):
         order = names[::-1] if number % 2 else names
@@ -136,7 +136,7 @@ def rounds(question: str, answers: Mapping[str, str], repeats: int,
 
 
 def graded(count: int, criteria: Sequence[Criterion] = PAPER) -> Callable[[Reply], bool]:
-    """Whether a reply grades so many answers."""
+    """Return True if a reply grades so many answers."""
     def readable(reply: Reply) -> bool:
         try:
             read_grades(reply.text, count, criteria)

@@ -24,7 +24,7 @@ class Interval:
 
     @property
     def certain(self) -> bool:
-        """Whether 0 lies outside."""
+        """Return True if 0 lies outside."""
         return self.low > 0 or self.high < 0
 
 
@@ -48,7 +48,7 @@ def intervals(values: Floats, rng: np.random.Generator) -> tuple[Interval, ...]:
 
 
 def _drawn(rng: np.random.Generator, draws: int, count: int) -> Floats:
-    """How often each of `count` questions is in each resample, shape (draws, count)."""
+    """Count how often each of `count` questions is in each resample, shape (draws, count)."""
     picked = rng.integers(0, count, (draws, count)) + count * np.arange(draws)[:, None]
     return np.bincount(picked.ravel(), minlength=draws * count).reshape(draws, count).astype(float)
 

@@ -1,4 +1,4 @@
-"""What a language model thinks of the answers that methods quote, over many questions.
+"""Grades by a language model of the answers that methods quote, over many questions.
 
 A model's opinion is no measurement: it is for answers that no gold set can grade.
 """
@@ -39,7 +39,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What asking a judge will take; `tokens_out` is the most, `cost` None without a price.
+    """The cost of asking a judge; `tokens_out` is the most, `cost` None without a price.
 
     `stored` rounds were answered before and cost nothing.
     """
@@ -66,7 +66,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Opinions:
-    """What a judge gave; `stopped` says why fewer than all questions were judged."""
+    """The grades of a judge; `stopped` is the reason if not all questions were judged."""
 
     model: str
     questions: tuple[str, ...]
@@ -105,7 +105,7 @@ def quoted(knowledge: KnowledgeGraph, result: Evaluation, methods: Mapping[str, 
 
 
 def estimate(asked: Sequence[Answers], client: Metered, repeats: int) -> Estimate:
-    """What `opinions` will spend at most, from what is to be sent; no call is made."""
+    """Estimate the most that `opinions` will spend, without a call."""
     calls, stored, sent = 0, 0, 0
     told = instructions_of(client)
     limit = told.calls.judge_tokens

@@ -1,4 +1,4 @@
-"""How much of the words of a known answer another one has, as kept libraries measure it.
+"""Overlap of two answers in words, as well-known libraries measure it.
 
 BLEU (Papineni et al. 2002) by sacrebleu, ROUGE-L (Lin 2004) by rouge-score, and METEOR (Banerjee
 and Lavie 2005) by NLTK, without its synonyms, which need WordNet. All three are the extra
@@ -70,7 +70,7 @@ class _StemmedWords:
 
 
 def _words(text: str) -> list[str]:
-    """As F1 takes words: lower case, without punctuation and articles."""
+    """Normalize words as F1 does: lower case, without punctuation and articles."""
     return normalized(text).split()
 
 

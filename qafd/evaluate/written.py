@@ -49,7 +49,7 @@ CORRECT = "correct"  # the measure that a model gives
 
 @dataclass(frozen=True)
 class Writing:
-    """How a model writes answers: what it is shown, and how long a reply may be."""
+    """The settings of written answers: size of the context, and of a reply."""
 
     budget: int
     length: str
@@ -58,7 +58,7 @@ class Writing:
 
 @dataclass(frozen=True)
 class Answered:
-    """What one method answered to one question.
+    """The answer of one method to one question.
 
     `text` is `ABSENT` where the answer is withheld. `measured` has a value in [0, 1] for each
     measure, none where no answer is known. Tokens are 0 for a quoted answer; `error` says why a
@@ -129,7 +129,7 @@ class AnswerResult:
 
 @dataclass(frozen=True)
 class Judging:
-    """Who judges the answers, in how many rounds, and what it is asked.
+    """The judge of the answers, its rounds and its prompt.
 
     `correct` compares them with the known answers, `grades` by the criteria of the paper.
     """
@@ -142,7 +142,7 @@ class Judging:
 
 @dataclass(frozen=True)
 class Cost:
-    """What `answer_all` and the judging of its answers will take at most."""
+    """Estimate the most that `answer_all` and the judging of its answers will take."""
 
     calls: int
     tokens_in: int
@@ -266,7 +266,7 @@ def mark_correct(result: AnswerResult, client: Metered, repeats: int,
 
 
 def _marks_all(count: int) -> Callable[[Reply], bool]:
-    """Whether a reply marks so many answers."""
+    """Return True if a reply marks so many answers."""
     def readable(reply: Reply) -> bool:
         try:
             return bool(read_correct(reply.text, count))

@@ -376,7 +376,7 @@ def _stamp(retrieval: Retrieval) -> str:
 
 
 def imprint(retrieval: Retrieval) -> str:
-    """What made a retrieval, in one line for people."""
+    """Word the origin of a retrieval in one line."""
     made = retrieval.made_by
     params = []
     for name, value in retrieval.params.items():

@@ -52,7 +52,7 @@ class ExportFormat(Generic[Exported]):
         return self.written_by(what)
 
     def file_named(self, stem: str) -> str:
-        """What a file of this format is called that is not the one of Explore."""
+        """Return the name of a file of this format that is not the one of Explore."""
         return stem + PurePath(self.file).suffix
 
 
@@ -120,7 +120,7 @@ def write_graph(graph: Whole, name: str, file: BinaryIO, packed: bool = False) -
 
 
 def name_graph(name: str, packed: bool) -> str:
-    """What a file of the whole graph is called."""
+    """Return the name of a file of the whole graph."""
     own = FORMATS[name].file_named("graph")
     return f"{own}.zip" if packed and not own.endswith(".zip") else own
 

@@ -85,7 +85,7 @@ class Whole:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What made it, as every export has it."""
+        """Return the origin, as every export has it."""
         return {**asdict(self.made_by), "revision": self.revision}
 
     def nodes(self) -> Iterator[WholeNode]:

@@ -51,7 +51,7 @@ class Toy:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a viewer may change.
+    """The settings that a viewer may change.
 
     `mass` is in units of mass, or beta where a card says so; `variant` the edge weight; `source`
     the node that mass is poured on; `spoil` a factor on the largest importance (1 leaves the
@@ -157,7 +157,7 @@ class ProofLine:
 
     @property
     def product(self) -> float:
-        """What the node adds to the duality gap."""
+        """Return the node's part of the duality gap."""
         return self.importance * (self.capacity - self.mass)
 
 
@@ -202,7 +202,7 @@ class Promise:
 
 
 def promise(card: Card, settings: Settings) -> Promise:
-    """What the theorem promises for the card, beside what happens."""
+    """The promise of the theorem for the card, and the outcome."""
     p = problem(card, settings)
     sink = p.graph.capacity(p.capacity)
     exact = solve(p.graph, p.gates, p.rows, p.mass, p.capacity)

@@ -9,7 +9,7 @@ QUESTION = "Which cultivar gave the Macintosh its name?"
 
 @dataclass(frozen=True)
 class Task:
-    """What to do for some minutes, and the page with the settings where it is done."""
+    """A task of some minutes, and the page with the settings for it."""
 
     minutes: int
     text: str

@@ -70,7 +70,7 @@ class ComparedMethod:
 
 @dataclass(frozen=True)
 class MissedGroup:
-    """What `finder` brings for one cause and `other` leaves out, both named as their columns.
+    """The nodes that `finder` retrieves for one cause and `other` does not, named as their columns.
 
     `nodes` and `names` are those of the largest group, `reasons` why `finder` brings each; `rest`
     counts what else only it brings. `texts` tells that they are passages, `touched` that `other`
@@ -118,7 +118,7 @@ class Comparison:
         return shares
 
     def only(self, of: str = "nodes") -> dict[str, tuple[str, ...]]:
-        """What only one method found, by name of its column; ids, best first."""
+        """Return the nodes that only one method found, by name of its column; ids, best first."""
         ranked = {column.name: column.ranked(of) for column in self.columns}
         found = Counter(chain.from_iterable(ranked.values()))
         for name, ids in ranked.items():

@@ -38,7 +38,7 @@ class QueryPath:
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """What may stand for the unknown nodes, by the paths that were looked up for them.
+    """The candidates of the unknown nodes, by the paths that were looked up for them.
 
     `paths` cover every unknown node that is on a path at all; `candidates` are rows, ascending, by
     the place of the unknown node.
@@ -49,7 +49,7 @@ class Completion:
 
     @property
     def combinations(self) -> int:
-        """How many fully labeled sets of paths Algorithm 6 would go through."""
+        """Count the fully labeled sets of paths that Algorithm 6 would go through."""
         return prod(len(rows) for rows in self.candidates.values())
 
 

@@ -123,7 +123,7 @@ def entity_seeds(corpus: Corpus, plan: QueryPlan, count: int,
 
 
 class _Net:
-    """What the keywords brought so far: importance and reason by row, relations by ends."""
+    """The net so far: importance and reason by row, relations by ends."""
 
     def __init__(self, layer: Graph) -> None:
         self._layer = layer

@@ -1,4 +1,4 @@
-"""What meets every condition of a question, after SG-RAG; else what meets the most of them."""
+"""Entities that meet every condition of a question, after SG-RAG, or the most of them."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -143,7 +143,7 @@ class _Reached:
     levels: Nodes
 
     def at(self, row: int) -> int | None:
-        """Where a row stands, None where it does not."""
+        """Return the place of a row, None if it is not there."""
         place = int(np.searchsorted(self.rows, row))
         return place if place < len(self.rows) and self.rows[place] == row else None
 
@@ -209,7 +209,7 @@ class _Search:
         return reached, rows, counted
 
     def _reach(self, target: int) -> _Reached:
-        """What is related to a node of the query, at the strongest level that relates the two."""
+        """Find the rows related to a node of the query, at the strongest level that relates the two."""
         if target in self._known:
             ends = list(self._known[target].rows)
         else:
@@ -313,7 +313,7 @@ class _Search:
         return {0: row} | {conditions[number].target: end for number, end in ends.items()}
 
     def _weight(self, number: int) -> float:
-        """How much a condition counts; one on something else unknown as a name that is sure."""
+        """Weigh a condition; one on another unknown counts as a sure name."""
         return self._weights.get(self._query.conditions[number].target, 1.0)
 
     def _share(self, count: int, strength: float, between: float) -> float:
@@ -335,7 +335,7 @@ def _cut(answers: list[MatchedEntity], count: int) -> list[MatchedEntity]:
 
 
 def _notices(linked: LinkedQuery, answers: Sequence[MatchedEntity]) -> Iterator[Notice]:
-    """How many meet all conditions, or the most of them, and how many of these equally well."""
+    """Note how many meet all conditions, or the most of them, and how many of these equally well."""
     wanted = sum(not condition.negated for condition in linked.query.conditions)
     if answers:
         first = answers[0]
@@ -355,7 +355,7 @@ def _notices(linked: LinkedQuery, answers: Sequence[MatchedEntity]) -> Iterator[
 
 
 def _why(graph: Graph, linked: LinkedQuery, answer: MatchedEntity) -> Reason:
-    """Which conditions an answer meets and by what, and which it does not."""
+    """Give the reason of an answer: each condition, met or not, and its evidence."""
     told = []
     wanted = 0
     for number, condition in enumerate(linked.query.conditions):
@@ -374,7 +374,7 @@ def _why(graph: Graph, linked: LinkedQuery, answer: MatchedEntity) -> Reason:
 
 
 def _shown_by(graph: Graph, name: str, level: str, shown: JointSentence | None) -> Reason:
-    """By what a condition is met, and in which passage."""
+    """Give the evidence of a condition, and its passage."""
     if shown is None:
         return reason(ReasonKind.MET_BY_RELATION, name=name, text="", passage="")
     passage = graph.ids[shown.passage]

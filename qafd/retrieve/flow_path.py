@@ -120,7 +120,7 @@ class FlowPaths(Method):
 
 
 def _once(contains: Nodes) -> Nodes:
-    """Which passage has which entity, every count 1."""
+    """Return the pairs of passage and entity, every count 1."""
     ends = contains[:, :2]
     return np.column_stack([ends, np.ones(len(ends), np.int64)])
 
@@ -189,7 +189,7 @@ class Hop:
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """What Eq. (7) comes to: hops, and R of each graph row, summed over them, shape (n,)."""
+    """The flow of Eq. (7): hops, and R of each graph row, summed over them, shape (n,)."""
 
     hops: tuple[Hop, ...]
     energy: Floats

@@ -127,7 +127,7 @@ class TriGraph(Method):
 
     def _restart(self, graph: Graph, sentences: Sentences, spread: "Activation",
                  passages: Nodes, dense: Floats) -> Floats:
-        """Where the walk restarts, by graph row, not yet scaled to sum to 1."""
+        """Return the restart of the walk, by graph row, not yet scaled to sum to 1."""
         restart, bonus = np.zeros(len(graph)), np.zeros(len(graph))
         for row, weight in spread.weight.items():
             restart[row] = weight

@@ -88,7 +88,7 @@ class _Join:
 
 
 def share(one: Nodes, other: Nodes) -> Nodes:
-    """What two ascending arrays have in common, in O(short log long)."""
+    """Intersect two ascending arrays in O(short log long)."""
     short, long = (one, other) if len(one) <= len(other) else (other, one)
     if not len(short):
         return short

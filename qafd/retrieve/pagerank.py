@@ -194,7 +194,7 @@ def strengths(graph: Graph, weight: Floats) -> Floats:
 
 def net_flow(graph: Graph, weight: Floats, score: Floats, entries: Nodes,
              damping: float) -> Floats:
-    """What the walk carries along each entry per step, minus what it carries back.
+    """Return the net flow of the walk along each entry per step.
 
     c w_uv (p_u / d_u - p_v / d_v), with d the sum of weights around a node.
     """

@@ -32,7 +32,7 @@ _SAID = {
 
 @dataclass(frozen=True)
 class QueryRows:
-    """What a query returned; `cut` says what is missing of it, "" when nothing is."""
+    """The rows of a query; `cut` names what is missing, "" for nothing."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -52,7 +52,7 @@ class Value:
 
     @property
     def label(self) -> str:
-        """Of the column: table.column."""
+        """Return the label of the column: table.column."""
         return f"{self.table}.{self.column}"
 
 
@@ -98,7 +98,7 @@ def read_ddl(path: Path, dialect: str) -> Schema:
 
 
 def _schema(found: dict[str, Any], dialect: str = SQLITE, has_rows: bool = True) -> Schema:
-    """What a child has found."""
+    """Build the schema from a child's reply."""
     tables = []
     for one in found["tables"]:
         name = one["name"]
@@ -111,7 +111,7 @@ def _schema(found: dict[str, Any], dialect: str = SQLITE, has_rows: bool = True)
 
 def find_values(path: Path, schema: Schema, phrases: list[str],
                 names: list[str]) -> tuple[Value, ...]:
-    """Where phrases are values of text columns; `names` also as a part of one.
+    """Find phrases as values of text columns; `names` also as a part of one.
 
     Columns that cannot be read within the time of a query are left out.
     """

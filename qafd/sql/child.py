@@ -195,7 +195,7 @@ def _references(connection: sqlite3.Connection, table: str) -> list[list[Any]]:
 
 
 def values(connection: sqlite3.Connection, request: dict[str, Any]) -> dict[str, Any]:
-    """Which phrases are values of which text columns: [table, column, phrase, value, whole].
+    """Find phrases as values of text columns: [table, column, phrase, value, whole].
 
     `names` that no column holds as a whole are looked for inside of values.
     """

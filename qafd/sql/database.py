@@ -70,7 +70,7 @@ class Database:
 
     def ask(self, question: str, method: SchemaDiffusion = METHOD,
             chosen: SchemaPlan | None = None) -> "DatabaseQuestion":
-        """What of the schema a question needs, and a draft of its SQL.
+        """Ask a question: find the part of the schema that it needs, and draft its SQL.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class DatabaseQuestion:
 
     @cached_property
     def importance(self) -> dict[str, float]:
-        """Of each retrieved table by name and column by label; tables come with their columns."""
+        """Return the importance of each retrieved table by name and column by label."""
         found = {n.name: n.importance for n in self.retrieval.retrieved}
         for column in self.database.schema.columns:
             if column.label in found:
@@ -225,14 +225,14 @@ class _Relations:
         return {}
 
     def edges(self, ids: Iterable[str]) -> list[Edge]:
-        """What joins some nodes, in words."""
+        """Return the edges at some nodes, with words."""
         wanted = set(ids)
         return [replace(edge, kind="relation") for edge in self.all
                 if edge.source in wanted or edge.target in wanted]
 
 
 def phrases(plan: QueryPlan) -> tuple[list[str], list[str]]:
-    """What of a question may be a value, and which of it are names, all casefolded.
+    """List the phrases of a question that may be values, and the names among them, all casefolded.
 
     Runs of at most four words that do not begin or end with a function word, also without an s at
     their end; names are the keywords that name things, of four letters or more.

@@ -8,7 +8,7 @@ NAMES = {SQLITE: "SQLite", "postgres": "PostgreSQL", "mysql": "MySQL", "duckdb":
 
 
 def dialect_name(dialect: str) -> str:
-    """What people call a dialect."""
+    """Return the common name of a dialect."""
     return NAMES.get(dialect, dialect)
 
 

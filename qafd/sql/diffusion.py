@@ -83,7 +83,7 @@ class SchemaDiffusion(FlowDiffusion):
     label: ClassVar[str] = "QAFD over a schema"
 
     def problem(self, corpus: Corpus, plan: QueryPlan) -> Problem:
-        """What is solved for a question or a part of it."""
+        """Build the problem of a question or a part of it."""
         graph = corpus.graph
         chosen: SchemaPlan | None = corpus.layer("chosen")
         if chosen is not None:
@@ -102,7 +102,7 @@ METHOD = SchemaDiffusion(mass=2.0, seeds=10, rule="source-unit")
 
 def schema_corpus(graph: Graph, schema: Schema, values: Sequence[Value],
                   chosen: SchemaPlan | None = None) -> Corpus:
-    """What `SchemaDiffusion` retrieves from, for one question."""
+    """Build the corpus that `SchemaDiffusion` retrieves from, for one question."""
     layers = {"schema": schema, "values": values, "chosen": chosen}
     return Corpus(graph, Passages.build(graph, lambda _: []), layers)
 
@@ -146,7 +146,7 @@ def schema_seeds(graph: Graph, schema: Schema, plan: QueryPlan, values: Sequence
 
 @dataclass(frozen=True)
 class SchemaEvidence:
-    """What a question says of each node of a schema, in the order of its graph.
+    """The evidence of a question for each node of a schema, in the order of its graph.
 
     `named` are shares of names, `near` cosines of names and keywords, `held` the values that were
     found, by the node that holds them, and `score` is what `schema_seeds` chooses by.
@@ -178,7 +178,7 @@ def _asked_vectors(plan: QueryPlan) -> Vectors:
 
 
 def _named(schema: Schema, question: str) -> Floats:
-    """Which share of its name's words the question has, for each table and column."""
+    """Return the share of its name's words that the question has, for each table and column."""
     asked = {stem(word) for word in content_words(question)} - FUNCTION_WORDS
     table = {t.name: _share(t.stems, asked) for t in schema.tables}
     shares = list(table.values())

@@ -41,7 +41,7 @@ class SchemaPart:
 
 @dataclass(frozen=True)
 class SchemaPlan:
-    """What a model made of a question; `model` is its name."""
+    """The parts and seeds that a model named; `model` is its name."""
 
     parts: tuple[SchemaPart, ...]
     model: str
@@ -59,7 +59,7 @@ class SchemaPlan:
 
 
 def seed_messages(question: str, schema: Schema, prompt: str) -> tuple[Message, ...]:
-    """What a model is sent: the whole schema without values, and the question."""
+    """Build the prompt: the whole schema without values, and the question."""
     lines = []
     for table in schema.tables:
         columns = ", ".join(f"{table.name}.{column.name} {column.type}".rstrip()

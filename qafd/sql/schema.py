@@ -30,23 +30,23 @@ class Column:
 
     @property
     def label(self) -> str:
-        """As people write it: table.column."""
+        """Return the name as people write it: table.column."""
         return f"{self.table}.{self.name}"
 
     @property
     def sql(self) -> str:
-        """As SQL has it, quoted where needed."""
+        """Return the name in SQL, quoted where needed."""
         return f"{quoted(self.table)}.{quoted(self.name)}"
 
     @cached_property
     def numeric(self) -> bool:
-        """Whether it holds amounts: numbers that are neither keys nor dates."""
+        """Return True for amounts: numbers that are neither keys nor dates."""
         return any(part in self.type.upper() for part in _NUMBERS) and not (
             self.reference or self.dated)
 
     @cached_property
     def dated(self) -> bool:
-        """Whether it holds dates or years, by its values, else by its name and type."""
+        """Return True for dates or years, by its values, else by its name and type."""
         if self.values:
             return all(_DATED.match(value) for value in self.values)
         kind = self.type.upper()
@@ -54,7 +54,7 @@ class Column:
 
     @cached_property
     def reference(self) -> bool:
-        """Whether it is a key by its name or by declaration."""
+        """Return True for a key, by its name or by declaration."""
         return self.key or self._last in ("id", "key")
 
     @property
@@ -70,7 +70,7 @@ class Column:
 
     @property
     def textual(self) -> bool:
-        """Whether it may hold text."""
+        """Return True if it may hold text."""
         return not self.type or any(part in self.type.upper() for part in ("CHAR", "TEXT", "CLOB"))
 
 
@@ -146,7 +146,7 @@ class Schema:
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """Of all tables."""
+        """Return the columns of all tables."""
         return tuple(column for table in self.tables for column in table.columns)
 
     @cached_property

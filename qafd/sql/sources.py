@@ -1,4 +1,4 @@
-"""Where a schema comes from: a SQLite file, DDL, JSON, a DuckDB file, or a server's catalog.
+"""Sources of a schema: a SQLite file, DDL, JSON, a DuckDB file, or a server's catalog.
 
 Only a SQLite file can be asked for rows. Of all others names, types and references are read,
 never a row.
@@ -228,7 +228,7 @@ def _name_table(space: str | None, name: str) -> str:
 
 
 def _limits(kind: str) -> dict[str, Any]:
-    """What a connection is told, so that it only reads and does not wait for ever."""
+    """Return arguments of a connection that only reads and stops waiting."""
     if kind == "postgresql":
         return {"connect_timeout": SECONDS, "options": "-c default_transaction_read_only=on"}
     if kind in ("mysql", "mariadb"):

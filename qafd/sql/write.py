@@ -30,7 +30,7 @@ _SELECT = re.compile(r"\b(?:SELECT|WITH)\b.*", re.S | re.I)
 
 
 def sql_messages(asked: DatabaseQuestion, prompt: str = SQL) -> tuple[Message, ...]:
-    """What a model is sent: rules, the retrieved part of the schema, the question."""
+    """Build the prompt: rules, the retrieved part of the schema, the question."""
     part = schema_part(asked)
     mark = fence(part)
     dialect = dialect_name(asked.database.schema.dialect)
@@ -144,7 +144,7 @@ def read_sql(text: str) -> str:
 
 
 def has_sql(reply: Reply) -> bool:
-    """Whether `read_sql` can read a reply."""
+    """Return True if `read_sql` can read a reply."""
     try:
         return bool(read_sql(reply.text))
     except MalformedReplyError:
@@ -152,7 +152,7 @@ def has_sql(reply: Reply) -> bool:
 
 
 def _begins(text: str) -> bool:
-    """Whether a bare text is SQL and not a sentence with such a word in it."""
+    """Return True if a bare text is SQL, and not a sentence with such a word in it."""
     return bool(re.match(r"SELECT\b.*|WITH\b.*\bAS\s*\(", text, re.S)) and (
         " FROM " in " ".join(text.upper().split()))
 

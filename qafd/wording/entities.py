@@ -1,4 +1,4 @@
-"""What is said of entities and of the edges between them: remarks, edits, pairs that may be one."""
+"""Words for entities and the edges between them: remarks, edits, possible duplicates."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -39,7 +39,7 @@ def say_likeness(pair: "Suggestion") -> str:
 
 
 def say_author(one: "Remark") -> str:
-    """Who says a remark; the passage that it is of follows."""
+    """Name the source of a remark; its passage follows."""
     return (f"Written by {one.model}, of" if one.model else
             "From the file of a graph,")
 
@@ -50,7 +50,7 @@ def say_place(document: str, page: int | None) -> str:
 
 
 def say_more_passages(one: "Remark") -> str:
-    """Of how many other passages a remark is, "" for none."""
+    """Count the other passages of a remark, "" for none."""
     if not one.more:
         return ""
     return count_words(one.more, "and {number} other passage", "and {number} other passages")
@@ -67,7 +67,7 @@ def say_keywords(one: "Remark") -> str:
 
 
 def say_grounds(near: "Neighbor") -> str:
-    """What the edges to a neighbor rest on."""
+    """Word the evidence of the edges to a neighbor."""
     grounds = [count(near.sentences, "sentence")] if near.sentences else []
     if near.alike:
         grounds.append("names alike")
@@ -76,7 +76,7 @@ def say_grounds(near: "Neighbor") -> str:
 
 
 def say_by_hand(edges: Iterable["EdgeByHand"]) -> str:
-    """What stands in the place of a sentence where edges were added by hand."""
+    """Word edges that were added by hand, in place of a sentence."""
     sentences = []
     for edge in edges:
         made = say_made_by_hand(edge).rstrip(".")
@@ -102,7 +102,7 @@ def say_edit(edit: "Edit", known: Mapping[str, str]) -> str:
 
 
 def say_nameless(files: Sequence[str]) -> str:
-    """That no rules tell the names in some files, "" for none."""
+    """Note files in whose language no rules find names, "" for none."""
     if not files:
         return ""
     return (f"Only titles connect {join_some(files)}: names in such a language are read by a "

@@ -1,4 +1,4 @@
-"""What an evaluation found: names and meanings of measures, and what differences are worth."""
+"""Words for an evaluation: names and meanings of measures, and verdicts on differences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MeasureWords:
-    """What a measure is called: for people, in a narrow table, in a sentence; how it is counted."""
+    """The names of a measure, for people, in a narrow table, in a sentence, and its meaning."""
 
     label: str
     column: str
@@ -52,7 +52,7 @@ MEASURES = {
 
 
 def say_differences(scores: Sequence["Score"], measure: str) -> str:
-    """What the differences of the first method to each other one by a measure are worth."""
+    """Word the differences of the first method to each other one by a measure."""
     first, *others = scores
     better: list[str] = []
     worse: list[str] = []
@@ -82,7 +82,7 @@ def say_differences(scores: Sequence["Score"], measure: str) -> str:
 
 
 def say_highest(best: Sequence["Score"], all_of_them: int, measure: str) -> str:
-    """Which methods have the largest mean of a measure."""
+    """Name the methods with the largest mean of a measure."""
     if len(best) == all_of_them > 1:
         return f"All {len(best)} methods are equal."
     return f"Highest: {join_words([s.label for s in best])} with {best[0].intervals[measure].mean:.2f}."
@@ -103,7 +103,7 @@ def say_gap(gap: "Interval", digits: int = 3) -> str:
 
 
 def say_estimate(cost: "Estimate") -> str:
-    """What asking a judge will take."""
+    """Word the cost of asking a judge."""
     if not cost.calls:
         return f"no call, all {cost.stored:,} were answered before."
     words = [f"{cost.stored:,} more were answered before"] if cost.stored else []

@@ -105,7 +105,7 @@ def _list(knowledge: KnowledgeGraph, shown: Excerpt) -> None:
 
 
 def _way(shown: Excerpt, place: str) -> None:
-    """Which passages these are, and buttons to those before and after them."""
+    """Number the shown passages, between buttons to those before and after."""
     many, size = shown.document.passages, len(shown.passages)
     if size == many:
         return

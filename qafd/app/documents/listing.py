@@ -58,7 +58,7 @@ def _lines(knowledge: KnowledgeGraph) -> tuple[FileLine, ...]:
 
 
 def _held(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
-    """What the workspace has, and who read it."""
+    """Write the size of the workspace, and the reader."""
     graph = knowledge.graph
     with knowledge.store() as store:
         made_by, stale = store.log.extractor, store.graph.stale
@@ -189,7 +189,7 @@ def _anew() -> None:
 
 
 def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
-    """What goes and what stays, and the button that does it."""
+    """List the parts that erasing removes, above its button."""
     with st.container(border=True):
         with knowledge.store() as store:
             st.markdown(brief(say_going(measure_footprint(store, names)), 2000))
@@ -232,7 +232,7 @@ def _read(knowledge: KnowledgeGraph, line: FileLine) -> None:
 
 
 def _replies(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
-    """What models really replied where they did not read as they should, file by file."""
+    """Show the replies of models that could not be read, file by file."""
     with knowledge.store() as store:
         found = {line.file.name: unread(store, line.file.name) for line in lines[:TROUBLED]}
     for name, passages in found.items():

@@ -1,4 +1,4 @@
-"""What reads the documents: this machine or a language model, its plan, meter and ledger."""
+"""The reader of the documents, this machine or a language model: plan, meter and ledger."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ BY = {"run": "run", "document": "document", "chunk": "passage", "question": "que
 
 
 def choice_of(knowledge: KnowledgeGraph) -> ModelChoice:
-    """What the workspace is read with, at the prices and under the caps of the settings."""
+    """Return the reader of a workspace, at the prices and under the caps of the settings."""
     with knowledge.store() as store:
         return preferences().set_prices(read_choice(store))
 
@@ -140,7 +140,7 @@ def use_embedder(knowledge: KnowledgeGraph, choice: ModelChoice) -> None:
 
 
 def embedding_plan(knowledge: KnowledgeGraph, choice: ModelChoice) -> None:
-    """What all vectors would cost when they are computed anew by an endpoint."""
+    """Show the cost of computing all vectors again by an endpoint."""
     if not choice.embedder:
         return
     choice = preferences().set_prices(choice)
@@ -151,7 +151,7 @@ def embedding_plan(knowledge: KnowledgeGraph, choice: ModelChoice) -> None:
 
 
 def plan_card(knowledge: KnowledgeGraph) -> None:
-    """What endpoints would cost for all that is not read, and the button that starts it."""
+    """Show the cost of reading the rest by endpoints, and the button that starts it."""
     choice = choice_of(knowledge)
     if not choice.model and not choice.embedder:
         return
@@ -195,7 +195,7 @@ def _say_plan(planned: RunPlan, choice: ModelChoice) -> None:
 
 
 def meter(knowledge: KnowledgeGraph, job: int) -> None:
-    """What a running job has spent so far."""
+    """Show the cost of a running job so far."""
     with knowledge.store() as store:
         totals = store.ledger.totals("run", f"job {job}")
     for total in totals:
@@ -203,7 +203,7 @@ def meter(knowledge: KnowledgeGraph, job: int) -> None:
 
 
 def ledger(knowledge: KnowledgeGraph) -> None:
-    """What models have cost here, summed up by what it was for."""
+    """Show the cost of models in this workspace, by purpose."""
     with knowledge.store() as store:
         if not store.ledger.totals("model"):
             return
@@ -226,7 +226,7 @@ def ledger(knowledge: KnowledgeGraph) -> None:
 
 
 def _name_passages(store: Workspace, ids: Sequence[str]) -> str:
-    """Where neighboring passages stand, "" for none."""
+    """Word the number of neighboring passages, "" for none."""
     found = store.passages.get(ids).values()
     if not found:
         return ""

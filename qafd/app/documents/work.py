@@ -36,7 +36,7 @@ HALF = 2.0  # seconds in which half of the start is shown
 
 @dataclass
 class Advance:
-    """How far the bar of a job has come; it never goes back."""
+    """The progress of a job's bar, which never goes back."""
 
     began: float = field(default_factory=time.monotonic)
     share: float = 0.0
@@ -137,7 +137,7 @@ def _advance(workspace: str, job: int) -> Advance:  # noqa: ARG001
 
 
 def job_bar(workspace: str, store: Workspace, job: Job) -> tuple[float, str]:
-    """How much of a job is done, 0 to 1, and its words: the file at work and the time left.
+    """Return the share of a job that is done, and its words: the file at work and the time left.
 
     Files are parsed one by one while passages are read, and the graph is made now and then
     meanwhile: the bar is that of the passages, with those that are expected in the files not

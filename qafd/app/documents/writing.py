@@ -22,7 +22,7 @@ LABELS = {"communities": "Reports on communities (GraphRAG)", "summaries": "Summ
 
 
 def writing_controls(knowledge: KnowledgeGraph) -> None:
-    """Which layers a model writes, what that costs, and the button that starts it."""
+    """Draw the choice of layers that a model writes, the cost, and the button that starts it."""
     client = language_model(knowledge.url, "write")
     layers = {layer.name: layer for layer in knowledge.layers() if layer.name in WRITABLE}
     if client is None or not len(knowledge.graph):

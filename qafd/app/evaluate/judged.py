@@ -46,7 +46,7 @@ def judged(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, 
 
 def _asked(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
            model: Metered) -> None:
-    """What is to be judged and what that costs, the button, and what came of it."""
+    """Draw the choice of questions, the cost, the button and the grades."""
     many, times = st.columns(2)
     questions = int(many.number_input("Questions, from the first", 1, len(result.questions),
                                       min(USUAL, len(result.questions)), key=keep("judged")))
@@ -89,7 +89,7 @@ def _asked(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, 
 
 
 def _key(result: Evaluation, knowledge: KnowledgeGraph) -> tuple[object, ...]:
-    """What the grades are about."""
+    """Return the key of the grades: workspace, questions and methods."""
     return (knowledge.id, knowledge.version(knowledge.graph),
             tuple(question.text for question in result.questions),
             tuple(score.name for score in result.scores))
@@ -110,7 +110,7 @@ def _asking(knowledge: KnowledgeGraph, answers: tuple[Answers, ...], model: Mete
 
 
 def _spent(knowledge: KnowledgeGraph, model: Metered) -> str:
-    """What the calls of a run cost, by the ledger: rounds answered before are not among them."""
+    """Word the cost of a run by the ledger, without rounds that were answered before."""
     with knowledge.store() as store:
         total = next(iter(store.ledger.totals("run", model.run)), None)
     if total is None:

@@ -61,7 +61,7 @@ class Running(Generic[Result]):
             self.pace.note(progress.done, progress.total)
 
     def over(self, seconds: float = 0) -> bool:
-        """Whether it has ended, after waiting for it that long."""
+        """Wait for some seconds, and return True if it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 

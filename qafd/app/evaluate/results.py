@@ -1,4 +1,4 @@
-"""What an evaluation found: verdict, chart, tables of numbers, and question by question."""
+"""The results of an evaluation: verdict, chart, tables of numbers, and question by question."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ OTHER_MEANINGS = {"all in 5": "The share of questions with all gold passages amo
 
 
 def verdict(result: Evaluation) -> str:
-    """What was measured, by what methods are compared, and what each difference is worth.
+    """Draw the size of the evaluation, the choice of a measure, and the verdict.
 
     Returns the chosen one of `qafd.evaluate.MEASURES`.
     """

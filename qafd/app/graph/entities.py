@@ -155,7 +155,7 @@ def _name(label: str, known: Sequence[Entity], one: Entity, placeholder: str, fr
 
 
 def _is_called(knowledge: KnowledgeGraph, known: Sequence[Entity], name: str) -> bool:
-    """Whether this is an entity's name, or was before an edit."""
+    """Return True if this is an entity's name, or was before an edit."""
     with knowledge.store() as store:
         key = store.edits.map_merged().get(canonical(name), canonical(name))
     return any(key == other.key for other in known)
@@ -177,7 +177,7 @@ def _is_meant(knowledge: KnowledgeGraph, known: Sequence[Entity], one: Entity, n
 
 def _edges(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity],
            said: Mapping[str, Sequence[Remark]]) -> None:
-    """What edges join to an entity, each pair to be parted, and a form to join another."""
+    """List the edges at an entity, each to be removed, above a form that adds one."""
     with knowledge.store() as store:
         near = neighbors(store, one)
     if not near:

@@ -33,7 +33,7 @@ def known_entities(knowledge: KnowledgeGraph) -> tuple[Entity, ...]:
 
 
 def state_of(knowledge: KnowledgeGraph) -> tuple[str, str, tuple[Edit, ...]]:
-    """What the entities of a workspace depend on."""
+    """Return the state that the entities of a workspace depend on."""
     with knowledge.store() as store:
         return knowledge.id, store.graph.version, store.edits.all()
 

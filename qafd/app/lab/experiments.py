@@ -48,7 +48,7 @@ def chart(figure: Any, alt: str, key: str, columns: Sequence[str],
 
 def compute_once(name: str, key: object, compute: Callable[[Callable[[float], object]], Any]
                  ) -> Any:
-    """What was computed last under a name if its key is the same, else computed with a bar."""
+    """Return the last result under a name if its key is the same, else compute it with a bar."""
     def compute_with_bar() -> Any:
         bar = st.progress(0.0)
         result = compute(bar.progress)
@@ -59,12 +59,12 @@ def compute_once(name: str, key: object, compute: Callable[[Callable[[float], ob
 
 
 def mass_label(method: FlowDiffusion) -> str:
-    """What the mass counts, by its rule."""
+    """Name the unit of the mass, by its rule."""
     return NOTE.get(method.rule, "alpha")
 
 
 def seeds_label(method: FlowDiffusion) -> str:
-    """What the number of seeds counts, as the control beside the question says."""
+    """Name the number of seeds as its control does."""
     return "Passage seeds" if method.seeding == "question" else "Seeds N"
 
 
@@ -222,7 +222,7 @@ def _curves(filmed: Movie, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
 
 
 def robustness_tab(view: View) -> None:
-    """How often each node returns when the embeddings are jittered."""
+    """Draw how often each node returns when the embeddings are jittered."""
     left, middle, right = st.columns(3, gap="medium")
     noise = left.slider("Noise, relative to an embedding's length", 0.0, 1.0, 0.5, 0.01,
                         **bound("noise"))

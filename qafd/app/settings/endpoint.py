@@ -30,7 +30,7 @@ STEP = {"calls": 100, "tokens": 100_000, "dollars": 1}
 
 
 def endpoint_settings() -> None:
-    """Which model answers, plans and judges; without one everything stays on this machine."""
+    """Draw the choice of the model that answers, plans and judges."""
     st.header("Language models", anchor=False)
     chosen = preferences()
     st.caption("Optional. A model writes answers, names keywords, reads documents and judges "

@@ -16,7 +16,7 @@ READING = "extract"
 
 
 def prompt_settings(knowledge: KnowledgeGraph) -> None:
-    """What models are told, task by task, in an editor."""
+    """Draw an editor of the prompts, task by task."""
     with st.expander("Prompts of this workspace"):
         task = st.selectbox("What a model is asked to do", list(TASKS), key="prompt_task",
                             format_func=_name)
@@ -104,7 +104,7 @@ def _tune(knowledge: KnowledgeGraph) -> None:
 
 
 def _versions(knowledge: KnowledgeGraph, task: str) -> None:
-    """What the prompt has been, to go back to."""
+    """List the earlier versions of a prompt, to go back to."""
     with knowledge.store() as store:
         versions = versions_of(store, task)
     if not versions:

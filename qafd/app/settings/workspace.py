@@ -32,7 +32,7 @@ LIBRARIES = ("streamlit", "numpy", "scipy", "networkx", "spacy", "onnxruntime",
 
 
 def workspace_settings(knowledge: KnowledgeGraph) -> None:
-    """Where the workspace is, and making a new one."""
+    """Show the place and size of the workspace, and make a new one."""
     st.header("Workspace", anchor=False)
     with knowledge.store() as store:
         files = sum(file.deleted_at is None for file in store.files.all())
@@ -91,7 +91,7 @@ def remake(knowledge: KnowledgeGraph) -> None:
 
 
 def versions() -> None:
-    """What to name in a report."""
+    """List the versions to name in a report."""
     st.header("Versions", anchor=False)
     rows = {"qafd": __version__, "Python": platform.python_version(),
             "SQLite": sqlite3.sqlite_version} | {name: version(name) for name in LIBRARIES}

@@ -53,7 +53,7 @@ class Layer(Protocol):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What its vectors are of, length k."""
+        """Return the texts of its vectors, length k."""
         ...
 
     @property
@@ -79,7 +79,7 @@ Report = Callable[[str, int, int], None]
 
 
 class LayerOrigin(StrEnum):
-    """Where a layer is from."""
+    """The origin of a layer."""
 
     COMPUTED = "computed"
     WRITTEN = "written"
@@ -187,7 +187,7 @@ def write_layers(store: Workspace, embedder: Embeds, names: Iterable[str], clien
 
 
 def plan_layers(store: Workspace, embedder: Embeds, names: Iterable[str], client: Metered) -> RunPlan:
-    """What `write_layers` would take; no call is made, and nothing is kept.
+    """Estimate the cost of `write_layers`; no call is made, and nothing is stored.
 
     The upper levels of the tree sum up what is not written yet, so they are counted by texts of sentences.
     """
@@ -279,7 +279,7 @@ def merged_descriptions(store: Workspace) -> dict[str, str]:
 
 
 def states(store: Workspace) -> tuple[LayerState, ...]:
-    """How each layer of a workspace stands, in the order of LAYERS."""
+    """List the state of each layer of a workspace, in the order of LAYERS."""
     with store.snapshot():
         rows, version = store.layers.rows(), store.graph.version
         builders, author = _builders(store, rows), find_author(store)
@@ -309,7 +309,7 @@ def kept_layers(store: Workspace) -> set[str]:
 
 
 def _builders(store: Workspace, rows: Mapping[str, LayerRow]) -> dict[str, int]:
-    """What has to have built each layer; below zero where it is imported."""
+    """Return the builder that each layer must have; below zero where it is imported."""
     builders = {name: kind.builder for name, kind in LAYERS.items()}
     kept = find_kept(store, rows)
     if kept is not None:

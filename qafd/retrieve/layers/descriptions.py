@@ -1,4 +1,4 @@
-"""What models said of an entity in many passages, as one text."""
+"""Descriptions of an entity in many passages, merged into one text."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, Self

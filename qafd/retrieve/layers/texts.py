@@ -1,4 +1,4 @@
-"""What layers read besides the graph: sentences, where names are mentioned, who relates to whom."""
+"""The input of layers besides the graph: sentences, mentions and relations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -105,7 +105,7 @@ def _vectors_of_sentences(store: Workspace, chunks: Sequence[Chunk],
 
 
 def _described(graph: Graph, log: Log, merged: Mapping[str, str]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """What models said of the entities of a graph, in the order of the texts."""
+    """Return the descriptions of the entities of a graph, in the order of the texts."""
     found: dict[str, dict[str, set[str]]] = {}
     for chunk, extraction in zip(log.chunks, log.extractions, strict=True):
         for one in extraction.descriptions:

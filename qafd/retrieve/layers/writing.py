@@ -67,7 +67,7 @@ class Extracts:
 
 @dataclass(frozen=True)
 class Authorship:
-    """Which model writes the layers of a workspace, by which prompts, and how many texts of each it wrote.
+    """The model that writes the layers of a workspace, its prompts, and how many texts of each it wrote.
 
     `prompts` are by task, `limit` is the most tokens of a reply; `counts` has by layer how many texts
     are written, and how many there are.
@@ -121,7 +121,7 @@ class Kept:
         return tuple(self.texts.get(key, draft.text) for key, draft in zip(keys, drafts, strict=True))
 
     def ask(self, drafts: Mapping[str, LayerText]) -> None:
-        """What is not written stays so."""
+        """Keep texts that are written, and write no more."""
 
 
 class Asking(Kept):
@@ -171,7 +171,7 @@ def _is_whole(reply: Reply) -> bool:
 
 
 def find_author(store: Workspace) -> Authorship | None:
-    """Who writes the layers of a workspace, None where no model does."""
+    """Return the model that writes the layers of a workspace, None where no model does."""
     kept = store.notes.get(NOTE)
     if not kept:
         return None
