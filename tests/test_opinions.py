@@ -9,7 +9,7 @@ from clicks import page, press, run_until, shown
 from faults import FaultServer
 
 from qafd.errors import ModelError, SpendingCapError
-from qafd.evaluate.judge import graded
+from qafd.evaluate.judge import accept_grades
 from qafd.evaluate.opinions import Answers, estimate, opinions
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Recorded
@@ -74,7 +74,7 @@ def test_the_estimate_is_what_the_cap_counts_and_stored_rounds_cost_nothing(path
     KnowledgeGraph.open(path)
     price = Price(1.0, 2.0)
     model = Metered(Recorded(replies(ASKED[:1], 2)), path, Meter(Cap(calls=2)), price,
-                    accepts=graded(2))
+                    accepts=accept_grades(2))
     before = estimate(ASKED[:1], model, 2)
     assert (before.calls, before.stored, before.tokens_out) == (2, 0, 1024)
     assert before.cost == pytest.approx((before.tokens_in + 2 * 1024) / 1e6)

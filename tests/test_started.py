@@ -8,7 +8,7 @@ import pytest
 from qafd.errors import InfeasibleError
 from qafd.flow.sources import RULES
 from qafd.knowledge import KnowledgeGraph
-from qafd.retrieve.methods import tuned
+from qafd.retrieve.methods import tune
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 
 
@@ -18,7 +18,7 @@ def test_every_preset_works_with_every_rule(
         preset: str, rule: str, songs: KnowledgeGraph) -> None:
     plan = songs.plan("Who founded the prize that Salt Road won?")
     own = PRESETS[preset].method
-    method = tuned(own, {"rule": rule}, songs.graph)
+    method = tune(own, {"rule": rule}, songs.graph)
     assert isinstance(method, FlowDiffusion)
     if rule not in (own.rule, "budget", "total"):
         assert method.mass == {"source-degree": 50.0, "source-unit": 10.0, "path": 10.0,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from qafd.lab.timeline import Timeline
 
 GREEN, YELLOW, RED = "#278c3f", "#c79a00", "#c9304a"
+SEED, FLOW = "rgba(39, 140, 63, 0.7)", "rgba(39, 140, 63, 0.35)"  # bars of the timeline
 METRICS = {"size": ("Size", "nodes retrieved"), "tokens": ("Tokens", "tokens retrieved"),
            "milliseconds": ("Solve time", "milliseconds"),
            "recall": ("Recall", "share of the gold passages among the best 5"),
@@ -132,12 +133,12 @@ def timeline_bars(timeline: "Timeline", shown: int, mass_label: str, now: float)
         "title": f"full from: {mass_label}", "fixedrange": True,
         "range": [0, timeline.up_to * 1.01]}, _rows(len(entries)), bargap=0, legend=ABOVE)
     names = [label(entry.name) for entry in entries]
-    for seed, title, opacity in ((True, "seed", 0.7), (False, "reached by the flow", 0.35)):
+    for seed, title, color in ((True, "seed", SEED), (False, "reached by the flow", FLOW)):
         rows = [row for row, entry in enumerate(entries) if entry.seed == seed]
         starts = [entries[row].mass for row in rows]
         hovers = [f"{names[row]}: full from {say_number(entries[row].mass)}" for row in rows]
         figure.add_bar(x=[timeline.up_to - mass for mass in starts], base=starts, y=rows,
-                       orientation="h", name=title, marker={"color": GREEN, "opacity": opacity},
+                       orientation="h", name=title, marker={"color": color},
                        width=0.84, hovertext=hovers, hoverinfo="text")
     starts = [entry.mass for entry in entries]
     sides = ["middle right" if mass < 0.55 * timeline.up_to else "middle left" for mass in starts]

@@ -65,7 +65,7 @@ class Inquiry:
             if knob not in own:
                 raise ParameterError(f"the method {name!r} has no {_option(knob)}; it has "
                                      f"{', '.join(map(_option, own))}")
-        return methods.tuned(chosen, self.knobs, graph)
+        return methods.tune(chosen, self.knobs, graph)
 
 
 def asks(*, method: bool = False, needed: bool = True) -> Callable[[Function], Function]:

@@ -92,7 +92,7 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
     tokens_in, tokens_out, estimated = 0, 0, False
     schema = judge_schema(len(names), criteria)
     if isinstance(client, Metered):
-        client = replace(client, accepts=graded(len(names), criteria))
+        client = replace(client, accepts=accept_grades(len(names), criteria))
     told = instructions_of(client)
     for order, messages in rounds(question, distinct(answers), repeats, criteria,
                                   told.prompt("judge")):
@@ -135,7 +135,7 @@ def rounds(question: str, answers: Mapping[str, str], repeats: int,
                                     number + 1, prompt)
 
 
-def graded(count: int, criteria: Sequence[Criterion] = PAPER) -> Callable[[Reply], bool]:
+def accept_grades(count: int, criteria: Sequence[Criterion] = PAPER) -> Callable[[Reply], bool]:
     """Return True if a reply grades so many answers."""
     def readable(reply: Reply) -> bool:
         try:

@@ -80,7 +80,7 @@ def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, grid: Grid,
         raise ParameterError("a sweep needs at least one mass, one number of seeds and one weight")
     graph = corpus.graph
     answers = _rows_of(graph, gold)
-    relevant = _relevant(graph, answers)
+    relevant = _find_relevant(graph, answers)
     sink = graph.capacity(method.capacity)
     cells = []
     for variant in grid.variants:
@@ -188,7 +188,7 @@ def _rows_of(graph: Graph, gold: Iterable[str]) -> Nodes:
     return np.array(sorted(set(rows)), np.int64)
 
 
-def _relevant(graph: Graph, answers: Nodes) -> Nodes:
+def _find_relevant(graph: Graph, answers: Nodes) -> Nodes:
     """Return the gold passages and the names they mention."""
     frontier = graph.expand(answers)
     named = frontier.neighbors[(frontier.edge_kinds & kind_bit("mention")) > 0]

@@ -282,13 +282,13 @@ def _read(graph: Graph, plan: QueryPlan) -> QueryGraph:
     """The query graph of the names that the question has."""
     names = names_of(graph)
     kinds = _find_asked_kinds(names, plan)
-    written = [pair for pair in (*_written(names, plan.words), *plan.written) if pair[1] not in kinds]
+    written = [pair for pair in (*_find_written(names, plan.words), *plan.written) if pair[1] not in kinds]
     seen = {key for _, key in written} | kinds
     keys = [names.get(name) or name for name in plan.names]
     return read_query_graph(plan.words, [key for key in keys if key not in seen], written)
 
 
-def _written(names: Names, question: str) -> Iterator[tuple[str, str]]:
+def _find_written(names: Names, question: str) -> Iterator[tuple[str, str]]:
     """What the question writes for names of entities, in any writing, and their keys."""
     for key, start, end in names.matches(question, plural=True):
         text = question[start:end]

@@ -62,7 +62,7 @@ def name_of(method: Retriever) -> str:
     return next(name for name, kind in METHODS.items() if isinstance(method, kind))
 
 
-def tuned(method: Retriever, given: Mapping[str, Any], graph: Graph) -> Retriever:
+def tune(method: Retriever, given: Mapping[str, Any], graph: Graph) -> Retriever:
     """The method with some parameters; what is not given is fitted to the graph.
 
     Raises
@@ -102,7 +102,7 @@ def method_by(method: str | Retriever, params: Mapping[str, Any], graph: Graph) 
         except (TypeError, ValueError, OverflowError):
             raise ParameterError(f"alpha is {str(alpha)[:40]!r}; give a number") from None
         given = {"rule": "source-degree", **given, "mass": mass}
-    return tuned(method_of(canonical(method)), given, graph)
+    return tune(method_of(canonical(method)), given, graph)
 
 
 def label_of(text: str) -> str:
@@ -146,7 +146,7 @@ def _configured(text: str, graph: Graph) -> Retriever:
             raise ParameterError(f"{name} has no preset {spec['preset']!r}; it has "
                                  f"{', '.join(presets) or 'none'}")
         method = presets[spec["preset"]]
-    return tuned(method, given_params(method, spec["params"] or ""), graph)
+    return tune(method, given_params(method, spec["params"] or ""), graph)
 
 
 def given_params(method: Any, text: str) -> dict[str, Any]:

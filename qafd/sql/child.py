@@ -114,12 +114,7 @@ def schema(connection: sqlite3.Connection, _: dict[str, Any]) -> dict[str, Any]:
     left, notices = MOST_COLUMNS, []
     tables, joins, unread = [], [], list[str]()
     for name in named[:MOST_TABLES]:
-        try:
-            columns = [row for row in connection.execute(
-                "SELECT name, type, pk, hidden FROM pragma_table_xinfo(?)", (name,)) if row[3] != 1]
-        except sqlite3.OperationalError:  # a view of what is no longer there
-            unread.append(name)
-            continue
+        columns = _columns(connection, name)
         if len(columns) > left:
             break
         if not columns or any("\ufffd" in column[0] for column in (*columns, (name,))):
@@ -139,6 +134,16 @@ def schema(connection: sqlite3.Connection, _: dict[str, Any]) -> dict[str, Any]:
     if unread:
         notices.append(f"Left out, broken views and names that are not UTF-8: {', '.join(unread)[:200]}.")
     return {"tables": tables, "joins": joins, "notices": notices}
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> list[tuple[Any, ...]]:
+    """Name, type, key and kind of the columns of a table or view; none of a broken view."""
+    try:
+        rows = connection.execute(
+            "SELECT name, type, pk, hidden FROM pragma_table_xinfo(?)", (table,)).fetchall()
+    except sqlite3.OperationalError:  # a view of what is no longer there
+        return []
+    return [row for row in rows if row[3] != 1]
 
 
 def _listed(connection: sqlite3.Connection) -> list[tuple[str, str]]:

@@ -1,7 +1,13 @@
 """SQL in the dialect of a database, and whether it reads only what a schema has, by sqlglot."""
 
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
 from qafd.errors import SqlError
 from qafd.sql.schema import SQLITE, Schema
+
+if TYPE_CHECKING:
+    import sqlglot
 
 NAMES = {SQLITE: "SQLite", "postgres": "PostgreSQL", "mysql": "MySQL", "duckdb": "DuckDB",
          "tsql": "SQL Server", "oracle": "Oracle"}
@@ -64,11 +70,7 @@ def check_select(sql: str, schema: Schema) -> None:
         for name in statements[0].find_all(exp.Identifier):
             name.set("this", name.name.lower())
         made = {cte.alias for cte in statements[0].find_all(exp.CTE)}
-        for node in statements[0].find_all(exp.Table, exp.Column):
-            part = "this" if isinstance(node, exp.Table) else "table"
-            if node.text("db") and f"{node.text('db')}.{node.text(part)}" in known:
-                node.set(part, exp.to_identifier(f"{node.text('db')}.{node.text(part)}"))
-            node.set("db", None)
+        _join_spaces(statements[0], known)
         for table in statements[0].find_all(exp.Table):
             if table.name not in known and table.name not in made:
                 raise SqlError(f"There is no table {table.name} here; use one of "
@@ -77,3 +79,15 @@ def check_select(sql: str, schema: Schema) -> None:
     except sqlglot.errors.SqlglotError as error:
         raise SqlError(f"The SQL cannot be read as {dialect_name(schema.dialect)} "
                        f"({str(error).splitlines()[0][:200]}). Change it.") from error
+
+
+def _join_spaces(statement: "sqlglot.Expr", known: Collection[str]) -> None:
+    """Make the table orders of the schema sales one called "sales.orders", if there is such a table."""
+    from sqlglot import exp
+
+    for node in statement.find_all(exp.Table, exp.Column):
+        part = "this" if isinstance(node, exp.Table) else "table"
+        name = f"{node.text('db')}.{node.text(part)}"
+        if name in known:
+            node.set(part, exp.to_identifier(name))
+        node.set("db", None)

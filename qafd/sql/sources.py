@@ -185,7 +185,9 @@ def inspect_server(address: str) -> Schema:
     try:
         with engine.connect() as connection:
             found = sqlalchemy.inspect(connection)
-            columns, keys, references = {}, {}, {}
+            columns: dict[Any, Any] = {}
+            keys: dict[Any, Any] = {}
+            references: dict[Any, Any] = {}
             for space in _spaces(found, kind):
                 columns |= found.get_multi_columns(space, kind=ObjectKind.ANY)
                 keys |= found.get_multi_pk_constraint(space)

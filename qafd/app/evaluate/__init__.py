@@ -2,8 +2,8 @@
 
 from qafd.app.asking import empty_workspace
 from qafd.app.evaluate.gold import question_set
-from qafd.app.evaluate.judged import judged
-from qafd.app.evaluate.measuring import choose_methods, measured
+from qafd.app.evaluate.grades import judge_answers
+from qafd.app.evaluate.measuring import choose_methods, measure_methods
 from qafd.app.evaluate.results import chart, numbers, questions_table, verdict
 from qafd.app.pages import heading
 from qafd.app.workspaces import workspace
@@ -20,11 +20,11 @@ def show() -> None:
     methods = choose_methods(knowledge)
     if asked is None or not methods:
         return
-    result = measured(knowledge, asked, methods)
+    result = measure_methods(knowledge, asked, methods)
     if result is None:
         return
     measure = verdict(result)
     chart(result, measure)
     numbers(result, measure)
     questions_table(result, measure)
-    judged(result, knowledge, methods)
+    judge_answers(result, knowledge, methods)

@@ -28,7 +28,7 @@ def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
               "where they are stated the nodes."))
     if source == BUNDLED:
         return bundled
-    return _uploaded(knowledge) if source == UPLOADED else _written(knowledge)
+    return _upload(knowledge) if source == UPLOADED else _write_questions(knowledge)
 
 
 def with_gold(knowledge: KnowledgeGraph, text: str) -> Question | None:
@@ -67,7 +67,7 @@ def _bundled(knowledge: KnowledgeGraph) -> QuestionSet | None:
     return read_questions(path.read_bytes(), path.name)
 
 
-def _uploaded(knowledge: KnowledgeGraph) -> QuestionSet | None:
+def _upload(knowledge: KnowledgeGraph) -> QuestionSet | None:
     """Questions from a file, which the session keeps for its workspace."""
     files = session().gold_files
     if knowledge.id in files:
@@ -93,7 +93,7 @@ def _uploaded(knowledge: KnowledgeGraph) -> QuestionSet | None:
     return None
 
 
-def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
+def _write_questions(knowledge: KnowledgeGraph) -> QuestionSet | None:
     """Questions written one by one; they are kept in the workspace."""
     saved = saved_questions(knowledge)
     with knowledge.store() as store:

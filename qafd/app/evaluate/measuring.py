@@ -98,7 +98,7 @@ def _measurings() -> OrderedDict[tuple[str, ...], Running[Evaluation]]:
     return OrderedDict()
 
 
-def measured(knowledge: KnowledgeGraph, asked: QuestionSet,
+def measure_methods(knowledge: KnowledgeGraph, asked: QuestionSet,
              methods: Mapping[str, Retriever]) -> Evaluation | None:
     """Return the result for these questions and methods, or offer to measure it and return None."""
     key = (knowledge.id, knowledge.version(knowledge.graph), asked.digest, *methods)

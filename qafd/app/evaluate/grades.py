@@ -29,7 +29,7 @@ from qafd.wording.reasons import word_notice
 USUAL = 10  # questions
 
 
-def judged(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, Retriever]) -> None:
+def judge_answers(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, Retriever]) -> None:
     """Grades of the quoted answers by a language model, where one is chosen and asked to."""
     model = language_model(knowledge.url, "judge")
     if model is None:
