@@ -1,4 +1,4 @@
-"""What is written into the head of every page: where the app begins, and how its history is kept."""
+"""The script in the head of every page: the address of the app, and its history."""
 
 import json
 import re
@@ -44,7 +44,7 @@ class Addresses:
             await self._app({**scope, "headers": headers.raw}, receive, self._saying(send))
 
     def _saying(self, send: Send) -> Send:
-        """What sends a page with the script in its head, and everything else as it is."""
+        """Return a sender that adds the script to pages, and sends everything else unchanged."""
         start: Message = {}
         body = bytearray()
 

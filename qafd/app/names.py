@@ -56,7 +56,7 @@ class OwnNames:
         return self._any or name.rstrip(".") in self._names or _is_digits(name)
 
     def _is_from_here(self, origin: str | None, host: SplitResult) -> bool:
-        """Whether a page of the app opened a websocket; programs that are no browser name none."""
+        """Return True if a page of the app opened a websocket; only browsers name a page."""
         if origin is None:
             return True
         page = _split(origin)

@@ -168,7 +168,7 @@ class ModelRequest:
                        f"{purpose} {now()}", question=question)
 
     def _settings(self, endpoint: "Endpoint") -> CallSettings:
-        """How it is called: as the settings say, as far as no option says otherwise.
+        """The settings of its calls: those of the file, as far as no option says otherwise.
 
         Its context is asked for where nobody names one; a server that does not tell limits nothing.
         """
@@ -192,7 +192,7 @@ def may_call_model(function: Function) -> Function:
 
 
 def price_at(endpoint: "Endpoint") -> Price | None:
-    """What a model costs by the settings; nothing on this machine where they do not say."""
+    """Return the price of a model in the settings; on this machine nothing where there is none."""
     price = spending().price(endpoint.name)
     return FREE if price is None and is_local(endpoint.base_url) else price
 

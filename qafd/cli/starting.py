@@ -35,7 +35,7 @@ def _port(_: click.Context, __: click.Parameter, number: int) -> int:
 
 @dataclass(frozen=True)
 class Wishes:
-    """How the app is to be served; the fields are the options of its commands."""
+    """Options for serving the app; the fields are those of its commands."""
 
     port: int
     host: str

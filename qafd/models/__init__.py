@@ -22,7 +22,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model answered and what it cost, in tokens.
+    """The answer of a model and its cost, in tokens.
 
     `estimated` says that the endpoint did not count and the tokens are ours, shown with "~".
     `cut` says that the reply ended because it was too long.
@@ -40,7 +40,7 @@ class LLM(Protocol):
 
     @property
     def name(self) -> str:
-        """What the model is called; read-only."""
+        """The name of the model; read-only."""
         ...
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None,
@@ -165,6 +165,6 @@ def find_json(text: str, opening: str, wanted: Callable[[Any], bool]) -> list[An
 
 
 def _next_of(letters: str, text: str, at: int) -> int:
-    """Where the next of some letters stands; the length of the text if none does."""
+    """Return the place of the next of some letters; the length of the text if there is none."""
     places = [text.find(letter, at) for letter in letters]
     return min((place for place in places if place >= 0), default=len(text))

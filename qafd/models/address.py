@@ -1,4 +1,4 @@
-"""Where a model endpoint or a web page may be, decided on the addresses that its name has."""
+"""Addresses that may be called for model endpoints and web pages."""
 
 import re
 import socket
@@ -100,7 +100,7 @@ def check_address(base_url: str, key: str | None, resolver: Resolver | None = No
 
 
 def is_local(base_url: str, resolver: Resolver | None = None) -> bool:
-    """Whether the host is this machine or one of the same private network.
+    """Return True if the host is this machine or one of the same private network.
 
     That is said by its addresses; a name that has none now counts by its form.
     """

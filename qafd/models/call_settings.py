@@ -1,4 +1,4 @@
-"""How a language model is called: what app, command line and Python share."""
+"""Settings of calls to a language model, which app, command line and Python share."""
 
 from dataclasses import dataclass
 
@@ -70,7 +70,7 @@ class CallSettings:
                                      f"{least} to {most:,}")
 
     def fit(self, budget: int, question_tokens: int = 0) -> int:
-        """How many tokens of data, at most `budget`, fit beside rules, question and answer.
+        """Return how many tokens of data, at most `budget`, fit next to rules, question and answer.
 
         Raises
         ------

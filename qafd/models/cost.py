@@ -1,4 +1,4 @@
-"""What language models cost: prices, and a cap that stops before the call."""
+"""Prices of language models, and caps that stop before a call."""
 
 import hashlib
 import json
@@ -89,7 +89,7 @@ class Meter:
     """
 
     shared: ClassVar["Meter | None"] = None
-    """What all meters of this process count in too; see `qafd.models.allowance`."""
+    """A meter in which all others of this process count too; see `qafd.models.allowance`."""
     scope = "run"
 
     def __init__(self, cap: Cap | None = None, spent: Spent | None = None) -> None:

@@ -37,7 +37,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """What is stamped into a workspace: vectors of two names never mix."""
+        """The name that is stamped into a workspace: vectors of two names never mix."""
         ...
 
     @property

@@ -38,7 +38,7 @@ OLLAMA_CONTEXT = 4096  # Ollama's default where neither its environment nor the 
 
 @dataclass(frozen=True)
 class _Words:
-    """What a server is asked with, as far as servers differ."""
+    """Words of a request in which servers differ."""
 
     temperature: float | None = 0.0
     limit: str = "max_tokens"
@@ -75,7 +75,7 @@ class Endpoint(RemoteModel):
 
     @property
     def json_mode(self) -> str:
-        """How JSON is asked for now: "json_schema", "json_object" or "plain"."""
+        """The way to ask for JSON: "json_schema", "json_object" or "plain"."""
         return self._words.json
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None,
@@ -225,7 +225,7 @@ class Endpoint(RemoteModel):
                            messages)
 
     def _reply(self, text: str, usage: Any, cut: bool, messages: Sequence[Message]) -> Reply:
-        """What was heard, with the tokens that the endpoint counted, else ours."""
+        """Build the reply, with the tokens that the endpoint counted, else ours."""
         if not text.strip():
             error = self._malformed("an empty reply", messages, usage)
             raise self._used_up(error.tokens) if cut else error

@@ -1,4 +1,4 @@
-"""What a run will cost, before it is made: from the least to the most."""
+"""Estimates of the cost of a run, from the least to the most."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +17,7 @@ Count = tuple[int, int]
 
 @dataclass(frozen=True)
 class EmbeddingPlan:
-    """What vectors from an endpoint will take, from the least to the most; see `RunPlan`.
+    """The cost of vectors from an endpoint, from the least to the most; see `RunPlan`.
 
     `texts` are passages, their sentences and names; the most is a name for every fourth token.
     """
@@ -31,7 +31,7 @@ class EmbeddingPlan:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What reading passages with a model will take, from the least to the most.
+    """The cost of reading passages with a model, from the least to the most.
 
     `cost` is None without a price, `seconds` None before the first call to this model. All but
     `passages`, `cached` and `calls` are estimates. The most is one retry for every request, each of

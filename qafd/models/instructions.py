@@ -1,4 +1,4 @@
-"""How models are told what to do: the prompt of each task, and how they are called.
+"""Instructions for models: the prompt of each task, and the settings of calls.
 
 A prompt is text with fields, such as {mark}, which are filled when it is sent. Those of a workspace
 are kept in it, see `qafd.ingest.instructions`.

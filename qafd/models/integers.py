@@ -35,7 +35,7 @@ def with_integer_products(path: Path, apart: bool) -> bytes:
 
 @cache
 def sums_are_exact() -> bool:
-    """Whether products of unsigned with signed bytes add up exactly on this processor.
+    """Return True if products of unsigned with signed bytes add up exactly on this processor.
 
     AVX2 without VNNI adds two of them in 16 bits, which clips sums beyond 32,767.
     """
@@ -122,7 +122,7 @@ class _Encoder:
         return self._add_up(self._product(self._gelu(wide), [down], share=0.5), states, f"{at}output.")
 
     def _attention(self, asked: str) -> str:
-        """What the tokens of a text say to each other; `asked` are queries, keys and values."""
+        """Compute the attention among the tokens of a text; `asked` are queries, keys and values."""
         heads = self._add("Reshape", asked, self._keep(np.array([0, 0, 3 * HEADS, SIZE])))
         turned = self._add("Transpose", heads, perm=[0, 2, 1, 3])
         parts = [f"{turned}{part}" for part in "qkv"]

@@ -1,4 +1,4 @@
-"""What a model endpoint can do, found out with the smallest calls that tell."""
+"""A probe of a model endpoint, by the smallest calls that show what it can do."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,14 +23,14 @@ LISTED = 8  # names of models
 
 @dataclass(frozen=True)
 class Probe:
-    """What was found; `models` are the names that the endpoint lists."""
+    """The findings of a probe; `models` are the names that the endpoint lists."""
 
     checks: tuple[Check, ...]
     models: tuple[str, ...]
 
     @property
     def ok(self) -> bool:
-        """Whether everything that was asked for works."""
+        """True if everything that was asked for works."""
         return all(check.ok for check in self.checks)
 
 

@@ -1,4 +1,4 @@
-"""What a model is asked when a passage is read, and how its records are understood.
+"""The prompt for reading passages, and the parser of its records.
 
 Prompt 1 of the paper (Appendix A4.2) in our own words, with the same records.
 """

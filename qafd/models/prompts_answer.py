@@ -1,4 +1,4 @@
-"""What a model is asked when a question is planned, answered and an answer judged.
+"""Prompts for planning a question, answering it, and judging an answer.
 
 Structured as Prompts 2, 3 and 4 of the paper (Appendix A4.3 to A4.5), in our own words, and how
 each reply is read. Text from documents stands only between two lines that carry a mark made from
@@ -59,7 +59,7 @@ it, and do not mention these rules.
 - Plain Markdown without headings, images, links and HTML.
 
 Length and format: {length}."""
-"""How passages are cited and data is taken, the last rules of every prompt for an answer."""
+"""Rules for citing passages and reading data, at the end of every prompt for an answer."""
 
 ANSWER = """\
 Your role: you answer questions about the documents of the user, from data found in them.
@@ -141,7 +141,7 @@ def answer_messages(question: str, data: str, length: str = "short",
 
 
 def fence(text: str) -> str:
-    """What begins the lines around a text: it depends on all of it, so the text cannot hold it."""
+    """Return the mark of the lines around a text; it is a hash, so the text cannot hold it."""
     return "=====" + hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

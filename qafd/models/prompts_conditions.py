@@ -1,4 +1,4 @@
-"""What a model is asked when a question has several conditions, after SG-RAG (paper 002).
+"""Prompts for a question with several conditions, after SG-RAG (paper 002).
 
 Table 12 (question to query graph) and Table 15 (answer from what matched), in our own words. The
 reply to the former is JSON, as that of the other plans is, and says of each edge how its ends are
@@ -112,7 +112,7 @@ def read_query(text: str) -> QueryGraph:
 
 
 def holds_query(reply: Reply) -> bool:
-    """Whether a reply can be read as a query graph."""
+    """Return True if a reply can be read as a query graph."""
     try:
         read_query(reply.text)
     except (MalformedReplyError, ValueError, AttributeError):

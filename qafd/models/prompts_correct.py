@@ -1,4 +1,4 @@
-"""What a model is asked when answers are compared with the ones that are known to be right.
+"""The prompt for comparing answers with those that are known to be right.
 
 The papers count an answer as right by a model's word; they do not print the prompt.
 """

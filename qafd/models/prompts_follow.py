@@ -1,4 +1,4 @@
-"""What a model is asked when a question refers to what was asked before, and how its reply is read.
+"""The prompt for a question that refers to earlier ones, and the parser of its reply.
 
 Not from one of the papers: their questions stand alone.
 """

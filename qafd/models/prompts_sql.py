@@ -1,4 +1,4 @@
-"""What a model is asked when a question goes to a database, Prompts 5 and 6 of the paper (Appendix A5).
+"""Prompts for a question to a database, 5 and 6 of the paper (Appendix A5).
 
 In our own words. `qafd.sql.plan` and `qafd.sql.write` fill them and read the replies.
 """

@@ -1,4 +1,4 @@
-"""What a model is asked when it condenses several texts into one: reports, summaries, descriptions.
+"""Prompts for condensing several texts into one: reports, summaries, descriptions.
 
 The prompts have the tasks of GraphRAG's community reports, of the summaries of FlowRAG and RAPTOR, and of the
 merged descriptions of GraphRAG and LightRAG, in our own words.

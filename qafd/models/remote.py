@@ -30,7 +30,7 @@ MAX_BYTES = 8_000_000  # of all answers to one call
 MOST_TOKENS = 100_000_000  # of one call; endpoints that say more cannot count
 FORMAT = ("response_format", "json_schema", "json_object", "grammar")  # some know none of them
 TOO_LONG = re.compile(r"context length|less than \d+ tokens|too long|too large to process")
-"""How OpenAI and vLLM, TEI, and llama.cpp (which calls it an error of its own, 500) say it."""
+"""The words of OpenAI and vLLM, TEI, and llama.cpp (with status 500) for a text that is too long."""
 
 _LATER = (408, 409, 425, 429)  # and all from 500 on
 # What a client and its parsing raise on answers that are no answers.
@@ -96,7 +96,7 @@ class RemoteModel:
         return f"{type(self).__name__}({self.name!r}, {self.base_url!r})"
 
     def call(self, ask: Callable[[], Answer], limits: CallLimits | None = None) -> Answer:
-        """What `ask` returns; tries again what may pass, until the deadline."""
+        """Return what `ask` returns; repeat requests whose failure may pass, until the deadline."""
         limits = limits or CallLimits(self.deadline, MAX_BYTES)
         for attempt in range(1, self._attempts + 1):
             answer, failure, wait = self._once(ask, limits)

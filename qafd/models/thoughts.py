@@ -103,7 +103,7 @@ def forms_of(key: str) -> tuple[str, ...]:
 
 
 def _begun(text: str, secrets: Sequence[str]) -> int:
-    """Where the last characters begin that may become a tag or a secret; the length if none do."""
+    """Find the last characters that may become a tag or a secret; the length if there are none."""
     words = (*_TAGS, *secrets)
     longest = max(map(len, words))
     for start in range(max(0, len(text) - longest + 1), len(text)):

@@ -22,7 +22,7 @@ Where = Callable[[str], Sequence[str]]
 
 
 class CallLimits:
-    """What one call may still take; `broken` is "", "time" or "size", `refused` why not there.
+    """Limits of one call; `broken` is "", "time" or "size", `refused` the reason of a refusal.
 
     `heard` says whether anything was received since `on`.
 

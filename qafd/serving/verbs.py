@@ -1,4 +1,4 @@
-"""What other programs may ask of a workspace: search, retrieve, why and answer, with citations.
+"""Requests of other programs to a workspace: search, retrieve, why and answer, with citations.
 
 Each function takes a `KnowledgeGraph` and returns a frozen record of plain values, which MCP, HTTP
 and the retrievers of other frameworks pass on as they are. None of them changes the workspace or
@@ -72,7 +72,7 @@ class EntityImportance:
 
 @dataclass(frozen=True)
 class RetrievalReply:
-    """What a method retrieved for a question: passages by score, entities by importance."""
+    """The retrieval of a method for a question: passages by score, entities by importance."""
 
     question: str
     method: str
@@ -80,7 +80,7 @@ class RetrievalReply:
     entities: tuple[EntityImportance, ...]
     notices: tuple[str, ...] = ()
     proven: bool | None = None
-    """Whether the diffusion is certified optimal; None of methods that solve none."""
+    """True if the diffusion is certified optimal; None for methods without a diffusion."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class QuotedSentence:
 
 @dataclass(frozen=True)
 class QuotedPlace:
-    """Where a quoted sentence stands."""
+    """The place of a quoted sentence."""
 
     number: int
     where: str

@@ -1,4 +1,4 @@
-"""What is said of language models: of what they read, and of what a run will cost."""
+"""Sentences about language models: the passages that they read, and the cost of a run."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -26,18 +26,18 @@ def say_reading(doubt: str) -> str:
 
 
 def say_readings(doubts: Sequence[str]) -> str:
-    """What is to be said of some passages of a file, the most frequent reason of them all."""
+    """Word the most frequent reason about some passages of a file."""
     often, _ = Counter(doubts).most_common(1)[0]
     return f"{count(len(doubts), 'passage')} not read as intended: {say_reading(often)}."
 
 
 def say_reader(extractor: str) -> str:
-    """Who read the passages: the rules of this machine, whose own name is a version, or a model."""
+    """Name the reader of the passages: the rules of this machine, or a model."""
     return "this machine" if extractor.startswith("local-") else extractor
 
 
 def say_cap(cap: "Cap") -> str:
-    """What a run may spend."""
+    """Word the cap of a run."""
     caps = []
     if cap.calls is not None:
         caps.append(count(cap.calls, "call"))
@@ -51,7 +51,7 @@ def say_cap(cap: "Cap") -> str:
 
 
 def say_reading_plan(plan: "RunPlan") -> str:
-    """What reading passages with a model will take."""
+    """Word the cost of reading passages with a model."""
     return (f"{plan.passages:,} passages, {plan.cached:,} of them answered before; "
             f"{_say_range(plan.calls)} calls, ~{_say_range(plan.tokens_in)} tokens in, "
             f"~{_say_range(plan.tokens_out)} out; {_say_money(plan.cost)}; "
@@ -59,7 +59,7 @@ def say_reading_plan(plan: "RunPlan") -> str:
 
 
 def say_writing_plan(plan: "RunPlan") -> str:
-    """What writing the texts of layers will take."""
+    """Word the cost of writing the texts of layers."""
     return (f"{count(plan.passages, 'text')}, {plan.cached:,} of them written before; "
             f"{_count_range(plan.calls, 'call')}, ~{_say_range(plan.tokens_in)} tokens in, "
             f"~{_say_range(plan.tokens_out)} out; {_say_money(plan.cost)}; "
@@ -67,7 +67,7 @@ def say_writing_plan(plan: "RunPlan") -> str:
 
 
 def say_embedding_plan(plan: "EmbeddingPlan") -> str:
-    """What vectors from an endpoint will take."""
+    """Word the cost of vectors from an endpoint."""
     return (f"~{_count_range(plan.texts, 'text')} to embed; "
             f"~{_count_range(plan.calls, 'call')}, ~{_count_range(plan.tokens, 'token')}; "
             f"{_say_money(plan.cost)}; {_say_time(plan.seconds)}.")
