@@ -95,6 +95,7 @@ def test_the_page_says_what_a_judge_costs_and_then_its_grades(home: Path,
                                                              server: FaultServer) -> None:
     save(home / "settings.json", Preferences("custom", server.url, "tiny"))
     app = page("evaluate", measure="lexical")
+    next(button for button in app.button if button.label.startswith("Measure ")).click().run()
     run_until(app, lambda app: any(toggle.key == "opinion" for toggle in app.toggle))
     app.toggle(key="opinion").set_value(True).run()
     assert "20 calls; ~" in shown(app)
