@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 # Lowest first. A module may also import from its own layer where the list below says so.
 LAYERS = (
-    ("errors", "resources", "records", "reasons", "sandbox", "time_left", "json_files"),
+    ("errors", "resources", "records", "reasons", "sandbox", "extensions", "time_left", "json_files"),
     ("arrays",),
     ("wording", "graph", "nearest"),
     ("reading", "flow"),
@@ -23,7 +23,7 @@ LAYERS = (
     ("view", "ingest", "graph_cache"),
     ("export", "explain", "answer", "doctor", "samples", "preferences"),
     ("knowledge",),
-    ("runs", "evaluate", "lab", "learn", "sql", "installation"),
+    ("runs", "evaluate", "lab", "learn", "sql", "installation", "testing"),
     ("cli", "app", "serving"),
     ("__main__",),
 )

@@ -15,6 +15,7 @@ from qafd import export
 from qafd.errors import ParameterError
 from qafd.export import whole_files
 from qafd.export.whole import Whole
+from qafd.extensions import EXPORTERS, load_extensions
 from qafd.retrieve.base import Retrieval
 
 ZIP = "application/zip"
@@ -85,6 +86,7 @@ FORMATS: dict[str, ExportFormat[Retrieval]] = {
         "retrieval.html", export.html, {"graph.html": whole_files.html}),
     "pyvis.html": ExportFormat("", "", "text/html", "pyvis.html", export.pyvis_html),
 }
+FORMATS |= load_extensions(EXPORTERS, FORMATS)
 OF_RETRIEVAL = {name: each for name, each in FORMATS.items() if each.written_by}
 OF_GRAPH = {name: each for name, each in FORMATS.items() if each.graph}
 

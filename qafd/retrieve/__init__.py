@@ -1,5 +1,7 @@
 """The retrieval methods; app, command line, tests and benchmarks iterate over METHODS."""
 
+from qafd.extensions import METHODS as EXTRA
+from qafd.extensions import load_extensions
 from qafd.retrieve.base import Retriever
 from qafd.retrieve.community import CommunityReports
 from qafd.retrieve.ego import EgoNet
@@ -32,3 +34,4 @@ METHODS: dict[str, type[Retriever]] = {
     "released": ReleasedCode,
     "multihop": MultiHop,
 }
+METHODS |= load_extensions(EXTRA, METHODS)

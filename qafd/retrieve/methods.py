@@ -59,7 +59,8 @@ def name_of(method: Retriever) -> str:
     """Return the name of a configured method in `METHODS`, or of a retriever from outside."""
     if isinstance(method, ForeignMethod):
         return method.name
-    return next(name for name, kind in METHODS.items() if isinstance(method, kind))
+    exact = (name for name, kind in METHODS.items() if type(method) is kind)
+    return next(exact, "") or next(name for name, kind in METHODS.items() if isinstance(method, kind))
 
 
 def tune(method: Retriever, given: Mapping[str, Any], graph: Graph) -> Retriever:

@@ -11,6 +11,7 @@ from qafd.app.provider import addresses_are_free
 from qafd.app.session import empty, fresh_key
 from qafd.app.workspaces import is_sample, new_workspace
 from qafd.errors import ParameterError, ParseError
+from qafd.extensions import READERS, find_extensions
 from qafd.ingest.folders import Given, number_name, told_apart
 from qafd.ingest.imports import GRAPH_ENDINGS, ImportedGraph, name_of, note_missing
 from qafd.ingest.jobs import enqueue
@@ -38,7 +39,7 @@ def intake(knowledge: KnowledgeGraph) -> None:
         uploads = st.file_uploader(
             ("Text, Markdown, reStructuredText, HTML, PDF, Word, Excel, PowerPoint, CSV, JSON, "
              "JSON lines, EPUB, mails and mailboxes, GraphML, GEXF; 50 MB each. Reading starts at once."),
-            ENDINGS, accept_multiple_files=True, key=fresh_key("files"))
+            [*ENDINGS, *find_extensions(READERS)], accept_multiple_files=True, key=fresh_key("files"))
         _take_in(knowledge, "files", [(PurePosixPath(u.name).name, u.getvalue()) for u in uploads])
     with folder:
         uploads = st.file_uploader(

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 
 from qafd.errors import ParseError
+from qafd.extensions import READERS, find_extensions
 from qafd.reading.formats.chats import is_subtitles, read_subtitles
 from qafd.reading.formats.draft import SAVE_AS, DocumentDraft, unsupported
 from qafd.reading.formats.excel import read_workbook
@@ -56,7 +57,10 @@ def read(name: str, data: bytes, limits: Limits) -> tuple[list[DocumentDraft], l
     notices: list[str] = []
     if not data.strip(b"\0 \t\r\n\f\v\xef\xbb\xbf\xfe\xff"):
         raise ParseError("The file is empty; nothing was added.")
-    if b"%PDF-" in data[:1024]:
+    ending = name.rsplit(".", 1)[-1].lower()
+    if ending not in ENDINGS and ending in find_extensions(READERS):
+        drafts = [read_markdown(find_extensions(READERS)[ending].load()(data), limits)]
+    elif b"%PDF-" in data[:1024]:
         drafts = [read_pdf(data, limits, notices)]
     elif data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         drafts = [_read_package(open_package(data, limits))]
