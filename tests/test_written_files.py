@@ -293,6 +293,15 @@ def test_header_rows_are_joined_groups_filled_and_lines_above_kept() -> None:
         "Town: Bodo\nNorth Q1: 3\nNorth Q2: 4\nHead: Per Lund"]
 
 
+def test_a_row_across_all_columns_names_its_group_and_is_text_at_the_end() -> None:
+    rows = [["Town", "Head", "Pumps"], [Cell("North", columns=3)], ["Bodo", "Per Lund", "12"],
+            [Cell("South", columns=3)], [Cell("Coast", columns=3)], ["Mandal", "Una Berg", "7"],
+            [Cell("Counted in May.", columns=3)]]
+    assert list(Grid(rows, 1).paragraphs()) == [
+        "North\nTown: Bodo\nHead: Per Lund\nPumps: 12",
+        "South: Coast\nTown: Mandal\nHead: Una Berg\nPumps: 7", "Counted in May."]
+
+
 @pytest.mark.parametrize(("header", "names"), [
     (["Town", "Head", ""], ["Town", "Head", "column 3"]),
     (["Town", "Head", "Head"], ["Town", "Head", "Head 2"]),

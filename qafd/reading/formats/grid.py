@@ -26,6 +26,14 @@ class Cell:
     rows: int = 1
 
 
+class _Place(NamedTuple):
+    text: str
+    goes_on: bool = False  # whether the place to the left has the same cell
+
+
+_EMPTY = _Place("")
+
+
 class Grid:
     """A table in which every place has the text of the cell that covers it.
 
@@ -47,14 +55,16 @@ class Grid:
         The rows below the header, as wide as `names`.
     groups : list of str
         For each row of the body the text of the row across all columns above it, or "".
+    below : str
+        The text of a row across all columns at the end.
     """
 
     def __init__(self, rows: Sequence[Sequence[Cell | str]], heads: int | None = None) -> None:
         places = list(_fill(rows))
-        width = max(map(_width, places), default=0)
-        places = [(row + [_EMPTY] * width)[:width] for row in places]
-        heads = heads if heads is None else sum(any(p.text for p in row) for row in places[:heads])
-        places = [row for row in places if any(place.text for place in row)]
+        widths = list(map(_width, places))
+        width = max(widths, default=0)
+        heads = heads if heads is None else sum(map(bool, widths[:heads]))
+        places = [(row + [_EMPTY] * width)[:width] for row in places if _width(row)]
         above = _count_above(places, bool(heads))
         self.above = [": ".join(_distinct(row)) for row in places[:above]]
         places = places[above:]
@@ -64,14 +74,24 @@ class Grid:
         self.names = _join_heads(places[:heads]) if 0 < heads < len(places) and width > 1 else []
         self.body: list[list[str]] = []
         self.groups: list[str] = []
-        group = ""
-        for row in places[heads if self.names else 0:]:
-            if self.names and _is_across(row):
-                group = row[0].text
-                continue
-            self.body.append([place.text for place in row])
-            self.groups.append(group)
+        self.below = ""
+        self._read_body(places[heads if self.names else 0:])
         self._cells = [_distinct(row) for row in places]
+
+    def _read_body(self, places: Sequence[Sequence[_Place]]) -> None:
+        """Take in the rows below the header; one across all columns names the group of those below it."""
+        group = ""
+        rows: list[Sequence[_Place]] = [(), *places]
+        for before, row in pairwise(rows):
+            if not self.names or not _is_across(row):
+                self.body.append([place.text for place in row])
+                self.groups.append(group)
+            elif before and _is_across(before):
+                group = f"{group}: {row[0].text}"
+            else:
+                group = row[0].text
+        if self.names and places and _is_across(places[-1]):
+            self.below = group
 
     def paragraphs(self) -> Iterator[str]:
         """The text of the table: lines above it, then a paragraph for each row.
@@ -83,18 +103,12 @@ class Grid:
         if self.names:
             for group, row in zip(self.groups, self.body, strict=True):
                 yield row_text(["", *self.names], [group, *row]) if group else row_text(self.names, row)
+            if self.below:
+                yield self.below
         elif all(len(row) == 2 and _is_name(row[0]) for row in self._cells):
             yield "\n".join(map(": ".join, self._cells))
         elif self._cells:
             yield "\n".join(map(" | ".join, self._cells))
-
-
-class _Place(NamedTuple):
-    text: str
-    goes_on: bool = False  # whether the place to the left has the same cell
-
-
-_EMPTY = _Place("")
 
 
 def row_text(names: Sequence[str], row: Sequence[str]) -> str:

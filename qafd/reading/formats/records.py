@@ -25,6 +25,7 @@ _TEXT_FIELDS = (
 )  # fmt: skip
 _TITLE_FIELDS = ("title", "name", "headline", "heading", "subject", "label")
 _SEPARATOR = re.compile(r"sep=(.)\r?\n")
+_TOP = 50  # rows of a table in which its header is looked for
 _WORDS = 8  # of a text that are its title
 _LINES = 12  # of a nested field; one with more is no property of the record
 _ID_FIELDS = ("pid", "id", "_id", "docid", "doc_id", "passage_id", "uid", "uuid", "key")
@@ -231,7 +232,7 @@ def read_csv(
     rows = [row for row in rows if any(row)]
     if not rows:
         return [DocumentDraft("csv", limits)]
-    above = Grid(rows).above
+    above = Grid(rows[:_TOP]).above
     header, below = rows[len(above)], rows[len(above) + 1:]
     grid = Grid(rows[len(above):], int(names_columns(header, below)))
     if {"source", "target"} <= {cell.lower() for cell in header}:
