@@ -23,9 +23,9 @@ VERB_OR_NOUN = re.compile(
 
 # The goals of the project. The figures that are still above them only go down.
 LIMITS = {
-    "docstrings that open with a question word, percent": 17.0,  # 2
-    "odd words in 10,000 of docstrings": 56.0,                   # 8
-    "functions named by a participle": 256,                      # 40
+    "docstrings that open with a question word, percent": 5.3,  # 2
+    "odd words in 10,000 of docstrings": 41.2,                   # 8
+    "functions named by a participle": 221,                      # 40
     "words of README": 1_100,
     "words of README and docs": 24_000,
     "mean words of a sentence of the documents": 17.0,
