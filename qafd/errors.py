@@ -6,6 +6,7 @@
     ├── StoreError                           the workspace file
     │   ├── ForeignFileError                 a file of another program
     │   ├── EmbedderMismatchError            indexed with another embedding model
+    │   ├── OlderSchemaError                 written by an older version of qafd
     │   ├── NewerSchemaError                 written by a newer version of qafd
     │   ├── MissingLayerError                a method's layer is not built for this graph
     │   ├── BusyError                        another process holds the writer lease
@@ -53,6 +54,10 @@ class ForeignFileError(StoreError):
 
 class EmbedderMismatchError(StoreError):
     """The workspace was indexed with another embedding model."""
+
+
+class OlderSchemaError(StoreError):
+    """The workspace was written by an older version of qafd."""
 
 
 class NewerSchemaError(StoreError):

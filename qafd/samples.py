@@ -1,10 +1,11 @@
 """The sample workspaces that come with the package, and the questions to ask them."""
 
 import shutil
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from qafd.errors import ParameterError, StoreError
+from qafd.errors import OlderSchemaError, ParameterError, StoreError
 from qafd.resources import assets
 from qafd.storage import open_workspace
 
@@ -32,7 +33,9 @@ def sample_file(name: str) -> Path:
 
 
 def copy_sample(name: str, folder: Path) -> Path:
-    """The user's own copy of a sample, which may be changed; made where there is none yet.
+    """Return the user's own copy of a sample, which may be changed; make it if there is none.
+
+    A copy that an older version of qafd made is renamed to NAME.old.db, and a new one is made.
 
     Raises
     ------
@@ -42,10 +45,11 @@ def copy_sample(name: str, folder: Path) -> Path:
         The folder cannot be written.
     """
     if name not in SAMPLES:
-        raise ParameterError("there is no sample {name!r}; choose {known}".format(
-                                 name=name,
-                                 known=', '.join(SAMPLES)))
+        raise ParameterError(f"there is no sample {name!r}; choose {', '.join(SAMPLES)}")
     path = folder / f"{name}.db"
+    if path.exists() and _is_outdated(path):
+        path.replace(folder / f"{name}.old.db")
+        _is_outdated.cache_clear()
     if not path.exists():
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -61,3 +65,15 @@ def copy_sample(name: str, folder: Path) -> Path:
                              f"({error.strerror}); make that folder writable, or choose "
                              "another one with QAFD_HOME.") from error
     return path
+
+
+@cache
+def _is_outdated(path: Path) -> bool:
+    """Return True if an older version of qafd wrote a workspace; looked up once in a process."""
+    try:
+        with open_workspace(path, read_only=True):
+            return False
+    except OlderSchemaError:
+        return True
+    except StoreError:
+        return False  # opening it raises the error with its remedy

@@ -1,5 +1,7 @@
 """The bundled samples: what Figure 1 claims, and that they are what their documents make."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,9 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.resources import assets
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.samples import EXAMPLES, SAMPLES
+from qafd.samples import EXAMPLES, SAMPLES, copy_sample
+from qafd.storage import open_workspace
+from qafd.storage.sqlite.opening import OLD_TABLES
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 ON_TOPIC = {"apple-inc.md", "macintosh.md", "steve-jobs.md", "tim-cook.md"}
@@ -89,3 +93,13 @@ def joined(graph: Graph) -> set[tuple[int, int]]:
     """The pairs of rows that edges join."""
     heads = np.repeat(np.arange(len(graph)), np.diff(graph.indptr))
     return set(zip(heads.tolist(), graph.neighbors.tolist(), strict=True))
+
+
+def test_a_copy_of_an_older_version_is_set_aside_and_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "songbook.db"
+    with closing(sqlite3.connect(path)) as connection:  # the tables of older versions, without their mark
+        connection.executescript("".join(f"CREATE TABLE {name} (x);" for name in sorted(OLD_TABLES)))
+    assert copy_sample("songbook", tmp_path) == path
+    with open_workspace(path) as store:
+        assert store.files.all()
+    assert (tmp_path / "songbook.old.db").exists()

@@ -9,7 +9,7 @@ twice. WITHOUT ROWID is for SQLite alone.
 
 import re
 
-from qafd.errors import NewerSchemaError, StoreError
+from qafd.errors import NewerSchemaError, OlderSchemaError
 
 VERSION = 1
 """Of the schema; a workspace with another one is refused."""
@@ -310,10 +310,10 @@ TABLES = tuple(re.findall(r"CREATE TABLE (\w+)", SCHEMA))
 """All tables of a workspace, those that others refer to first."""
 
 
-def old_error(name: str) -> StoreError:
-    """The error of a workspace of an older version."""
-    return StoreError(f"{name} was written by an older version of qafd and cannot be opened by this one; "
-                      "index its documents again in a new workspace. Nothing was changed.")
+def old_error(name: str) -> OlderSchemaError:
+    """Build the error of a workspace of an older version."""
+    return OlderSchemaError(f"{name} was written by an older version of qafd, which this version cannot "
+                            "open; index its documents again in a new workspace. Nothing was changed.")
 
 
 def newer_error(name: str) -> NewerSchemaError:

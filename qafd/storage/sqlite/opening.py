@@ -17,7 +17,7 @@ from qafd.storage.sqlite.tables import APPLICATION, create_tables
 
 BUSY_SECONDS = 30.0
 _SMALLEST = 512  # bytes of a SQLite database with anything in it
-_OLD_TABLES = {"meta", "chunks", "extractions", "mentions"}  # of workspaces from before there were marks
+OLD_TABLES = {"meta", "chunks", "extractions", "mentions"}  # of workspaces from before there were marks
 _DAMAGE = ("no such table", "no such column", "malformed JSON", "Could not decode to UTF-8")
 _SHARED_MEMORY = 64 * 1024  # twice what SQLite's file of that name takes
 _State = list[tuple[int, int, int]]
@@ -160,7 +160,7 @@ def _check_mark(address: str, name: str) -> None:
         if pragma(connection, "application_id") == APPLICATION:
             return
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
-    if tables.issuperset(_OLD_TABLES):
+    if tables.issuperset(OLD_TABLES):
         raise old_error(name)
     raise foreign_error(Path(name))
 
