@@ -148,7 +148,7 @@ class Answer:
 
 def draft(retrieval: Retrieval, store: Workspace, ways: Sequence[ReasoningPath | Chain] = (), *,
           budget: int = BUDGET, length: str = "short", told: Instructions = USUAL) -> Draft:
-    """The prompt for a retrieval, Prompt 3; `budget` in tokens, `length` as in `LENGTHS`.
+    """Return the prompt for a retrieval, Prompt 3; `budget` in tokens, `length` as in `LENGTHS`.
 
     Of an exact retrieval it is that of SG-RAG's Table 15, with the conditions of the candidates.
     """
@@ -164,7 +164,7 @@ def draft(retrieval: Retrieval, store: Workspace, ways: Sequence[ReasoningPath |
 
 
 def written(draft: Draft, reply: Reply, model: str, store: Workspace, embedder: Embedder) -> Written:
-    """A model's reply with its citations resolved to sentences, and its statements checked.
+    """Return a model's reply with its citations resolved to sentences, and its statements checked.
 
     For each statement, the sentence of the cited passage that is nearest to it in meaning is
     marked. `CheckedClaim.support` says how near, `Citation.support` how near the weakest one is.
@@ -221,7 +221,7 @@ def _nearest(said: str, claim: Vectors, passage: RetrievedPassage,
 
 def cite(store: Workspace, number: int, passage: RetrievedPassage, marks: Sequence[tuple[int, int]],
          support: float) -> Citation:
-    """A source with the headings of its cited sentences and all pages of its passage."""
+    """Return a source with the headings of its cited sentences and all pages of its passage."""
     places = store.documents.get(passage.document).marks
     at = [mark_at(places, passage.start + start) for start, _ in marks]
     headings = dict.fromkeys(mark.heading for mark in at if mark.heading)
@@ -231,19 +231,19 @@ def cite(store: Workspace, number: int, passage: RetrievedPassage, marks: Sequen
 
 
 def pages_of(passage: RetrievedPassage | Chunk, marks: Sequence[Mark]) -> list[int]:
-    """The pages that a passage is on, by the marks of its document."""
+    """Return the pages that a passage is on, by the marks of its document."""
     inside = [mark_at(marks, passage.start), *(
         mark for mark in marks if passage.start < mark.start < passage.end)]
     return sorted({mark.page for mark in inside if mark.page is not None})
 
 
 def paged(passage: RetrievedPassage | Chunk, marks: Sequence[Mark]) -> str:
-    """The page or pages of a passage for people, "" where its format has none."""
+    """Return the page or pages of a passage for people, "" where its format has none."""
     return _paged(pages_of(passage, marks))
 
 
 def where(passage: RetrievedPassage, pages: Sequence[int] = ()) -> str:
-    """Document, page or `pages`, heading and characters of a passage, for people."""
+    """Return document, page or `pages`, heading and characters of a passage, for people."""
     if len(pages) < 2:
         pages = [] if passage.page is None else [passage.page]
     stretch = f"characters {passage.start}-{passage.end}"

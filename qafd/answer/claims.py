@@ -31,7 +31,7 @@ class CheckedClaim:
 
 
 def find_claims(text: str) -> Iterator[tuple[str, list[int]]]:
-    """Each statement that is followed by a citation, or that names its source first."""
+    """Yield each statement that is followed by a citation, or that names its source first."""
     at, last = 0, ""
     found = list(CITED.finditer(text))
     for place, following in zip_longest(found, found[1:]):
@@ -50,7 +50,7 @@ def find_claims(text: str) -> Iterator[tuple[str, list[int]]]:
 
 
 def find_missing(claim: str, known: str, names: bool = True) -> tuple[str, ...]:
-    """The numbers, and the names if wanted, of a statement that a text does not have.
+    """Return the numbers, and the names if wanted, of a statement that a text does not have.
 
     A name is a word with a capital that does not open the statement.
     """
@@ -71,10 +71,10 @@ def _has(word: str, there: Collection[str]) -> bool:
 
 
 def _plain(number: str) -> str:
-    """A number without what parts its thousands."""
+    """Return a number without what parts its thousands."""
     return re.sub(r"[.,\u2019 ](?=\d{3}(?!\d))", "", number).replace(",", ".")
 
 
 def weakest(claims: Sequence[CheckedClaim], source: int) -> float:
-    """The support of the weakest statement that cites a source."""
+    """Return the support of the weakest statement that cites a source."""
     return min((claim.support for claim in claims if source in claim.cited), default=0.0)

@@ -100,7 +100,7 @@ def build_context(retrieval: Retrieval, store: Workspace, ways: Sequence[Reasoni
 
 
 def _block_lines(blocks: Mapping[str, tuple[Iterator[str], float]], budget: int) -> list[str]:
-    """The rows of titled blocks, each within its share of a budget, after an empty line."""
+    """Return the rows of titled blocks, each within its share of a budget, after an empty line."""
     lines: list[str] = []
     for title, (rows, share) in blocks.items():
         fitting = list(_fitting(rows, int(budget * share) - count_tokens(f"\n{title}:")))
@@ -111,7 +111,7 @@ def _block_lines(blocks: Mapping[str, tuple[Iterator[str], float]], budget: int)
 
 def build_table_context(retrieval: Retrieval, answers: Sequence[AnswerConditions],
                         budget: int = BUDGET) -> Context:
-    """Candidates with the conditions that they meet, and the passages that show it.
+    """Return candidates with the conditions that they meet, and the passages that show it.
 
     A condition has the number of its passage, if that one fits. `budget` is as of `build_context`.
     """
@@ -129,7 +129,7 @@ def build_table_context(retrieval: Retrieval, answers: Sequence[AnswerConditions
 
 
 def _condition(row: ConditionRow, numbers: Mapping[str, int]) -> str:
-    """A condition of a candidate, with the number of the passage that shows it."""
+    """Return a condition of a candidate, with the number of the passage that shows it."""
     name = _quoted(row.name)
     if row.negated:
         return f"not related to {name}, as asked"
@@ -144,7 +144,7 @@ def _condition(row: ConditionRow, numbers: Mapping[str, int]) -> str:
 
 
 def _passages_within(retrieval: Retrieval, left: int) -> list[RetrievedPassage]:
-    """The best of the strong passages that fit into so many tokens, near copies once."""
+    """Return the best of the strong passages that fit into so many tokens, near copies once."""
     strong = _strong(retrieval)
     chosen = []
     for passage in _without_copies(strong):
@@ -156,7 +156,7 @@ def _passages_within(retrieval: Retrieval, left: int) -> list[RetrievedPassage]:
 
 
 def _without_copies(passages: Sequence[RetrievedPassage]) -> list[RetrievedPassage]:
-    """The passages whose words are not nearly those of one before."""
+    """Return the passages whose words are not nearly those of one before."""
     kept: list[tuple[RetrievedPassage, set[str]]] = []
     for passage in passages:
         own = set(words(passage.text))
@@ -167,7 +167,7 @@ def _without_copies(passages: Sequence[RetrievedPassage]) -> list[RetrievedPassa
 
 def _with_passages(before: Sequence[str], chosen: Sequence[RetrievedPassage], retrieval: Retrieval,
                    budget: int, after: Sequence[str] = ()) -> Context:
-    """A context of numbered passages, with lines before and after them."""
+    """Return a context of numbered passages, with lines before and after them."""
     strong = _strong(retrieval)
     copies = len(strong) - len(_without_copies(strong))
     sources = tuple(Source(number, passage) for number, passage in enumerate(chosen, 1))
@@ -180,7 +180,7 @@ def _with_passages(before: Sequence[str], chosen: Sequence[RetrievedPassage], re
 
 
 def _strong(retrieval: Retrieval) -> list[RetrievedPassage]:
-    """The passages with a share of the best score; all where no score is above 0."""
+    """Return the passages with a share of the best score; all where no score is above 0."""
     best = max((passage.score for passage in retrieval.passages), default=0.0)
     least = best * getattr(METHODS.get(retrieval.method), "shown", Method.shown)
     return [passage for passage in retrieval.passages if least <= 0 or passage.score >= least]
@@ -195,7 +195,7 @@ def _entities(retrieval: Retrieval, store: Workspace, merged: Mapping[str, str])
 
 
 def _relations(retrieval: Retrieval, store: Workspace, x: Mapping[str, float]) -> Iterator[str]:
-    """Labeled relations between entities that are retrieved, those of the most important first."""
+    """Yield labeled relations between entities that are retrieved, those of the most important first."""
     names = {n.id: n.name for n in retrieval.nodes if n.state == SATURATED and n.kind != "passage"}
     labeled = []
     for edge in store.graph.edges(names, "relation"):
@@ -229,7 +229,7 @@ def _said_of_relations(store: Workspace, edges: Sequence[Edge]) -> dict[frozense
 
 
 def _paths(method: str, ways: Sequence[ReasoningPath | Chain]) -> Iterator[str]:
-    """Each path with its measure; of a chain, with the sentence of each hop."""
+    """Yield each path with its measure; of a chain, with the sentence of each hop."""
     for way in ways:
         if isinstance(way, Chain):
             sentences = " ".join(f'"{_quoted(hop.sentence, SAID)}"' for hop in way.hops)
@@ -253,7 +253,7 @@ def _fitting(rows: Iterator[str], budget: int) -> Iterator[str]:
 
 
 def _unsaid_chains(ways: Sequence[ReasoningPath | Chain], shown: str) -> Iterator[str]:
-    """The sentences of chains that no shown passage has, each once, after its chain."""
+    """Yield the sentences of chains that no shown passage has, each once, after its chain."""
     known = one_line(shown, len(shown) + 1)
     for way in ways:
         if not isinstance(way, Chain):
@@ -266,7 +266,7 @@ def _unsaid_chains(ways: Sequence[ReasoningPath | Chain], shown: str) -> Iterato
 
 
 def _shown(number: int, passage: RetrievedPassage) -> str:
-    """A numbered passage with its line breaks, below its title, page and heading.
+    """Return a numbered passage with its line breaks, below its title, page and heading.
 
     The file is named where it has no other title: of a hundred files of one passage each, their names
     took a tenth of the budget.
@@ -280,5 +280,5 @@ def _shown(number: int, passage: RetrievedPassage) -> str:
 
 
 def _quoted(text: str, most: int = PASSAGE) -> str:
-    """One line of a document's text; numbers in brackets are no citations of ours."""
+    """Return one line of a document's text; numbers in brackets are no citations of ours."""
     return CITED.sub(r"(\1)", one_line(text, most).translate({ord("【"): "(", ord("】"): ")"}))

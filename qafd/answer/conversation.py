@@ -69,7 +69,7 @@ class Exchange:
 
 
 def turns(store: Workspace) -> tuple[Turn, ...]:
-    """The questions of a workspace, the newest first, each once."""
+    """Return the questions of a workspace, the newest first, each once."""
     rows = reversed(store.notes.rows(_NOTE))
     newest: dict[str, Turn] = {}
     for row in rows:
@@ -89,7 +89,7 @@ def forget_turns(store: Workspace) -> None:
 
 
 def what_was_said(retrieval: Retrieval, answer: Answer) -> Exchange:
-    """The turn that a retrieval and its answer make: a model's words where it wrote some."""
+    """Return the turn that a retrieval and its answer make: a model's words where it wrote some."""
     entities = sorted((node for node in retrieval.nodes if node.kind == "entity"),
                       key=lambda node: -node.importance)
     written = "" if answer.written is None or answer.written.abstained else answer.written.text
@@ -112,13 +112,13 @@ def _whole(name: str) -> re.Pattern[str]:
 
 
 def _without_parts(names: Sequence[str]) -> list[str]:
-    """The names without those that stand in a longer one."""
+    """Return the names without those that stand in a longer one."""
     return [name for name in names
             if not any(name != other and _stands_in(name, other) for other in names)]
 
 
 def follow_up(typed: str, said: Sequence[Exchange], client: LLM | None = None) -> FollowUp:
-    """A follow-up to the last of some turns as a question of its own.
+    """Return a follow-up to the last of some turns as a question of its own.
 
     Without a model, or when it fails, "And X?" is the last question about X, and a question that
     refers back gets the names that the last turn was about; one that does neither stays.
@@ -170,7 +170,7 @@ def _is_question(reply: Reply) -> bool:
 
 
 def by_rules(typed: str, before: Exchange) -> FollowUp:
-    """A follow-up as a question of its own, without a model; see `follow_up`."""
+    """Return a follow-up as a question of its own, without a model; see `follow_up`."""
     other = _AND_THIS.fullmatch(typed)
     used = {word.casefold() for word in _WORD.findall(typed)}
     refers = used & lexicon("english", "referring")
@@ -186,7 +186,7 @@ def by_rules(typed: str, before: Exchange) -> FollowUp:
 
 
 def _put_in_place(name: str, before: Exchange) -> str:
-    """The last question about another name, year or code in the place of its own, "" where it is not
+    """Return the last question about another name, year or code in the place of its own, "" where it is not
     clear of which.
 
     One word with a digit takes the place of the only one, a name that of the only name without a digit; what

@@ -143,7 +143,7 @@ class Certificate:
     rounding: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
+        """Return plain JSON values."""
         return asdict(self)
 
 
@@ -219,7 +219,7 @@ def net_inflow(u: Nodes, v: Nodes, flow: Floats, n: int) -> Floats:
 
 
 def _worst_ratio(wrong: Floats, allowed: Floats) -> float:
-    """Largest wrong / allowed, where 0 / 0 is 0; infinite where floats end."""
+    """Return the largest wrong / allowed, where 0 / 0 is 0; infinite where floats end."""
     bad = ~(wrong <= 0)
     with np.errstate(over="ignore"):
         return float(np.max(wrong[bad] / np.maximum(allowed[bad], 1e-300), initial=0.0))

@@ -76,7 +76,7 @@ def prefetch(_typing, _address):
 
 @njit(fastmath=_fast)
 def dots(vectors, query, rows, first, last, out):
-    """Products of rows[first:last] and the query, four at a time while memory looks for the next four."""
+    """Return products of rows[first:last] and the query, four at a time while the next four load."""
     i = first
     start, size = vectors.ctypes.data, vectors.itemsize * len(query)
     while i + 4 <= last:
@@ -112,7 +112,7 @@ def wider(a, size):
 
 @njit
 def align(gates, rows, first, last, s):
-    """Alignments s(v) of rows[first:last]."""
+    """Return alignments s(v) of rows[first:last]."""
     kind, floor, gamma, vectors, numbers, lengths, query, given = gates[:8]
     if kind == ONE:
         s[first:last] = 1.0
@@ -137,7 +137,7 @@ def align(gates, rows, first, last, s):
 
 @njit(fastmath=_fast, error_model="numpy")
 def pull(low, high, weight, count, p, q):
-    """q = A p, A the weights of `count` edges between low and high, each given once."""
+    """Compute q = A p, A the weights of `count` edges between low and high, each given once."""
     q[:] = 0.0
     for e in range(count):
         i, j, w = low[e], high[e], weight[e]
@@ -421,7 +421,7 @@ def grow(graph, gates, space, seeds, delta, rtol, most_rounds, most_touched):
 @njit(types.Tuple((_i64, _i64, _f64, _f64, _f64))(
     types.int64, types.int64, _f64x2, _i64x2, _i32x2, _f64x2), nogil=True, cache=True)
 def edges(t, entries, reals, whole, ends, weights):
-    """Edges with an active end, downhill in x: u, v, weight, flow; and the mass of every node."""
+    """Return edges with an active end, downhill in x: u, v, weight, flow; and the mass of every node."""
     x, end, owner, weight, place = reals[0], ends[0], ends[1], weights[0], whole[1]
     u = np.empty(entries, np.int64)
     v = np.empty(entries, np.int64)

@@ -71,7 +71,7 @@ class Elimination:
         self.pivot = _eliminate_dense(self.dense, np.array([drain[i] for i in self.core]))
 
     def solve(self, b: Floats) -> Floats:
-        """L_SS^-1 b for b of shape (n,) or (n, k)."""
+        """Return L_SS^-1 b for b of shape (n,) or (n, k)."""
         load: list[Any] = b.tolist() if b.ndim == 1 else list(b.copy())
         for k, pivot, row in self.order:
             amount = load[k]

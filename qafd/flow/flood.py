@@ -56,7 +56,7 @@ class _Flood:
         self.gone: set[int] = set()
 
     def edges(self, k: int) -> tuple[list[int], Floats]:
-        """Ends and weights of the edges of a node, read from the graph once."""
+        """Return ends and weights of the edges of a node, read from the graph once."""
         region = self.region
         if k < self.old and region.read[k]:
             return region.edges_of(k)
@@ -79,7 +79,7 @@ class _Flood:
         return self.read[k]
 
     def couple(self, front: Nodes) -> None:
-        """Weights between these nodes through the nodes behind them, by one solve for each."""
+        """Find the weights between these nodes through the nodes behind them, by one solve for each."""
         region = self.region
         if region.solver is None:
             return

@@ -123,7 +123,7 @@ class Separation:
 
 
 def separate(model: Model, draws: int, rng: np.random.Generator) -> tuple[Separation, ...]:
-    """Lemma 6 measured: one row per draw."""
+    """Measure Lemma 6: one row per draw."""
     rows = []
     for _ in range(draws):
         one = draw(model, rng)
@@ -157,7 +157,7 @@ class Recovery:
 
 def recover(model: Model, draws: int, rng: np.random.Generator, beta: float = 0.2,
             source_inside: bool = True) -> tuple[Recovery, ...]:
-    """Theorem 7 measured: source mass (1 + beta) vol(R) on one node, T = degree; one row per draw.
+    """Measure Theorem 7: source mass (1 + beta) vol(R) on one node, T = degree; one row per draw.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class Convergence:
 
 def converge(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
              capacity: str = "degree", pushes: int = 20_000) -> Convergence:
-    """Theorem 3 measured on one problem: its curve and its bound, shape (pushes,) or shorter.
+    """Measure Theorem 3 on one problem: its curve and its bound, shape (pushes,) or shorter.
 
     gamma is the largest weighted degree in the support and eta the smallest weight
     that carries flow, as in the theorem.

@@ -57,7 +57,7 @@ class Path:
     pieces: tuple[Piece, ...] = field(repr=False)
 
     def x(self, alpha: float) -> Floats:
-        """Importance of `rows` at one alpha, shape (k,); 0 for those that have not entered."""
+        """Return the importance of `rows` at one alpha, shape (k,); 0 for those that have not entered."""
         if not 0 <= alpha <= self.up_to:
             raise ParameterError(f"alpha = {alpha} is outside the path, from 0 to {self.up_to}")
         starts = [piece.alpha for piece in self.pieces]

@@ -46,7 +46,7 @@ class NetworkDiffusion:
 
 
 def _numbers(what: str, values: Iterable[object]) -> Floats:
-    """Values as floats; a ParameterError when one is none."""
+    """Return values as floats; a ParameterError when one is none."""
     try:
         return np.array([float(value) for value in values], np.float64)  # type: ignore[arg-type]
     except (TypeError, ValueError):

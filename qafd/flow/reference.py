@@ -167,7 +167,7 @@ class _Run:
             self.alignment[row], self.sink[row] = s, sink
 
     def _neighbors(self, v: int) -> tuple[list[int], list[float], float]:
-        """Neighbors of v, their weights and the sum, read when v is first pushed."""
+        """Return neighbors of v, their weights and the sum, read when v is first pushed."""
         if v not in self.near:
             frontier = self.graph.expand(np.array([v]))
             ends = frontier.neighbors.astype(np.int64)

@@ -62,14 +62,14 @@ class Region:
         return self.widest / self.narrowest if self.widest else 1.0
 
     def number(self, rows: Rows, following: int) -> tuple[list[int], Nodes]:
-        """Numbers of distinct graph rows; new ones get the following, and are returned too."""
+        """Return numbers of distinct graph rows; new ones get the following, and are returned too."""
         mark, token = self._workspace.mark, self._workspace.token
         new = rows[mark[rows] < token].astype(np.int64)
         mark[new] = token + np.arange(following, following + len(new))
         return (mark[rows] - token).tolist(), new
 
     def edges_of(self, k: int) -> tuple[list[int], Floats]:
-        """Ends and weights of the edges of a node that was read."""
+        """Return ends and weights of the edges of a node that was read."""
         entries = self.start == k
         return self.end[entries].tolist(), self.weight[entries]
 
@@ -159,7 +159,7 @@ class Region:
         self.x[nodes] = self.rest[nodes] = self.dust[nodes] = 0.0
 
     def excess(self) -> tuple[Floats, Floats]:
-        """m - T of every touched node, and the sum of the terms it was computed from."""
+        """Return m - T of every touched node, and the sum of the terms it was computed from."""
         t = len(self.rows)
         flow = self._flow(self.start, self.end, self.weight)
         one_way = ~self.read[self.end]
@@ -178,7 +178,7 @@ class Region:
         return weight * ((first + second) + ((lost + lost_too) + (self.dust[u] - self.dust[v])))
 
     def system(self) -> tuple[Nodes, Nodes, Floats, Floats, Nodes]:
-        """Edges inside the active set (ends numbered within it), leaks, and the active nodes."""
+        """Return edges inside the active set (ends numbered within it), leaks, and the active nodes."""
         inside = np.flatnonzero(self.active)
         place = np.full(len(self.rows), -1)
         place[inside] = np.arange(len(inside))
@@ -189,7 +189,7 @@ class Region:
         return u[once], v[once], self.weight[once], leak, inside
 
     def leaks(self, outside: Flags) -> Floats:
-        """Weight of every node's edges to inactive nodes among `outside`, shape (t,)."""
+        """Return the weight of every node's edges to inactive nodes among `outside`, shape (t,)."""
         leaving = (outside & ~self.active)[self.end]
         return sum_at(self.start[leaving], self.weight[leaving], len(self.rows))
 
@@ -221,7 +221,7 @@ class Region:
         self._refine(inside, Elimination(len(inside), u, v, weight, leak).solve, refinements)
 
     def factorize(self) -> bool:
-        """`eliminate` by triangular factors, which are faster where `afford_factors`.
+        """Solve like `eliminate` by triangular factors, which are faster where `afford_factors`.
 
         False when they lose too many digits, as they may when weights span many orders.
         """
@@ -265,7 +265,7 @@ class Region:
         self.solver = inside, solve
 
     def _sent(self, inside: Nodes, x: Floats) -> Floats:
-        """L_SS x for the nodes in S, by differences of x."""
+        """Return L_SS x for the nodes in S, by differences of x."""
         full = np.zeros(len(self.rows))
         full[inside] = x
         flow = self.weight * (full[self.start] - full[self.end])
@@ -312,7 +312,7 @@ class Region:
         return False
 
     def edges(self) -> tuple[Nodes, Nodes, Floats, Floats]:
-        """Every edge with an active end, once: ends downhill in x, weight and flow."""
+        """Return every edge with an active end, once: ends downhill in x, weight and flow."""
         keep = self.active[self.start] & (~self.active[self.end] | (self.start < self.end))
         u, v, weight = self.start[keep], self.end[keep], self.weight[keep]
         flow = self._flow(u, v, weight)
@@ -320,7 +320,7 @@ class Region:
 
 
 def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """a + b as a float and what it rounds away, exactly."""
+    """Return a + b as a float and its exact rounding error."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
@@ -336,7 +336,7 @@ def _add(parts: Floats, step: Floats) -> Floats:
 
 
 def _band_cost(u: Nodes, v: Nodes, n: int) -> float:
-    """Sum of squared band widths of a graph, in a numbering that makes them small."""
+    """Return the sum of squared band widths of a graph, in a numbering that makes them small."""
     both = np.concatenate([u, v]), np.concatenate([v, u])
     joint = csr_matrix((np.ones(2 * len(u)), both), (n, n))  # type: ignore[no-untyped-call]
     place = np.empty(n, np.int64)

@@ -129,7 +129,7 @@ class Diffusion:
         return {row: i for i, row in enumerate(self.rows.tolist())}
 
     def find(self, row: int) -> int | None:
-        """Index of a graph row in the arrays above, None when it was not touched."""
+        """Return the index of a graph row in the arrays above, None when it was not touched."""
         return self._index.get(row)
 
     def retrieved(self, row: int) -> bool:
@@ -149,7 +149,7 @@ class Diffusion:
 
 
 def support_of(rows: Nodes, x: Floats) -> Nodes:
-    """Rows with x > 0, most important first; equal x by row."""
+    """Return rows with x > 0, most important first; equal x by row."""
     full = np.flatnonzero(x > 0)
     return rows[full[np.lexsort((rows[full], -x[full]))]]
 

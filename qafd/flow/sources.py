@@ -39,7 +39,7 @@ class Sources:
 def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 60.0,
                 capacity: str = "unit", shares: Floats | None = None,
                 paths: tuple[Nodes, ...] = ()) -> Floats:
-    """Source mass Delta_s of each seed by a named rule, before `fit`.
+    """Return the source mass Delta_s of each seed by a named rule, before `fit`.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ RULES = tuple(_RULES)
 
 
 def seed_paths(graph: Graph, rows: Nodes) -> tuple[Nodes, ...]:
-    """For each seed the nodes of a shortest path to the nearest other seed (P of A2.2.1).
+    """Return for each seed the nodes of a shortest path to the nearest other seed (P of A2.2.1).
 
     All seeds are searched from at once, breadth first; two that meet are nearest to each
     other over the edge where they do. A seed that meets none within `SEARCHED` nodes has itself.
@@ -185,7 +185,7 @@ def seed_paths(graph: Graph, rows: Nodes) -> tuple[Nodes, ...]:
 
 
 def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sources:
-    """Sources that the graph can hold: distinct rows, none isolated, no component overfull.
+    """Return sources that the graph can hold: distinct rows, none isolated, no component overfull.
 
     Costs O(number of seeds). A component asked to hold more than `FILL` of its capacity has its
     sources scaled down together, with a notice. A seed without neighbors takes no mass.

@@ -23,17 +23,17 @@ AT_ONCE = 128
 
 
 def clip(cosine: Floats, floor: float = FLOOR) -> Floats:
-    """H = max(cosine, floor): unrelated and opposed texts both get the floor."""
+    """Return H = max(cosine, floor): unrelated and opposed texts both get the floor."""
     return np.maximum(cosine, floor)
 
 
 def shift(cosine: Floats, floor: float = FLOOR) -> Floats:
-    """H = (1 + cosine) / 2, at least `floor`; an unrelated pair still gets 0.5."""
+    """Return H = (1 + cosine) / 2, at least `floor`; an unrelated pair still gets 0.5."""
     return np.maximum((1.0 + cosine) / 2.0, floor)
 
 
 def rbf(cosine: Floats, gamma: float) -> Floats:
-    """H = exp(-gamma |a - b|^2) of unit vectors, for which |a - b|^2 = 2 - 2 cosine."""
+    """Return H = exp(-gamma |a - b|^2) of unit vectors, for which |a - b|^2 = 2 - 2 cosine."""
     return np.maximum(np.exp(-gamma * np.maximum(2.0 - 2.0 * cosine, 0.0)), TINY)
 
 
@@ -54,7 +54,7 @@ class Similarity:
                                  f"not floor {self.floor} and gamma {self.gamma}")
 
     def __call__(self, cosine: Floats) -> Floats:
-        """H of each cosine, same shape."""
+        """Return H of each cosine, same shape."""
         if self.kind == "clip":
             return clip(cosine, self.floor)
         if self.kind == "shift":
@@ -111,7 +111,7 @@ class Weights:
         raise ParameterError(f"{variant!r} is not a weight variant; choose {', '.join(VARIANTS)}")
 
     def __call__(self, similarity: Floats, s_u: Floats, s_v: Floats) -> Floats:
-        """Weights w > 0 of edges, from their similarity and the alignments of their ends.
+        """Return weights w > 0 of edges, from their similarity and the alignments of their ends.
 
         `qafd.flow.compiled.grow` has the same formula in its loop.
         """
@@ -170,7 +170,7 @@ class Gates:
                                      f"with vectors of {graph.vectors.shape[1]} numbers")
 
     def align(self, graph: Graph, rows: Nodes) -> Floats:
-        """Alignment s(v) of the given rows, shape (k,)."""
+        """Return alignment s(v) of the given rows, shape (k,)."""
         self.check(graph)
         if self.alignment is not None:
             return positive(np.asarray(self.alignment, np.float64)[rows])

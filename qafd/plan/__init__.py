@@ -62,7 +62,7 @@ class Planner:
         self._reads_passages = graph.count("passage") > 0
 
     def plan(self, question: str, *, subqueries: bool = False) -> QueryPlan:
-        """The question, read; with `subqueries`, also each of the parts it consists of.
+        """Return the question, read; with `subqueries`, also each of the parts it consists of.
 
         `names` are the names of the graph in the question by longest match (lower-case terms
         only when there is no other), then what stands for those that the graph does not know
@@ -101,7 +101,7 @@ class Planner:
                        subqueries=tuple(self.plan(part) for part in parts))
 
     def _tag(self, asked: str) -> "Doc | None":
-        """A text tagged and parsed, None for one that is not English."""
+        """Return a text tagged and parsed, None for one that is not English."""
         if language_of(asked, least=1) != ENGLISH:
             return None
         nlp, _ = tagger()
@@ -116,7 +116,7 @@ class Planner:
 
     def _read(self, asked: str, doc: "Doc | None", subqueries: bool
               ) -> tuple[QueryPlan, str, tuple[str, ...]]:
-        """The plan of a text; the text with its misspelled names put right; its parts, if asked."""
+        """Return the plan of a text; the text with its misspelled names put right; its parts, if asked."""
         nlp, _ = tagger()
         common = nlp.Defaults.stop_words
         language = ENGLISH
@@ -152,7 +152,7 @@ class Planner:
 
     def refine(self, plan: QueryPlan, keywords: Sequence[Keyword], subqueries: Sequence[str],
                planner: str) -> QueryPlan:
-        """A local plan with the keywords and subqueries that a language model named.
+        """Return a local plan with the keywords and subqueries that a language model named.
 
         Its low-level keywords are looked for in the graph like the names of the question, which
         stay; the embedding stays that of the question.
@@ -173,7 +173,7 @@ class Planner:
 
 
     def ground(self, plan: QueryPlan, query: QueryGraph) -> QueryPlan:
-        """The plan with the conditions that a language model read, their names linked to entities.
+        """Return the plan with the conditions that a language model read, their names linked to entities.
 
         A name that no entity has is left out with its conditions and `unread`.
 
@@ -200,7 +200,7 @@ class Planner:
 
 
 def conditions_by(client: LLM, planner: Planner, plan: QueryPlan) -> QueryPlan:
-    """A plan with the query graph of a language model, by SG-RAG's Table 12.
+    """Return a plan with the query graph of a language model, by SG-RAG's Table 12.
 
     When the model fails, or what it says does not fit the question, the rules read the conditions
     and a notice says why.
@@ -216,7 +216,7 @@ def conditions_by(client: LLM, planner: Planner, plan: QueryPlan) -> QueryPlan:
 
 
 def _read_other(asked: str, language: str) -> tuple[list[Named], list[str]]:
-    """The names and the themes of a question in a language that the tagger does not read."""
+    """Return the names and the themes of a question in a language that the tagger does not read."""
     seen, _ = names_in_other(asked, [(0, len(asked))], language)
     named, themes = [], []
     for start, end, kind in seen:
@@ -230,7 +230,7 @@ def _read_other(asked: str, language: str) -> tuple[list[Named], list[str]]:
 
 def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
             subqueries: bool) -> QueryPlan:
-    """A local plan with the keywords, and the subqueries if asked for, of a language model.
+    """Return a local plan with the keywords, and the subqueries if asked for, of a language model.
 
     When the model fails or names no keyword, the local plan stays and a notice says why.
     """
@@ -257,7 +257,7 @@ def _spans(named: Sequence[Named], found: Sequence[FoundName]) -> list[tuple[int
 
 
 def _themes(doc: "Doc") -> Iterator[str]:
-    """Noun phrases without their leading function words."""
+    """Yield noun phrases without their leading function words."""
     for phrase in doc.noun_chunks:
         tokens = list(phrase)
         while tokens and (tokens[0].is_stop or not tokens[0].is_alpha):
@@ -267,14 +267,14 @@ def _themes(doc: "Doc") -> Iterator[str]:
 
 
 def _keywords(names: Sequence[str], themes: Iterable[str]) -> tuple[Keyword, ...]:
-    """The names of a question, then the themes that are none of them."""
+    """Return the names of a question, then the themes that are none of them."""
     taken = {canonical(text) for text in names}
     high = [text for text in _distinct(themes) if canonical(text) not in taken]
     return (*(Keyword(text, "low") for text in names), *(Keyword(text, "high") for text in high))
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
-    """The texts with different canonical forms, the first of each."""
+    """Return the texts with different canonical forms, the first of each."""
     kept: dict[str, str] = {}
     for text in texts:
         kept.setdefault(canonical(text), text)

@@ -15,7 +15,7 @@ _CONTENT = frozenset(("NOUN", "PROPN", "VERB", "ADJ", "NUM"))
 
 
 def find_asking(doc: "Doc", names: Sequence[Name]) -> str:
-    """The part of a text that asks, with what it tells of the matter; all of it where nothing asks.
+    """Return the part of a text that asks, with what it tells of the matter; all of it where nothing asks.
 
     Of several sentences those with a question mark ask, or else those that say what their writer wants
     to know. Of "Could you tell me who wrote it?" the clause is kept. Sentences that tell of the writer or
@@ -55,7 +55,7 @@ def find_asking(doc: "Doc", names: Sequence[Name]) -> str:
 
 
 def _without_opening(sentence: "Span") -> str:
-    """A sentence that asks, from the clause that is asked or from what follows a greeting."""
+    """Return a sentence that asks, from the clause that is asked or from what follows a greeting."""
     clause = _asked_clause(sentence)
     if clause is not None:
         return sentence.doc[clause.left_edge.i:sentence.end].text
@@ -73,7 +73,7 @@ def _in_interjection(token: "Token") -> bool:
 
 
 def _asked_clause(sentence: "Span") -> "Token | None":
-    """The verb of "who wrote it" in "Could you tell me who wrote it?", before which only writer and
+    """Return the verb of "who wrote it" in "Could you tell me who wrote it?", before which only writer and
     reader are spoken of."""
     for token in sentence:
         if token.dep_ == "ccomp" and _opens_question(token.left_edge):

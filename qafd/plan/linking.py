@@ -110,31 +110,31 @@ class Names:
         return typed
 
     def _mean(self, typed: str) -> str | None:
-        """The key of what is typed so."""
+        """Return the key of what is typed so."""
         if typed in self._typed:
             return self._typed[typed]
         known = self._columns.typed.find(typed)
         return None if known is None else self._columns.keys[self._columns.meant[known]]
 
     def row(self, key: str) -> int | None:
-        """The graph row of an entity by its key, None where there is none."""
+        """Return the graph row of an entity by its key, None where there is none."""
         place = self._columns.keys.find(key)
         return None if place is None else int(self._columns.shown[place])
 
     def show(self, key: str) -> str:
-        """The name of an entity by its key."""
+        """Return the name of an entity by its key."""
         place = self._columns.keys.find(key)
         assert place is not None
         return self._names[int(self._columns.shown[place])]
 
     def get(self, name: str) -> str | None:
-        """The key of the entity that a canonical name means, with other accents and dashes too."""
+        """Return the key of the entity that a canonical name means, with other accents and dashes too."""
         if self._is_key(name):
             return name
         return self._merged.get(name) or self._mean(as_typed(name))
 
     def namesakes(self, key: str) -> tuple[str, ...]:
-        """The keys of the other entities that an imported graph calls as it calls this one."""
+        """Return the keys of the other entities that an imported graph calls as it calls this one."""
         columns, name = self._columns, without_mark(key)
         found = []
         for at in columns.marked.beginning(name):
@@ -143,7 +143,7 @@ class Names:
         return tuple(one for one in found if one != key)
 
     def find(self, asked: str, common: set[str]) -> list[FoundName]:
-        """Names in a text by longest match; lower-case terms only when there is nothing else.
+        """Return names in a text by longest match; lower-case terms only when there is nothing else.
 
         Accents and dashes do not matter. In a text typed without capitals single words count as
         well, but for the `common` ones.
@@ -158,7 +158,7 @@ class Names:
         return [one for one in found if not self._is_term(one.key)] or found
 
     def stand_in(self, key: str, vector: Vectors) -> tuple[str, float | None]:
-        """The key of the entity that stands for an unknown name, "" for none, and how near it is.
+        """Return the key of the entity that stands for an unknown name, "" for none, and how near it is.
 
         It is the one spelled most alike, by Ratcliff and Obershelp's share of letters in common,
         or else the one whose name's vector is nearest to that of the unknown one, shape (d,); by
@@ -176,7 +176,7 @@ class Names:
         return canonical(self._names[rows[best]]), float(cosines[best])
 
     def bearers(self, word: str) -> list[str]:
-        """The keys of the entities whose names of several words begin or end with a canonical one: of
+        """Return the keys of the entities whose names of several words begin or end with a canonical one: of
         "Pavel" all who are called so."""
         typed = as_typed(word)
         if " " in typed or len(typed) < SHORTEST:
@@ -190,7 +190,7 @@ class Names:
         return list(found)
 
     def alike(self, key: str) -> str:
-        """The key of the entity whose name is spelled most like a canonical one, "" for none.
+        """Return the key of the entity whose name is spelled most like a canonical one, "" for none.
 
         Of one word it is the name with the fewest slips (`is_misspelled`): none where several have
         as few, or where the word is short or a common English one.
@@ -229,7 +229,7 @@ class Names:
     def link(self, asked: str, named: Sequence[Named], found: Sequence[FoundName],
              embed: Callable[[str], Vectors], common: set[str],
              vocabulary: Vocabulary | None = None) -> Links:
-        """The entities that a question names or means, given what was found in it.
+        """Return the entities that a question names or means, given what was found in it.
 
         Parameters
         ----------
@@ -329,7 +329,7 @@ class Names:
                 links.respell(start, typed, right)
 
     def matches(self, text: str, plural: bool = False) -> Iterator[FoundName]:
-        """All names in a text by longest match, also in the `plural` if wanted."""
+        """Yield all names in a text by longest match, also in the `plural` if wanted."""
         asked = as_typed(text)
         for typed, start, end in self._index(asked).find(asked, anyhow=True, plural=plural):
             own = canonical(text[start:end])
@@ -340,7 +340,7 @@ class Names:
             yield FoundName(key, start, end)
 
     def _index(self, asked: str) -> NameIndex:
-        """An index of all names that can be in a text, or decide how it is read; kept for the next
+        """Return an index of all names that can be in a text, or decide how it is read; kept for the next
         look at the same text."""
         known = self._indexed  # which another thread may set meanwhile
         if known is None or known[0] != asked:
@@ -414,7 +414,7 @@ class _Links:
         self.right[start, start + len(typed)] = word
 
     def finish(self) -> Links:
-        """The links, with as many unknown names as are told one by one."""
+        """Return the links, with as many unknown names as are told one by one."""
         told = self.told[:TOLD]
         if len(self.told) > TOLD:
             told.append(notice(NoticeKind.MORE_UNKNOWN, count=len(self.told) - TOLD))
@@ -444,12 +444,12 @@ def _capitals(text: str) -> bool:
 
 
 def _bare(typed: str) -> str:
-    """A name without the ending of its genitive."""
+    """Return a name without the ending of its genitive."""
     return typed.removesuffix("'s").removesuffix("\u2019s")
 
 
 def bare_name(typed: str) -> str:
-    """A name without its article and the ending of its genitive."""
+    """Return a name without its article and the ending of its genitive."""
     return _DETERMINER.sub("", _bare(typed))
 
 
@@ -457,7 +457,7 @@ _NAMES: WeakKeyDictionary[Graph, tuple[Mapping[str, str], Names]] = WeakKeyDicti
 
 
 def names_of(graph: Graph, merged: Mapping[str, str] | None = None) -> Names:
-    """The names of a graph; kept for each graph in memory and state of its edits."""
+    """Return the names of a graph; kept for each graph in memory and state of its edits."""
     wanted = dict(merged or {})
     kept = _NAMES.get(graph)
     if kept is None or kept[0] != wanted:
@@ -468,7 +468,7 @@ def names_of(graph: Graph, merged: Mapping[str, str] | None = None) -> Names:
 
 def entities_named(graph: Graph, names: Iterable[str],
                    merged: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The id of the entity that each name means in a graph; without those it does not know.
+    """Return the id of the entity that each name means in a graph; without those it does not know.
 
     A name means what it does in a question: whatever has its canonical form, or what an edit says
     (`merged` as for `Names`). No other name stands in for one that is not there.
@@ -479,7 +479,7 @@ def entities_named(graph: Graph, names: Iterable[str],
 
 
 def named_in(doc: "Doc") -> Iterator[Named]:
-    """Named entities, and proper nouns that are none; without numbers and dates."""
+    """Yield named entities and other proper nouns, without numbers and dates."""
     blocked = {token.i for entity in doc.ents for token in entity}
     spans = [entity for entity in doc.ents if entity.label_ in TYPES]
     for span in [*spans, *(run for part in doc.sents for run in proper_runs(part, blocked))]:

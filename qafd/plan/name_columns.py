@@ -59,7 +59,7 @@ class NameColumns:
 
     @classmethod
     def build(cls, graph: Graph) -> "NameColumns":
-        """The names of a graph."""
+        """Return the names of a graph."""
         rows: Nodes = np.flatnonzero(graph.kinds == "entity")
         shown = {canonical(graph.names[row]): row for row in rows.tolist()}
         keys = sorted(shown)
@@ -83,12 +83,12 @@ class NameColumns:
             TextBlock.of([opening for opening, _ in openings]), _column(at for _, at in openings))
 
     def flatten(self) -> dict[str, Array]:
-        """The columns as arrays."""
+        """Return the columns as arrays."""
         return flatten("names", {spec.name: getattr(self, spec.name) for spec in fields(self)})
 
     @classmethod
     def unflatten(cls, arrays: Arrays) -> "NameColumns":
-        """The columns that `flatten` made arrays of."""
+        """Return the columns that `flatten` made arrays of."""
         return cls(**{"vectors": None} | unflatten("names", arrays))
 
 
@@ -96,19 +96,19 @@ _COLUMNS: WeakKeyDictionary[Graph, NameColumns] = WeakKeyDictionary()
 
 
 def columns_of(graph: Graph, known: NameColumns | None = None) -> NameColumns:
-    """The columns of names of a graph, made once for each graph in memory unless they are known."""
+    """Return the columns of names of a graph, made once for each graph in memory unless they are known."""
     if graph not in _COLUMNS:
         _COLUMNS[graph] = known or NameColumns.build(graph)
     return _COLUMNS[graph]
 
 
 def without_mark(key: str) -> str:
-    """A canonical name as it may be typed, without what tells it from others of an imported graph."""
+    """Return a canonical name as it may be typed, without what tells it from others of an imported graph."""
     return as_typed(_MARK.sub("", key))
 
 
 def _group_namesakes(keys: Iterable[str]) -> dict[str, list[str]]:
-    """The keys of entities that differ in their marks alone, ascending, by the name without it."""
+    """Return the keys of entities that differ in their marks alone, ascending, by the name without it."""
     marked = {without_mark(key) for key in keys if _MARK.search(key)}
     together: dict[str, list[str]] = {}
     for key in sorted(keys):
@@ -120,12 +120,12 @@ def _group_namesakes(keys: Iterable[str]) -> dict[str, list[str]]:
 
 def _leave_regions_out(shown: Mapping[str, int], names: Sequence[str], place: Mapping[str, int]
                        ) -> dict[str, int]:
-    """The places of names by what they are without the tag of a region: "actor" for "Actor-GB"."""
+    """Return the places of names by what they are without the tag of a region: "actor" for "Actor-GB"."""
     return {as_typed(key[:-3]): place[key] for key, row in shown.items() if _REGION.search(names[row])}
 
 
 def _open(typed: Sequence[str]) -> list[tuple[str, int]]:
-    """The first two words of each name, each with the end of a line, and its place, sorted; without
+    """Return the first two words of each name, each with the end of a line, and its place, sorted; without
     names that are too short to be looked for."""
     openings = []
     for at, name in enumerate(typed):

@@ -43,7 +43,7 @@ _OF_THEM = re.compile(r"^\W*(?:which|who|what|any|all|one) of$", re.I)
 
 def read_query_graph(question: str, names: Sequence[str],
                      written: Iterable[tuple[str, str]] = ()) -> QueryGraph:
-    """The graph of a question whose names are linked.
+    """Return the graph of a question whose names are linked.
 
     A name is a condition on the answer. After "founded the company that", "of the founder of", "owns the
     firm founded by" or "Where was the singer of" it is one on the company, founder, firm or singer, and
@@ -125,7 +125,7 @@ class _QuestionReader:
             self._negated, self._leaving = True, bool(_LEAVING.fullmatch(refused.group()))
 
     def _add(self, begin: int, end: int, key: str, listed: bool) -> None:
-        """A condition on what the words are about, each once; `listed` goes on with a row of names."""
+        """Add a condition on the subject of the words, once; `listed` continues a list of names."""
         for one in self.conditions:
             same = (one.source, one.negated) == (self._about, self._negated)
             if same and self.nodes[one.target].key == key:
@@ -153,7 +153,7 @@ class _QuestionReader:
 
 def _find_places(question: str, names: Sequence[str],
                  written: Iterable[tuple[str, str]]) -> list[tuple[int, int, str]]:
-    """Begin, end and key of each name in the question, in its order; the longer where two overlap."""
+    """Return begin, end and key of each name in the question; the longer where two overlap."""
     places = [(start, end, key) for key in names for start, end in find_name(question, key)]
     for text, key in dict.fromkeys(written):
         places += [(start, end, key) for start, end in _find_text(question, text)]
@@ -213,7 +213,7 @@ def seeks(plan: QueryPlan) -> bool:
 
 def edit_query_graph(query: QueryGraph, *, add: Sequence[str] = (), remove: Sequence[str] = (),
                      negate: Sequence[str]) -> QueryGraph:
-    """The graph with other conditions, given by canonical keys of names.
+    """Return the graph with other conditions, given by canonical keys of names.
 
     What is added is a condition on the answer; of what is negated, conditions that were negated
     hold again, and a name that has none gets a negated one. Of names of which one is enough, those
@@ -241,7 +241,7 @@ def edit_query_graph(query: QueryGraph, *, add: Sequence[str] = (), remove: Sequ
 
 
 def _without(node: QueryNode, keys: Collection[str]) -> QueryNode:
-    """A node of several names without some of them; without all, its first name alone."""
+    """Return a node of several names without some of them; without all, its first name alone."""
     left = [key for key in node.keys if key not in keys]
     if not node.others or len(left) == len(node.keys):
         return node
@@ -250,7 +250,7 @@ def _without(node: QueryNode, keys: Collection[str]) -> QueryNode:
 
 
 def names_linked(query: QueryGraph, keys: Mapping[str, str]) -> QueryGraph:
-    """The graph with the keys of entities in the place of canonical names, each entity once.
+    """Return the graph with the keys of entities in the place of canonical names, each entity once.
 
     A name without an entity is left out with its conditions, and `unread`.
     """
@@ -276,7 +276,7 @@ def names_linked(query: QueryGraph, keys: Mapping[str, str]) -> QueryGraph:
 
 
 def _without_loose(query: QueryGraph) -> QueryGraph:
-    """The graph without nodes that no condition has, but for the answer."""
+    """Return the graph without nodes that no condition has, but for the answer."""
     ends = {one.source for one in query.conditions} | {one.target for one in query.conditions}
     kept = [place for place in range(len(query.nodes)) if place == 0 or place in ends]
     at = {place: number for number, place in enumerate(kept)}

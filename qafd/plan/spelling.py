@@ -32,7 +32,7 @@ class Vocabulary:
 
 
 def right_word(typed: str, spread: Callable[[Sequence[str]], Nodes]) -> str:
-    """The word that people mean by one which no passage has, "" where none is near.
+    """Return the word that people mean by one which no passage has, "" where none is near.
 
     Of the words that are one slip of the keyboard away it is the one that most passages have, or
     else the most common English one. An English word is right (`is_english`).
@@ -85,6 +85,6 @@ def _one_slip_away(word: str) -> Iterator[str]:
 
 @cache
 def common_words() -> dict[str, int]:
-    """The words that the bundled model reads in one piece, the commonest with the least number."""
+    """Return the words that the bundled model reads in one piece, the commonest with the least number."""
     tokenizer = Tokenizer.from_file(str(checked_file(*TOKENIZER_FILE)))
     return {word: number for word, number in tokenizer.get_vocab().items() if word.isalpha()}

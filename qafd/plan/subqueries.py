@@ -23,7 +23,7 @@ Name = tuple[int, int]
 
 
 def decompose(doc: "Doc", names: Sequence[Name]) -> tuple[str, ...]:
-    """The subqueries of a question, at most four; none when it is a simple one.
+    """Return the subqueries of a question, at most four; none when it is a simple one.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def decompose(doc: "Doc", names: Sequence[Name]) -> tuple[str, ...]:
 
 
 def _clauses(doc: "Doc", names: Sequence[Name]) -> list[str]:
-    """Questions joined by "and"; a pronoun in a later one becomes the first name before it."""
+    """Return questions joined by "and"; a pronoun in a later one becomes the first name before it."""
     starts = [0]
     for token in doc[1:-1]:
         asks = doc[token.i + 1].tag_ in WH or (
@@ -67,6 +67,6 @@ def _has_verb(span: "Span") -> bool:
 
 
 def _question(text: str) -> str:
-    """A clause as a sentence of its own."""
+    """Return a clause as a sentence of its own."""
     bare = " ".join(text.split()).strip(" ,;?.")
     return f"{bare[:1].upper()}{bare[1:]}?"

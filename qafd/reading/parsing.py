@@ -47,7 +47,7 @@ class Parsed:
 
 
 def parse(name: str, data: bytes, limits: Limits = Limits()) -> tuple[Document, ...]:  # noqa: B008
-    """The documents of a file: one, or one per record of a file of records.
+    """Return the documents of a file: one, or one per record of a file of records.
 
     What the bytes are decides how they are read. The name decides only between kinds of
     plain text and is kept as a label without path tricks; records are "name#id", by their
@@ -71,7 +71,7 @@ def parse(name: str, data: bytes, limits: Limits = Limits()) -> tuple[Document, 
 
 def parse_with_notices(name: str, data: bytes, limits: Limits = Limits(),  # noqa: B008
                        ask: Ask = ALONE) -> Parsed:
-    """Like `parse`, with what the user should know about pages or records that were left out.
+    """Parse like `parse`, and return notices about pages or records that were left out.
 
     An imported graph has `GRAPH_LIMITS` at least. `ask` is that of a `qafd.sandbox.ForkServer` of
     `CHILD` where many files are parsed.
@@ -98,7 +98,7 @@ def parse_with_notices(name: str, data: bytes, limits: Limits = Limits(),  # noq
 
 
 def refuse_size(data: bytes, limits: Limits = Limits()) -> ParseError | None:  # noqa: B008
-    """Why a file is too large to be read, or even stored; None where it is not."""
+    """Return the error of a file too large to be read or stored, None for one that is not."""
     if data.startswith(IMPORTED):
         limits = max(limits, GRAPH_LIMITS, key=lambda one: one.input_bytes)
     if len(data) <= limits.input_bytes:
@@ -117,7 +117,7 @@ def _extraction(sentences: Sequence[Any], mentions: Sequence[Any], assertions: S
 
 
 def parse_graph(files: Sequence[bytes], limits: Limits = GRAPH_LIMITS) -> ImportedGraph:
-    """The graph in one file, or in several that belong together, as GraphRAG's tables do.
+    """Return the graph in one file, or in several that belong together, as GraphRAG's tables do.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def parse_graph(files: Sequence[bytes], limits: Limits = GRAPH_LIMITS) -> Import
 
 
 def parse_communities(data: bytes) -> ImportedGraph | None:
-    """The graph of an imported file that has communities; None for any other file.
+    """Return the graph of an imported file that has communities; None for any other file.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def parse_communities(data: bytes) -> ImportedGraph | None:
 
 def draw_page(data: bytes, page: int, quotes: Sequence[str] = (),
               limits: Limits = Limits()) -> bytes:  # noqa: B008
-    """A page of a PDF, from 1, as a PNG of about 1,000 pixels across, with quotes marked on it.
+    """Return a page of a PDF, from 1, as a PNG of about 1,000 pixels across, with quotes marked on it.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def draw_page(data: bytes, page: int, quotes: Sequence[str] = (),
 
 def _ask_child(request: dict[str, Any], data: bytes, limits: Limits,
                ask: Ask = ALONE) -> dict[str, Any]:
-    """The reply of a fresh child; it dies with this call in any case."""
+    """Return the reply of a fresh child; it dies with this call in any case."""
     most = 4 * limits.text_characters + 4000 * min(limits.pieces, limits.text_characters)
     reply = ask(json.dumps(request).encode() + b"\n" + data, most + 1, limits.wall_seconds)
     if reply.late:

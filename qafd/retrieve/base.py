@@ -183,7 +183,7 @@ class Retrieval:
         return tuple(node for node in self.nodes if node.state == SATURATED)
 
     def node(self, id: str | None) -> RetrievedNode | None:
-        """The node with an id; None where it was not touched."""
+        """Return the node with an id; None where it was not touched."""
         return next((node for node in self.nodes if node.id == id), None)
 
     @property
@@ -214,7 +214,7 @@ class Retrieval:
         return not self.nodes or (share is not None and share < SURE)
 
     def to_dict(self) -> dict[str, Any]:
-        """The retrieval as plain JSON values."""
+        """Return the retrieval as plain JSON values."""
         made = replace(self, nodes=tuple(self.nodes), edges=tuple(self.edges), parts=())
         values = asdict(made)
         for left_out in ("ranking", "structures"):
@@ -222,11 +222,11 @@ class Retrieval:
         return values | {"parts": [part.to_dict() for part in self.parts]}
 
     def to_json(self) -> str:
-        """The retrieval as one JSON object; floats keep all their digits."""
+        """Return the retrieval as one JSON object; floats keep all their digits."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def to_networkx(self) -> "networkx.MultiDiGraph":
-        """The retrieved subgraph; every edge points where its flow goes, its key is its kind.
+        """Return the retrieved subgraph; every edge points where its flow goes, its key is its kind.
 
         Nodes are ids with the fields of `RetrievedNode`, edges have kind, flow, weight and
         label; `graph` holds `record` and the seeds. A node's reason is its kind alone.
@@ -259,7 +259,7 @@ class Corpus:
     layers: Mapping[str, Any] = field(default_factory=dict)
 
     def layer(self, name: str) -> Any:
-        """One layer; raises MissingLayerError, which says how to build it."""
+        """Return one layer; raises MissingLayerError, which says how to build it."""
         if name not in self.layers:
             raise MissingLayerError(
                 f"this method needs the layer {name!r}, which is not built for this graph; build "
@@ -279,23 +279,23 @@ class Retriever(Protocol):
     needs: ClassVar[tuple[str, ...]]
 
     def fitted(self, graph: Graph) -> "Retriever":
-        """The method with the parameters suggested for a graph of this size."""
+        """Return the method with the parameters suggested for a graph of this size."""
         ...
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """The subgraph and passages for a question; never calls a language model."""
+        """Return the subgraph and passages for a question; never calls a language model."""
         ...
 
 
 def knob(default: Any, low: float | None = None, high: float | None = None, *, help: str,
          options: tuple[str, ...] = (), advanced: bool = False) -> Any:
-    """A dataclass field with its range or options, from which the app makes a control."""
+    """Return a dataclass field with its range or options, from which the app makes a control."""
     return field(default=default, metadata={
         "low": low, "high": high, "help": help, "options": options, "advanced": advanced})
 
 
 def passages_ranked() -> Any:
-    """The field of how many passages a method ranks."""
+    """Return the field of how many passages a method ranks."""
     return knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
 
 
@@ -325,11 +325,11 @@ class Method:
                                      f"{meta['low']:g} and {meta['high']:g}")
 
     def fitted(self, graph: Graph) -> Self:  # noqa: ARG002
-        """The method itself, where nothing depends on the size of the graph."""
+        """Return the method itself, where nothing depends on the size of the graph."""
         return self
 
     def fewer(self, name: str, most: float) -> Self:
-        """The method with at most `most`, but at least 2, of a number that was left alone."""
+        """Return the method with at most `most`, but at least 2, of a number that was left alone."""
         default = next(spec.default for spec in fields(self)  # type: ignore[arg-type]
                        if spec.name == name)
         if getattr(self, name) != default:
@@ -338,7 +338,7 @@ class Method:
 
 
 def params_of(method: Any) -> dict[str, Any]:
-    """The parameters of a method, after defaulting."""
+    """Return the parameters of a method, after defaulting."""
     return {f.name: getattr(method, f.name) for f in fields(method)} if is_dataclass(method) else {}
 
 

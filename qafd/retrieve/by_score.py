@@ -28,7 +28,7 @@ class PassageMethod(Protocol):
 
 def retrieve_by_score(method: PassageMethod, name: str, corpus: Corpus, plan: QueryPlan, scores: Floats,
                       because: Callable[[int], Reason], started: float) -> Retrieval:
-    """The passages with the highest scores, and the names that the first of them mention.
+    """Return the passages with the highest scores, and the names that the first of them mention.
 
     A name is as important as the best retrieved passage that mentions it; a score below 0
     counts as importance 0.

@@ -66,7 +66,7 @@ class CommunityReports(Method):
     top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """The members of the chosen communities and the relations between them, without flow.
+        """Return the members of the chosen communities and the relations between them, without flow.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class CommunityReports(Method):
                                        found.texts[at]) for at in chosen.tolist()))
 
     def _choose(self, home: Nodes, near: Floats, ranks: Floats, seeds: Nodes) -> tuple[Nodes, Nodes]:
-        """The communities taken, best first, and how many seeds each community has."""
+        """Return the communities taken, best first, and how many seeds each community has."""
         own = home[seeds]
         votes = np.bincount(own[own >= 0], minlength=len(near))
         some = np.unique(own if self.selection == "local" else home)
@@ -126,7 +126,7 @@ class CommunityReports(Method):
 
 
 def _entities(graph: Graph, plan: QueryPlan, count: int) -> tuple[Nodes, Floats]:
-    """The question's names, then the entities nearest to it: rows and similarities."""
+    """Return the question's names, then the entities nearest to it: rows and similarities."""
     rows = np.flatnonzero(graph.kinds == "entity")
     if graph.vectors is None or not len(rows):
         return rows[:0], np.zeros(0)
@@ -139,7 +139,7 @@ def _entities(graph: Graph, plan: QueryPlan, count: int) -> tuple[Nodes, Floats]
 
 def _passages(corpus: Corpus, groups: list[tuple[Nodes, Nodes]],
               dense: Floats) -> Iterator[int]:
-    """Passages that mention one of a group's anchors, group after group, each once.
+    """Yield passages that mention one of a group's anchors, group after group, each once.
 
     Within a group by how many of its counted entities they mention, then by cosine, then by id.
     """

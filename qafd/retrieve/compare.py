@@ -62,7 +62,7 @@ class ComparedMethod:
             for place, p in enumerate(self.retrieval.passages, 1))
 
     def ranked(self, of: str) -> tuple[str, ...]:
-        """Ids of what was found, best first; `of` is "nodes" or "passages"."""
+        """Return ids of what was found, best first; `of` is "nodes" or "passages"."""
         if of == "nodes":
             return tuple(n.id for n in self.found)
         return tuple(p.id for p in self.retrieval.passages) if self.retrieval else ()
@@ -103,7 +103,7 @@ class Comparison:
         return {c.name: c.retrieval for c in self.columns if c.retrieval is not None}
 
     def overlap(self, of: str = "nodes") -> Floats:
-        """Jaccard index |A and B| / |A or B| of every two columns, shape (k, k), in [0, 1].
+        """Return the Jaccard index |A and B| / |A or B| of every two columns, shape (k, k), in [0, 1].
 
         `of` is "nodes" (those that are not texts) or "passages" (within the budget). Two
         columns without any have 0 in common, also with themselves; the row and the column of a
@@ -126,7 +126,7 @@ class Comparison:
         return ranked
 
     def differences(self) -> tuple[MissedGroup, ...]:
-        """The first column against each other one, both ways.
+        """Return the first column against each other one, both ways.
 
         Of all nodes that only one of the two found, the largest group with one cause; others are
         counted. Where one of them brings passages alone, passages are compared, unless they are
@@ -139,7 +139,7 @@ class Comparison:
         return tuple(group for group in groups if group is not None)
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as plain JSON values; overlaps of what failed are null."""
+        """Return the comparison as plain JSON values; overlaps of what failed are null."""
         columns = [{"name": c.name, "label": c.label, "tokens": c.tokens, "error": str(c.error or ""),
                     "retrieval": c.retrieval and c.retrieval.to_dict()} for c in self.columns]
         overlap = {}
@@ -155,7 +155,7 @@ class Comparison:
 
 
 def chosen(methods: Iterable[str | Retriever], graph: Graph) -> dict[str, tuple[str, Retriever]]:
-    """Label and method per column; names are fitted to the graph, configured methods kept.
+    """Return the label and method per column; names are fitted to the graph, configured methods kept.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def chosen(methods: Iterable[str | Retriever], graph: Graph) -> dict[str, tuple[
 
 
 def _told(method: Any) -> str:
-    """The label of a configured method with what differs from its defaults."""
+    """Return the label of a configured method with what differs from its defaults."""
     changed = [f"{f.name} {getattr(method, f.name)}" for f in fields(method)
                if getattr(method, f.name) != f.default]
     return ": ".join(filter(None, [method.label, ", ".join(changed)]))
@@ -189,7 +189,7 @@ def _told(method: Any) -> str:
 
 def make_column(name: str, label: str, retrieve: Callable[[], Retrieval], graph: Graph,
                 budget: int) -> ComparedMethod:
-    """One column, with the error where there is one that the user can mend.
+    """Return one column, with the error where there is one that the user can mend.
 
     Its passages are those `qafd.retrieve.rank.within_budget`.
     """
@@ -205,7 +205,7 @@ def make_column(name: str, label: str, retrieve: Callable[[], Retrieval], graph:
 
 
 def _missed(finder: ComparedMethod, other: ComparedMethod) -> MissedGroup | None:
-    """The largest group of what only `finder` brings; None when there is nothing."""
+    """Return the largest group of what only `finder` brings; None when there is nothing."""
     there = {*other.ranked("nodes"), *other.ranked("passages")}
     named = [Brought(n.id, n.name, n.reason) for n in finder.found if n.id not in there]
     passages = [one for one in finder.brought_passages if one.id not in there]

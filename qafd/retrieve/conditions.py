@@ -51,7 +51,7 @@ class LinkedNode:
         return (*self.named, *self.namesakes)
 
     def call(self, names: Sequence[str]) -> str:
-        """The names of its rows, in one line."""
+        """Return the names of its rows, in one line."""
         return " / ".join(names[row] for row in self.named)
 
 
@@ -75,19 +75,19 @@ class LinkedQuery:
         return frozenset(row for node in self.known.values() for row in node.rows) | set(self.excluded)
 
     def choices(self) -> Iterator[dict[int, int]]:
-        """Each way to take one row for every known node, the first `MOST_CHOICES`."""
+        """Yield each way to take one row for every known node, the first `MOST_CHOICES`."""
         places = list(self.known)
         for rows in islice(product(*(self.known[place].rows for place in places)), MOST_CHOICES):
             yield dict(zip(places, rows, strict=True))
 
     @property
     def all_negated(self) -> bool:
-        """Whether there are conditions, and none that must hold."""
+        """Return True if all conditions are negated, and there are some."""
         conditions = self.query.conditions
         return bool(conditions) and all(condition.negated for condition in conditions)
 
     def contradictions(self) -> tuple[int, ...]:
-        """The first rows of nodes that the answer is to be related to and not to be, by any name."""
+        """Return the first rows of nodes that the answer is to be related to and not to be, by any name."""
         wanted: list[LinkedNode] = []
         refused: set[int] = set()
         for condition in self.query.conditions:
@@ -102,7 +102,7 @@ class LinkedQuery:
 
 
 def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
-    """The query graph of a plan, and which entities its names are.
+    """Return the query graph of a plan, and which entities its names are.
 
     Names are those of the plan, every other name of an entity in the question, and what is nearest
     to a phrase without one, as far as it is near. What the question does not write as the graph
@@ -133,12 +133,12 @@ def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
 
 
 def count_conditions(graph: Graph, plan: QueryPlan) -> int:
-    """How many conditions a question has by its names; from two on exact retrieval is worth it."""
+    """Count the conditions of a question by its names; two or more make exact retrieval worth it."""
     return len((plan.conditions or _read(graph, plan)).conditions)
 
 
 def _notices(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> Iterator[Notice]:
-    """What is wrong with the conditions of a question, or what of it none has."""
+    """Return notices about faulty conditions, and about parts of the question in no condition."""
     contradictions = linked.contradictions()
     for row in contradictions:
         yield notice(NoticeKind.CONTRADICTION, name=graph.names[row])
@@ -162,7 +162,7 @@ def _notices(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> Iterator[Not
 
 def edit_conditions(graph: Graph, plan: QueryPlan, *, add: Sequence[str] = (),
                     remove: Sequence[str] = (), negate: Sequence[str] = ()) -> QueryPlan:
-    """The plan with conditions added, removed and negated, by the names of entities.
+    """Return the plan with conditions added, removed and negated, by the names of entities.
 
     Raises
     ------
@@ -224,7 +224,7 @@ def _rows_of(names: Names, keys: Sequence[str]) -> tuple[int, ...]:
 
 
 def _namesakes(graph: Graph, names: Names, node: LinkedNode) -> tuple[int, ...]:
-    """The further rows of the names of a node."""
+    """Return the further rows of the names of a node."""
     found: list[int] = []
     for row in node.named:
         found += _rows_of(names, names.namesakes(canonical(graph.names[row])))
@@ -232,7 +232,7 @@ def _namesakes(graph: Graph, names: Names, node: LinkedNode) -> tuple[int, ...]:
 
 
 def _keys_of(names: Names, asked: Sequence[str]) -> list[str]:
-    """The canonical keys of names of entities."""
+    """Return the canonical keys of names of entities."""
     keys = []
     for name in asked:
         key = names.get(canonical(name))
@@ -244,8 +244,8 @@ def _keys_of(names: Names, asked: Sequence[str]) -> list[str]:
 
 
 def _unread(plan: QueryPlan, linked: LinkedQuery) -> tuple[str, ...]:
-    """What is in no condition: names that a model read and no entity has, and words of the question
-    where rules read it."""
+    """Return what is in no condition: names that a model read and no entity has, and words of the
+    question where rules read it."""
     if plan.conditions is not None:
         return plan.conditions.unread
     read: set[str] = set()
@@ -264,7 +264,7 @@ def _unread(plan: QueryPlan, linked: LinkedQuery) -> tuple[str, ...]:
 
 def _with_more(graph: Graph, query: QueryGraph, known: dict[int, LinkedNode],
                extra: Sequence[LinkedNode]) -> tuple[QueryGraph, dict[int, LinkedNode]]:
-    """The query with further conditions on the answer, each entity once."""
+    """Return the query with further conditions on the answer, each entity once."""
     nodes, conditions = list(query.nodes), list(query.conditions)
     linked = dict(known)
     taken = {row for node in known.values() for row in node.named}
@@ -279,7 +279,7 @@ def _with_more(graph: Graph, query: QueryGraph, known: dict[int, LinkedNode],
 
 
 def _read(graph: Graph, plan: QueryPlan) -> QueryGraph:
-    """The query graph of the names that the question has."""
+    """Return the query graph of the names that the question has."""
     names = names_of(graph)
     kinds = _find_asked_kinds(names, plan)
     written = [pair for pair in (*_find_written(names, plan.words), *plan.written) if pair[1] not in kinds]
@@ -289,7 +289,7 @@ def _read(graph: Graph, plan: QueryPlan) -> QueryGraph:
 
 
 def _find_written(names: Names, question: str) -> Iterator[tuple[str, str]]:
-    """What the question writes for names of entities, in any writing, and their keys."""
+    """Return the names of entities as the question writes them, and their keys."""
     for key, start, end in names.matches(question, plural=True):
         text = question[start:end]
         if text.casefold() not in FUNCTION_WORDS:
@@ -311,7 +311,7 @@ def _find_asked_kinds(names: Names, plan: QueryPlan) -> set[str]:
 
 
 def _stand_ins(names: Names, plan: QueryPlan, unread: Sequence[str]) -> Iterator[LinkedNode]:
-    """The names of the plan that the question writes otherwise."""
+    """Yield the names of the plan that the question writes otherwise."""
     for key in unread:
         row = names.row(key)
         if key in plan.names and row is not None:
@@ -319,7 +319,7 @@ def _stand_ins(names: Names, plan: QueryPlan, unread: Sequence[str]) -> Iterator
 
 
 def _nearest_names(graph: Graph, plan: QueryPlan, found: Sequence[str]) -> Iterator[LinkedNode]:
-    """The entity nearest in name to each phrase in which no name was found, if it is near."""
+    """Yield the entity nearest in name to each phrase in which no name was found, if it is near."""
     entities = np.flatnonzero(graph.kinds == "entity")
     if graph.name_vectors is None or not len(entities):
         return

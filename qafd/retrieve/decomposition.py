@@ -54,7 +54,7 @@ class Completion:
 
 
 def decompose_paths(conditions: Sequence[QueryCondition], length: int) -> tuple[QueryPath, ...]:
-    """The paths that cover all conditions at the least cost, Algorithm 4.
+    """Return the paths that cover all conditions at the least cost, Algorithm 4.
 
     The first path runs through the node with the most conditions; each further one is joined to
     those before and overlaps them least. Deviations: the first need not start at that node, or a
@@ -85,7 +85,7 @@ def decompose_paths(conditions: Sequence[QueryCondition], length: int) -> tuple[
 
 def complete_labels(paths: Sequence[QueryPath], known: Mapping[int, int], around: Around,
                     everything: Nodes) -> Completion:
-    """The entities that may stand for each unknown node, Algorithm 5.
+    """Return the entities that may stand for each unknown node, Algorithm 5.
 
     Of the paths, one for each unknown node is looked up: what stands at its place on any path of
     the graph that has the known rows at theirs.
@@ -111,7 +111,7 @@ def complete_labels(paths: Sequence[QueryPath], known: Mapping[int, int], around
 
 
 def _neighbors(conditions: Sequence[QueryCondition]) -> dict[int, list[int]]:
-    """The nodes that conditions join each node to, ascending."""
+    """Return the nodes that conditions join each node to, ascending."""
     around: dict[int, set[int]] = defaultdict(set)
     for condition in conditions:
         if not condition.negated:
@@ -121,7 +121,7 @@ def _neighbors(conditions: Sequence[QueryCondition]) -> dict[int, list[int]]:
 
 
 def _paths(around: Mapping[int, Sequence[int]], length: int) -> list[tuple[int, ...]]:
-    """All simple paths of 1 to `length` edges, each in both directions, longer ones first."""
+    """Return all simple paths of 1 to `length` edges, each in both directions, longer ones first."""
     found: list[tuple[int, ...]] = []
     longest: list[tuple[int, ...]] = [(node,) for node in around]
     for _ in range(length):
@@ -135,7 +135,7 @@ def _paths(around: Mapping[int, Sequence[int]], length: int) -> list[tuple[int, 
 
 def _cover(first: tuple[int, ...], candidates: Sequence[tuple[int, ...]], edges: Collection[Edge],
            around: Mapping[int, Sequence[int]]) -> tuple[QueryPath, ...]:
-    """The paths that cover all edges, beginning with one, each the best at its turn."""
+    """Return the paths that cover all edges, beginning with one, each the best at its turn."""
     chosen = [_measured(first, set(), around)]
     covered = set(chosen[0].edges)
     while len(covered) < len(edges):
@@ -154,7 +154,7 @@ def _cover(first: tuple[int, ...], candidates: Sequence[tuple[int, ...]], edges:
 
 
 def _order(path: QueryPath, reached: Collection[int]) -> tuple[bool, int, int, int, tuple[int, ...]]:
-    """Joined to what is reached, long, with little overlap, light: less is better."""
+    """Return the sort key of a path: first the joined, long, little overlapping and light ones."""
     apart = not any(node in reached for node in path.nodes)
     return apart, -len(path.nodes), path.overlap, path.weight, path.nodes
 
@@ -172,7 +172,7 @@ def _cost(paths: Sequence[QueryPath]) -> tuple[int, int]:
 
 def _look_up(path: tuple[int, ...], known: Mapping[int, int], around: Around, everything: Nodes
              ) -> dict[int, Nodes]:
-    """The rows at each place of a path, of all walks with the known rows at their places."""
+    """Return the rows at each place of a path, of all walks with the known rows at their places."""
     rows = [np.array([known[node]]) if node in known else everything for node in path]
     for places in (range(1, len(path)), range(len(path) - 2, -1, -1)):
         step = 1 if places.step == 1 else -1

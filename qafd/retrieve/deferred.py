@@ -72,7 +72,7 @@ class Deferred(Sequence[T], Generic[T]):
 
 
 def column(records: Sequence[Any], name: str) -> Sequence[Any]:
-    """One field of all records, without making those that are deferred where it lies ready."""
+    """Return one field of all records, without making those that are deferred where it lies ready."""
     if isinstance(records, Deferred) and name in records.columns:
         return records.columns[name]
     return [getattr(record, name) for record in records]

@@ -68,7 +68,7 @@ class EgoNet(Method):
     top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """The entities and relations that the keywords bring, without flow."""
+        """Return the entities and relations that the keywords bring, without flow."""
         started = time.perf_counter()
         graph, layer = corpus.graph, corpus.graph.layer({"relation"})
         low, high = _of_level(plan, "low"), _of_level(plan, "high")
@@ -104,7 +104,7 @@ class EgoNet(Method):
 
 def entity_seeds(corpus: Corpus, plan: QueryPlan, count: int,
                  seeding: str) -> tuple[Seeds, Floats]:
-    """Entities to start from, best first, and their cosines with the keywords, at least 0.
+    """Return entities to start from, best first, and their cosines with the keywords, at least 0.
 
     By "keywords" the `count` entities nearest to the plan's keywords, or to the question when it
     has none; by "question" the names in the question, unless there are none.
@@ -133,7 +133,7 @@ class _Net:
         self.looked_at = 0
 
     def add_entities(self, seeds: Seeds, cosines: Floats, most: int) -> None:
-        """Entities, and the ends of up to `most` of their relations.
+        """Add entities, and the ends of up to `most` of their relations.
 
         Relations between ends of high degree come first, then those of high similarity.
         """
@@ -161,7 +161,7 @@ class _Net:
                                reason(ReasonKind.ONE_HOP, name=layer.names[near]))
 
     def add_relations(self, plan: QueryPlan, count: int, cutoff: float) -> Nodes:
-        """The relations nearest to the plan's keywords and their ends; their entries, in order."""
+        """Return the relations nearest to the plan's keywords and their ends; their entries, in order."""
         layer = self._layer
         if layer.vectors is None:
             return np.zeros(0, np.int64)
@@ -193,7 +193,7 @@ class _Net:
 
 
 def _near_enough(seeds: Seeds, cosines: Floats, cutoff: float) -> tuple[Seeds, Floats]:
-    """The seeds whose cosine reaches the cut-off, with equal shares."""
+    """Return the seeds whose cosine reaches the cut-off, with equal shares."""
     kept = np.flatnonzero(cosines >= cutoff)
     reasons = tuple(seeds.reasons[at] for at in kept.tolist())
     return replace(seeds, rows=seeds.rows[kept], shares=np.full(len(kept), 1 / max(len(kept), 1)),
@@ -205,21 +205,21 @@ def _pair(u: int, v: int) -> tuple[int, int]:
 
 
 def _of_level(plan: QueryPlan, level: str) -> QueryPlan:
-    """The plan with the keywords of one level."""
+    """Return the plan with the keywords of one level."""
     kept = [i for i, keyword in enumerate(plan.keywords) if keyword.level == level]
     return replace(plan, keywords=tuple(plan.keywords[i] for i in kept),
                    keyword_vectors=plan.keyword_embeddings[kept])
 
 
 def _passages_of_entities(layer: Graph, corpus: Corpus, rows: Nodes, dense: Floats) -> Iterator[int]:
-    """Rows of passages in the order of the entities they mention, each as often as it does."""
+    """Yield rows of passages in the order of the entities they mention, each as often as it does."""
     mentions = corpus.graph.layer({"mention"})
     for row in rows.tolist():
         yield from order_by_mentions(corpus, mentions.around(row), layer.around(row), dense)
 
 
 def _passages_of_relations(corpus: Corpus, u: Nodes, v: Nodes, dense: Floats) -> Iterator[int]:
-    """Rows of passages in the order of the relations both of whose ends they mention."""
+    """Yield rows of passages in the order of the relations both of whose ends they mention."""
     mentions = corpus.graph.layer({"mention"})
     for a, b in zip(u.tolist(), v.tolist(), strict=True):
         both = np.intersect1d(mentions.around(a), mentions.around(b))
@@ -227,7 +227,7 @@ def _passages_of_relations(corpus: Corpus, u: Nodes, v: Nodes, dense: Floats) ->
 
 
 def _in_turn(one: list[int], other: list[int]) -> Iterator[int]:
-    """The rows of both lists in turn, each once."""
+    """Yield the rows of both lists in turn, each once."""
     one, other = list(dict.fromkeys(one)), list(dict.fromkeys(other))
     seen: set[int] = set()
     for row in chain.from_iterable(zip_longest(one, other, fillvalue=-1)):

@@ -48,7 +48,7 @@ class EvidenceIndex:
         self._near: dict[tuple[int, str], Nodes] = {}
 
     def near(self, row: int, level: str) -> Nodes:
-        """The entities related to one at a level, ascending."""
+        """Return the entities related to one at a level, ascending."""
         if (row, level) not in self._near:
             if level == "relation":
                 related = self._relations.around(row)
@@ -77,7 +77,7 @@ class EvidenceIndex:
         return self.reach(len(strong) or len(self.levels))(row)
 
     def level(self, one: int, other: int) -> str:
-        """The strongest level at which two are related."""
+        """Return the strongest level at which two are related."""
         for level in self.levels[:-1]:
             near = self.near(other, level)
             place = np.searchsorted(near, one)
@@ -111,11 +111,11 @@ class EvidenceIndex:
         return JointSentence(int(passages[0]), "", 0.0) if len(passages) else None
 
     def naming(self, row: int) -> Nodes:
-        """The passages that name an entity, ascending."""
+        """Return the passages that name an entity, ascending."""
         return self._mentions.around(row)
 
     def passages(self, one: int, other: int) -> Nodes:
-        """The passages that name both, ascending."""
+        """Return the passages that name both, ascending."""
         return share(self.naming(one), self.naming(other))
 
 

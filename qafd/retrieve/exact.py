@@ -75,7 +75,7 @@ class ExactMatches(Method):
     top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """The answers, the names of the question, and the edges between them, without flow.
+        """Return the answers, the names of the question, and the edges between them, without flow.
 
         Raises
         ------
@@ -161,7 +161,7 @@ class _Search:
         self._asked = frozenset(map(stem, content_words(plan.words))) - named
 
     def answers(self) -> list[MatchedEntity]:
-        """The likeliest answers, best first."""
+        """Return the likeliest answers, best first."""
         query = self._query
         if not query.conditions or 0 in self._rows or not self._rows or self._contradicts:
             return []
@@ -175,7 +175,7 @@ class _Search:
         return answers
 
     def _candidates(self) -> dict[int, dict[int, int]]:
-        """The rows that meet most, and for each the row that meets each condition, by its number."""
+        """Return the rows that meet most, and for each the row that meets each condition, by its number."""
         reached, rows, counted = self._count(0)
         best = foremost(self._evidence.graph, rows, counted, COMPARED)
         found = {row: self._met(reached, row) for row in rows[best].tolist()}
@@ -184,8 +184,8 @@ class _Search:
         return found
 
     def _count(self, source: int) -> tuple[dict[int, _Reached], Nodes, Floats]:
-        """What meets each condition on a node of the query, by number; the rows that meet any and
-        are not removed by a negated one; and how much they meet."""
+        """Return the rows that meet each condition on a node, by number; those that meet any and
+        break no negated one; and how much they meet."""
         reached: dict[int, _Reached] = {}
         removed = [np.array(sorted(self._named), np.int64)]
         for number, condition in enumerate(self._query.conditions):
@@ -228,7 +228,7 @@ class _Search:
         return _Reached(*together[:, first])
 
     def _met(self, reached: dict[int, _Reached], row: int) -> dict[int, int]:
-        """The other end of each condition that a row meets, and of those on that end."""
+        """Return the other end of each condition that a row meets, and of those on that end."""
         met: dict[int, int] = {}
         for number, found in reached.items():
             place = found.at(row)
@@ -241,8 +241,8 @@ class _Search:
         return met
 
     def _consistent(self, row: int, met: dict[int, int]) -> dict[int, int]:
-        """What a row meets, of which all conditions only if one choice of the other unknown nodes
-        meets them together; else the last is left out."""
+        """Return the conditions that a row meets together, under one choice of the other unknown
+        nodes; where no choice meets all, the last is left out."""
         conditions = self._query.conditions
         wanted = [number for number, one in enumerate(conditions) if not one.negated]
         if len(met) < len(wanted):
@@ -260,8 +260,8 @@ class _Search:
         return {number: rows[conditions[number].target] for number in wanted}
 
     def _exact(self) -> dict[int, dict[int, int]]:
-        """By answer, the other end of each condition, where all are met, at the strongest level at
-        which anything meets all."""
+        """Return by answer the other end of each condition, where all are met, at the strongest
+        level at which any row meets all."""
         met: dict[int, dict[int, int]] = {}
         conditions = self._query.conditions
         everything = np.flatnonzero(self._evidence.graph.kinds == "entity")
@@ -277,13 +277,13 @@ class _Search:
         return met
 
     def _levels(self, row: int, ends: dict[int, int]) -> dict[int, str]:
-        """The strongest evidence of each condition that a row meets."""
+        """Return the strongest evidence of each condition that a row meets."""
         places = self._places(row, ends)
         return {number: self._evidence.level(places[self._query.conditions[number].source], end)
                 for number, end in ends.items()}
 
     def _compare(self, row: int, ends: dict[int, int], levels: dict[int, str], sure: str) -> MatchedEntity:
-        """A candidate with what shows its conditions, and what it scores by that.
+        """Return a candidate with what shows its conditions, and what it scores by that.
 
         `sure` is the level at which a condition is surely met.
         """
@@ -308,7 +308,7 @@ class _Search:
         return MatchedEntity(row, ends, levels, shown, count, strength, importance)
 
     def _places(self, row: int, ends: dict[int, int]) -> dict[int, int]:
-        """The row of each node of the query, for one answer."""
+        """Return the row of each node of the query, for one answer."""
         conditions = self._query.conditions
         return {0: row} | {conditions[number].target: end for number, end in ends.items()}
 
@@ -317,7 +317,7 @@ class _Search:
         return self._weights.get(self._query.conditions[number].target, 1.0)
 
     def _share(self, count: int, strength: float, between: float) -> float:
-        """A score between 0 and 1 that orders by what is surely met, then by strength, then by what
+        """Return a score between 0 and 1 that orders by what is surely met, then by strength, then by what
         decides between equals, which is between -1 and 1."""
         wanted = [number for number, one in enumerate(self._query.conditions) if not one.negated]
         most = sum((1 + FITS) * self._weight(number) for number in wanted)
@@ -326,7 +326,7 @@ class _Search:
 
 
 def _cut(answers: list[MatchedEntity], count: int) -> list[MatchedEntity]:
-    """The first answers with those that tie with the last of them, up to twice as many."""
+    """Return the first answers with those that tie with the last of them, up to twice as many."""
     if len(answers) <= count:
         return answers
     last = answers[count - 1]
@@ -386,7 +386,7 @@ def _shown_by(graph: Graph, name: str, level: str, shown: JointSentence | None) 
 
 def _supporting(corpus: Corpus, plan: QueryPlan, evidence: EvidenceIndex,
                 answers: Sequence[MatchedEntity], top: int) -> tuple[Nodes, Floats]:
-    """Passages by how many conditions of the answers they show, more for better answers."""
+    """Return passages by how many conditions of the answers they show, more for better answers."""
     rows = corpus.passages.rows
     shown = np.zeros(len(rows))
     for place, answer in enumerate(answers, 1):

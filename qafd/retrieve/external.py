@@ -288,7 +288,7 @@ def _match_text(text: str, corpus: Corpus, texts_of: TextsOf) -> int | None:
 
 
 def measure_overlap(text: str, other: str) -> float:
-    """Share of the shorter text's runs of `RUN` words that the other has too, in [0, 1]."""
+    """Return the share of the shorter text's runs of `RUN` words that the other has too, in [0, 1]."""
     runs = [{tuple(each[i:i + RUN]) for i in range(max(1, len(each) - RUN + 1))}
             for each in (words(text), words(other))]
     shorter = min(map(len, runs))

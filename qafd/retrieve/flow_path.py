@@ -81,7 +81,7 @@ class FlowPaths(Method):
     top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """The nodes that energy reaches, how it flowed, and the best paths in the reasons.
+        """Return the nodes that energy reaches, how it flowed, and the best paths in the reasons.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class _Branch:
             (place[text], row) for text, row in inside.tolist()]
 
     def activation(self, n: int) -> Floats:
-        """S(q, e) of every graph row, shape (n,)."""
+        """Return S(q, e) of every graph row, shape (n,)."""
         activation = np.zeros(n)
         for place, row in self.links:
             activation[row] = max(activation[row], self.cosines[place])
@@ -166,7 +166,7 @@ class _Branch:
                 degree=entities, seed=True, alignment=cosine)
 
     def edges(self, graph: Graph, start: Floats) -> Iterator[RetrievedEdge]:
-        """Links to entities; the one that activates its entity carries the energy."""
+        """Yield links to entities; the one that activates its entity carries the energy."""
         for place, row in self.links:
             cosine = float(self.cosines[place])
             yield RetrievedEdge(self.id(graph, place), graph.ids[row], _LINK[self.kind],
@@ -197,7 +197,7 @@ class Flow:
 
 def spread(sentences: Sentences, start: Floats, bound: Floats, *, hops: int, decay: float,
            prune: float) -> Flow:
-    """Energy over entities and passages in turn, Eq. (6-7).
+    """Spread energy over entities and passages in turn, Eq. (6-7).
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def spread(sentences: Sentences, start: Floats, bound: Floats, *, hops: int, dec
 
 
 def best_paths(graph: Graph, flow: Flow, count: int) -> list[Path]:
-    """The `count` paths from an activated entity to a passage with the largest mean energy.
+    """Return the `count` paths from an activated entity to a passage with the largest mean energy.
 
     Score(P) of Eq. (8); ties by the ids along the path. A mean favors short paths: the first ones are
     often a single hop from an activated entity to a passage. For every edge the best paths that
@@ -259,7 +259,7 @@ def best_paths(graph: Graph, flow: Flow, count: int) -> list[Path]:
 
 def _nodes(graph: Graph, plan: QueryPlan, flow: Flow, start: Floats, paths: Sequence[Path],
            branches: Sequence[_Branch]) -> tuple[RetrievedNode, ...]:
-    """Entities and passages with energy, and why."""
+    """Return entities and passages with energy, and why."""
     why = _activations(branches, start)
     activated = set(why)
     for place, (score, path) in enumerate(paths, 1):
@@ -288,7 +288,7 @@ def _nodes(graph: Graph, plan: QueryPlan, flow: Flow, start: Floats, paths: Sequ
 
 
 def _activations(branches: Sequence[_Branch], start: Floats) -> dict[int, Reason]:
-    """For each activated entity the first text that gave it its energy."""
+    """Return for each activated entity the first text that gave it its energy."""
     why: dict[int, Reason] = {}
     for branch in branches:
         for place, row in branch.links:
@@ -300,7 +300,7 @@ def _activations(branches: Sequence[_Branch], start: Floats) -> dict[int, Reason
 
 
 def _largest_inflows(flow: Flow) -> dict[int, int]:
-    """For each row that energy moved to, where the most in one hop came from."""
+    """Find for each row the source of the most energy that moved to it in one hop."""
     largest: dict[int, tuple[float, int]] = {}
     for hop in flow.hops:
         for u, v, moved in zip(hop.source.tolist(), hop.target.tolist(), hop.moved.tolist(),
@@ -310,7 +310,7 @@ def _largest_inflows(flow: Flow) -> dict[int, int]:
 
 
 def _edges(graph: Graph, flow: Flow) -> Iterator[RetrievedEdge]:
-    """Between entities and passages, the net energy over all hops."""
+    """Return the edges between entities and passages, with the net energy over all hops."""
     net: defaultdict[tuple[int, int], float] = defaultdict(float)
     for number, hop in enumerate(flow.hops):
         for u, v, moved in zip(hop.source.tolist(), hop.target.tolist(), hop.moved.tolist(),
@@ -323,7 +323,7 @@ def _edges(graph: Graph, flow: Flow) -> Iterator[RetrievedEdge]:
 
 def _bindings(graph: Graph, macro: _Branch, method: FlowPaths,
               flow: Flow) -> Iterator[RetrievedEdge]:
-    """The links of the activating summaries to their passages, less those that a hop pruned."""
+    """Yield the links of the activating summaries to their passages, less those that a hop pruned."""
     for place, row in enumerate(macro.passages.tolist()):
         moved = method.decay * method.binding * float(macro.cosines[place])
         if moved > 0 and flow.energy[row] > 0:

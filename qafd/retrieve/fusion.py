@@ -30,7 +30,7 @@ class FusedPassages(Method):
     top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """The passages with the highest sums and the names they mention."""
+        """Return the passages with the highest sums and the names they mention."""
         started = time.perf_counter()
         found = match(corpus.passages, plan)
         dense, words = minmax(found.dense), minmax(found.lexical)

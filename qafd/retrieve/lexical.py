@@ -34,7 +34,7 @@ class LexicalPassages(Method):
     top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """The passages with the highest BM25 and the names they mention."""
+        """Return the passages with the highest BM25 and the names they mention."""
         started = time.perf_counter()
         found = match(corpus.passages, plan)
         words = content_words(plan.words)

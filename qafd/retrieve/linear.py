@@ -77,11 +77,11 @@ class TriGraph(Method):
     top: int = passages_ranked()
 
     def fitted(self, graph: Graph) -> Self:
-        """The method with fewer nodes in a small graph, the share of it that QAFD may fill."""
+        """Return the method with fewer nodes in a small graph, the share of it that QAFD may fill."""
         return self.fewer("nodes", SHARE * len(graph))
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """The most probable nodes, the sentences that activated them, and passages ranked.
+        """Return the most probable nodes, the sentences that activated them, and passages ranked.
 
         Raises
         ------
@@ -159,7 +159,7 @@ class Activation:
     cosine: dict[int, float] = field(default_factory=dict)
 
     def take(self, row: int, score: float, level: int, sentence: int, origin: int) -> None:
-        """An entity is reached once more."""
+        """Record another activation of an entity."""
         self.weight[row] = self.weight.get(row, 0.0) + score
         self.level.setdefault(row, level)
         if score > self.score.get(row, 0.0):
@@ -168,7 +168,7 @@ class Activation:
 
 def activate(graph: Graph, sentences: Sentences, plan: QueryPlan, *, breadth: int,
              threshold: float, levels: int) -> Activation:
-    """Local semantic activation over the sentences, level after level."""
+    """Activate entities through the sentences, level after level."""
     spread = Activation()
     current: dict[int, float] = {}
     for row, cosine in _named(graph, plan):
@@ -198,7 +198,7 @@ def activate(graph: Graph, sentences: Sentences, plan: QueryPlan, *, breadth: in
 
 
 def _named(graph: Graph, plan: QueryPlan) -> Iterator[tuple[int, float]]:
-    """For every low-level keyword the entity with the nearest name, and their cosine."""
+    """Return for every low-level keyword the entity with the nearest name, and their cosine."""
     rows = np.flatnonzero(graph.kinds == "entity")
     low = [at for at, keyword in enumerate(plan.keywords) if keyword.level == "low"]
     if graph.name_vectors is None or not len(rows):
@@ -216,7 +216,7 @@ def _mentioned(sentences: Sentences, sentence: int) -> Sequence[int]:
 
 
 def _entry_weights(layer: Graph, sentences: Sentences) -> Floats:
-    """C of each mention, at both of its entries, shape (2 |E|,)."""
+    """Return C of each mention, at both of its entries, shape (2 |E|,)."""
     n = len(layer)
     places = layer.starts * n + layer.neighbors
     weight = np.zeros(len(places))
@@ -227,7 +227,7 @@ def _entry_weights(layer: Graph, sentences: Sentences) -> Floats:
 
 
 def _reasons(graph: Graph, spread: Activation, score: Floats, rows: Nodes) -> list[Reason]:
-    """For each row how it was activated, and its share of the walk."""
+    """Return for each row the way it was activated, and its share of the walk."""
     place = number_places(graph, rows, score)
     reasons = []
     for row in rows.tolist():
@@ -247,7 +247,7 @@ def _reasons(graph: Graph, spread: Activation, score: Floats, rows: Nodes) -> li
 
 
 def _sentences(graph: Graph, sentences: Sentences, spread: Activation) -> Iterator[RetrievedNode]:
-    """The sentences that activation went through; the walk does not visit them."""
+    """Yield the sentences that activation went through; the walk does not visit them."""
     for at in sorted({at for at, _ in spread.through.values() if at >= 0},
                      key=lambda at: sentences.id(graph, at)):
         yield RetrievedNode(
@@ -257,7 +257,7 @@ def _sentences(graph: Graph, sentences: Sentences, spread: Activation) -> Iterat
 
 
 def _links(graph: Graph, sentences: Sentences, spread: Activation) -> Iterator[RetrievedEdge]:
-    """From the entity that a sentence had its activation from to those it activated."""
+    """Return the links from the entity that activated a sentence to those it activated in turn."""
     for row, (at, origin) in sorted(spread.through.items(), key=lambda p: graph.ids[p[0]]):
         if at >= 0 and row != origin:
             for end, other in ((graph.ids[origin], sentences.id(graph, at)),

@@ -14,7 +14,7 @@ Around = Callable[[int], Nodes]
 def match_exactly(size: int, conditions: Sequence[QueryCondition], known: Mapping[int, int],
                   around: Around, everything: Nodes, apart: Around | None = None
                   ) -> Iterator[tuple[int, ...]]:
-    """Every assignment of different rows to the nodes of a query graph that meets all conditions.
+    """Yield every assignment of different rows to the nodes of a query graph that meets all conditions.
 
     A backtracking join: next comes the node with the most conditions on what has a row already,
     and its candidates are the intersection of those rows' neighbors, smallest first. It needs no
@@ -58,7 +58,7 @@ class _Join:
             sides[condition.target].add(condition.source)
 
     def extend(self, rows: dict[int, int]) -> Iterator[tuple[int, ...]]:
-        """Every assignment that has these rows."""
+        """Yield every assignment that has these rows."""
         if len(rows) == self._size:
             yield tuple(rows[node] for node in range(self._size))
             return
@@ -68,13 +68,13 @@ class _Join:
                 yield from self.extend({**rows, node: row})
 
     def _next(self, rows: Mapping[int, int]) -> int:
-        """The node to go on with: a known one, else the one with the most conditions on rows."""
+        """Return the node to go on with: a known one, else the one with the most conditions on rows."""
         left = [node for node in range(self._size) if node not in rows]
         return min(left, key=lambda node: (
             node not in self._known, -sum(other in rows for other in self._wanted[node]), node))
 
     def _candidates(self, node: int, rows: Mapping[int, int]) -> Nodes:
-        """The rows that meet all conditions of a node on what has a row, ascending."""
+        """Return the rows that meet all conditions of a node on what has a row, ascending."""
         near = sorted((self._around(rows[other]) for other in self._wanted[node] if other in rows), key=len)
         if node in self._known:
             only = np.array([self._known[node]], np.int64)

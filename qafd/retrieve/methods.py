@@ -30,7 +30,7 @@ _SPEC = re.compile(r"(?P<method>[\w-]+)(:(?P<preset>\w+))?(\((?P<params>[^()]*)\
 
 
 def canonical(name: str) -> str:
-    """The name of a method in `qafd.retrieve.METHODS`, or PAPER, for any of its names.
+    """Return the name of a method in `qafd.retrieve.METHODS`, or PAPER, for any of its names.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def is_method(name: str) -> bool:
 
 
 def method_of(name: str) -> Retriever:
-    """The method of a canonical name, with its default parameters."""
+    """Return the method of a canonical name, with its default parameters."""
     return PRESETS["paper"].method if name == PAPER else METHODS[name]()
 
 
@@ -64,7 +64,7 @@ def name_of(method: Retriever) -> str:
 
 
 def tune(method: Retriever, given: Mapping[str, Any], graph: Graph) -> Retriever:
-    """The method with some parameters; what is not given is fitted to the graph.
+    """Return the method with some parameters; what is not given is fitted to the graph.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def tune(method: Retriever, given: Mapping[str, Any], graph: Graph) -> Retriever
 
 
 def method_by(method: str | Retriever, params: Mapping[str, Any], graph: Graph) -> Retriever:
-    """The method that a name and its parameters mean on a graph; a configured one is as it is.
+    """Return the method that a name and its parameters mean on a graph; a configured one is as it is.
 
     `alpha=50` is short for rule "source-degree" with mass 50.
 
@@ -107,7 +107,7 @@ def method_by(method: str | Retriever, params: Mapping[str, Any], graph: Graph) 
 
 
 def label_of(text: str) -> str:
-    """What people call a method that is written as for `configured`; else the text itself."""
+    """Return the label of a method written as for `configured`; else the text itself."""
     spec = _SPEC.fullmatch(text)
     try:
         name = canonical(spec["method"] if spec else text)
@@ -120,7 +120,7 @@ def label_of(text: str) -> str:
 
 
 def configured(specs: str, graph: Graph) -> dict[str, Retriever]:
-    """Methods from text such as ``qafd,qafd:paper,qafd(mass=30,variant=plain)``, by that text.
+    """Return methods from text such as ``qafd,qafd:paper,qafd(mass=30,variant=plain)``, by that text.
 
     After the colon comes a preset, in parentheses parameters. Unless `mass` is given, it is the
     one suggested for the graph.
@@ -151,7 +151,7 @@ def _configured(text: str, graph: Graph) -> Retriever:
 
 
 def given_params(method: Any, text: str) -> dict[str, Any]:
-    """Parameters written as name=value, of the types that the method's fields have."""
+    """Return parameters written as name=value, of the types that the method's fields have."""
     kinds: dict[str, type] = {spec.name: type(getattr(method, spec.name))
                               for spec in fields(method)}
     given: dict[str, Any] = dict(part.partition("=")[::2] for part in text.split(",") if part)

@@ -83,11 +83,11 @@ class PageRank(Method):
     top: int = passages_ranked()
 
     def fitted(self, graph: Graph) -> Self:
-        """The method with fewer nodes in a small graph, the share of it that QAFD may fill."""
+        """Return the method with fewer nodes in a small graph, the share of it that QAFD may fill."""
         return self.fewer("nodes", SHARE * len(graph))
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """The most probable nodes, the net flow of the walk between them, passages ranked."""
+        """Return the most probable nodes, the net flow of the walk between them, passages ranked."""
         started = time.perf_counter()
         graph, passages = corpus.graph, corpus.passages
         found = match(passages, plan)
@@ -122,7 +122,7 @@ class PageRank(Method):
             revision=graph.revision)
 
     def _sources(self, corpus: Corpus, plan: QueryPlan, found: Match) -> Seeds:
-        """Rows and shares of all sources; reasons for the first of them, which are shown."""
+        """Return rows and shares of all sources; reasons for the first of them, which are shown."""
         graph, passages = corpus.graph, corpus.passages
         if self.seeding == "keywords":
             return keyword_seeds(graph, plan, self.seeds)
@@ -146,14 +146,14 @@ class PageRank(Method):
 
 
 def entry_weights(graph: Graph, gates: Gates) -> Floats:
-    """The weight of every entry of a graph for one question, shape (2 |E|,)."""
+    """Return the weight of every entry of a graph for one question, shape (2 |E|,)."""
     s = gates.align(graph, np.arange(len(graph)))
     return gates.weights(graph.similarity, s[graph.starts], s[graph.neighbors])
 
 
 def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping: float
              ) -> tuple[Floats, int]:
-    """Personalized PageRank by power iteration, and the number of rounds.
+    """Return personalized PageRank by power iteration, and the number of rounds.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping:
 
 
 def strengths(graph: Graph, weight: Floats) -> Floats:
-    """Sum of the weights around each node, shape (n,)."""
+    """Return the sum of the weights around each node, shape (n,)."""
     return sum_at(graph.starts, weight, len(graph))
 
 
@@ -205,7 +205,7 @@ def net_flow(graph: Graph, weight: Floats, score: Floats, entries: Nodes,
 
 def _reasons(layer: Graph, weight: Floats, score: Floats, rows: Nodes, shown: dict[int, Reason],
              seeds: Seeds, damping: float) -> list[Reason]:
-    """For each row where the largest part of its walk came from, and its share of the walk."""
+    """Return for each row the source of most of its walk, and its share of the walk."""
     total = strengths(layer, weight)
     place = number_places(layer, rows, score)
     restart = dict(zip(seeds.rows.tolist(), seeds.shares.tolist(), strict=True))

@@ -70,11 +70,11 @@ class RelationalPaths(Method):
     top: int = passages_ranked()
 
     def fitted(self, graph: Graph) -> Self:
-        """The method with fewer seeds in a small graph, at most a tenth of its entities."""
+        """Return the method with fewer seeds in a small graph, at most a tenth of its entities."""
         return self.fewer("seeds", SHARE * graph.count("entity"))
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """The kept paths as one subgraph with its resource, and the passages that support them."""
+        """Return the kept paths as one subgraph with its resource, and the passages that support them."""
         started = time.perf_counter()
         graph, layer = corpus.graph, corpus.graph.layer({"relation"})
         seeds, _ = entity_seeds(corpus, plan, self.seeds, self.seeding)
@@ -112,7 +112,7 @@ class FlowPath:
 
 
 def _tell(layer: Graph, seeds: Seeds, paths: Sequence[FlowPath]) -> dict[int, tuple[float, Reason]]:
-    """By row of a seed or path, the reliability of the best path through it, 0 without, and why."""
+    """Return by row of a seed or path the reliability of its best path, 0 without, and the reason."""
     alone = (reason(ReasonKind.NO_PATH),)
     best: dict[int, tuple[float, Reason]] = {}
     for row, why in zip(seeds.rows.tolist(), seeds.reasons, strict=True):
@@ -128,7 +128,7 @@ def _tell(layer: Graph, seeds: Seeds, paths: Sequence[FlowPath]) -> dict[int, tu
 
 
 def _carried(paths: Sequence[FlowPath]) -> tuple[list[tuple[int, int]], list[float]]:
-    """The edges of some paths, each in the direction that carries more, and what it carries."""
+    """Return the edges of some paths, each in the direction that carries more, and what it carries."""
     carried: dict[tuple[int, int], float] = defaultdict(float)
     for path in paths:
         for step, resource in zip(pairwise(path.rows), path.resources, strict=True):
@@ -140,7 +140,7 @@ def _carried(paths: Sequence[FlowPath]) -> tuple[list[tuple[int, int]], list[flo
 
 def flow_paths(layer: Graph, seeds: Nodes, decay: float,
                threshold: float) -> tuple[list[FlowPath], int]:
-    """Every path between two seeds that keeps its resource, most reliable first.
+    """Return every path between two seeds that keeps its resource, most reliable first.
 
     Ties go to the shorter path, then by ids; of a path and its reverse the better is listed, of
     equals the one from the earlier seed.
@@ -183,12 +183,12 @@ def flow_paths(layer: Graph, seeds: Nodes, decay: float,
 
 def _between(layer: Graph, a: int, b: int, first: Sequence[int], decay: float,
              threshold: float) -> list[FlowPath]:
-    """The paths from a to b that keep their resource; `first` are the nodes they begin with."""
+    """Return the paths from a to b that keep their resource; `first` are the nodes they begin with."""
     target = layer.around(b)
     starts = set(first)
 
     def onward(x: int) -> list[int]:
-        """The nodes after x on simple paths of at most 3 steps from a to b."""
+        """Return the nodes after x on simple paths of at most 3 steps from a to b."""
         beyond = [] if layer.entry(b, x) is None else [b]
         if x in starts:
             beyond += [y for y in np.intersect1d(layer.around(x), target).tolist() if y != a]
@@ -216,7 +216,7 @@ def _between(layer: Graph, a: int, b: int, first: Sequence[int], decay: float,
 
 
 def _ranked(graph: Graph, seeds: Nodes, paths: Sequence[FlowPath]) -> Nodes:
-    """Rows of the passages of the seeds, then of those that support paths only, best first."""
+    """Return rows of the passages of the seeds, then of those that support paths only, best first."""
     mentions = graph.layer({"mention"})
     support: dict[int, float] = defaultdict(float)
     for path in paths:

@@ -113,7 +113,7 @@ class FlowDiffusion(Method):
             raise ParameterError("a = b = 0 closes every edge; raise one of them")
 
     def fitted(self, graph: Graph) -> Self:
-        """The method with mass and seeds suggested for a graph: less than usual in a small one.
+        """Return the method with mass and seeds suggested for a graph: less than usual in a small one.
 
         The mass of a preset with another rule counts something else: it becomes the start of this
         method's rule. As many keyword seeds as in a preset become half of the names at most, else
@@ -138,15 +138,15 @@ class FlowDiffusion(Method):
         return graph.count("entity") if self.layer == "entities" else len(graph)
 
     def started(self, corpus: Corpus, plan: QueryPlan) -> Self:
-        """A fitted method as app, command line and Python start with it for a question."""
+        """Return a fitted method as app, command line and Python start with it for a question."""
         return self.within(corpus.graph, self.span(corpus, plan))
 
     def within(self, graph: Graph, span: tuple[float, float]) -> Self:
-        """The method with the mass that `scale` suggests."""
+        """Return the method with the mass that `scale` suggests."""
         return replace(self, mass=self.scale(graph, span)[0])
 
     def scale(self, graph: Graph, span: tuple[float, float]) -> tuple[float, float, float]:
-        """The mass to begin with, the largest worth choosing, and steps that suit both.
+        """Return the mass to begin with, the largest worth choosing, and steps that suit both.
 
         The end is where all that the seeds are connected to is full; the rule of Section 2.2
         refuses that, so it ends a step before. A mass beyond the end, or one that counts
@@ -165,12 +165,12 @@ class FlowDiffusion(Method):
         return round(value, 9), round(max(value, end), 9), step
 
     def end(self, graph: Graph, last: float) -> float:
-        """The largest mass worth choosing, where all is full from `last` on; 0 for not known."""
+        """Return the largest mass worth choosing, where all is full from `last` on; 0 for not known."""
         highest = self.highest(graph)
         return min(highest, last) if last > 0 else highest
 
     def span(self, corpus: Corpus, plan: QueryPlan) -> tuple[float, float]:
-        """`Problem.span` for a question; 0 and 0 where it is not known, as for parts of one."""
+        """Return `Problem.span` for a question; 0 and 0 where it is unknown, as for parts of one."""
         if self.subqueries == "on":
             return 0.0, 0.0
         try:
@@ -179,7 +179,7 @@ class FlowDiffusion(Method):
             return 0.0, 0.0
 
     def highest(self, graph: Graph) -> float:
-        """The largest mass worth choosing for a graph, where the control ends."""
+        """Return the largest mass worth choosing for a graph, where the control ends."""
         high = HIGHEST[self.rule]
         if self.rule == "total":
             return float(min(high, max(4, graph.total_capacity(self.capacity))))
@@ -211,7 +211,7 @@ class FlowDiffusion(Method):
         return source_mass(layer, seeds.rows, self.rule, mass, self.capacity, seeds.shares, paths)
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """The nodes that fill up, the flow between them, and the passages ranked.
+        """Return the nodes that fill up, the flow between them, and the passages ranked.
 
         With `subqueries` on, each subquery of the plan has a diffusion of its own and the result
         is their union, Eq. (6) and (7); the rules "budget" and "total" then divide the mass among
@@ -234,7 +234,7 @@ class FlowDiffusion(Method):
             total_milliseconds=1000 * (time.perf_counter() - started)))
 
     def problems(self, corpus: Corpus, plan: QueryPlan) -> list["Problem"]:
-        """One problem, or one for each subquery, for each seed, or for each seed of each subquery.
+        """Return one problem, or one for each subquery, for each seed, or for each seed of each subquery.
 
         Raises
         ------
@@ -255,7 +255,7 @@ class FlowDiffusion(Method):
 
     def united(self, corpus: Corpus, plan: QueryPlan, problems: Sequence["Problem"],
                diffusions: Sequence[Diffusion]) -> Retrieval:
-        """The retrieval of a question whose subqueries have these problems and solutions."""
+        """Return the retrieval of a question whose subqueries have these problems and solutions."""
         parts = [problem.retrieval(diffusion)
                  for problem, diffusion in zip(problems, diffusions, strict=True)]
         gone = frozenset().union(*(problem.gone for problem in problems))
@@ -265,7 +265,7 @@ class FlowDiffusion(Method):
 
     def _ranked(self, corpus: Corpus, plan: QueryPlan, problems: Sequence["Problem"],
                 diffusions: Sequence[Diffusion], gone: frozenset[int]) -> tuple[RankedPassage, ...]:
-        """The passages by the importance of all parts together and the whole question."""
+        """Return the passages by the importance of all parts together and the whole question."""
         graph, passages = corpus.graph, corpus.passages
         importance = sum((importance_of(graph, diffusion, self.layer) for diffusion in diffusions),
                          np.zeros(len(graph)))
@@ -305,7 +305,7 @@ class Problem:
     beside: tuple[Seeds, int] | None = None
 
     def seed_by_seed(self) -> list["Problem"]:
-        """A problem for each seed alone, named after it; itself where there are not two."""
+        """Return a problem for each seed alone, named after it; itself where there are not two."""
         if len(self.seeds.rows) < 2:
             return [self]
         alone = []
@@ -318,23 +318,23 @@ class Problem:
         return alone
 
     def solve(self) -> Diffusion:
-        """The exact solution."""
+        """Return the exact solution."""
         return solve(self.layer, self.gates, self.seeds.rows, self.mass, self.method.capacity)
 
     def at(self, mass: float, rtol: float = 1e-9) -> Diffusion:
-        """The exact solution with another mass of the method."""
+        """Return the exact solution with another mass of the method."""
         return solve(self.layer, self.gates, self.seeds.rows, mass * self.per_unit(),
                      self.method.capacity, rtol)
 
     def per_unit(self) -> Floats:
-        """Delta for mass 1: every rule is proportional to the method's mass, shape (k,)."""
+        """Return Delta for mass 1: every rule is proportional to the method's mass, shape (k,)."""
         if self.beside is not None:
             seeds, place = self.beside
             return self.method._poured(self.layer, seeds, SMALL)[place:place + 1] / SMALL
         return self.method._poured(self.layer, self.seeds, SMALL) / SMALL
 
     def span(self) -> tuple[float, float]:
-        """The masses of the method between which its result changes; 0 and 0 without a source.
+        """Return the masses of the method between which its result changes; 0 and 0 without a source.
 
         At the first a seed is full of its own mass, unless more than it sends off came to one
         earlier; from the last on all that the seeds are connected to is full, or the rule
@@ -356,7 +356,7 @@ class Problem:
                 float(min((room / asked[part]).max(), refused)))
 
     def end(self) -> float:
-        """The largest mass worth choosing: where the method's control would end, or all is full."""
+        """Return the largest mass worth choosing: where the method's control would end, or all is full."""
         return self.method.end(self.corpus.graph, self.span()[1])
 
     def retrieval(self, diffusion: Diffusion) -> Retrieval:
@@ -378,7 +378,7 @@ class Problem:
 
 
 def _step(end: float) -> float:
-    """The step of a mass that counts neither nodes nor tokens: ten to its end at least."""
+    """Return the step of a mass that counts neither nodes nor tokens: ten to its end at least."""
     if end < 0.1:
         return 10.0 ** (math.floor(math.log10(end)) - 1)
     return 0.01 if end <= 5 else 0.1
@@ -386,13 +386,13 @@ def _step(end: float) -> float:
 
 def _foremost(graph: Graph, order: Order, gone: frozenset[int], top: int
               ) -> tuple[RankedPassage, ...]:
-    """The first passages of an order without those that are taken out."""
+    """Return the first passages of an order without those that are taken out."""
     kept = np.flatnonzero(~np.isin(order.rows, sorted(gone)))[:top]
     return ranked(graph, order.rows[kept], order.scores[kept], order.parts[kept])
 
 
 def importance_of(graph: Graph, diffusion: Diffusion, layer: str) -> Floats:
-    """x of every row; without passages in the diffusion, theirs is the sum over their entities."""
+    """Return x of every row; passages outside the diffusion have the sum over their entities."""
     importance = np.zeros(len(graph))
     importance[diffusion.rows] = diffusion.x
     if layer == "entities":
@@ -404,7 +404,7 @@ def importance_of(graph: Graph, diffusion: Diffusion, layer: str) -> Floats:
 
 
 def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> Deferred[RetrievedNode]:
-    """The touched nodes and the seeds without neighbors, most important first, then by mass and id."""
+    """Return the touched nodes and the seeds without neighbors, most important first, then by mass and id."""
     reasons = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=True))
     touched = np.isin(seeds.rows, diffusion.rows, kind="table")
     alone = np.unique(seeds.rows[~touched])
@@ -420,7 +420,7 @@ def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> Deferred[Retriev
     order = _foremost_first(layer, rows, x, mass)
 
     def make(places: Nodes) -> list[RetrievedNode]:
-        """The records in some places of the order."""
+        """Return the records in some places of the order."""
         chosen = order[places]
         among = rows[chosen]
         came = np.append(diffusion.origin, np.full(len(alone), -1))[chosen]
@@ -444,7 +444,7 @@ def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> Deferred[Retriev
 
 
 def _foremost_first(layer: Graph, rows: Nodes, x: Floats, mass: Floats) -> Nodes:
-    """Places of rows by x, then mass, the largest first, and then by id."""
+    """Return places of rows by x, then mass, the largest first, and then by id."""
     order = np.lexsort((-mass, -x))
     equal = (np.diff(x[order]) == 0) & (np.diff(mass[order]) == 0)
     if not equal.any():
@@ -465,12 +465,12 @@ def _reached(state: str, origin: str | None) -> Reason:
 
 
 def _edges(layer: Graph, diffusion: Diffusion) -> Deferred[RetrievedEdge]:
-    """The edges of the diffusion in the direction of flow."""
+    """Return the edges of the diffusion in the direction of flow."""
     sources, targets = diffusion.rows[diffusion.u], diffusion.rows[diffusion.v]
     kinds = [kind_names(bits)[0] for bits in _kinds(layer, sources, targets)]
 
     def make(places: Nodes) -> list[RetrievedEdge]:
-        """The records of some edges."""
+        """Return the records of some edges."""
         of_each = zip(pick(layer.ids, sources[places]), pick(layer.ids, targets[places]),
                       pick(kinds, places), diffusion.flow[places].tolist(),
                       diffusion.weight[places].tolist(), strict=True)
@@ -480,7 +480,7 @@ def _edges(layer: Graph, diffusion: Diffusion) -> Deferred[RetrievedEdge]:
 
 
 def _kinds(layer: Graph, u: Nodes, v: Nodes) -> list[int]:
-    """The bits of the kinds of some edges, given their ends."""
+    """Return the bits of the kinds of some edges, given their ends."""
     starts, own = np.unique(u, return_inverse=True)
     around = layer.expand(starts)
     keys = np.repeat(np.arange(len(starts)), around.counts) * len(layer) + around.neighbors

@@ -57,7 +57,7 @@ class Ranking:
 
     @classmethod
     def suited(cls, certainty: float) -> Self:
-        """The weights for a question whose names are so sure, from 0 to 1.
+        """Return the weights for a question whose names are so sure, from 0 to 1.
 
         Sure names make importance the first of the parts, and what the best passage leaves open or
         mentions the way to the next hop. Where nothing is named there is no hop: meaning, as far as
@@ -99,7 +99,7 @@ def rank(
     layer: Graph, passages: Passages, found: Match, importance: Floats,
     ranking: Ranking | None = None, top: int | None = None,
 ) -> Order:
-    """The `top` passages by their evidence, by default all.
+    """Return the `top` passages by their evidence, by default all.
 
     A passage's importance is the larger of its own x and that of the entity that is its title.
     The best passage by meaning, words, neighbors and importance comes first; the others are
@@ -150,14 +150,14 @@ def rank(
 
 
 def stated(parts: Mapping[str, float]) -> str:
-    """The parts of a score that are not 0 as a sum: "importance 1.50 + meaning 0.81"."""
+    """Return the parts of a score that are not 0 as a sum: "importance 1.50 + meaning 0.81"."""
     return " + ".join(f"{name} {value:.2f}" for name, value in parts.items() if value >= 0.005)
 
 
 def within_budget(
     ranking: Sequence[Item], tokens: Sequence[int], budget: int
 ) -> tuple[Item, ...]:
-    """The leading passages whose tokens together fit a budget, the same for every method.
+    """Return the leading passages whose tokens together fit a budget, the same for every method.
 
     The first passage that does not fit ends the list, also when a later one would fit: what is
     kept is the method's own order, a larger budget never drops a passage, and no method gains by
@@ -178,7 +178,7 @@ def within_budget(
 
 
 def log_scale(x: Floats, floor: float) -> Floats:
-    """log(1 + x / (floor max x)) scaled to [0, 1]: importance falls by powers along a path."""
+    """Return log(1 + x / (floor max x)) in [0, 1]: importance falls by powers along a path."""
     highest = float(x.max(initial=0.0))
     if highest <= 0:
         return np.zeros(len(x))

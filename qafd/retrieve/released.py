@@ -56,12 +56,12 @@ class ReleasedCode(Method):
     top: int = passages_ranked()
 
     def fitted(self, graph: Graph) -> Self:
-        """The method with fewer seeds and nodes in a small graph."""
+        """Return the method with fewer seeds and nodes in a small graph."""
         entities = graph.count("entity")
         return self.fewer("seeds", entities // 2).fewer("nodes", len(graph) / 4)
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """The most important nodes over all seeds, without flow, and passages ranked."""
+        """Return the most important nodes over all seeds, without flow, and passages ranked."""
         started = time.perf_counter()
         graph, layer = corpus.graph, corpus.graph.layer(LAYER)
         seeds = keyword_seeds(graph, plan, self.seeds, "entities")
@@ -113,7 +113,7 @@ def begin_walk(layer: Graph, row: int) -> tuple[Nodes, Floats]:
 
 
 def _passages(corpus: Corpus, dense: Floats, x: Floats) -> tuple[Nodes, Floats]:
-    """Passages by the importance of the entities that they mention, then by cosine."""
+    """Return passages by the importance of the entities that they mention, then by cosine."""
     graph, rows = corpus.graph, corpus.passages.rows
     reached = graph.layer({"mention"}).expand(rows)
     owner = np.repeat(np.arange(len(rows)), reached.counts)

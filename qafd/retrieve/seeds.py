@@ -56,11 +56,11 @@ class Passages:
     def build(cls, graph: Graph, texts: TextsOf, titled: bool = False,
               sentences: Sentences | None = None, series: Iterable[Iterable[str]] = ()
               ) -> "Passages":
-        """The passages of a graph, whose texts are read; see `PassageColumns.build`."""
+        """Return the passages of a graph, whose texts are read; see `PassageColumns.build`."""
         return cls(graph, PassageColumns.build(graph, texts, titled, series), sentences)
 
     def nearest_sentences(self, places: Nodes, asked: Vectors) -> Floats:
-        """Cosine of a question, shape (d,), and the nearest sentence of each passage, shape (k,).
+        """Return cosine of a question, shape (d,), and the nearest sentence of each passage, shape (k,).
 
         -1 for a passage whose sentences are not known.
         """
@@ -75,7 +75,7 @@ class Passages:
         return len(self.rows)
 
     def reading(self, sentences: Sentences) -> "Passages":
-        """The same passages; what is not known of their sentences yet is asked there.
+        """Return the same passages; what is not known of their sentences yet is asked there.
 
         Where sentences are not compared they stay so.
         """
@@ -86,7 +86,7 @@ class Passages:
         return other
 
     def of(self, graph: Graph) -> "Passages":
-        """The same passages with the vectors of a graph that has the same rows."""
+        """Return the same passages with the vectors of a graph that has the same rows."""
         other = copy(self)
         other.vectors = take_rows(graph.vectors, self.rows)
         other._sentences, other._read, other.matched = None, {}, None
@@ -121,7 +121,7 @@ class PassageColumns:
     @classmethod
     def build(cls, graph: Graph, texts: TextsOf, titled: bool = False,
               series: Iterable[Iterable[str]] = ()) -> "PassageColumns":
-        """The columns of a graph's passages.
+        """Return the columns of a graph's passages.
 
         Parameters
         ----------
@@ -148,20 +148,20 @@ class PassageColumns:
                    _find_beside(ids, series), bm25)
 
     def flatten(self) -> dict[str, Array]:
-        """The columns as arrays."""
+        """Return the columns as arrays."""
         words = {spec.name: getattr(self.bm25, spec.name) for spec in fields(Bm25)}
         own = {spec.name: getattr(self, spec.name) for spec in fields(self) if spec.name != "bm25"}
         return flatten("passages", own) | flatten("words", words)
 
     @classmethod
     def unflatten(cls, arrays: Arrays) -> "PassageColumns":
-        """The columns that `flatten` made arrays of."""
+        """Return the columns that `flatten` made arrays of."""
         return cls(**{"vectors": None} | unflatten("passages", arrays),
                    bm25=Bm25(**unflatten("words", arrays)))
 
 
 def _find_beside(ids: Sequence[str], series: Iterable[Iterable[str]]) -> Nodes:
-    """The places of the passages before and after each, its own where there is none, (c, 2)."""
+    """Return the places of the passages before and after each, its own where there is none, (c, 2)."""
     place = {key: at for at, key in enumerate(ids)}
     beside = np.repeat(np.arange(len(ids))[:, None], 2, axis=1)
     for some in series:
@@ -175,7 +175,7 @@ _PASSAGES: WeakKeyDictionary[Graph, Passages] = WeakKeyDictionary()
 
 
 def passages_of(graph: Graph, make: Callable[[], Passages]) -> Passages:
-    """The passages of a graph; made once for each graph in memory."""
+    """Return the passages of a graph; made once for each graph in memory."""
     if graph not in _PASSAGES:
         _PASSAGES[graph] = make()
     return _PASSAGES[graph]
@@ -222,7 +222,7 @@ class Match:
         return numbers / max(float(self.lexical.max(initial=0.0)), 1e-300)
 
     def fusion(self, lexical: float = 0.5) -> Floats:
-        """minmax(dense) + `lexical` minmax(BM25), shape (c,)."""
+        """Return minmax(dense) + `lexical` minmax(BM25), shape (c,)."""
         return minmax(self.dense) + lexical * self.by_words
 
     @cached_property
@@ -239,7 +239,7 @@ class Match:
         return (self.dense + SENTENCE * best) / (1 + SENTENCE)
 
     def meaning(self, spread: float = 0.0) -> Floats:
-        """minmax(near), or `spread` of it in units of 6.5 standard deviations instead, shape (c,).
+        """Return minmax(near), or `spread` of it in units of 6.5 standard deviations, shape (c,).
 
         By its range the best passage of every question has 1; by its spread it has the more, the
         further it stands out from the others.
@@ -268,7 +268,7 @@ class Match:
 
 
 def match(passages: Passages, plan: QueryPlan) -> Match:
-    """Dense and lexical scores of all passages for a question; those of the last one are kept."""
+    """Return dense and lexical scores of all passages for a question; those of the last one are kept."""
     if passages.matched is None or passages.matched[0] is not plan:
         passages.matched = plan, _match(passages, plan)
     return passages.matched[1]
@@ -303,7 +303,7 @@ def select_seeds(
     graph: Graph, passages: Passages, plan: QueryPlan, found: Match, *,
     entity_share: float = ENTITY_SHARE, best: int = 5,
 ) -> Seeds:
-    """Sources of the diffusion: mass on the plan's names as far as they are sure, else on passages.
+    """Return sources of the diffusion: mass on the plan's names as far as they are sure, else on passages.
 
     A name takes mass in proportion to its weight (`weigh_names`), a passage in proportion to how
     far its evidence is above the best one that is left out. Names take `entity_share` of the
@@ -339,7 +339,7 @@ def select_seeds(
 
 
 def weigh_names(graph: Graph, passages: Passages, plan: QueryPlan) -> tuple[Nodes, Floats]:
-    """The rows of the names of a question that may be meant as such, and their weights, shape (k,).
+    """Return the rows of the names of a question that may be meant as such, and their weights, shape (k,).
 
     A name weighs its rarity 1 / log2(1 + number of its passages) where the question writes it with
     a capital and it titles a passage, and a part of that where only one of the two holds.
@@ -372,13 +372,13 @@ def is_asked_as_name(name: str, asked: str) -> bool:
 
 
 def named_rows(graph: Graph, plan: QueryPlan) -> list[int]:
-    """Rows of the plan's names that the graph has."""
+    """Return rows of the plan's names that the graph has."""
     return [row for name in plan.names
             if (row := graph.row.get(node_id("entity", name))) is not None]
 
 
 def passage_counts(graph: Graph, rows: Nodes) -> Nodes:
-    """In how many passages each entity occurs, shape (k,)."""
+    """Count the passages of each entity, shape (k,)."""
     frontier = graph.expand(rows)
     mentions = (frontier.edge_kinds & kind_bit("mention")) > 0
     owner = np.repeat(np.arange(len(rows)), frontier.counts)
@@ -386,7 +386,7 @@ def passage_counts(graph: Graph, rows: Nodes) -> Nodes:
 
 
 def minmax(scores: Floats) -> Floats:
-    """The scores scaled to [0, 1]; 0 where they are all equal."""
+    """Return the scores scaled to [0, 1]; 0 where they are all equal."""
     if not len(scores):
         return scores
     low, high = float(scores.min()), float(scores.max())
@@ -403,7 +403,7 @@ def _named_reason(graph: Graph, row: int, asked: set[str]) -> Reason:
 
 
 def keyword_seeds(graph: Graph, plan: QueryPlan, count: int, layer: str = "passages") -> Seeds:
-    """Algorithm 1: the `count` nodes with the highest score(v) = max over keywords of the cosine.
+    """Return the `count` nodes with the highest score(v), its best cosine with a keyword: Algorithm 1.
 
     Nodes are compared by the vectors of their names; `layer` "entities" leaves passages out.
     Equal shares; ties go to the lower row. Without keywords the question itself is the keyword.

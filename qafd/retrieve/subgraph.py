@@ -19,7 +19,7 @@ from qafd.retrieve.rank import PARTS
 def nodes(layer: Graph, plan: QueryPlan, rows: Nodes, importance: Floats,
           reasons: Sequence[Reason], *, seeds: Collection[int] = (),
           states: Sequence[str] = ()) -> tuple[RetrievedNode, ...]:
-    """Some rows as retrieved nodes, most important first, ties by id; no mass.
+    """Return rows as retrieved nodes without mass, most important first, ties by id.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def nodes(layer: Graph, plan: QueryPlan, rows: Nodes, importance: Floats,
 
 def edges(layer: Graph, entries: Nodes, flow: Floats | None = None,
           weight: Floats | None = None) -> tuple[RetrievedEdge, ...]:
-    """Some entries as retrieved edges, by ids; a negative flow runs against its entry.
+    """Return entries as retrieved edges, by ids; a negative flow runs against its entry.
 
     `flow` and `weight`, shape (k,), default to 0 and to the similarity of the edge.
     """
@@ -60,25 +60,25 @@ def edges(layer: Graph, entries: Nodes, flow: Floats | None = None,
 
 
 def ends(layer: Graph, entries: Nodes) -> tuple[Nodes, Nodes]:
-    """The row that each entry is seen from, and the other end."""
+    """Return the row that each entry is seen from, and the other end."""
     own = np.searchsorted(layer.indptr, entries, side="right") - 1
     return own.astype(np.int64), layer.neighbors[entries].astype(np.int64)
 
 
 def entries_around(layer: Graph, rows: Nodes) -> Nodes:
-    """All entries of some rows, row after row."""
+    """Return all entries of some rows, row after row."""
     return expand_slices(layer.indptr[rows], layer.degree_of(rows))
 
 
 def entries_among(layer: Graph, rows: Nodes) -> Nodes:
-    """One entry for each edge with both ends among some rows."""
+    """Return one entry for each edge with both ends among some rows."""
     around = entries_around(layer, np.unique(rows))
     u, v = ends(layer, around)
     return around[(u < v) & np.isin(v, rows)]
 
 
 def foremost(graph: Graph, rows: Nodes, scores: Floats, count: int) -> Nodes:
-    """Places of the `count` highest scores, best first; ties by the ids of their rows."""
+    """Return places of the `count` highest scores, best first; ties by the ids of their rows."""
     places = np.arange(len(scores))
     if len(scores) > count:
         places = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
@@ -87,7 +87,7 @@ def foremost(graph: Graph, rows: Nodes, scores: Floats, count: int) -> Nodes:
 
 
 def foremost_of(graph: Graph, score: Floats, count: int, also: Iterable[int]) -> tuple[Nodes, int]:
-    """The rows with the `count` highest scores above 0 and some others, ascending, and how many of all
+    """Return the rows with the `count` highest scores above 0 and some others, ascending, and how many of all
     scores are above 0.
 
     Parameters
@@ -101,13 +101,13 @@ def foremost_of(graph: Graph, score: Floats, count: int, also: Iterable[int]) ->
 
 
 def number_places(graph: Graph, rows: Nodes, score: Floats) -> dict[int, int]:
-    """The place of each of some rows among them, from 1 for the highest score."""
+    """Return the place of each of some rows among them, from 1 for the highest score."""
     order = rows[foremost(graph, rows, score[rows], len(rows))]
     return {row: place for place, row in enumerate(order.tolist(), 1)}
 
 
 def order_by_mentions(corpus: Corpus, passages: Nodes, entities: Nodes, dense: Floats) -> list[int]:
-    """Rows of passages by how many of some entities they mention, then by cosine, then by id.
+    """Return rows of passages by how many of some entities they mention, then by cosine, then by id.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def order_by_mentions(corpus: Corpus, passages: Nodes, entities: Nodes, dense: F
 
 def ranked(graph: Graph, rows: Nodes, scores: Floats, parts: Floats | None = None
            ) -> tuple[RankedPassage, ...]:
-    """Rows of passages, best first, with their scores and what those are the sums of."""
+    """Return rows of passages, best first, with their scores and what those are the sums of."""
     sums: list[dict[str, float]] = [{}] * len(rows) if parts is None else [
         dict(zip(PARTS, row, strict=True)) for row in parts.tolist()]
     return tuple(RankedPassage(graph.ids[row], score, terms)

@@ -51,7 +51,7 @@ class CollapsedTree(Method):
     top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """The nearest passages and summaries, and what lies below the summaries.
+        """Return the nearest passages and summaries, and what lies below the summaries.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class CollapsedTree(Method):
 
     def _within_budget(self, graph: Graph, rows: Nodes, tree: Tree, own: Floats,
                        near: Floats) -> tuple[dict[int, int], dict[int, int]]:
-        """Places of passages and summaries that fit, with their number in the common order."""
+        """Return places of passages and summaries that fit, with their number in the common order."""
         cosine = np.concatenate([own, near])
         tokens = np.concatenate([graph.tokens[rows], tree.tokens])
         order = np.argsort(-cosine, kind="stable")
@@ -96,7 +96,7 @@ class CollapsedTree(Method):
 
 
 def _best_above(tree: Tree, rows: Nodes, near: Floats, summaries: dict[int, int]) -> Nodes:
-    """For each passage the nearest to the question of the retrieved summaries above, or -1."""
+    """Return for each passage the retrieved summary above it nearest to the question, or -1."""
     above = np.full(len(rows), -1)
     for summary in sorted(summaries, key=lambda at: near[at]):
         above[np.searchsorted(rows, tree.passages_below(summary))] = summary
@@ -105,7 +105,7 @@ def _best_above(tree: Tree, rows: Nodes, near: Floats, summaries: dict[int, int]
 
 def _leaves(corpus: Corpus, plan: QueryPlan, tree: Tree, leaves: dict[int, int],
             own: Floats, near: Floats, above: Nodes) -> tuple[RetrievedNode, ...]:
-    """Retrieved passages, and those below a retrieved summary, which are touched only."""
+    """Return retrieved passages, and those below a retrieved summary, which are touched only."""
     rows = corpus.passages.rows
     some = np.union1d(np.array(list(leaves), np.int64), np.flatnonzero(above >= 0))
     reasons: list[Reason] = []
@@ -141,7 +141,7 @@ def _summaries(graph: Graph, tree: Tree, summaries: dict[int, int],
 
 def _edges(graph: Graph, rows: Nodes, tree: Tree, summaries: dict[int, int], near: Floats,
            above: Nodes) -> Iterator[RetrievedEdge]:
-    """From summaries to what they sum up; flow is the cosine that ranks a passage."""
+    """Return the edges from summaries to their parts; flow is the cosine that ranks a passage."""
     ids = {at: tree.id(graph, at) for at in summaries}
     for at in summaries:
         for row in tree.passages_below(at).tolist():

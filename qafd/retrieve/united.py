@@ -24,7 +24,7 @@ _SUMS = ("gap", "objective", "volume", "source", "touched", "edges", "rounds", "
 
 
 def unite(layer: Graph, parts: Sequence[Retrieval], diffusions: Sequence[Diffusion]) -> Retrieval:
-    """The union of what each subquery retrieves, on the graph that all were diffused over.
+    """Return the union of what each subquery retrieves, on the graph that all were diffused over.
 
     Importance, mass, source and capacity of a node add up, since each diffusion has buckets of its
     own; flows are netted, and an edge has its largest weight. The certificate has the worst
@@ -58,7 +58,7 @@ def unite(layer: Graph, parts: Sequence[Retrieval], diffusions: Sequence[Diffusi
 
 
 def _notices(found: Sequence[Notice]) -> tuple[Notice, ...]:
-    """One notice of each kind: their numbers are counts and masses, which add up."""
+    """Return one notice of each kind: their numbers are counts and masses, which add up."""
     merged: dict[NoticeKind, Notice] = {}
     for one in dict.fromkeys(found):
         known = merged.get(one.kind)
@@ -74,7 +74,7 @@ def _notices(found: Sequence[Notice]) -> tuple[Notice, ...]:
 
 
 def _joined(versions: Sequence[tuple[int, RetrievedNode]]) -> RetrievedNode:
-    """One node from what it is in each part; the reason is that of the most important one."""
+    """Return one node from what it is in each part; the reason is that of the most important one."""
     nodes = [node for _, node in versions]
     best = max(nodes, key=lambda node: (node.importance, node.mass))
     brought = tuple(number for number, node in versions if node.importance > 0)

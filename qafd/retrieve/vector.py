@@ -29,7 +29,7 @@ class DensePassages(Method):
     top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """The nearest passages and the names they mention; importance is the cosine."""
+        """Return the nearest passages and the names they mention; importance is the cosine."""
         started = time.perf_counter()
         scores = match(corpus.passages, plan).dense
         return retrieve_by_score(self, "vector", corpus, plan, scores, lambda place: reason(

@@ -57,7 +57,7 @@ class Value:
 
 
 def read_schema(path: Path) -> Schema:
-    """The schema of a SQLite file.
+    """Return the schema of a SQLite file.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def read_schema(path: Path) -> Schema:
 
 
 def read_ddl(path: Path, dialect: str) -> Schema:
-    """The schema that CREATE TABLE statements describe.
+    """Return the schema that CREATE TABLE statements describe.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def find_values(path: Path, schema: Schema, phrases: list[str],
 
 
 def run(path: Path, sql: str, seconds: float = SECONDS) -> QueryRows:
-    """The rows of one SELECT, at most 1,000 of them.
+    """Return the rows of one SELECT, at most 1,000 of them.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def run(path: Path, sql: str, seconds: float = SECONDS) -> QueryRows:
 
 
 def copy(path: Path) -> bytes:
-    """A checked copy of a whole SQLite file as it is at one moment.
+    """Return a checked copy of a whole SQLite file as it is at one moment.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def copy(path: Path) -> bytes:
 
 def _ask(path: Path, do: str, module: str = "qafd.sql.child", *, seconds: float = SECONDS,
          memory: int = MEMORY, **more: Any) -> tuple[dict[str, Any], bytes]:
-    """The reply of a fresh child, which dies with this call in any case."""
+    """Return the reply of a fresh child, which dies with this call in any case."""
     request = {"do": do, "path": str(path.absolute()), "seconds": seconds, "memory": memory, **more}
     reply = ask(module, json.dumps(request).encode() + b"\n", _REPLY, _WAIT)
     line, _, content = reply.content.partition(b"\n")

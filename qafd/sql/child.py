@@ -77,7 +77,7 @@ def confine(memory: int, seconds: float) -> None:
 
 
 def opened(path: str, seconds: float) -> sqlite3.Connection:
-    """A read-only connection whose statements end after some seconds, all together."""
+    """Return a read-only connection whose statements end after some seconds, all together."""
     # Opening a file in WAL mode makes two more beside it, unless it is said not to change.
     with Path(path).open("rb") as file:
         still = file.read(20)[18:20] == b"\2\2" and not Path(path + "-wal").exists()
@@ -96,7 +96,7 @@ def opened(path: str, seconds: float) -> sqlite3.Connection:
 
 
 def copied(path: str, seconds: float) -> bytes:
-    """The whole database as it is now, checked first, by the backup interface."""
+    """Return the whole database as it is now, checked first, by the backup interface."""
     connection = opened(path, seconds)
     found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":
@@ -137,7 +137,7 @@ def schema(connection: sqlite3.Connection, _: dict[str, Any]) -> dict[str, Any]:
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> list[tuple[Any, ...]]:
-    """Name, type, key and kind of the columns of a table or view; none of a broken view."""
+    """Return name, type, key and kind of the columns of a table or view; none of a broken view."""
     try:
         rows = connection.execute(
             "SELECT name, type, pk, hidden FROM pragma_table_xinfo(?)", (table,)).fetchall()
@@ -147,7 +147,7 @@ def _columns(connection: sqlite3.Connection, table: str) -> list[tuple[Any, ...]
 
 
 def _listed(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """Names and kinds of what the file declares, without SQLite's own tables."""
+    """Return names and kinds of what the file declares, without SQLite's own tables."""
     return [(name, kind) for name, kind in connection.execute(
         "SELECT t.name, t.type FROM pragma_table_list AS t LEFT JOIN sqlite_schema AS s "
         "ON s.name = t.name AND s.type IN ('table', 'view') WHERE t.schema = 'main' "
@@ -165,7 +165,7 @@ def _count(connection: sqlite3.Connection, table: str) -> int | None:
 
 def _samples(connection: sqlite3.Connection, table: str, columns: Sequence[str],
              ) -> list[list[str]]:
-    """Up to three different values of each column from the first rows."""
+    """Return up to three different values of each column from the first rows."""
     if len(columns) > AT_ONCE:
         return [*_samples(connection, table, columns[:AT_ONCE]),
                 *_samples(connection, table, columns[AT_ONCE:])]
@@ -185,7 +185,7 @@ def _samples(connection: sqlite3.Connection, table: str, columns: Sequence[str],
 
 
 def _references(connection: sqlite3.Connection, table: str) -> list[list[Any]]:
-    """Declared foreign keys as [table, columns, target, target columns]."""
+    """Return declared foreign keys as [table, columns, target, target columns]."""
     found: dict[int, list[Any]] = {}
     for key, _, target, column, to, *_ in connection.execute(
             "SELECT * FROM pragma_foreign_key_list(?) ORDER BY id, seq", (table,)):
@@ -233,7 +233,7 @@ def _hits(connection: sqlite3.Connection, table: str, column: str, phrases: dict
 
 
 def run(connection: sqlite3.Connection, request: dict[str, Any]) -> dict[str, Any]:
-    """Columns and rows of one statement; `cut` says what is missing, "" when nothing is."""
+    """Return columns and rows of one statement; `cut` says what is missing, "" when nothing is."""
     allowed = {name.lower() for name, kind in _listed(connection) if kind in ("table", "view")}
     hidden = {name.lower() for name, _ in _listed(connection)} - allowed
     hidden |= {name for (name,) in connection.execute("SELECT name FROM pragma_module_list")}

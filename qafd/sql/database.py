@@ -58,7 +58,7 @@ class Database:
 
     @classmethod
     def open(cls, source: str | Path, embedder: Embedder, dialect: str = "") -> Self:
-        """The database at a path or address, see `qafd.sql.sources.schema_from`.
+        """Return the database at a path or address, see `qafd.sql.sources.schema_from`.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class Database:
                          *plan.notices, *lost, *retrieval.notices)))
 
     def run(self, sql: str) -> QueryRows:
-        """The rows of one SELECT, see `qafd.sql.box.run`.
+        """Return the rows of one SELECT, see `qafd.sql.box.run`.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class Database:
         return box.run(Path(self.source), sql)
 
     def check(self, sql: str) -> None:
-        """Nothing where SQL can be run; without rows, where it fits the schema.
+        """Check that SQL can be run; without rows, that it fits the schema.
 
         Raises
         ------
@@ -204,7 +204,7 @@ class _Relations:
         pass
 
     def snapshot(self) -> Self:
-        """Itself: nothing changes it."""
+        """Return itself: nothing changes it."""
         return self
 
     @property
@@ -215,13 +215,13 @@ class _Relations:
     edits = graph
 
     def map_added_edges(self) -> dict[str, Any]:
-        """Edges added by hand: none can be."""
+        """Return edges added by hand: none can be."""
         return {}
 
     map_merged = map_added_edges
 
     def nodes(self, _: Iterable[str]) -> dict[str, Node]:
-        """Texts of passages: there are none."""
+        """Return texts of passages: there are none."""
         return {}
 
     def edges(self, ids: Iterable[str]) -> list[Edge]:

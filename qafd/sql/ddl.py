@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def describe(text: str, dialect: str = "") -> dict[str, Any]:
-    """The tables and references that statements create or add.
+    """Return the tables and references that statements create or add.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def name_table(table: exp.Table) -> str:
 
 
 def _first(tables: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The first tables, up to `MOST_TABLES` and `MOST_COLUMNS`."""
+    """Return the first tables, up to `MOST_TABLES` and `MOST_COLUMNS`."""
     kept, left = {}, MOST_COLUMNS
     for name, table in list(tables.items())[:MOST_TABLES]:
         left -= len(table["columns"])
@@ -113,7 +113,7 @@ def _first(tables: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _with_target(join: list[Any], tables: dict[str, dict[str, Any]]) -> list[Any]:
-    """The reference with the key of its table where it names no columns."""
+    """Return the reference with the key of its table where it names no columns."""
     table, own, target, others = join
     if others[0] is None:
         columns = tables[target]["columns"] if target in tables else []
@@ -122,7 +122,7 @@ def _with_target(join: list[Any], tables: dict[str, dict[str, Any]]) -> list[Any
 
 
 def _guess(text: str) -> str:
-    """The dialect that the words of the statements speak for."""
+    """Return the dialect that the words of the statements speak for."""
     for dialect, sign in SIGNS:
         if re.search(sign, text, re.I | re.M):
             return dialect
@@ -165,7 +165,7 @@ def _type_of(column: exp.ColumnDef) -> str:
 
 
 def _target(reference: exp.Expr, count: int) -> tuple[str, list[str | None]]:
-    """The table that is referred to and its columns; None where its key is meant."""
+    """Return the table that is referred to and its columns; None where its key is meant."""
     table = reference.find(exp.Table)
     names = _names(reference.this.expressions) if reference.this is not None else []
     return (name_table(table) if table is not None else ""), list(names) or [None] * count

@@ -47,7 +47,7 @@ def write_dialect(sql: str, dialect: str) -> str:
 
 
 def check_select(sql: str, schema: Schema) -> None:
-    """Nothing where SQL is one SELECT over tables and columns of a schema, without running it.
+    """Check without running it that SQL is one SELECT over tables and columns of a schema.
 
     Names are compared in whatever case they are spelled.
 

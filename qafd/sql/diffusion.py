@@ -30,7 +30,7 @@ COSINE, LONE, NEAR_BEST = 0.5, 0.6, 0.55
 
 
 def schema_graph(schema: Schema, embedder: Embedder) -> Graph:
-    """Tables and columns as nodes; ids are their names in SQL, edges carry the likeness of texts.
+    """Return tables and columns as nodes; ids are their names in SQL, edges carry the likeness of texts.
 
     A text is the name in words, and for a column its table, type and first values.
     """
@@ -108,7 +108,7 @@ def schema_corpus(graph: Graph, schema: Schema, values: Sequence[Value],
 
 
 def weigh_seeds(graph: Graph, chosen: Mapping[str, float]) -> Seeds:
-    """The seeds that a model chose, by id, with mass in proportion to their confidence."""
+    """Return the seeds that a model chose, by id, with mass in proportion to their confidence."""
     rows = np.array([graph.row[node] for node in chosen], np.int64)
     confidence = np.array(list(chosen.values()))
     return Seeds(rows, confidence / confidence.sum(), tuple(
@@ -117,7 +117,7 @@ def weigh_seeds(graph: Graph, chosen: Mapping[str, float]) -> Seeds:
 
 def schema_seeds(graph: Graph, schema: Schema, plan: QueryPlan, values: Sequence[Value],
                  most: int) -> Seeds:
-    """The tables and columns that a question names, by words, meaning and values.
+    """Return the tables and columns that a question names, by words, meaning and values.
 
     A node's score is the share of its name's words that the question has (a column of a table that
     is not named counts 0.6 of it), plus half the largest cosine of its name and a keyword, plus the
@@ -159,7 +159,7 @@ class SchemaEvidence:
 
 
 def find_evidence(graph: Graph, schema: Schema, plan: QueryPlan, values: Sequence[Value]) -> SchemaEvidence:
-    """The evidence of a question, see `schema_seeds`."""
+    """Return the evidence of a question, see `schema_seeds`."""
     assert graph.name_vectors is not None
     assert graph.vectors is not None
     named = _named(schema, plan.question)
@@ -173,7 +173,7 @@ def find_evidence(graph: Graph, schema: Schema, plan: QueryPlan, values: Sequenc
 
 
 def _asked_vectors(plan: QueryPlan) -> Vectors:
-    """Those of the keywords and, last, of the whole question."""
+    """Return the vectors of the keywords and, last, of the whole question."""
     return np.vstack([plan.keyword_embeddings, plan.embedding[None, :]])
 
 
@@ -193,7 +193,7 @@ def _share(name: Sequence[str], asked: set[str]) -> float:
 
 
 def label_edges(retrieval: Retrieval, schema: Schema) -> Retrieval:
-    """The retrieval with words on its edges."""
+    """Return the retrieval with words on its edges."""
     labels = {frozenset((edge.source, edge.target)): edge.label for edge in links(schema)}
     return replace(retrieval, edges=tuple(
         replace(edge, label=labels[frozenset((edge.source, edge.target))])

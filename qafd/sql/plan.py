@@ -47,7 +47,7 @@ class SchemaPlan:
     model: str
 
     def of(self, question: str) -> Mapping[str, float]:
-        """The seeds of a part, or of all parts for another question."""
+        """Return the seeds of a part, or of all parts for another question."""
         for part in self.parts:
             if part.question == question:
                 return part.seeds
@@ -74,7 +74,7 @@ def seed_messages(question: str, schema: Schema, prompt: str) -> tuple[Message, 
 
 
 def read_seeds(text: str, schema: Schema, model: str) -> SchemaPlan:
-    """The parts of a reply with the names that the schema has, in whatever case.
+    """Return the parts of a reply with the names that the schema has, in whatever case.
 
     Raises
     ------
@@ -106,14 +106,14 @@ def _pairs(part: object) -> list[dict[str, object]]:
 
 
 def _confidence(value: object) -> float:
-    """A number from 0 to 1; 1 where the model gives none."""
+    """Return a number from 0 to 1; 1 where the model gives none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 1.0
     return min(max(float(value), 0.0), 1.0)
 
 
 def choose_seeds(question: str, schema: Schema, llm: LLM) -> SchemaPlan:
-    """The parts and seeds that a model chooses.
+    """Return the parts and seeds that a model chooses.
 
     Raises
     ------

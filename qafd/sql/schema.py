@@ -162,7 +162,7 @@ class Schema:
     @classmethod
     def of(cls, tables: Sequence[Table], declared: Iterable[Join], notices: Sequence[str] = (),
            dialect: str = SQLITE, has_rows: bool = True) -> "Schema":
-        """The schema with the joins that are declared and those that names tell of."""
+        """Return the schema with the joins that are declared and those that names tell of."""
         columns = [column for table in tables for column in table.columns]
         known = {column.label.lower(): column for column in columns}
         joins = []
@@ -186,18 +186,18 @@ class Schema:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL can read it."""
+    """Return a name as SQL can read it."""
     plain = re.fullmatch(r"[a-z_][a-z0-9_]*", name, re.I) and name.upper() not in RESERVED
     return name if plain else '"' + name.replace('"', '""') + '"'
 
 
 def words(name: str) -> list[str]:
-    """The words of a name in snake_case or camelCase, lower case."""
+    """Return the words of a name in snake_case or camelCase, lower case."""
     return [piece.lower() for piece in _PIECE.findall(name)]
 
 
 def stem(word: str) -> str:
-    """A word without the endings of plurals and verbs, for comparison only."""
+    """Return a word without the endings of plurals and verbs, for comparison only."""
     for ending, single in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"),
                            ("shes", "sh"), ("s", "")):
         if word.endswith(ending) and len(word) > len(ending) + 2 and not word.endswith("ss"):
@@ -210,12 +210,12 @@ def stem(word: str) -> str:
 
 
 def stems(name: str) -> list[str]:
-    """The words of a name without plural endings."""
+    """Return the words of a name without plural endings."""
     return [stem(word) for word in words(name)]
 
 
 def _referred(column: Column, tables: Sequence[Table]) -> Column | None:
-    """The key of another table that a column refers to by its name.
+    """Return the key of another table that a column refers to by its name.
 
     "artist_id" is the key of artists, "home_port_id" that of ports, and "customer_id" any key
     of that name.

@@ -22,7 +22,7 @@ _DIALECTS = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql", "sq
 
 
 def schema_from(source: str | Path, dialect: str = "") -> Schema:
-    """The schema of a file, by what its name ends with, or of a server by its address.
+    """Return the schema of a file, by what its name ends with, or of a server by its address.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def schema_from(source: str | Path, dialect: str = "") -> Schema:
 
 
 def read_json(path: Path, dialect: str = "") -> Schema:
-    """The schema in a JSON file as `schema_json` writes it.
+    """Return the schema in a JSON file as `schema_json` writes it.
 
     Tables may be a list of objects or an object by name, columns a list of names or objects, or an
     object of types by name; joins are pairs of labels, as ["sailings.ferry_id", "ferries.id"].
@@ -83,7 +83,7 @@ def read_json(path: Path, dialect: str = "") -> Schema:
 
 
 def schema_json(schema: Schema) -> dict[str, Any]:
-    """A schema as plain values, which `read_json` reads back; no value of a row is among them."""
+    """Return a schema as plain values, which `read_json` reads back; no value of a row is among them."""
     return {
         "dialect": schema.dialect,
         "tables": [{"name": table.name, "columns": [
@@ -93,7 +93,7 @@ def schema_json(schema: Schema) -> dict[str, Any]:
 
 
 def _each(listed: object) -> list[tuple[str, Any]]:
-    """Names and descriptions, of an object by name or a list of objects or names."""
+    """Return names and descriptions, of an object by name or a list of objects or names."""
     if isinstance(listed, Mapping):
         return [(str(name), value) for name, value in listed.items()]
     if not isinstance(listed, Sequence) or isinstance(listed, str):
@@ -129,7 +129,7 @@ def _join(described: Any) -> Join:
 
 
 def inspect_duckdb(path: Path) -> Schema:
-    """The schema of a DuckDB file, by the statements that it keeps of its tables.
+    """Return the schema of a DuckDB file, by the statements that it keeps of its tables.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def inspect_duckdb(path: Path) -> Schema:
 
 
 def inspect_server(address: str) -> Schema:
-    """The schema of a database, from the catalog of its server; nothing is written.
+    """Return the schema of a database, from the catalog of its server; nothing is written.
 
     Raises
     ------

@@ -40,7 +40,7 @@ def sql_messages(asked: DatabaseQuestion, prompt: str = SQL) -> tuple[Message, .
 
 
 def schema_part(asked: DatabaseQuestion) -> str:
-    """The linked tables with their partners, columns, keys, joins, values and paths, as text."""
+    """Return the linked tables with their partners, columns, keys, joins, values and paths, as text."""
     schema = asked.database.schema
     linked = asked.linked.tables
     tables = [schema.table[name] for name in (*linked, *_partners(schema, linked))]
@@ -64,7 +64,7 @@ def schema_part(asked: DatabaseQuestion) -> str:
 
 
 def _partners(schema: Schema, linked: Sequence[str]) -> list[str]:
-    """Tables that a linked one is joined to, the first of its joins first."""
+    """Return tables that a linked one is joined to, the first of its joins first."""
     partners = []
     for join in schema.joins:
         for own, other in ((join.table, join.target), (join.target, join.table)):
@@ -89,7 +89,7 @@ def _describe_value(value: Value, column: str) -> str:
 
 
 def _describe_paths(asked: DatabaseQuestion) -> Iterator[str]:
-    """Each part of the question with the paths of its largest mass."""
+    """Yield each part of the question with the paths of its largest mass."""
     full = {node.id for node in asked.retrieval.retrieved}
     ways = [way for way in asked.explanation.paths(50).paths
             if len(way.nodes) > 1 and full.issuperset(way.nodes)]
@@ -101,7 +101,7 @@ def _describe_paths(asked: DatabaseQuestion) -> Iterator[str]:
 
 
 def write_sql(asked: DatabaseQuestion, llm: LLM) -> str:
-    """The model's SELECT; one that cannot be run is sent back once with what is wrong with it.
+    """Return the model's SELECT; one that cannot be run is sent back once with what is wrong with it.
 
     The second one is returned as it is: running it says what is still wrong.
 
@@ -127,7 +127,7 @@ def write_sql(asked: DatabaseQuestion, llm: LLM) -> str:
 
 
 def read_sql(text: str) -> str:
-    """The SELECT in a reply: in a block, in JSON, or bare.
+    """Return the SELECT in a reply: in a block, in JSON, or bare.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def _begins(text: str) -> bool:
 
 
 def _unwrapped(text: str) -> str:
-    """The text under "sql" where it is JSON."""
+    """Return the text under "sql" where it is JSON."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -47,7 +47,7 @@ _PAGE = re.compile(r"<(!doctype|html|head|body|\?xml)\b", re.IGNORECASE)
 
 
 def read(name: str, data: bytes, limits: Limits) -> tuple[list[DocumentDraft], list[str]]:
-    """The documents of a file and notices about what was left out or guessed.
+    """Return the documents of a file and notices about what was left out or guessed.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def read(name: str, data: bytes, limits: Limits) -> tuple[list[DocumentDraft], l
 
 
 def _read_package(package: Package) -> DocumentDraft:
-    """The document in a zip file."""
+    """Return the document in a zip file."""
     names = set(package.names)
     if "META-INF/container.xml" in names:
         return read_epub(package)
@@ -127,7 +127,7 @@ _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
 
 
 def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[DocumentDraft]:
-    """Documents of a file that is neither PDF nor zip."""
+    """Return documents of a file that is neither PDF nor zip."""
     text = _decode_file(data, notices)
     start = _START.sub("", text[:10000])
     if start.startswith("{\\rtf"):
@@ -152,7 +152,7 @@ def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[Do
 
 
 def _decode_file(data: bytes, notices: list[str]) -> str:
-    """The text of a file, which is refused where it is none."""
+    """Return the text of a file, which is refused where it is none."""
     if min(data[:512]) < 9:
         _refuse(data)
     declared = re.search(rb"""(?:charset|encoding)\s*=\s*["']?([\w-]{2,20})""", data[:2048])
@@ -166,7 +166,7 @@ def _decode_file(data: bytes, notices: list[str]) -> str:
 
 
 def _plain(name: str, ending: str, text: str, limits: Limits, notices: list[str]) -> list[DocumentDraft]:
-    """Documents of a text without a grammar of its own: a table, light markup, or lines."""
+    """Return documents of a text without a grammar of its own: a table, light markup, or lines."""
     if len(text) > limits.text_characters:
         raise too_much(limits.text_characters, "characters of text")
     if is_subtitles(text):

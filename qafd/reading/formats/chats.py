@@ -117,7 +117,7 @@ def is_subtitles(text: str) -> bool:
 
 
 def _messages(rows: Sequence[Any]) -> list[Message]:
-    """The messages of a list, as Slack, Telegram and endpoints of language models have them."""
+    """Return the messages of a list, as Slack, Telegram and endpoints of language models have them."""
     rows = [row for row in rows if isinstance(row, dict) and row.get("type", "message") == "message"]
     people = {}
     for row in rows:
@@ -137,7 +137,7 @@ def _messages(rows: Sequence[Any]) -> list[Message]:
 
 
 def _branch(talk: dict[str, Any]) -> Iterator[Message]:
-    """The messages of a conversation with ChatGPT from its first to its current one."""
+    """Yield the messages of a conversation with ChatGPT from its first to its current one."""
     nodes = talk["mapping"]
     at = talk.get("current_node")
     if at not in nodes:
@@ -159,7 +159,7 @@ def _branch(talk: dict[str, Any]) -> Iterator[Message]:
 
 
 def _join_parts(text: Any) -> str:
-    """A text that may come in parts."""
+    """Return a text that may come in parts."""
     if isinstance(text, dict):
         text = text.get("text") or text.get("content") or ""
     if isinstance(text, list):
@@ -168,7 +168,7 @@ def _join_parts(text: Any) -> str:
 
 
 def _show_time(when: Any) -> str:
-    """A time to the minute: ISO 8601, or seconds since 1970."""
+    """Return a time to the minute: ISO 8601, or seconds since 1970."""
     text = str(when or "")
     if re.fullmatch(r"\d{9,10}(\.\d+)?", text):
         return datetime.fromtimestamp(float(text), UTC).strftime("%Y-%m-%d %H:%M")

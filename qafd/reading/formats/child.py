@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def answer(name: str, data: bytes, limits: Limits) -> bytes:
-    """The encoded reply to a file."""
+    """Return the encoded reply to a file."""
     def documents() -> dict[str, Any]:
         drafts, notices = read(name, data, limits)
         return {"documents": list(map(_document, drafts)), "notices": notices}
@@ -71,12 +71,12 @@ def answer(name: str, data: bytes, limits: Limits) -> bytes:
 
 
 def answer_graph(files: Sequence[bytes], limits: Limits) -> bytes:
-    """The encoded reply to files that hold a graph together."""
+    """Return the encoded reply to files that hold a graph together."""
     return _guard(lambda: {"graph": read_graph_files(files, limits).plain()}, limits)
 
 
 def answer_page(data: bytes, page: int, quotes: Sequence[str], limits: Limits) -> bytes:
-    """The encoded reply to a PDF of which a page is to be drawn."""
+    """Return the encoded reply to a PDF of which a page is to be drawn."""
     return _guard(lambda: {
         "image": base64.b64encode(draw_page(data, page, quotes)).decode()}, limits)
 

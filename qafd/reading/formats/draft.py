@@ -85,7 +85,7 @@ class DocumentDraft:
 
 
 def unsupported(what: str, advice: str = "add a file of a kind that can") -> ParseError:
-    """The refusal of a kind of file, with what to do instead."""
+    """Return the refusal of a kind of file, with what to do instead."""
     return ParseError(f"The file is {what}, which cannot be read; {advice} ({SUPPORTED}).")
 
 
@@ -99,6 +99,6 @@ _USELESS = re.compile(
 
 
 def worthy_title(title: str) -> str:
-    """A title from a file's metadata, or "" when a program put it there."""
+    """Return a title from a file's metadata, or "" when a program put it there."""
     title = re.sub(r"^Microsoft \w+ - ", "", one_line(title))
     return "" if _USELESS.fullmatch(title) else title

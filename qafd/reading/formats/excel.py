@@ -48,7 +48,7 @@ def read_workbook(package: Package) -> DocumentDraft:
 
 
 def _rows_of(sheet: Any, spans: Spans, most: int) -> Iterator[list[Cell]]:
-    """The rows of a sheet that hold anything, from the first column on."""
+    """Yield the rows of a sheet that hold anything, from the first column on."""
     sheet.reset_dimensions()
     origins: dict[tuple[int, int], str] = {}
     starts = {(row, column) for row, column, _ in spans.values()}
@@ -78,7 +78,7 @@ def _rows_of(sheet: Any, spans: Spans, most: int) -> Iterator[list[Cell]]:
 
 
 def _spans_of(source: bytes) -> Spans:
-    """The merged cells in the part of a sheet, by each row that they cover."""
+    """Return the merged cells in the part of a sheet, by each row that they cover."""
     from openpyxl.utils.cell import coordinate_to_tuple
 
     spans: dict[tuple[int, int], tuple[int, int, int]] = {}

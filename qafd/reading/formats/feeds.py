@@ -37,7 +37,7 @@ def read_feed(name: str, text: str, limits: Limits) -> list[DocumentDraft]:
 
 
 def _text_of(item: "_Element", tags: tuple[str, ...]) -> str:
-    """The text of the first of some tags that an item has, or its term."""
+    """Return the text of the first of some tags that an item has, or its term."""
     for tag in tags:
         found = item.find(f"{{*}}{tag}")
         if found is not None:

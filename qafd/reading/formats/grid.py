@@ -94,7 +94,7 @@ class Grid:
             self.below = group
 
     def paragraphs(self) -> Iterator[str]:
-        """The text of the table: lines above it, then a paragraph for each row.
+        """Yield the text of the table: lines above it, then a paragraph for each row.
 
         Rows are "column: value" lines where columns have names. Two columns without names are
         themselves such lines. Any other row is one line of its cells.
@@ -112,7 +112,7 @@ class Grid:
 
 
 def row_text(names: Sequence[str], row: Sequence[str]) -> str:
-    """A row of a table as "column: value" lines, or the value alone in a column without a name.
+    """Return a row of a table as "column: value" lines, or the value alone in a column without a name.
 
     A row of one value and one named value is a single line, "Weight (HX40): 29 kg", as two would
     read as a heading and a label.
@@ -140,7 +140,7 @@ def names_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _fill(rows: Sequence[Sequence[Cell | str]]) -> Iterator[list[_Place]]:
-    """The places of each row, with those that cells of rows above reach into."""
+    """Yield the places of each row, with those that cells of rows above reach into."""
     reaching: dict[int, tuple[int, _Place]] = {}  # column to rows left and their place
     for number, cells in enumerate(rows):
         if not reaching and all(isinstance(cell, str) for cell in cells):
@@ -174,7 +174,7 @@ def _fill(rows: Sequence[Sequence[Cell | str]]) -> Iterator[list[_Place]]:
 
 
 def _width(row: Sequence[_Place]) -> int:
-    """The number of places up to the last one with a text."""
+    """Return the number of places up to the last one with a text."""
     return next((at for at in range(len(row), 0, -1) if row[at - 1].text), 0)
 
 
@@ -188,7 +188,7 @@ def _is_across(row: Sequence[_Place]) -> bool:
 
 
 def _count_above(places: Sequence[Sequence[_Place]], headed: bool) -> int:
-    """The number of rows at the top that are text: one cell, or few, above a row of many."""
+    """Return the number of rows at the top that are text: one cell, or few, above a row of many."""
     for count, (row, below) in enumerate(pairwise(places)):
         filled = sum(1 for place in row if place.text)
         few = not headed and row[0].text and 2 * filled <= len(row)
@@ -198,7 +198,7 @@ def _count_above(places: Sequence[Sequence[_Place]], headed: bool) -> int:
 
 
 def _guess_heads(places: Sequence[Sequence[_Place]]) -> int:
-    """The number of rows at the top that name columns: 0, 1, or 2 where cells of the first span some."""
+    """Return the number of top rows that name columns: 0, 1, or 2 where cells of the first span some."""
     heads = 1 + any(place.goes_on for place in (places[0] if places else ()))
     below = [[place.text for place in row] for row in places[heads:]]
     if not below:
@@ -213,7 +213,7 @@ def _guess_heads(places: Sequence[Sequence[_Place]]) -> int:
 
 
 def _join_heads(heads: Sequence[Sequence[_Place]]) -> list[str]:
-    """One name a column: those above one another joined, repeated ones numbered, empty ones counted."""
+    """Return one name a column: join those above one another, number repeated ones, count empty ones."""
     names: list[str] = []
     seen: Counter[str] = Counter()
     for column, cells in enumerate(zip(*heads, strict=True)):

@@ -39,5 +39,5 @@ class Limits:
 
 
 def too_much(most: int, what: str) -> ParseError:
-    """The refusal of a file with more than `most` of something."""
+    """Return the refusal of a file with more than `most` of something."""
     return ParseError(f"The file has more than {most:,} {what}; split it and add the parts.")

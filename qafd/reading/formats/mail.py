@@ -64,7 +64,7 @@ def _read_mail(data: bytes, draft: DocumentDraft) -> None:
 
 
 def _field(mail: "EmailMessage", name: str) -> str:
-    """A field of the head in letters, "" where it lacks or cannot be read."""
+    """Return a field of the head in letters, "" where it lacks or cannot be read."""
     try:
         return one_line(str(mail[name] or ""))
     except (ValueError, LookupError, AttributeError, TypeError):  # the parser's own on broken fields
@@ -72,7 +72,7 @@ def _field(mail: "EmailMessage", name: str) -> str:
 
 
 def _text_of(part: "MIMEPart") -> str:
-    """The text of a part in the character set that it names, or another one that fits."""
+    """Return the text of a part in the character set that it names, or another one that fits."""
     content = part.get_payload(decode=True)
     try:
         return decode(cast(bytes, content), part.get_content_charset())[0]

@@ -83,7 +83,7 @@ def _fence(code: str) -> str:
 
 
 def _lines(tokens: "Sequence[Token]") -> "Iterator[list[Token]]":
-    """The tokens of each line; a picture is its description, unless it is a link (a badge)."""
+    """Yield the tokens of each line; a picture is its description, unless it is a link (a badge)."""
     line: list[Token] = []
     links = 0
     for token in tokens:
@@ -99,7 +99,7 @@ def _lines(tokens: "Sequence[Token]") -> "Iterator[list[Token]]":
 
 
 def _join_lines(lines: "Sequence[list[Token]]", width: float | None) -> "Iterator[Token]":
-    """The tokens of a paragraph with the breaks that its writer made."""
+    """Yield the tokens of a paragraph with the breaks that its writer made."""
     from markdown_it.token import Token
 
     texts = ["".join(token.content for token in line) for line in lines]

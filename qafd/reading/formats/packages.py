@@ -22,13 +22,13 @@ _WORD_KINDS = re.compile(rb"ms-word\.(?:document|template)\.macroEnabled(?:Templ
 
 
 def packed_files(data: bytes, limits: Limits) -> list[bytes]:
-    """The files in a zip file, in their order."""
+    """Return the files in a zip file, in their order."""
     package = open_package(data, limits)
     return [package.read(name) for name in package.names if not name.endswith("/")]
 
 
 def open_package(data: bytes, limits: Limits) -> "Package":
-    """A zip file whose directory has been checked."""
+    """Return a zip file whose directory has been checked."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, NotImplementedError, ValueError):
@@ -64,7 +64,7 @@ class Package:
         return part in self._archive.NameToInfo
 
     def read(self, part: str) -> bytes:
-        """The bytes of a part."""
+        """Return the bytes of a part."""
         entry = self._archive.getinfo(part)
         if entry.flag_bits & 1:
             raise ParseError("The file is protected by a password; save a copy without one.")
@@ -78,7 +78,7 @@ class Package:
         return data
 
     def xml(self, part: str) -> "_Element":
-        """The root of an XML part; entities and document types are refused."""
+        """Return the root of an XML part; entities and document types are refused."""
         return parse_xml(self.read(part))
 
     def repack(self) -> io.BytesIO:
@@ -121,7 +121,7 @@ def _without_entities(data: bytes) -> bytes:
 
 
 def read_epub(package: Package) -> DocumentDraft:
-    """The chapters of an e-book."""
+    """Return the chapters of an e-book."""
     draft = DocumentDraft("epub", package.limits)
     if "META-INF/encryption.xml" in package:
         protection = package.xml("META-INF/encryption.xml")

@@ -173,7 +173,7 @@ class _Page:
         self._mark = ""
 
     def _begin_item(self, element: "_Element") -> str:
-        """The mark of an item of the list that is open."""
+        """Return the mark of an item of the list that is open."""
         if not self._lists or self._lists[-1].element.tag == "ul":
             return "- "
         items = self._lists[-1]
@@ -198,7 +198,7 @@ class _Page:
 
 
 def _block_of(element: "_Element") -> str:
-    """The tag that decides the gap of a block; a paragraph in an item is the item."""
+    """Return the tag that decides the gap of a block; a paragraph in an item is the item."""
     above = element.getparent()
     if element.tag == "p" and above is not None and above.tag in ("li", "dd", "dt"):
         return str(above.tag)
@@ -206,7 +206,7 @@ def _block_of(element: "_Element") -> str:
 
 
 def _rows_of(table: "_Element") -> "list[list[_Element]]":
-    """The cells of a table by row; none where the table only lays out a page."""
+    """Return the cells of a table by row; none where the table only lays out a page."""
     if next(table.iterdescendants("table", *_HEADINGS), None) is not None:
         return []
     rows = [list(row.iterchildren("td", "th")) for row in table.iter("tr")]
@@ -232,7 +232,7 @@ def _cell(element: "_Element") -> Cell:
 
 
 def _words_of(element: "_Element") -> str:
-    """The visible text of an element in one line; items of a list are parted by ";"."""
+    """Return the visible text of an element in one line; items of a list are parted by ";"."""
     from lxml import etree
 
     pieces: list[str] = []
@@ -253,13 +253,13 @@ def _words_of(element: "_Element") -> str:
 
 
 def _number(text: str | None, default: int) -> int:
-    """A number of an attribute within reason."""
+    """Return a number of an attribute within reason."""
     found = re.fullmatch(r"\s*(\d{1,5})\s*", text or "")
     return int(found[1]) if found else default
 
 
 def _places(element: "_Element") -> list[str]:
-    """The names by which links can lead to an element."""
+    """Return the names by which links can lead to an element."""
     return [name for name in (element.get("id"), element.get("name")) if name]
 
 

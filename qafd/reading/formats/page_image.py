@@ -21,7 +21,7 @@ Letters = tuple[str, list[int]]
 
 
 def draw_page(data: bytes, number: int, quotes: Sequence[str]) -> bytes:
-    """A page of a PDF as PNG; a quote that is not found on it is not marked.
+    """Return a page of a PDF as PNG; a quote that is not found on it is not marked.
 
     Quotes are compared by their letters and digits alone: a page has the line breaks, hyphens and
     ligatures that the stored text has not.
@@ -58,7 +58,7 @@ def draw_page(data: bytes, number: int, quotes: Sequence[str]) -> bytes:
 
 
 def fold(text: str) -> Letters:
-    """The letters and digits of a text, and the place of each in it."""
+    """Return the letters and digits of a text, and the place of each in it."""
     letters: list[str] = []
     places: list[int] = []
     for place, character in enumerate(text):
@@ -70,7 +70,7 @@ def fold(text: str) -> Letters:
 
 
 def find_quote(page: Letters, quote: str) -> Iterator[tuple[int, int]]:
-    """The first and last place of a quote on a page, or of the part of it that is on this page."""
+    """Yield the first and last place of a quote on a page, or of the part of it that is on this page."""
     text, places = page
     wanted, _ = fold(quote)
     if not wanted:
@@ -87,7 +87,7 @@ def find_quote(page: Letters, quote: str) -> Iterator[tuple[int, int]]:
 
 
 def _letters_of(page: "pypdfium2.PdfPage") -> Letters:
-    """The letters of a page with their numbers in PDFium, which counts some that no text has."""
+    """Return the letters of a page with their numbers in PDFium, which counts some that no text has."""
     from pypdfium2 import raw
 
     text = page.get_textpage()
@@ -97,7 +97,7 @@ def _letters_of(page: "pypdfium2.PdfPage") -> Letters:
 
 def _boxes(page: "pypdfium2.PdfPage", first: int, last: int,
            size: tuple[int, int]) -> Iterator[tuple[int, int, int, int]]:
-    """The boxes of characters on the image (left, top, right, bottom), one a line, in pixels."""
+    """Yield the boxes of characters on the image (left, top, right, bottom), one a line, in pixels."""
     import ctypes
 
     from pypdfium2 import raw

@@ -43,7 +43,7 @@ class _PageText:
 
 
 def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> DocumentDraft:
-    """The document in a PDF that needs no password; marks are its pages and bookmarks."""
+    """Return the document in a PDF that needs no password; marks are its pages and bookmarks."""
     pdf = _open(data)
     pdf.init_forms()
     pages, broken = _read_pages(pdf, limits)
@@ -90,7 +90,7 @@ def _open(data: bytes) -> "PdfDocument":
 
 
 def _read_pages(pdf: "PdfDocument", limits: Limits) -> tuple[list[_PageText], int]:
-    """Each page, empty where it cannot be read, and how many cannot."""
+    """Return each page, empty where it cannot be read, and how many cannot."""
     from pypdfium2 import PdfiumError
 
     if len(pdf) > limits.pieces:
@@ -118,7 +118,7 @@ def _clean(text: str) -> str:
 
 
 def _edges(text: "PdfTextPage", box: tuple[float, float, float, float]) -> tuple[_Edge, ...]:
-    """The lines of a page that may be running ones: apart from the others, and not larger."""
+    """Return the lines of a page that may be running ones: apart from the others, and not larger."""
     count = text.count_rects()
     if count > _RECTANGLES:
         return ()
@@ -148,13 +148,13 @@ def _metadata_title(pdf: "PdfDocument") -> str:
 
 
 def _only_bookmark(bookmarks: "list[PdfBookmark]") -> str:
-    """The bookmark that all others stand under, or ""; one of several names a part."""
+    """Return the bookmark that all others stand under, or ""; one of several names a part."""
     top = [bookmark for bookmark in bookmarks if bookmark.level == 0]
     return top[0].get_title() if len(top) == 1 else ""
 
 
 def _headings_by_page(bookmarks: "list[PdfBookmark]") -> dict[int, list[str]]:
-    """The bookmarks that begin on each page, by page number from 0."""
+    """Return the bookmarks that begin on each page, by page number from 0."""
     found: dict[int, list[str]] = {}
     for bookmark in bookmarks:
         place = bookmark.get_dest()
@@ -171,7 +171,7 @@ def _find_heading(heading: str, text: str) -> re.Match[str] | None:
 
 
 def _without_running_lines(pages: Sequence[_PageText]) -> list[str]:
-    """Page texts without headers, footers and page numbers.
+    """Return page texts without headers, footers and page numbers.
 
     They are the first and last lines that most pages repeat, and lines that stand apart at the same
     depth on a third of the pages, with a number or more than once.
@@ -207,7 +207,7 @@ def _shape(line: str) -> str:
 
 
 def _without_contents(text: str) -> str:
-    """A page without the lines of a table of contents; nothing, where a third of its lines are."""
+    """Return a page without the lines of a table of contents; nothing, where a third of its lines are."""
     lines = text.split("\n")
     others = [line for line in lines if not _LEADERS.search(line)]
     return "" if len(lines) - len(others) > len(lines) / 3 else "\n".join(others)

@@ -61,7 +61,7 @@ def read_layout(pdf: "PdfDocument", page: "PdfPage", text: "PdfTextPage", plain:
 
 
 def split_tables(text: str) -> Iterator[str | int]:
-    """The texts between the tables of a page, and the numbers of the tables."""
+    """Yield the texts between the tables of a page, and the numbers of the tables."""
     for part in text.split("\n"):
         if part.startswith(_TABLE):
             yield int(part.strip(_TABLE))
@@ -70,7 +70,7 @@ def split_tables(text: str) -> Iterator[str | int]:
 
 
 def _write(text: "PdfTextPage", boxes: Sequence[Box], tables: Sequence[Box]) -> Iterator[str]:
-    """The lines of pieces; the first piece in a table is its number."""
+    """Yield the lines of pieces; the first piece in a table is its number."""
     seen: set[int] = set()
     row: list[str] = []
     last: Box | None = None
@@ -106,7 +106,7 @@ def _same_row(one: Box, other: Box) -> bool:
 
 
 def _find_rules(page: "PdfPage") -> Iterator[tuple[list[float], list[float], list[Box]]]:
-    """The places of columns from the left and of rows from the top of each ruled table, and its lines."""
+    """Yield the places of columns and rows, from the top left, of each ruled table, and its lines."""
     from pypdfium2 import raw
 
     lines: list[Box] = []
@@ -137,7 +137,7 @@ def _touch(one: Box, other: Box) -> bool:
 
 
 def _places(values: Iterator[float]) -> list[float]:
-    """The different ones of some places, in order."""
+    """Return the different ones of some places, in order."""
     found: list[float] = []
     for value in sorted(values):
         if not found or value - found[-1] > _NEAR:
@@ -147,7 +147,7 @@ def _places(values: Iterator[float]) -> list[float]:
 
 def _cells(text: "PdfTextPage", columns: list[float], rows: list[float], lines: list[Box]
            ) -> Iterator[list[Cell]]:
-    """The cells of each row of a ruled table; one spans columns that no line parts."""
+    """Yield the cells of each row of a ruled table; one spans columns that no line parts."""
     for top, bottom in zip(rows, rows[1:], strict=False):
         middle = (top + bottom) / 2
         row = []
@@ -163,7 +163,7 @@ def _cells(text: "PdfTextPage", columns: list[float], rows: list[float], lines: 
 
 
 def _order_columns(text: "PdfTextPage", boxes: list[Box]) -> list[Box]:
-    """The pieces of a page with those of two columns of prose parted that were drawn row by row."""
+    """Return the pieces of a page with those of two columns of prose parted that were drawn row by row."""
     ordered: list[Box] = []
     open_rows = _Rows()
     at = 0
@@ -189,7 +189,7 @@ def _order_columns(text: "PdfTextPage", boxes: list[Box]) -> list[Box]:
 
 
 def _part(text: "PdfTextPage", rows: _Rows) -> list[Box]:
-    """The pieces of two columns one after the other if both are prose, else row by row."""
+    """Return the pieces of two columns one after the other if both are prose, else row by row."""
     if len(rows.left) >= _ROWS and _is_prose(text, rows.left) and _is_prose(text, rows.right):
         return rows.left + rows.right
     return [box for row in zip(rows.left, rows.right, strict=True) for box in row]
@@ -204,7 +204,7 @@ def _is_prose(text: "PdfTextPage", column: list[Box]) -> bool:
 
 def _form_values(pdf: "PdfDocument", page: "PdfPage", text: "PdfTextPage", boxes: Sequence[Box]
                  ) -> Iterator[tuple[str, str]]:
-    """The label and the value of each field of a form that is filled in."""
+    """Yield the label and the value of each field of a form that is filled in."""
     from pypdfium2 import raw
 
     if pdf.formenv is None:
@@ -226,7 +226,7 @@ def _form_values(pdf: "PdfDocument", page: "PdfPage", text: "PdfTextPage", boxes
 
 
 def _label(place: Box, boxes: Sequence[Box]) -> Box | None:
-    """The piece of text to the left of a field, else above it."""
+    """Return the piece of text to the left of a field, else above it."""
     before = [box for box in boxes if box[2] <= place[0] + _NEAR and _same_row(box, place)]
     above = [box for box in boxes if 0 <= box[1] - place[3] + _NEAR < 15 and box[0] < place[2]
              and box[2] > place[0]]
@@ -236,7 +236,7 @@ def _label(place: Box, boxes: Sequence[Box]) -> Box | None:
 
 
 def _string(read: "ctypes._FuncPointer", pdf: "PdfDocument", mark: object) -> str:
-    """A text of an annotation, which PDFium writes into memory of ours."""
+    """Return a text of an annotation, which PDFium writes into memory of ours."""
     size = read(pdf.formenv, mark, None, 0)
     memory = ctypes.create_string_buffer(size)
     read(pdf.formenv, mark, ctypes.cast(memory, ctypes.POINTER(ctypes.c_ushort)), size)

@@ -50,7 +50,7 @@ class _Paragraph:
 
 
 def read_plain(text: str, limits: Limits) -> DocumentDraft:
-    """The document of a text file; its title is a heading or a subject that it begins with."""
+    """Return the document of a text file; its title is a heading or a subject that it begins with."""
     draft = DocumentDraft("txt", limits)
     add_plain(clean(text), draft)
     return draft
@@ -98,7 +98,7 @@ def add_fields(fields: Fields, draft: DocumentDraft) -> None:
 
 
 def _blocks(text: str, mail: bool) -> Iterator[list[str]]:
-    """The runs of lines between blank ones; in mails also of as many ">", and what follows a greeting."""
+    """Yield the runs of lines between blank ones; in mails also by depth of ">" and after a greeting."""
     block: list[str] = []
     depth = 0
     for line in text.split("\n"):
@@ -117,7 +117,7 @@ def _blocks(text: str, mail: bool) -> Iterator[list[str]]:
 
 
 def _paragraphs_of(block: Sequence[str], width: float) -> Iterator[_Paragraph]:
-    """The paragraphs of lines without a blank one between them."""
+    """Yield the paragraphs of lines without a blank one between them."""
     fields, block = _head_of(block)
     if fields:
         yield _Paragraph("", fields=fields)
@@ -132,7 +132,7 @@ def _paragraphs_of(block: Sequence[str], width: float) -> Iterator[_Paragraph]:
 
 
 def _unwrap_lines(lines: Sequence[str], width: float, apart: bool) -> Iterator[_Paragraph]:
-    """Their paragraphs; a rule parts two of them."""
+    """Yield the paragraphs of lines; a rule parts two of them."""
     for parted, group in groupby(lines, key=lambda line: _RULE.fullmatch(line) is not None):
         if parted:
             apart = True
@@ -143,7 +143,7 @@ def _unwrap_lines(lines: Sequence[str], width: float, apart: bool) -> Iterator[_
 
 
 def _head_of(block: Sequence[str]) -> tuple[list[tuple[str, str]], Sequence[str]]:
-    """The fields of the head of a mail that a block begins with, if any, and the lines below it."""
+    """Return the fields of the head of a mail that a block begins with, if any, and the lines below it."""
     first = int(len(block) > 2 and _OPENER.fullmatch(block[0]) is not None)
     fields: list[tuple[str, str]] = []
     end = first
@@ -197,7 +197,7 @@ def _is_title(first: _Paragraph, below: Sequence[_Paragraph]) -> bool:
 
 
 def _level(text: str) -> str:
-    """The depth of a heading by its number; "" if it can be none."""
+    """Return the depth of a heading by its number; "" if it can be none."""
     if "\n" in text or len(text) > LONGEST:
         return ""
     if _PART.fullmatch(text):

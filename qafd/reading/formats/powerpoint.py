@@ -65,7 +65,7 @@ def _read_shapes(slide: "Slide", shapes: Iterable[Any], draft: DocumentDraft) ->
 
 
 def _plain(text: str) -> str:
-    """A text whose line breaks are those of all others, and whose blank lines part no paragraphs."""
+    """Return a text whose line breaks are those of all others, and whose blank lines part no paragraphs."""
     return "\n".join(line for line in text.replace("\v", "\n").split("\n") if line.strip())
 
 
@@ -93,7 +93,7 @@ def _read_chart(chart: "Chart", draft: DocumentDraft) -> None:
 
 
 def _diagram_text(slide: "Slide", relation: str) -> str:
-    """The texts of a SmartArt diagram, one a line."""
+    """Return the texts of a SmartArt diagram, one a line."""
     from lxml import etree
 
     root = etree.fromstring(slide.part.related_part(relation).blob)

@@ -58,7 +58,7 @@ def read_json(
 
 
 def _read_lines(text: str) -> tuple[list[Any], list[int]]:
-    """The values of JSON lines, and the numbers of lines that are none, while those are few."""
+    """Return the values of JSON lines, and the numbers of lines that are none, while those are few."""
     records, broken = [], []
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
@@ -104,7 +104,7 @@ def _text_field(record: Any) -> str:
 
 def _from_records(kind: str, name: str, records: list[Any], limits: Limits
                   ) -> list[DocumentDraft]:
-    """One document per record when records have a text, else one of "column: value" lines."""
+    """Return one document per record when records have a text, else one of "column: value" lines."""
     if len(records) > limits.pieces:
         raise too_much(limits.pieces, "records")
     if not any(_text_field(record) for record in records):
@@ -166,7 +166,7 @@ def _read_record(kind: str, record: Any, limits: Limits) -> DocumentDraft:
 
 
 def _field(record: dict[Any, Any], names: Sequence[str]) -> str:
-    """The text in the first of some fields that has one, or ""."""
+    """Return the text in the first of some fields that has one, or ""."""
     fields = {str(k).strip().lower(): v for k, v in record.items() if isinstance(v, str)}
     return next((fields[name] for name in names if fields.get(name)), "")
 
@@ -248,7 +248,7 @@ def read_csv(
 
 
 def _text_above(lines: Sequence[str], drafts: list[DocumentDraft], limits: Limits) -> DocumentDraft:
-    """The lines above a table as a document, with the rows that are in one document with them."""
+    """Return the lines above a table as a document, with the rows that are in one document with them."""
     draft = DocumentDraft("csv", limits)
     draft.add("\n".join(lines))
     if len(drafts) == 1 and not drafts[0].name:

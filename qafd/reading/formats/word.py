@@ -132,7 +132,7 @@ class _Reader:
     _in_list = False
 
     def _mark_of(self, paragraph: "_Element", style: str) -> str:
-        """The number or bullet of a paragraph in a list, which is counted."""
+        """Return the number or bullet of a paragraph in a list, which is counted."""
         properties = paragraph.find(f"{_W}pPr/{_W}numPr")
         item = self._style_lists.get(style) if properties is None else _list_of(properties)
         if item is None or item not in self._levels:
@@ -170,7 +170,7 @@ class _Reader:
 
 
 def _grid_rows(table: "_Element") -> Iterator[list[Cell]]:
-    """The cells of each row; one that goes on from above has the text of the cell there."""
+    """Yield the cells of each row; one that goes on from above has the text of the cell there."""
     above: dict[int, str] = {}
     for row in _children(table, "tr"):
         before = _integer(_value(row, "trPr", "gridBefore"), 0)
@@ -188,7 +188,7 @@ def _grid_rows(table: "_Element") -> Iterator[list[Cell]]:
 
 
 def _children(element: "_Element", tag: str) -> "Iterator[_Element]":
-    """The rows of a table or cells of a row, also those in content controls; deleted ones go."""
+    """Yield the rows of a table or cells of a row, also those in content controls; deleted ones go."""
     for child in element:
         if child.tag == f"{_W}{tag}":
             if child.find(f"{_W}trPr/{_W}del") is None:
@@ -202,7 +202,7 @@ def _cell_text(cell: "_Element") -> str:
 
 
 def _text_of(element: "_Element") -> str:
-    """The visible text of a paragraph or a part of one; hidden and deleted text stays out."""
+    """Return the visible text of a paragraph or a part of one; hidden and deleted text stays out."""
     pieces: list[str] = []
     for child in element:
         if child.tag in _GONE:
@@ -219,7 +219,7 @@ def _text_of(element: "_Element") -> str:
 
 
 def _equation(element: "_Element") -> str:
-    """An equation as text: fractions with "/", indices with "_", powers with "^"."""
+    """Return an equation as text: fractions with "/", indices with "_", powers with "^"."""
     parts = [_equation(child) for child in element if not str(child.tag).endswith("Pr")]
     tag = str(element.tag).removeprefix(_M)
     if tag == "t":
@@ -242,7 +242,7 @@ def _list_of(properties: "_Element") -> tuple[str, int]:
 
 
 def _value(element: "_Element", *path: str) -> str:
-    """The value of a property, "" if it is not set."""
+    """Return the value of a property, "" if it is not set."""
     found = element.find("/".join(f"{_W}{name}" for name in path))
     return "" if found is None else found.get(f"{_W}val", "")
 

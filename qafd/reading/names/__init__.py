@@ -63,11 +63,11 @@ class LocalExtractor:
         self.name = f"{RULES}/{version}"
 
     def extract(self, chunk: Chunk) -> Extraction:
-        """The entry of the extraction log for a chunk."""
+        """Return the entry of the extraction log for a chunk."""
         return next(self.extract_all([chunk]))
 
     def extract_all(self, chunks: Iterable[Chunk]) -> Iterator[Extraction]:
-        """One extraction per chunk, in order; faster than one call each."""
+        """Yield one extraction per chunk, in order; faster than one call each."""
         told = ((chunk, language_of(chunk.text)) for chunk in chunks)
         texts = ((chunk.text if language == ENGLISH else "", (chunk, language))
                  for chunk, language in told)
@@ -103,7 +103,7 @@ class LocalExtractor:
         return entry_of(chunk, self.name, bounds, _alike(named), terms, label, self._names)
 
     def _mention(self, span: "Span", kind: str, number: int) -> Mention | None:
-        """The span as a mention, trimmed; None for what names nothing or has no capital."""
+        """Return the span as a mention, trimmed; None for what names nothing or has no capital."""
         raw = span.text.split("\n")[0]
         item = ITEM.match(raw)
         if item:
@@ -139,7 +139,7 @@ class LocalExtractor:
 
 
 def proper_runs(sentence: "Span", blocked: set[int]) -> Iterator["Span"]:
-    """Longest runs of proper nouns that touch no entity of the tagger, of any type."""
+    """Yield the longest runs of proper nouns that touch no entity of the tagger, of any type."""
     first = None
     for token in sentence:
         proper = token.pos_ == "PROPN" and token.i not in blocked
@@ -153,7 +153,7 @@ def proper_runs(sentence: "Span", blocked: set[int]) -> Iterator["Span"]:
 
 
 def _spans(sentence: "Span") -> list[tuple["Span", str]]:
-    """The spans of a sentence that may be names, in order, with their types."""
+    """Return the spans of a sentence that may be names, in order, with their types."""
     blocked: set[int] = set()
     for entity in sentence.ents:
         blocked.update(range(entity.start, entity.end))
@@ -172,7 +172,7 @@ def _tells_to(span: "Span", sentence: "Span") -> bool:
 
 
 def _alike(named: Sequence[Mention]) -> list[Mention]:
-    """The mentions, those of one name with the type that most of them have, which is a guess."""
+    """Return the mentions, those of one name with the type that most of them have, which is a guess."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for mention in named:
         counts[mention.key][mention.kind] += 1

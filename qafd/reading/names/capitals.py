@@ -58,7 +58,7 @@ def names(text: str, sentences: Sequence[tuple[int, int]], language: str
 
 
 def _capitals_within(sentences: Iterable[Sequence[_Word]]) -> tuple[set[str], set[str]]:
-    """Words that have a capital within a sentence, and those of them that begin a run there."""
+    """Return words that have a capital within a sentence, and those of them that begin a run there."""
     inside: set[str] = set()
     begin: set[str] = set()
     for words in sentences:
@@ -71,7 +71,7 @@ def _capitals_within(sentences: Iterable[Sequence[_Word]]) -> tuple[set[str], se
 
 
 def _runs(words: Sequence[_Word], text: str, language: str) -> Iterator[tuple[int, list[_Word]]]:
-    """Runs of words with a capital, and where in the sentence they begin."""
+    """Yield runs of words with a capital, and where in the sentence they begin."""
     at = 0
     while at < len(words):
         last = at
@@ -83,7 +83,7 @@ def _runs(words: Sequence[_Word], text: str, language: str) -> Iterator[tuple[in
 
 
 def _next(words: Sequence[_Word], last: int, text: str, language: str) -> int | None:
-    """The next word with a capital of the same run."""
+    """Return the next word with a capital of the same run."""
     particles = lexicon("names", "german_particles" if language == GERMAN else "particles")
     linking = lexicon("names", "linking_particles")  # only beside another one
     if language == TURKISH and _ENDING.search(words[last].text):
@@ -99,7 +99,7 @@ def _next(words: Sequence[_Word], last: int, text: str, language: str) -> int | 
 
 
 def _strip(run: list[_Word], words: Sequence[_Word], first: int, language: str) -> list[_Word]:
-    """A run that begins at the word `first` of its sentence, without what is no part of a name."""
+    """Return a run that begins at the word `first` of its sentence, without what is no part of a name."""
     if first == 0 or language == GERMAN or len(run) == 1:
         run = _without(run, function_words(language))
     run = _without(run, lexicon("names", "titles"))
@@ -107,7 +107,7 @@ def _strip(run: list[_Word], words: Sequence[_Word], first: int, language: str) 
 
 
 def _without(run: list[_Word], lead: frozenset[str]) -> list[_Word]:
-    """A run without words that it begins with and the particles after them; acronyms stay."""
+    """Return a run without words that it begins with and the particles after them; acronyms stay."""
     while run and run[0].low in lead and not run[0].text.isupper():
         run = run[1:]
         while run and not run[0].capital:
@@ -116,7 +116,7 @@ def _without(run: list[_Word], lead: frozenset[str]) -> list[_Word]:
 
 
 def _german(run: list[_Word], words: Sequence[_Word], first: int) -> list[_Word]:
-    """The part of a run of German words that can be a name."""
+    """Return the part of a run of German words that can be a name."""
     determiners = lexicon("names", "german_determiners")
     at = words.index(run[0], first) if run else 0
     before = [word.low for word in words[max(0, at - 2):at]]

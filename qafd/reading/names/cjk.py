@@ -50,7 +50,7 @@ class NameFound(NamedTuple):
 
 
 def read(text: str, language: str) -> tuple[list[NameFound], list[Word]]:
-    """The names and terms of a text, in order, and its verbs.
+    """Return the names and terms of a text, in order, and its verbs.
 
     A name is a word that the dictionary marks as one, a run of nouns up to the word for its kind
     ("大学"), a title in brackets, and words in Latin letters with a capital. A term is a run
@@ -77,7 +77,7 @@ def read(text: str, language: str) -> tuple[list[NameFound], list[Word]]:
 
 
 def _tag_chinese(text: str) -> list[tuple[str, str]]:
-    """The words of jieba with their tags; a guessed name takes no letter from the word behind it.
+    """Return the words of jieba with their tags; a guessed name takes no letter from the word behind it.
 
     "李丽出生于" is the name 李丽 and the word 出生于, not 李丽出.
     """
@@ -92,7 +92,7 @@ def _tag_chinese(text: str) -> list[tuple[str, str]]:
 
 
 def _chinese(text: str) -> Iterator[Word]:
-    """The words that jieba finds."""
+    """Yield the words that jieba finds."""
     at = 0
     tagged = _tag_chinese(text)
     for (surface, tag), (after, _) in zip(tagged, [*tagged[1:], ("", "")], strict=True):
@@ -106,7 +106,7 @@ def _chinese(text: str) -> Iterator[Word]:
 
 @cache
 def _load_simplified() -> dict[int, str]:
-    """Traditional characters and the simplified ones that the dictionary has, one for one."""
+    """Return the simplified character of each traditional one that the dictionary has."""
     lines = (files("opencc") / "dictionary/TSCharacters.txt").read_text("utf-8").splitlines()
     pairs = (line.split()[:2] for line in lines if line.strip())
     return {ord(traditional): simple for traditional, simple in pairs
@@ -120,7 +120,7 @@ def _tokenizer() -> Any:  # the library says nothing about its types
 
 
 def _japanese(text: str) -> Iterator[Word]:
-    """The words that IPADIC knows, and those that look like one."""
+    """Yield the words that IPADIC knows, and those that look like one."""
     at = 0
     before = Word(0, 0, "", "")
     for token in _tokenizer().tokenize(text):
@@ -149,7 +149,7 @@ def _japanese_part(token: Any) -> str:
 
 
 def _with_dots(text: str, words: list[Word]) -> Iterator[NameFound]:
-    """Foreign names with a dot between their parts, "蒂姆·库克"."""
+    """Find foreign names with a dot between their parts, "蒂姆·库克"."""
     begins = {word.start: word for word in words}
     ends = {word.end: word for word in words}
     for dot in re.finditer("[·・•]", text):
@@ -159,7 +159,7 @@ def _with_dots(text: str, words: list[Word]) -> Iterator[NameFound]:
 
 
 def _runs(words: list[Word], taken: list[NameFound]) -> Iterator[list[Word]]:
-    """Runs of nouns and names next to each other, without those taken."""
+    """Yield runs of nouns and names next to each other, without those taken."""
     covered: set[int] = set()
     for one in taken:
         covered.update(range(one.start, one.end))
@@ -176,7 +176,7 @@ def _runs(words: list[Word], taken: list[NameFound]) -> Iterator[list[Word]]:
 
 
 def _find_names(run: list[Word], text: str) -> Iterator[NameFound]:
-    """The names in a run of nouns; the whole run as a term if it has none."""
+    """Yield the names in a run of nouns; the whole run as a term if it has none."""
     first, named = 0, False
     while first < len(run):
         start = run[first].start
@@ -195,7 +195,7 @@ def _find_names(run: list[Word], text: str) -> Iterator[NameFound]:
 
 
 def _institution(run: list[Word], first: int, text: str) -> tuple[int, str]:
-    """The word of a run that ends an institution or place which begins at the first one, and its
+    """Return the word of a run that ends an institution or place which begins at the first one, and its
     kind, "" where none does."""
     start = run[first].start
     for last in range(first, len(run)):
@@ -210,7 +210,7 @@ def _institution(run: list[Word], first: int, text: str) -> tuple[int, str]:
 
 
 def _ending(word: str) -> str:
-    """The kind of name that a word ends, "" for none."""
+    """Return the kind of name that a word ends, "" for none."""
     for kind in (GROUP, PLACE, ANY):
         ends = lexicon("endings_cjk", kind)
         if any(word[at:] in ends for at in range(len(word))):
@@ -219,7 +219,7 @@ def _ending(word: str) -> str:
 
 
 def _apart(found: list[NameFound]) -> list[NameFound]:
-    """Without those that overlap an earlier or longer one."""
+    """Return the spans that overlap no earlier or longer one."""
     kept: list[NameFound] = []
     for one in sorted(found, key=lambda f: (f.start, -f.end)):
         if not kept or one.start >= kept[-1].end:

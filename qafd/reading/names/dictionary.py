@@ -31,7 +31,7 @@ def _verbs() -> frozenset[str]:
 
 @cache
 def _lookups() -> "Lookups":
-    """The tables of the package's lemmatizer, which reading names does without."""
+    """Return the tables of the package's lemmatizer, which reading names does without."""
     from spacy.lookups import Lookups
 
     nlp, _ = tagger()
@@ -40,7 +40,7 @@ def _lookups() -> "Lookups":
 
 @cache
 def _words() -> frozenset[str]:
-    """The words of WordNet, and their irregular forms."""
+    """Return the words of WordNet, and their irregular forms."""
     words: set[str] = set()
     for table in ("lemma_index", "lemma_exc"):
         words = words.union(*_lookups().get_table(table).values())
@@ -49,6 +49,6 @@ def _words() -> frozenset[str]:
 
 @cache
 def _endings() -> frozenset[tuple[str, str]]:
-    """Endings of regular forms, each with its replacement in the dictionary."""
+    """Return endings of regular forms, each with its replacement in the dictionary."""
     rules = chain.from_iterable(_lookups().get_table("lemma_rules").values())
     return frozenset((ending, base) for ending, base in rules if ending)

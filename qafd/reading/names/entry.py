@@ -24,7 +24,7 @@ def entry_of(
     named: Sequence[Mention], terms: Sequence[Mention],
     label: Callable[[Mention, Mention], str], names: Callable[[str], bool] = names_something,
 ) -> Extraction:
-    """The entry of the extraction log for a chunk, whose title and heading are names too.
+    """Return the entry of the extraction log for a chunk, whose title and heading are names too.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def entry_of(
 
 
 def _acronyms(text: str, named: Sequence[Mention]) -> dict[str, str]:
-    """Keys of the acronyms that the chunk spells out as "X (Y)", to the key of X."""
+    """Return keys of the acronyms that the chunk spells out as "X (Y)", to the key of X."""
     renamed = {}
     for mention in named:
         found = _ACRONYM.match(text, mention.end)
@@ -65,7 +65,7 @@ def _acronyms(text: str, named: Sequence[Mention]) -> dict[str, str]:
 
 def _assertions(named: Sequence[Mention], label: Callable[[Mention, Mention], str]
                 ) -> Iterator[Assertion]:
-    """Relations between the names of each sentence."""
+    """Yield relations between the names of each sentence."""
     by_sentence: dict[int, dict[str, Mention]] = {}
     for mention in named:
         by_sentence.setdefault(mention.sentence, {}).setdefault(mention.key, mention)

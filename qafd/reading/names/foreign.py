@@ -33,7 +33,7 @@ _SHORT = re.compile(  # what a dot after it does not end a sentence
 
 def names_of(text: str, bounds: Sequence[tuple[int, int]], language: str
              ) -> tuple[Sequence[cjk.NameFound], Sequence[cjk.Word]]:
-    """The names and terms of a text in a language other than English, and its verbs if known.
+    """Return the names and terms of a text in a language other than English, and its verbs if known.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def names_of(text: str, bounds: Sequence[tuple[int, int]], language: str
 
 
 def read_other(chunk: Chunk, language: str, extractor: str) -> Extraction:
-    """The entry of the extraction log for a chunk in a language other than English.
+    """Return the entry of the extraction log for a chunk in a language other than English.
 
     Names are words that a dictionary of Chinese or Japanese marks as names (`qafd.reading.names.cjk`),
     runs of words with a capital in European languages (`qafd.reading.names.capitals`), and nothing
@@ -110,7 +110,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _split(text: str, start: int, end: int, at: "re.Pattern[str]") -> Iterator[tuple[int, int]]:
-    """The parts of a text between what ends them, which stays with the part before."""
+    """Yield the parts of a text between what ends them, which stays with the part before."""
     for stop in at.finditer(text, start, end):
         if at is _END and stop.group()[0] == "." and _SHORT.search(text, start, stop.start()):
             continue

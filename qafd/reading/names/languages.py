@@ -27,7 +27,7 @@ _REST = re.compile(r"[^\W\d_\u0000-\u052f\u1e00-\u1fff]")  # letters without cap
 
 
 def language_of(text: str, least: int = 2) -> str:
-    """The code of a text's language, "other" where it is in a script without capitals and neither
+    """Return the code of a text's language, "other" where it is in a script without capitals and neither
     Chinese nor Japanese.
 
     A text is English unless its script or most of its function words say another language, so
@@ -68,7 +68,7 @@ def language_of(text: str, least: int = 2) -> str:
 
 @cache
 def function_words(code: str) -> frozenset[str]:
-    """The words of a language that are no names; none of Chinese and Japanese."""
+    """Return the words of a language that are no names; none of Chinese and Japanese."""
     if code in (CHINESE, JAPANESE, OTHER):
         return frozenset()
     spec = find_spec("spacy")

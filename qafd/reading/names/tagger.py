@@ -23,7 +23,7 @@ _CODE = re.compile(r"`[^`\n]+`")
 
 @cache
 def tagger() -> tuple["Language", str]:
-    """The small English pipeline without its lemmatizer, and "name-version"; loaded once.
+    """Return the small English pipeline without its lemmatizer, and "name-version"; loaded once.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def _closes(token: "Token") -> bool:
 
 
 def _opening(paragraph: "Span") -> int:
-    """The first token after which a sentence may start."""
+    """Return the first token after which a sentence may start."""
     words = 0
     for number, token in enumerate(paragraph):
         if words == 2 or "\n" in token.text or (words and token.text[-1] in ".!?…"):

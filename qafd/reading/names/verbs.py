@@ -13,7 +13,7 @@ PATH = 4  # words of a relation at most
 
 
 def find_verb(source: "Span", target: "Span") -> str:
-    """The words from a verb whose subject is the source down to the target: "founded", "is song
+    """Return the words from a verb whose subject is the source down to the target: "founded", "is song
     by"; "" where the parser sees no such verb or it is not stated.
 
     A preposition next to an object, as in "named the machine after X", is about the object, not about
@@ -47,7 +47,7 @@ def _is_stated(verb: "Token") -> bool:
 
 
 def _subjects(verb: "Token") -> list["Token"]:
-    """The subject of a verb, or of the verb before "and"."""
+    """Return the subject of a verb, or of the verb before "and"."""
     own = [child for child in verb.children if child.dep_ in _SUBJECTS]
     if own or verb.dep_ != "conj":
         return own
@@ -55,7 +55,7 @@ def _subjects(verb: "Token") -> list["Token"]:
 
 
 def _head(token: "Token") -> "Token":
-    """The first of the names that "and" joins, which has their place in the sentence."""
+    """Return the first of the names that "and" joins, which has their place in the sentence."""
     while token.dep_ == "conj":
         token = token.head
     return token

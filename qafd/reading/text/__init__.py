@@ -46,7 +46,7 @@ _DOTTED = re.compile(r"(?:\w\.)+\w\.?")
 
 
 def count_tokens(text: str) -> int:
-    """About how many word pieces a text has, without a tokenizer.
+    """Estimate the word pieces of a text without a tokenizer.
 
     0.9 to 1.2 times the bundled model's own count on nine English passages of ten; scripts
     other than Latin count one piece a character.
@@ -57,13 +57,13 @@ def count_tokens(text: str) -> int:
 
 
 def title_of_file(name: str) -> str:
-    """The title of a file that states none: its name without folders and ending."""
+    """Return the title of a file that states none: its name without folders and ending."""
     stem = re.sub(r"\.\w{1,8}$", "", name.rsplit("/", 1)[-1])
     return " ".join(re.sub(r"[_\-+]+", " ", stem).split())
 
 
 def chunk(document: Document, tokens: int = PASSAGE_TOKENS) -> tuple[Chunk, ...]:
-    """The passages of a document: semantic units of at most about `tokens` tokens.
+    """Return the passages of a document: semantic units of at most about `tokens` tokens.
 
     A document that fits is one passage. Longer ones are cut under their headings where
     that does not make crumbs, then at paragraphs, sentences and words.
@@ -86,7 +86,7 @@ def cut(document: Document, tokens: int = PASSAGE_TOKENS) -> list[tuple[int, int
 
 
 def passages(document: Document, spans: Iterable[tuple[int, int]]) -> tuple[Chunk, ...]:
-    """The passages that stand at these places of a document."""
+    """Return the passages that stand at these places of a document."""
     chunks = []
     seen: Counter[str] = Counter()
     marks = sorted(document.marks, key=lambda mark: mark.start)
@@ -103,7 +103,7 @@ def passages(document: Document, spans: Iterable[tuple[int, int]]) -> tuple[Chun
 
 
 def passage_names(chunks: Iterable[Chunk]) -> dict[str, str]:
-    """Chunk id to a name for people that is unique among the passages of a document.
+    """Return by chunk id a name for people, unique among the passages of a document.
 
     It is the title with the page, else the heading, else both, where no other passage of the
     document has the same; else with which part of the document it is.
@@ -127,7 +127,7 @@ def passage_names(chunks: Iterable[Chunk]) -> dict[str, str]:
 
 
 def _places(one: Chunk) -> tuple[str, str, str]:
-    """Ways to name the place of a passage, "" if it has none."""
+    """Return ways to name the place of a passage, "" if it has none."""
     page = f", page {one.page}" if one.page is not None else ""
     own = one.heading and one.heading != one.title
     heading = f" · {_short(one.heading, 24)}" if own else ""
@@ -141,7 +141,7 @@ def _short(text: str, longest: int) -> str:
 
 @lru_cache(REMEMBERED)
 def canonical(name: str) -> str:
-    """The key that decides which entity a name is; "" when nothing is left of it.
+    """Return the key that decides which entity a name is; "" when nothing is left of it.
 
     Case, determiner, possessive, company suffix and a qualifier in brackets fall away
     ("Apple Inc." and "Apple (fruit)" are both "apple"), dots of acronyms stay.
@@ -160,14 +160,14 @@ def canonical(name: str) -> str:
 
 
 def singular(key: str) -> str:
-    """A canonical name without the plural of its last word."""
+    """Return a canonical name without the plural of its last word."""
     if key.endswith("ies"):
         return f"{key[:-3]}y"
     return key[:-1] if key.endswith("s") and not key.endswith("ss") else key
 
 
 def words_in_tree(key: str) -> list[str]:
-    """The words that a name is looked for by, none where it is too short to be."""
+    """Return the words that a name is looked for by, none where it is too short to be."""
     words = [form_of(word) for word, _, _ in words_of(key)]
     if len(words) == 1 and len(words[0]) < 2 + (not "\u30a1" <= words[0][0] <= "\u30ff"):
         return []
@@ -185,7 +185,7 @@ class _NameBranch:
 
 
 def as_typed(text: str) -> str:
-    """The text as a plain keyboard has it, as long as before: no accents, one dash, one quote."""
+    """Return the text as a plain keyboard has it, as long as before: no accents, one dash, one quote."""
     return "".join(map(_typed_letter, text))
 
 
@@ -225,7 +225,7 @@ class NameIndex:
         self, text: str, sentence_starts: Iterable[int] = (), anyhow: bool = False,
         plural: bool = False,
     ) -> Iterator[tuple[str, int, int]]:
-        """(key, start, end) of the names in a text, leftmost longest, not overlapping.
+        """Yield (key, start, end) of the names in a text, leftmost longest, not overlapping.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class NameIndex:
                 at += 1
 
     def _as_known(self, found: tuple[str, int, int]) -> tuple[str, int, int]:
-        """A word in the form that names have in the tree."""
+        """Return a word in the form that names have in the tree."""
         word, start, end = found
         bare = without_clitic(word)
         if bare in self._tree.next and word not in self._tree.next:
@@ -270,7 +270,7 @@ class NameIndex:
 
 
 def words_of(text: str) -> Iterator[tuple[str, int, int]]:
-    """(word, start, end), casefolded, without possessive and final dot.
+    """Yield (word, start, end), casefolded, without possessive and final dot.
 
     A letter of a script without spaces is a word, see `qafd.reading.text.scripts`.
     """
@@ -283,7 +283,7 @@ def words_of(text: str) -> Iterator[tuple[str, int, int]]:
 
 @lru_cache(REMEMBERED)
 def _spell(raw: str) -> tuple[str, int]:
-    """A word of a text as names have it, and how many of its letters these are."""
+    """Return a word of a text as names have it, and how many of its letters these are."""
     word = _POSSESSIVE.sub("", raw)
     if word.endswith(".") and not _DOTTED.fullmatch(word):
         word = word[:-1]
@@ -292,14 +292,14 @@ def _spell(raw: str) -> tuple[str, int]:
 
 
 def variants(word: str, text: str) -> set[str]:
-    """The forms in which a word of a text may be looked for among names."""
+    """Return the forms in which a word of a text may be looked for among names."""
     if not is_other(text):
         return {word}
     return {word, form_of(word), without_clitic(word)} - {""}
 
 
 def forms_of(text: str) -> set[str]:
-    """All words of a text, in each form that `variants` gives."""
+    """Return all words of a text, in each form that `variants` gives."""
     words = {word for word, _, _ in words_of(text)}
     return set().union(*(variants(word, text) for word in words)) if is_other(text) else words
 
@@ -310,7 +310,7 @@ def _is_capitalized(word: str, opening: bool) -> bool:
 
 
 def _pieces(text: str, marks: list[Mark], tokens: int) -> Iterator[tuple[int, str]]:
-    """(offset, stripped text) of the passages."""
+    """Yield (offset, stripped text) of the passages."""
     total = count_tokens(text)
     if total <= tokens:
         yield from _strip(text, 0)
@@ -332,7 +332,7 @@ def _pieces(text: str, marks: list[Mark], tokens: int) -> Iterator[tuple[int, st
 
 def _split(splitter: TextSplitter, text: str, start: int, end: int, window: int
            ) -> Iterator[tuple[int, str]]:
-    """The splitter's pieces of `text[start:end]`, whose time would grow with its square.
+    """Yield the splitter's pieces of `text[start:end]`, whose time would grow with its square.
 
     It cuts from left to right, so all pieces of a window but the last are those of the whole.
     """
@@ -345,7 +345,7 @@ def _split(splitter: TextSplitter, text: str, start: int, end: int, window: int
 
 
 def _sections(text: str, marks: list[Mark], size: int) -> Iterator[tuple[int, int]]:
-    """Spans between headings; short sections stay together while they fit a passage."""
+    """Yield spans between headings; short sections stay together while they fit a passage."""
     cuts = [0]
     heading = marks[0].heading if marks and marks[0].start == 0 else ""
     for mark in marks:

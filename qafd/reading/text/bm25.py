@@ -52,7 +52,7 @@ class Bm25:
 
     @classmethod
     def build(cls, texts: Iterable[str]) -> "Bm25":
-        """Of the title and text of each passage."""
+        """Index the title and text of each passage."""
         column: dict[str, int] = {}
         columns, ends = array("i"), [0]
         for text in texts:
@@ -80,7 +80,7 @@ class Bm25:
         return norm
 
     def spread(self, asked: Sequence[str]) -> Nodes:
-        """In how many passages each of some words is, shape (k,)."""
+        """Count the passages that have each word, shape (k,)."""
         found = [self.vocabulary.find(word) for word in asked]
         return np.array([0 if at is None else self.starts[at + 1] - self.starts[at] for at in found],
                         np.int64)
@@ -100,14 +100,14 @@ class Bm25:
 
 
 def content_words(question: str) -> list[str]:
-    """The distinct words of a question without function words; all of them if those are all."""
+    """Return the distinct words of a question without function words; all of them if those are all."""
     asked = list(dict.fromkeys(words(question)))
     return [word for word in asked
             if word not in FUNCTION_WORDS and not FUNCTION_LETTERS.search(word)] or asked
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, casefolded and without accents, in order; "_" parts two words.
+    """Return the words of a text, casefolded and without accents, in order; "_" parts two words.
 
     Where no spaces part words, every two letters that follow each other are one.
     """

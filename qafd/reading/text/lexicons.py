@@ -8,6 +8,6 @@ from qafd.resources import assets
 
 @cache
 def words(file: str, name: str) -> frozenset[str]:
-    """The words under a name in a file."""
+    """Return the words under a name in a file."""
     lexicon = tomllib.loads((assets() / "lexicons" / f"{file}.toml").read_text("utf-8"))
     return frozenset(lexicon[name].split())

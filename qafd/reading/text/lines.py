@@ -31,7 +31,7 @@ def width_of(lines: Iterable[str]) -> int:
 
 
 def typed_width(lines: Iterable[str]) -> float:
-    """The width that a file's lines are wrapped at; infinite where each is a whole paragraph."""
+    """Return the width that a file's lines are wrapped at; infinite where each is a whole paragraph."""
     width = width_of(lines)
     return width if width in TYPED else float("inf")
 
@@ -45,7 +45,7 @@ def fits(before: str, line: str, width: float) -> bool:
 
 
 def unwrap(lines: Sequence[str], width: float) -> str:
-    """Lines with the breaks undone that only the width made, so that names stay whole.
+    """Return lines with the breaks undone that only the width made, so that names stay whole.
 
     Headings, clauses and lines that no sentence ends become paragraphs of their own.
     """

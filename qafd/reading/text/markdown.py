@@ -34,12 +34,12 @@ _UNKNOWN = ("link", "autolink", "reference", "code", "entity")  # what stays as 
 
 
 def numbers(citation: str) -> list[int]:
-    """The numbers in the brackets of a citation, e.g. 2 and 3 of "2, 3"."""
+    """Return the numbers in the brackets of a citation, e.g. 2 and 3 of "2, 3"."""
     return [int(number) for number in re.findall(r"\d+", citation)]
 
 
 def bracket_citations(text: str) -> str:
-    """The reply with all citations in square brackets, also "【2】", "(passage 2)" and "passage 2"."""
+    """Return the reply with all citations in square brackets, also "【2】", "(passage 2)" and "passage 2"."""
     def alone(found: re.Match[str]) -> str:
         return f"[{', '.join(map(str, numbers(found[1])))}]"
 
@@ -51,7 +51,7 @@ def bracket_citations(text: str) -> str:
 
 
 def answer_html(text: str, sources: Collection[int], anchor: str = "source") -> str:
-    """HTML of a model's Markdown: paragraphs, lists, bold, italics, code and citations.
+    """Return the HTML of a model's Markdown: paragraphs, lists, bold, italics, code and citations.
 
     Headings become bold lines, images their description; links, HTML and all the rest are text.
     A citation of one of `sources` links to the id `anchor`-number on the page; any other number is
@@ -61,7 +61,7 @@ def answer_html(text: str, sources: Collection[int], anchor: str = "source") -> 
 
 
 def plain_text(text: str, sources: Collection[int]) -> str:
-    """The reply for a terminal: without control characters, unknown citations marked."""
+    """Return the reply for a terminal: without control characters, unknown citations marked."""
     def mark(found: re.Match[str]) -> str:
         return "[" + ", ".join(str(n) if n in sources else f"{n}: no such source"
                                for n in numbers(found[1])) + "]"
@@ -69,7 +69,7 @@ def plain_text(text: str, sources: Collection[int]) -> str:
 
 
 def plain_pieces(pieces: Iterable[str], sources: Collection[int]) -> Iterator[str]:
-    """A reply for a terminal as it comes; what may be a citation waits for its last bracket."""
+    """Yield a reply for a terminal as it comes; what may be a citation waits for its last bracket."""
     text = shown = ""
     for piece in pieces:
         text += piece
@@ -90,7 +90,7 @@ def _parser() -> "MarkdownIt":
 
 
 def _rebuild(tokens: Iterable["Token"], sources: Collection[int], anchor: str) -> Iterator[str]:
-    """The tags of what is known, the text of all else."""
+    """Yield the tags of what is known, the text of all else."""
     for token in tokens:
         name, _, side = token.type.rpartition("_")
         if token.type == "inline":
@@ -112,7 +112,7 @@ def _rebuild(tokens: Iterable["Token"], sources: Collection[int], anchor: str) -
 
 
 def _cite(text: str, sources: Collection[int], anchor: str) -> str:
-    """A text with its citations as links."""
+    """Return a text with its citations as links."""
     parts, at = [], 0
     for found in CITED.finditer(text):
         parts += [escape(text[at:found.start()]), _citation(found[1], sources, anchor)]

@@ -48,7 +48,7 @@ COLUMN = 60  # characters of a column's name at most
 
 
 def clean(text: str) -> str:
-    """The text in canonical form; `clean(clean(t)) == clean(t)`."""
+    """Return the text in canonical form; `clean(clean(t)) == clean(t)`."""
     text = _LINE_ENDS.sub("\n", text)
     if not text.isascii():
         # Pairs of surrogates are characters; `_ILLEGAL` removes those that stay alone.
@@ -62,20 +62,20 @@ def clean(text: str) -> str:
 
 
 def storable(text: str) -> str:
-    """The text with what UTF-8, and so SQLite, cannot hold replaced."""
+    """Return the text with what UTF-8, and so SQLite, cannot hold replaced."""
     # File names can hold bytes that are no UTF-8, and pasted text lone surrogates.
     return text.encode("utf-8", "replace").decode()
 
 
 def one_line(text: str, longest: int = 300) -> str:
-    """A title, heading or label: canonical, without line breaks, at most `longest` characters."""
+    """Return a title, heading or label: canonical, without line breaks, at most `longest` characters."""
     # A name is cut before it is normalized: a long run of combining marks takes quadratic time.
     text = " ".join(clean(text[: 4 * longest]).split())
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
 def label(name: str) -> str:
-    """A user's file name as text to show: no `..`, drive, root, control or direction characters.
+    """Return a user's file name as text to show: no `..`, drive, root, control or direction characters.
 
     It names a document in the workspace and is never used as a path. The end, where the
     ending is, survives when a name is too long. The address of a web page keeps its form.
@@ -87,7 +87,7 @@ def label(name: str) -> str:
 
 
 def decode(data: bytes, declared: str | None = None) -> tuple[str, bool]:
-    """The text of a file in any common character set, and whether the set had to be guessed.
+    """Return the text of a file in any common character set, and whether the set had to be guessed.
 
     A byte order mark decides; then the zero bytes of UTF-16 and UTF-32; then UTF-8 when all
     bytes fit; then the set that a web page declares; then a guess among the legacy sets.
@@ -132,7 +132,7 @@ def _joiner(text: str, run: re.Match[str]) -> str:
 
 
 def _wide_encoding(head: bytes) -> str | None:
-    """UTF-16 or UTF-32 without a byte order mark; only bytes with zeros among them can be."""
+    """Decode UTF-16 or UTF-32 without a byte order mark; only bytes with zeros among them can be."""
     if 0 not in head:
         return None
     shares = {name: _share_of_text(head, name) for name in _WIDE}
@@ -141,7 +141,7 @@ def _wide_encoding(head: bytes) -> str | None:
 
 
 def _share_of_text(head: bytes, encoding: str) -> float:
-    """The share of letters, marks, numbers, punctuation, symbols and spaces."""
+    """Return the share of letters, marks, numbers, punctuation, symbols and spaces."""
     text = head.decode(encoding, "replace")
     good = sum(
         c in "\t\r\n" or unicodedata.category(c)[0] in "LMNPSZ" for c in text if c != "\ufffd"
@@ -151,7 +151,7 @@ def _share_of_text(head: bytes, encoding: str) -> float:
 
 
 def _legacy(data: bytes) -> str:
-    """Text of a file that is not UTF-8 throughout; where some lines are, the others are guessed."""
+    """Return the text of a file that is not UTF-8 throughout, guessing the lines that are not."""
     text = data.decode("utf-8", "replace")
     wrong = text.count("\ufffd")
     if wrong * 8 < sum(1 for c in text if c > "\x7f"):
@@ -177,7 +177,7 @@ def _is_utf8(line: bytes) -> bool:
 
 
 def _guess(head: bytes) -> str:
-    """The character set of some bytes that are no UTF-8."""
+    """Return the character set of some bytes that are no UTF-8."""
     if _is_shift_jis(head):
         return "cp932"
     from charset_normalizer import from_bytes

@@ -46,7 +46,7 @@ def is_unspaced(text: str) -> bool:
 
 
 def found_words(text: str) -> Iterator["re.Match[str]"]:
-    """The words of a text: letters one by one where no spaces part words, but runs of katakana.
+    """Return the words of a text: letters one by one where no spaces part words, but runs of katakana.
 
     A mark that ends a clause is a word too, so that no name is found across it.
     """
@@ -54,7 +54,7 @@ def found_words(text: str) -> Iterator["re.Match[str]"]:
 
 
 def plain(word: str) -> str:
-    """A word in the widths that most texts have, casefolded, without marks of pronunciation."""
+    """Return a word in the widths that most texts have, casefolded, without marks of pronunciation."""
     return _SILENT.sub("", unicodedata.normalize("NFKC", word).casefold())
 
 
@@ -67,7 +67,7 @@ def form_of(word: str) -> str:
 
 
 def without_clitic(word: str) -> str:
-    """An Arabic word without the conjunction or preposition it is written with, else ""."""
+    """Return an Arabic word without the conjunction or preposition it is written with, else ""."""
     return "" if word.isascii() or not _CLITIC.match(word) else word[1:]
 
 
@@ -88,7 +88,7 @@ def inside_word(text: str, start: int) -> bool:
 
 
 def terms(text: str) -> list[str]:
-    """The words to search for in a text: pairs of letters where no spaces part words."""
+    """Return the words to search for in a text: pairs of letters where no spaces part words."""
     found: list[str] = []
     for part in _PART.findall(unicodedata.normalize("NFKC", text)):
         if _RUN.match(part) and len(part) > 1:
@@ -99,7 +99,7 @@ def terms(text: str) -> list[str]:
 
 
 def length(text: str) -> int:
-    """About how many words a text has, where two letters make one if there are no spaces."""
+    """Estimate the words of a text; without spaces two letters make one."""
     if not is_unspaced(text):
         return len(text.split())
     single = len(_RUN.findall(text))

@@ -11,7 +11,7 @@ _ENGLISH: Any = snowballstemmer.stemmer("english")
 
 
 def stems(text: str) -> frozenset[str]:
-    """The stems of the words of a text, those of "salinity_limit" too."""
+    """Return the stems of the words of a text, those of "salinity_limit" too."""
     return frozenset(stem(word) for word in words(text))
 
 

@@ -63,7 +63,7 @@ class Layer(Protocol):
 
     @classmethod
     def build(cls, graph: Graph, texts: Texts, embedder: Embeds, writer: Writer, /) -> Self:
-        """The layer of a graph; `builder` counts the versions of this function."""
+        """Return the layer of a graph; `builder` counts the versions of this function."""
         ...
 
 
@@ -105,7 +105,7 @@ class LayerState:
 
 def build(name: str, graph: Graph, texts: Texts, embedder: Embeds, old: Layer | None = None,
           report: Report = silent, writer: Writer | None = None) -> Layer:
-    """One layer of a graph; texts that `old` has too keep their vectors.
+    """Return one layer of a graph; texts that `old` has too keep their vectors.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def build(name: str, graph: Graph, texts: Texts, embedder: Embeds, old: Layer | 
 
 
 def _known(layer: Layer | None) -> dict[str, Vectors]:
-    """The vectors of a layer's texts."""
+    """Return the vectors of a layer's texts."""
     return {} if layer is None else dict(zip(layer.texts, layer.vectors, strict=True))
 
 
@@ -207,7 +207,7 @@ def plan_layers(store: Workspace, embedder: Embeds, names: Iterable[str], client
 
 
 def _author_of(store: Workspace, client: Metered) -> Authorship:
-    """A model as the author of a workspace's layers, with the prompts that it is given."""
+    """Return a model as the author of a workspace's layers, with the prompts that it is given."""
     told, before = instructions_of(client), find_author(store)
     prompts = {task: told.prompt(task) for task in ("report", "summary", "merge")}
     return Authorship(client.name, client.address, prompts, told.calls.write_tokens,
@@ -268,7 +268,7 @@ class _Builder:
 
 
 def merged_descriptions(store: Workspace) -> dict[str, str]:
-    """The description of each entity that has many, by node id; empty where the layer is not built."""
+    """Return the description of each entity that has many, by node id; empty where the layer is not built."""
     with store.snapshot():
         row = store.layers.rows().get("descriptions")
         if row is None or (row.version, row.builder) != (store.graph.version, Descriptions.builder):
@@ -302,7 +302,7 @@ def states(store: Workspace) -> tuple[LayerState, ...]:
 
 
 def kept_layers(store: Workspace) -> set[str]:
-    """The layers that are to follow the graph: those that were built, and imported communities."""
+    """Return the layers that are to follow the graph: those that were built, and imported communities."""
     rows = store.layers.rows()
     names = rows.keys() & LAYERS.keys()
     return names | {"communities"} if KEPT in rows else names
@@ -321,7 +321,7 @@ _LAYERS: WeakKeyDictionary[Graph, dict[str, Layer]] = WeakKeyDictionary()
 
 
 def layers_of(graph: Graph, store: Workspace, names: Sequence[str]) -> dict[str, Layer]:
-    """The layers among `names` that are built for a graph; read once for each graph in memory."""
+    """Return the layers among `names` that are built for a graph; read once for each graph in memory."""
     read = _LAYERS.setdefault(graph, {})
     if missing := [name for name in names if name not in read]:
         with store.snapshot():
@@ -335,7 +335,7 @@ def layers_of(graph: Graph, store: Workspace, names: Sequence[str]) -> dict[str,
 
 
 def pack(layer: Layer) -> bytes:
-    """A layer as bytes, the same for equal layers; its vectors have a byte a number."""
+    """Return a layer as bytes, the same for equal layers; its vectors have a byte a number."""
     values: dict[str, Any] = {}
     for spec in fields(layer):  # type: ignore[arg-type]
         value = getattr(layer, spec.name)
@@ -350,7 +350,7 @@ def pack(layer: Layer) -> bytes:
 
 
 def unpack(name: str, body: bytes) -> Layer:
-    """The layer that `pack` made these bytes of."""
+    """Return the layer that `pack` made these bytes of."""
     values: dict[str, Any] = {}
     with np.load(io.BytesIO(body)) as stored:
         for key, value in stored.items():
@@ -377,7 +377,7 @@ class _Remembering:
         self._name, self._report = name, report
 
     def embed(self, texts: Sequence[str], /) -> Vectors:
-        """Unit rows, shape (k, d)."""
+        """Return unit rows, shape (k, d)."""
         fresh = [text for text in dict.fromkeys(texts) if text not in self._known]
         for first in range(0, len(fresh), BATCH):
             self._report(self._name, first, len(fresh))

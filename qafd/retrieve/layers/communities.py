@@ -58,7 +58,7 @@ class Communities:
 
     @classmethod
     def build(cls, graph: Graph, texts: Texts, embedder: Embeds, writer: Writer, /) -> Self:
-        """The communities of the entity graph."""
+        """Return the communities of the entity graph."""
         level, parent, members = partition(graph, texts.relations)
         titles, drafts = _reports(graph, texts, len(level), members)
         reports = writer.write(drafts)
@@ -69,7 +69,7 @@ class Communities:
         return len(self.texts)
 
     def cut(self, level: int, n: int) -> Nodes:
-        """For each of n graph rows its deepest community down to a level, or -1, shape (n,)."""
+        """Return for each of n graph rows its deepest community down to a level, or -1, shape (n,)."""
         at = np.full(n, -1)
         order = np.argsort(self.level[self.members[:, 0]], kind="stable")
         for depth in range(level + 1):
@@ -79,7 +79,7 @@ class Communities:
 
 
 def partition(graph: Graph, relations: Nodes) -> tuple[Nodes, Nodes, Nodes]:
-    """Level and parent of each community, and pairs (community, graph row).
+    """Return level and parent of each community, and pairs (community, graph row).
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def partition(graph: Graph, relations: Nodes) -> tuple[Nodes, Nodes, Nodes]:
 
 def _reports(graph: Graph, texts: Texts, k: int,
              members: Nodes) -> tuple[tuple[str, ...], tuple[LayerText, ...]]:
-    """Title and report of each of k communities."""
+    """Return title and report of each of k communities."""
     n = len(graph)
     pairs = np.unique(np.sort(texts.relations[:, :2], axis=1), axis=0)
     neighbors = np.bincount(pairs.ravel(), minlength=n)
@@ -141,7 +141,7 @@ def _reports(graph: Graph, texts: Texts, k: int,
 
 
 def _relations_inside(relations: Nodes, belongs: csr_matrix) -> dict[int, list[int]]:
-    """The relations with both ends in a community, by community."""
+    """Return the relations with both ends in a community, by community."""
     if not len(relations):
         return {}
     both = belongs[relations[:, 0]].multiply(belongs[relations[:, 1]]).tocoo()

@@ -35,7 +35,7 @@ class Descriptions:
 
     @classmethod
     def build(cls, graph: Graph, texts: Texts, embedder: Embeds, writer: Writer, /) -> Self:
-        """The descriptions of entities with at least `MANY` different ones."""
+        """Return the descriptions of entities with at least `MANY` different ones."""
         drafts = {}
         for node, said in texts.described.items():
             if len(said) < MANY:

@@ -37,7 +37,7 @@ def keep_communities(store: Workspace, file: str, graph: ImportedGraph) -> None:
 
 
 def find_kept(store: Workspace, rows: Mapping[str, LayerRow]) -> LayerRow | None:
-    """The communities that are those of the graph: it is of their file alone, and as it was given."""
+    """Return the communities that are those of the graph: it is of their file alone, and as it was given."""
     kept = rows.get(KEPT)
     if kept is None or any(edit.undone_at is None for edit in store.edits.all()):
         return None
@@ -48,7 +48,7 @@ def find_kept(store: Workspace, rows: Mapping[str, LayerRow]) -> LayerRow | None
 
 
 def make_communities(graph: Graph, body: bytes, embedder: Embeds) -> Communities:
-    """The layer of kept communities; where one has no report, it names its members."""
+    """Return the layer of kept communities; where one has no report, it names its members."""
     titles, texts, members = [], [], []
     rows = json.loads(body)
     for at, row in enumerate(rows):

@@ -42,7 +42,7 @@ class Sentences:
 
     @classmethod
     def build(cls, _graph: Graph, texts: Texts, _embedder: Embeds, _writer: Writer, /) -> Self:
-        """The sentences of the texts; their vectors were computed when they were indexed."""
+        """Return the sentences of the texts; their vectors were computed when they were indexed."""
         contains = texts.contains.copy()
         contains[:, 0] = texts.rows[contains[:, 0]]
         return cls(texts.rows[texts.owner], texts.position, texts.sentences, texts.vectors,
@@ -72,13 +72,13 @@ class Sentences:
         return self.mentions[order, 0], self.mentions[order, 1]
 
     def naming(self, row: int) -> Nodes:
-        """The sentences that name an entity, ascending."""
+        """Return the sentences that name an entity, ascending."""
         entities, sentences = self._by_entity
         first, last = np.searchsorted(entities, [row, row + 1])
         return sentences[first:last]
 
     def named_in(self, sentences: Nodes) -> Nodes:
-        """The entities that some sentences name, ascending."""
+        """Return the entities that some sentences name, ascending."""
         owners, entities = self._by_sentence
         first = np.searchsorted(owners, sentences)
         counts = np.searchsorted(owners, sentences, side="right") - first
@@ -86,6 +86,6 @@ class Sentences:
         return found
 
     def id(self, graph: Graph, sentence: int) -> str:
-        """The node id of a sentence."""
+        """Return the node id of a sentence."""
         passage = graph.ids[int(self.passage[sentence])]
         return node_id("sentence", f"{passage}/{int(self.position[sentence])}")

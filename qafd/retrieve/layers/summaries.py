@@ -40,7 +40,7 @@ class Summaries:
 
     @classmethod
     def build(cls, graph: Graph, texts: Texts, embedder: Embeds, writer: Writer, /) -> Self:
-        """The summaries of all passages."""
+        """Return the summaries of all passages."""
         if graph.vectors is None or not len(texts.rows):
             nothing = np.zeros((0, texts.vectors.shape[1]), np.float32)
             return cls(texts.rows[:0], (), nothing, texts.mentions[:0])
@@ -69,5 +69,5 @@ class Summaries:
         return len(self.texts)
 
     def id(self, graph: Graph, summary: int) -> str:
-        """The node id of a summary."""
+        """Return the node id of a summary."""
         return node_id("summary", graph.ids[int(self.passage[summary])])

@@ -20,7 +20,7 @@ class Embeds(Protocol):
     """Texts to unit rows, shape (k, d)."""
 
     def embed(self, texts: Sequence[str], /) -> Vectors:
-        """The vectors of some texts, in order."""
+        """Return the vectors of some texts, in order."""
         ...
 
 
@@ -66,7 +66,7 @@ class Texts:
 
 
 def texts_of(graph: Graph, store: Workspace) -> Texts:
-    """The texts of the store's present graph.
+    """Return the texts of the store's present graph.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def texts_of(graph: Graph, store: Workspace) -> Texts:
 
 def _vectors_of_sentences(store: Workspace, chunks: Sequence[Chunk],
                           spans: Sequence[Sequence[tuple[int, int]]], expected: int) -> Vectors:
-    """The stored vectors of all sentences, shape (s, d), where so many passages have theirs."""
+    """Return the stored vectors of all sentences, shape (s, d), where so many passages have theirs."""
     model, dimension = store.vectors.embedder
     keys = [passage_key(model, chunk.title, chunk.text, some)
             for chunk, some in zip(chunks, spans, strict=True)]
@@ -121,7 +121,7 @@ def _described(graph: Graph, log: Log, merged: Mapping[str, str]) -> dict[str, d
 def gather(graph: Graph, ids: Sequence[str], passages: Sequence[str],
            sentences: Sequence[Sequence[str]], vectors: Vectors, edges: Sequence[Edge],
            chunks: Mapping[str, str]) -> Texts:
-    """The record of passages with their sentences and of the edges between their names.
+    """Return the record of passages with their sentences and of the edges between their names.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def gather(graph: Graph, ids: Sequence[str], passages: Sequence[str],
 
 def _tables_of_edges(edges: Sequence[Edge], row: Mapping[str, int], place: Mapping[str, int],
                      first: Mapping[str, int]) -> tuple[Nodes, Nodes, Nodes, tuple[str, ...]]:
-    """Mentions, passages that contain names, relations and their labels, as `Texts` has them.
+    """Return mentions, passages that contain names, relations and their labels, as `Texts` has them.
 
     `row` is of nodes in the graph, `place` of passages, `first` has the first sentence of chunks.
     """
@@ -172,7 +172,7 @@ def _tables_of_edges(edges: Sequence[Edge], row: Mapping[str, int], place: Mappi
 
 
 def fit_texts(parts: Sequence[str], most: int) -> list[str]:
-    """The parts that fit into so many tokens, in order; the first always."""
+    """Return the parts that fit into so many tokens, in order; the first always."""
     kept, tokens = list(parts[:1]), sum(map(count_tokens, parts[:1]))
     for part in parts[1:]:
         own = count_tokens(part)

@@ -61,7 +61,7 @@ class Tree:
 
     @classmethod
     def build(cls, graph: Graph, texts: Texts, embedder: Embeds, writer: Writer, /) -> Self:
-        """The tree over all passages; without a summary when there are eleven or fewer."""
+        """Return the tree over all passages; without a summary when there are eleven or fewer."""
         grown = _Growth(graph, texts)
         if graph.vectors is not None:
             current = graph.vectors[texts.rows]
@@ -78,12 +78,12 @@ class Tree:
         return len(self.texts)
 
     def passages_below(self, summary: int) -> Nodes:
-        """Graph rows of the passages below a summary."""
+        """Return the graph rows of the passages below a summary."""
         rows: Nodes = self.below[self.below[:, 0] == summary, 1]
         return rows
 
     def id(self, graph: Graph, summary: int) -> str:
-        """The node id of a summary."""
+        """Return the node id of a summary."""
         ids = sorted(graph.ids_of(self.passages_below(summary).tolist()))
         return node_id("summary", f"{self.level[summary]} {' '.join(ids)}")
 
@@ -132,7 +132,7 @@ class _Growth:
 
 
 def clusters(vectors: Vectors) -> list[Nodes]:
-    """Overlapping clusters of about seven unit rows, each ascending; every row is in one.
+    """Return overlapping clusters of about seven unit rows, each ascending; every row is in one.
 
     Regions first, about as many as each then has clusters, so that the work grows as n^1.5.
     """
@@ -143,7 +143,7 @@ def clusters(vectors: Vectors) -> list[Nodes]:
 
 
 def soft_means(vectors: Vectors, k: int) -> list[Nodes]:
-    """At most k overlapping clusters of unit rows: spherical k-means, then probabilities.
+    """Return at most k overlapping clusters of unit rows by spherical k-means and probabilities.
 
     The probability of a cluster is proportional to exp(kappa * cosine with its center), with
     Banerjee's estimate kappa = r (d - r^2) / (1 - r^2) from the mean cosine r.
@@ -169,7 +169,7 @@ def soft_means(vectors: Vectors, k: int) -> list[Nodes]:
 
 
 def _summary(texts: Texts, passages: Nodes, center: Vectors) -> str:
-    """The sentences nearest to the center, in the order of the passages."""
+    """Return the sentences nearest to the center, in the order of the passages."""
     own = np.flatnonzero(np.isin(texts.owner, passages))
     kept: list[int] = []
     tokens = 0

@@ -53,7 +53,7 @@ class Writer(Protocol):
     """Drafts to texts, one each."""
 
     def write(self, drafts: Sequence[LayerText], /) -> tuple[str, ...]:
-        """The texts of some drafts, in order."""
+        """Return the texts of some drafts, in order."""
         ...
 
 
@@ -61,7 +61,7 @@ class Extracts:
     """Leaves texts as they are made of sentences; a `Writer`."""
 
     def write(self, drafts: Sequence[LayerText], /) -> tuple[str, ...]:
-        """The texts of some drafts, in order."""
+        """Return the texts of some drafts, in order."""
         return tuple(draft.text for draft in drafts)
 
 
@@ -102,7 +102,7 @@ class Kept:
         self.texts: dict[str, str] = {}
 
     def write(self, drafts: Sequence[LayerText], /) -> tuple[str, ...]:
-        """The texts of some drafts, in order; of sentences where the model has not written one."""
+        """Return the texts of some drafts, in order; of sentences where the model has not written one."""
         keys = []  # two passages of one text have the same
         unwritten = {}
         with open_workspace(self._workspace) as store:

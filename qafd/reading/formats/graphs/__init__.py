@@ -19,7 +19,7 @@ GRAPH_ENDINGS = ("graphml", "gexf", "json", "jsonl", "csv", "tsv", "parquet", "z
 
 
 def read_graph_files(files: Sequence[bytes], limits: Limits) -> ImportedGraph:
-    """The graph of one file, or of several that belong together.
+    """Return the graph of one file, or of several that belong together.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def read_graph_files(files: Sequence[bytes], limits: Limits) -> ImportedGraph:
 
 
 def draft_graph(rows: Rows, name: str, limits: Limits, notices: list[str]) -> list[DocumentDraft]:
-    """The documents of a graph among other files, and notices that say it was read as one."""
+    """Return the documents of a graph among other files, and notices that say it was read as one."""
     graph = graph_of([rows], limits)
     notices.append(f"Read as a graph: {graph.summary}.")
     notices += graph.notices
@@ -39,7 +39,7 @@ def draft_graph(rows: Rows, name: str, limits: Limits, notices: list[str]) -> li
 
 
 def _unpack(data: bytes, limits: Limits) -> Iterable[bytes]:
-    """The files in a zip file, or the file itself."""
+    """Return the files in a zip file, or the file itself."""
     return packed_files(data, limits) if data.startswith(b"PK\x03\x04") else (data,)
 
 

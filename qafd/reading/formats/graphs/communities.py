@@ -33,7 +33,7 @@ class ImportedCommunity:
 def communities_of(tables: Sequence[Mapping[str, Any]], reports: Sequence[Mapping[str, Any]],
                    node_of: Callable[[Any], str], notices: list[str]
                    ) -> tuple[ImportedCommunity, ...]:
-    """The communities that have members, each with its report.
+    """Return the communities that have members, each with its report.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def communities_of(tables: Sequence[Mapping[str, Any]], reports: Sequence[Mappin
 
 
 def as_list(value: Any, separator: str) -> list[Any]:
-    """The items of a list, also of one that a table has as a text: "['a', 'b']"."""
+    """Return the items of a list, also of one that a table has as a text: "['a', 'b']"."""
     if isinstance(value, (list, tuple)):
         return list(value)
     text = str(value)
@@ -103,13 +103,13 @@ def _check_levels(found: Mapping[str, ImportedCommunity]) -> None:
 
 
 def _key(value: Any) -> str:
-    """A number as it is counted, also where a table has made it 3.0."""
+    """Return a number as it is counted, also where a table has made it 3.0."""
     text = one_line("" if value is None else str(value), _KEY)
     return text.removesuffix(".0")
 
 
 def _number(value: Any) -> float:
-    """A number of at least 0; 0 where there is none."""
+    """Return a number of at least 0; 0 where there is none."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -105,7 +105,7 @@ class ImportedGraph:
         return summary
 
     def to_json(self) -> bytes:
-        """Node-link JSON that is read as the same graph; equal graphs give equal bytes."""
+        """Return node-link JSON that is read as the same graph; equal graphs give equal bytes."""
         return json.dumps(self.plain(), ensure_ascii=False).encode()
 
     def plain(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _check_size(nodes: int, edges: int) -> None:
 
 
 def graph_of(parts: Sequence[Rows], limits: Limits) -> ImportedGraph:
-    """The graph of the rows of its files.
+    """Return the graph of the rows of its files.
 
     Ends of edges are ids of nodes, else names of nodes, else nodes of their own. Loops are left
     out, and weights that are no positive numbers.
@@ -184,7 +184,7 @@ def graph_of(parts: Sequence[Rows], limits: Limits) -> ImportedGraph:
 
 
 def _communities(whole: Rows, nodes: Mapping[str, ImportedNode]) -> tuple[ImportedCommunity, ...]:
-    """The communities of these nodes, which they name by id or by name."""
+    """Return the communities of these nodes, which they name by id or by name."""
     named = {node.name: key for key, node in reversed(list(nodes.items()))}
 
     def node_of(value: Any) -> str:
@@ -195,7 +195,7 @@ def _communities(whole: Rows, nodes: Mapping[str, ImportedNode]) -> tuple[Import
 
 
 def _join(parts: Sequence[Rows]) -> Rows:
-    """The rows of all files; of our own exports what documents do not make."""
+    """Return the rows of all files; of our own exports what documents do not make."""
     whole = Rows(" + ".join(dict.fromkeys(part.format for part in parts)))
     for part in parts:
         whole.nodes += part.nodes
@@ -214,7 +214,7 @@ def _join(parts: Sequence[Rows]) -> Rows:
 
 
 def _nodes(whole: Rows, texts: Mapping[str, ImportedText]) -> dict[str, ImportedNode]:
-    """The nodes by their ids, of those with one id the first."""
+    """Return the nodes by their ids, of those with one id the first."""
     nodes: dict[str, ImportedNode] = {}
     twice = 0
     for row in whole.nodes:
@@ -229,7 +229,7 @@ def _nodes(whole: Rows, texts: Mapping[str, ImportedText]) -> dict[str, Imported
 
 def _edges(whole: Rows, nodes: dict[str, ImportedNode], texts: Mapping[str, ImportedText]
            ) -> list[ImportedEdge]:
-    """The edges between two nodes; nodes that only edges name are added to `nodes`."""
+    """Return the edges between two nodes; nodes that only edges name are added to `nodes`."""
     named = {node.name: key for key, node in reversed(list(nodes.items()))}
     edges: list[ImportedEdge] = []
     weightless = 0
@@ -250,7 +250,7 @@ def _edges(whole: Rows, nodes: dict[str, ImportedNode], texts: Mapping[str, Impo
 
 
 def _only_entities(whole: Rows) -> None:
-    """Of our own exports, what documents do not make: entities and what relates them."""
+    """Keep entities and their relations of our own exports, which documents do not make."""
     passages = sum(node.get("kind") == "passage" for node in whole.nodes)
     whole.nodes = [{"id": node["id"], "name": _first(node, _NAMES)} for node in whole.nodes
                    if node.get("kind") == "entity"]
@@ -301,7 +301,7 @@ def _with_passages(whole: Rows) -> None:
 
 
 def _unquote(row: Row) -> dict[str, Any]:
-    """A row without the apostrophes that keep spreadsheets from running texts."""
+    """Return a row without the apostrophes that keep spreadsheets from running texts."""
     plain = dict(row)
     for name, value in row.items():
         if isinstance(value, str) and value.startswith("'") and FORMULA.match(value, 1):
@@ -323,7 +323,7 @@ def _text(row: Row) -> ImportedText:
 
 
 def _end(value: Any, nodes: dict[str, ImportedNode], named: Mapping[str, str]) -> str:
-    """The id of the node that an edge ends at, which is made if it has to be."""
+    """Return the id of the node that an edge ends at, which is made if it has to be."""
     end = _id(value)
     if end and end not in nodes:
         end = named.get(one_line(end, NAME), end)
@@ -340,17 +340,17 @@ def _id(value: Any) -> str:
 
 @lru_cache(200_000)
 def _line(text: str, longest: int) -> str:
-    """`one_line`; the ends of edges are the same again and again."""
+    """Return `one_line` of a value, cached: the ends of edges repeat."""
     return one_line(text, longest)
 
 
 def _first(row: Row, names: Iterable[str]) -> Any:
-    """The first of these attributes that has a value, else ""."""
+    """Return the first of these attributes that has a value, else ""."""
     return next((row[name] for name in names if row.get(name) not in (None, "")), "")
 
 
 def _description(row: Row) -> str:
-    """The different descriptions of a node or an edge, a paragraph each."""
+    """Return the different descriptions of a node or an edge, a paragraph each."""
     said = _SEPARATOR.split(str(_first(row, _DESCRIPTIONS)))
     return "\n\n".join(filter(None, dict.fromkeys(map(clean, said))))
 
@@ -364,7 +364,7 @@ def _label(row: Row) -> str:
 
 
 def _weight(row: Row) -> tuple[float | None, bool]:
-    """The weight, and whether there is one that cannot be used."""
+    """Return the weight, and whether there is one that cannot be used."""
     given = _first(row, _WEIGHTS)
     if given == "":
         return None, False

@@ -8,7 +8,7 @@ from qafd.reading.formats.graphs.graph import Rows
 
 
 def read_markup(text: str) -> Rows:
-    """The nodes and edges of a GraphML or GEXF text, as yEd, Gephi and networkx write it.
+    """Return the nodes and edges of a GraphML or GEXF text, as yEd, Gephi and networkx write it.
 
     Raises
     ------
@@ -47,7 +47,7 @@ class _Reader:
         self._text: list[str] = []
 
     def start(self, tag: str, values: dict[str, str]) -> None:
-        """An element begins."""
+        """Begin an element."""
         tag = tag.rpartition(":")[2].lower()
         if tag in ("graphml", "gexf"):
             self.rows.format = {"graphml": "GraphML", "gexf": "GEXF"}[tag]
@@ -69,7 +69,7 @@ class _Reader:
             self._text = []
 
     def _begin(self, tag: str, row: dict[str, Any]) -> None:
-        """A node or an edge begins; the id of an edge is ignored."""
+        """Begin a node or an edge; the id of an edge is ignored."""
         if tag == "node":
             self.rows.nodes.append(row)
         else:
@@ -79,7 +79,7 @@ class _Reader:
         self._open.append(row)
 
     def end(self, tag: str) -> None:
-        """An element ends."""
+        """End an element."""
         tag = tag.rpartition(":")[2].lower()
         if tag in ("node", "edge") and self._open:
             self._open.pop()
@@ -88,7 +88,7 @@ class _Reader:
             self._key = ""
 
     def characters(self, text: str) -> None:
-        """Text between two tags."""
+        """Add the text between two tags."""
         if self._key:
             self._text.append(text)
 

@@ -26,7 +26,7 @@ _LEAST, _MOST = 1e-2, 1e2  # of a weight, relative to the mean
 def drafts_of(
     graph: ImportedGraph, name: str, limits: Limits, notices: list[str]
 ) -> list[DocumentDraft]:
-    """The documents of a graph, called "name#id"; each with the extraction that is given."""
+    """Return the documents of a graph, called "name#id"; each with the extraction that is given."""
     maker = _Maker(graph, notices)
     drafts = list(chain(maker.texts(limits), maker.nodes(limits)))
     seen: set[str] = set()
@@ -91,7 +91,7 @@ class _Maker:
         self._mean = math.exp(sum(map(math.log, weights)) / len(weights)) if weights else 1.0
 
     def texts(self, limits: Limits) -> Iterable[DocumentDraft]:
-        """A document for each text that the graph is from."""
+        """Yield a document for each text that the graph is from."""
         nodes: dict[str, list[ImportedNode]] = defaultdict(list)
         edges: dict[str, list[ImportedEdge]] = defaultdict(list)
         known = {node.id: node for node in self._graph.nodes}
@@ -132,7 +132,7 @@ class _Maker:
                 given.descriptions.append(self._state(edge))
 
     def nodes(self, limits: Limits) -> Iterable[DocumentDraft]:
-        """A document for each node that has something of its own to say."""
+        """Yield a document for each node that has something of its own to say."""
         begins: dict[str, list[ImportedEdge]] = defaultdict(list)
         mentioned: set[str] = set()
         for edge in self._graph.edges:
@@ -195,7 +195,7 @@ class _Maker:
         return Description(self._keys[node.id], kind=node.kind, text=node.description)
 
     def _state(self, edge: ImportedEdge) -> Description:
-        """The relation; where it has a weight, with that as a multiple of the geometric mean."""
+        """Return the relation; where it has a weight, with that as a multiple of the geometric mean."""
         weight = 1.0 if edge.weight is None else min(max(edge.weight / self._mean, _LEAST), _MOST)
         return Description(self._keys[edge.source], self._keys[edge.target], WEIGHT,
                            edge.description, strength=weight)
@@ -226,7 +226,7 @@ class _Given:
         self.mentions.append(Mention(key, name, start, start + len(name), number, kind))
 
     def shared(self, *keys: str) -> int:
-        """The first sentence with all of these keys, else with one of them.
+        """Return the first sentence with all of these keys, else with one of them.
 
         All mentions must have been added.
         """
@@ -237,7 +237,7 @@ class _Given:
         return min(set.intersection(*where) or set.union(*where))
 
     def extraction(self) -> Extraction:
-        """As the log takes it."""
+        """Return the entry of the log."""
         return Extraction(
             "", GIVEN, tuple(self.sentences),
             tuple(sorted(self.mentions, key=lambda m: (m.sentence, m.start, m.end, m.kind, m.key))),
@@ -245,7 +245,7 @@ class _Given:
 
 
 def names_of(nodes: Sequence[ImportedNode], notices: list[str]) -> dict[str, str]:
-    """Node id to a name that no other node has, as names are compared in a workspace."""
+    """Return by node id a name that no other node has, as a workspace compares names."""
     names: dict[str, str] = {}
     taken: set[str] = set()
     apart = []
@@ -268,6 +268,6 @@ def names_of(nodes: Sequence[ImportedNode], notices: list[str]) -> dict[str, str
 
 
 def _kind(kind: str, key: str, lasts: set[str]) -> str:
-    """The type of a mention; a person whose last name is another node is not called by it."""
+    """Return the type of a mention; a person whose last name is another node is not called by it."""
     upper = kind.upper() or "NODE"
     return "NODE" if upper == "PROPN" or upper == "PERSON" and key.split()[-1] in lasts else upper

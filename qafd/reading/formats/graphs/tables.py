@@ -27,7 +27,7 @@ def is_node_link(value: Any) -> bool:
 
 
 def read_node_link(value: Mapping[str, Any]) -> Rows:
-    """The rows of node-link JSON; nodes without an id are numbered from 0, as in D3."""
+    """Return the rows of node-link JSON; nodes without an id are numbered from 0, as in D3."""
     about = value.get("graph")
     about = about if isinstance(about, dict) else {}
     form = about.get("format")
@@ -47,7 +47,7 @@ def read_node_link(value: Mapping[str, Any]) -> Rows:
 
 
 def read_json_graph(text: str) -> Rows:
-    """Node-link JSON, records in a list or in lines, or the chunks of a LightRAG graph.
+    """Return node-link JSON, records in a list or in lines, or the chunks of a LightRAG graph.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def read_json_graph(text: str) -> Rows:
 
 
 def _read_lines(text: str) -> list[Any]:
-    """The values of JSON lines."""
+    """Return the values of JSON lines."""
     try:
         return [json.loads(line) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError):
@@ -90,7 +90,7 @@ def _is_cell(value: Any) -> bool:
 
 
 def read_delimited(text: str, limits: Limits) -> Rows:
-    """The rows of CSV or TSV whose first line names the columns."""
+    """Return the rows of CSV or TSV whose first line names the columns."""
     csv.field_size_limit(limits.text_characters)
     head = text.lstrip("\ufeff").replace("\0", "")
     first = head.split("\n", 1)[0]
@@ -106,7 +106,7 @@ def read_delimited(text: str, limits: Limits) -> Rows:
 
 
 def read_parquet(data: bytes) -> Rows:
-    """The rows of a Parquet table, as GraphRAG writes them.
+    """Return the rows of a Parquet table, as GraphRAG writes them.
 
     Columns of vectors are not read.
     """
@@ -125,7 +125,7 @@ def read_parquet(data: bytes) -> Rows:
 
 
 def read_records(form: str, records: list[Row], columns: list[str] | None = None) -> Rows:
-    """Records as edges, communities, reports on them, texts or nodes, by their columns.
+    """Return records as edges, communities, reports on them, texts or nodes, by their columns.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def read_records(form: str, records: list[Row], columns: list[str] | None = None
 
 
 def _lower(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A record with plain column names; lists stay, other nested values go."""
+    """Return a record with plain column names; lists stay, other nested values go."""
     return dict(_plain(row))
 
 
