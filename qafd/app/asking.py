@@ -1,4 +1,4 @@
-"""The question of a page: the box, examples, suggestions, and what is missing for an answer."""
+"""The question of a page: its box, examples, suggestions, and notices of missing data."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ from qafd.samples import EXAMPLES
 
 
 def question_box(knowledge: KnowledgeGraph) -> str:
-    """The question, from the box, an example or the link."""
+    """Draw the box of the question and its examples, and return the question."""
     examples = EXAMPLES.get(knowledge.name, ())
-    # Question, selection and parameters belong to their workspace: another one starts anew.
+    # Question, selection and parameters belong to their workspace: another one starts afresh.
     if exchange("workspace", knowledge.id) != knowledge.id:
-        session().anew = True
+        session().restart_controls = True
         put(QUESTION, examples[0] if examples else "")
         st.query_params.pop("node", None)
     return asked_among(examples, QUESTION, "Ask your documents a question",
@@ -27,9 +27,9 @@ def question_box(knowledge: KnowledgeGraph) -> str:
 
 def asked_among(examples: Sequence[str], key: str, placeholder: str,
                 earlier: Sequence[str] = ()) -> str:
-    """The question that is typed, or chosen from examples or from those that were asked before.
+    """Return the question that is typed, or chosen from examples or earlier questions.
 
-    The first example stands there before.
+    The box begins with the first example.
     """
     row = st.container(horizontal=True, gap="small", key=f"asked-{key}")
     question = row.text_input(
@@ -59,7 +59,7 @@ def _ask_again(key: str) -> None:
 
 
 def ask_something(knowledge: KnowledgeGraph) -> None:
-    """An invitation, with questions that this graph may answer."""
+    """Ask the visitor for a question, and list questions that this graph may answer."""
     graph = knowledge.graph
     st.write("Ask a question to see which part of the graph answers it, and why.")
     with st.container(horizontal=True, gap="small"):
@@ -71,7 +71,7 @@ def ask_something(knowledge: KnowledgeGraph) -> None:
 
 
 def empty_workspace(knowledge: KnowledgeGraph) -> None:
-    """Say what the workspace lacks and link to the page that adds it; look again while files are read."""
+    """Name the missing data and link to the page that adds it. Repeat while files are read."""
     with knowledge.store() as store:
         waiting = bool(store.queue.open())
     if waiting:

@@ -49,13 +49,13 @@ def selected(key: str) -> str | None:
 
 
 def expanded(key: str) -> list[str]:
-    """The nodes whose neighbors are asked for in the instance `key`."""
+    """Return the nodes to show neighbors of in the instance `key`."""
     state = st.session_state.get(key)
     return list(state.get("expanded") or ()) if state else []
 
 
 def component(name: str) -> "ComponentRenderer":
-    """The component of the assets NAME.js, which the browser loads once, and NAME.css."""
+    """Register the component of the assets NAME.js, which the browser loads once, and NAME.css."""
     return _registered(name, get_bidi_component_manager())
 
 

@@ -1,4 +1,4 @@
-"""The conditions of a question: drawn, changed by the user, and what meets all of them."""
+"""The conditions of a question, drawn and edited, and the answers that meet all of them."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -33,7 +33,7 @@ Writer = Callable[[Retrieval, QueryPlan], None]
 
 def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
                      writer: Writer | None = None) -> None:
-    """Draw the conditions of a question, and the table of what meets them."""
+    """Draw the conditions of a question, and the table of answers that meet them."""
     st.caption("Each name of the question is a condition on the answer. Exact retrieval lists "
                 "what meets all of them, with what shows it.")
     plan = _read(knowledge, graph, plan)
@@ -42,7 +42,7 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
         plan = _edited(graph, plan)
         by_sentences = _match(knowledge, graph, plan, "sentence")
         begin = "sentence" if _meets_all(by_sentences) else "passage"
-        # A choice of the user's is in the address and stays; else each question begins anew.
+        # A choice of the user's is in the address and stays; else each question begins afresh.
         if exchange("evidence of", plan.question) != plan.question and "evidence" not in st.query_params:
             put("evidence", begin)
         evidence = choose_option(
@@ -70,7 +70,7 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
 
 
 def _match(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan, evidence: str) -> Retrieval:
-    """Match the conditions of a question by evidence that is not weaker than this."""
+    """Match the conditions of a question by evidence of at least this level."""
     method = ExactMatches(evidence=evidence)
     with st.spinner("Matching"):
         knowledge.build_layers(method.needs)
@@ -78,14 +78,14 @@ def _match(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan, evidence: s
 
 
 def _meets_all(retrieval: Retrieval) -> bool:
-    """Return True if an answer meets all conditions, also perhaps."""
+    """Return True if an answer meets all conditions, surely or perhaps."""
     kinds = NoticeKind.ALL_MET, NoticeKind.PERHAPS_MET
     return any(notice.kind in kinds and notice.values["met"] == notice.values["wanted"]
                for notice in retrieval.notices)
 
 
 def _read(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> QueryPlan:
-    """The plan, with its conditions read by a model where there is one and the user wants it."""
+    """Return the plan, its conditions read by a model if one is set and the user wants it."""
     model = language_model(knowledge.url, "plan", plan.question)
     if model is None:
         return plan

@@ -13,7 +13,7 @@ from qafd.app.session import bound, keep, put, session, value_of
 from qafd.graph import Graph
 from qafd.retrieve.qafd import FlowDiffusion
 
-NEAREST = 20  # passages that may be seeds beside the names of the question
+NEAREST = 20  # passages that may be seeds next to the names of the question
 _LABELS = {"a": "Constant a (hybrid)", "b": "Factor b (hybrid)",
            "variant": "Edge weight", "rule": "Source mass rule", "layer": "Diffuse over",
            "capacity": "Sink capacity", "similarity": "Similarity map", "top": "Passages ranked"}
@@ -25,13 +25,13 @@ Span = Callable[[FlowDiffusion], tuple[float, float]]
 
 
 def unknown(_: FlowDiffusion) -> tuple[float, float]:
-    """No masses are known between which the result changes."""
+    """Return an empty span, for a method whose masses of change are unknown."""
     return 0.0, 0.0
 
 
 @dataclass(frozen=True)
 class ControlPlaces:
-    """The containers of the controls: those people use, the others, and the mass."""
+    """The containers of the controls: basic ones, advanced ones, and the mass."""
 
     basic: DeltaGenerator
     advanced: DeltaGenerator
@@ -40,7 +40,7 @@ class ControlPlaces:
 
 def controls(method: Method, prefix: str, graph: Graph, places: ControlPlaces,
              fixed: Mapping[str, Any] = MappingProxyType({}), span: Span = unknown) -> Method:
-    """The method with the values of its controls, which are drawn into their places.
+    """Draw the controls of a method into their places, and return it with their values.
 
     `prefix` begins the keys of the widgets, in session and URL; parameters in `fixed` have the
     values given there and no control. `span` gives the masses between which the result of a
@@ -48,7 +48,7 @@ def controls(method: Method, prefix: str, graph: Graph, places: ControlPlaces,
     """
     usual: Any = replace(cast("Any", method), **fixed)
     free = [spec for spec in fields(usual) if spec.name not in fixed]
-    # Rule and seeding come before the controls whose meaning they decide, and the mass after the
+    # Rule and seeding precede the controls whose meaning they decide, and the mass follows the
     # seeds, which decide how much is enough.
     chosen = {}
     with places.advanced:
@@ -67,7 +67,7 @@ def controls(method: Method, prefix: str, graph: Graph, places: ControlPlaces,
 
 def mass_control(method: FlowDiffusion, usual: FlowDiffusion, prefix: str, graph: Graph,
                  span: Span) -> FlowDiffusion:
-    """A method whose other parameters are chosen, with the mass of a control for it alone."""
+    """Draw the control of the mass alone, and return the method with its value."""
     spec = next(spec for spec in fields(method) if spec.name == "mass")
     chosen = replace(method, mass=_control(spec, method, usual, prefix, graph, span))
     if usual.rule == method.rule == "source-degree":
@@ -84,9 +84,9 @@ def started(method: FlowDiffusion, graph: Graph, span: Span) -> FlowDiffusion:
     return fitted.within(graph, span(fitted))
 
 
-def start_anew(method: Any, prefix: str, graph: Graph,
+def set_suggested(method: Any, prefix: str, graph: Graph,
                span: Span) -> None:
-    """Set the controls of a method to what is suggested for a graph, before they are drawn."""
+    """Set the controls of a method to the values suggested for a graph, before they are drawn."""
     fitted = (started(method, graph, span) if isinstance(method, FlowDiffusion) else
               method.fitted(graph))
     for spec in fields(fitted):
@@ -95,7 +95,7 @@ def start_anew(method: Any, prefix: str, graph: Graph,
 
 def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
              span: Span = unknown) -> Any:
-    """The control of one parameter, made from its range or options."""
+    """Draw the control of a parameter from its range or options, and return its value."""
     value, meta = getattr(method, spec.name), spec.metadata
     key, label = f"{prefix}_{spec.name}", _label(spec.name, method)
     if meta["options"]:
@@ -130,7 +130,7 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
 
 
 def set_to(key: str) -> float:
-    """The number that a control was set to, or that the link asks for; 0 for none."""
+    """Return the number that a control was set to, or that the link asks for; 0 for none."""
     try:
         number = float(value_of(key, 0.0))
     except ValueError:
@@ -143,7 +143,7 @@ def mass_range(method: FlowDiffusion, graph: Graph, span: tuple[float, float],
                asked: float) -> tuple[float, float, float]:
     """Return start, end and step of the control of the mass.
 
-    It ends where `FlowDiffusion.scale` does, or at what is asked for beyond that.
+    It ends where `FlowDiffusion.scale` does, or at a larger mass that was asked for.
     """
     value, end, step = method.scale(graph, span)
     return value, max(end, min(asked, method.highest(graph))), step

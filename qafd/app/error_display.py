@@ -33,9 +33,9 @@ def show_errors() -> Iterator[None]:
 
 @contextmanager
 def contain_errors(part: str) -> Iterator[None]:
-    """Show an error raised inside as one sentence, so that the other parts of the page stay.
+    """Show an error raised inside as one sentence, and keep the other parts of the page.
 
-    An error that nobody foresaw goes to the log with its traceback.
+    An unexpected error goes to the log with its traceback.
     """
     try:
         with show_errors():

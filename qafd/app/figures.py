@@ -1,4 +1,4 @@
-"""The lab's records as plotly figures; the page's theme colors what is not said here.
+"""The lab's records as plotly figures; the page's theme sets all other colors.
 
 Every function returns a figure with units on its axes. Names come from documents: they are
 cleaned, and plotly's own markup in them is escaped.
@@ -37,12 +37,12 @@ ABOVE = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}  # a legend
 
 
 def label(name: str, length: int = NAME) -> str:
-    """A name for a chart: one line, short, with nothing taken for markup."""
+    """Escape a name for a chart: one short line."""
     return escape(clean(name, length), quote=False)
 
 
 def ink() -> str:
-    """The color of text on the page."""
+    """Return the color of text on the page."""
     return "#f0efea" if st.context.theme.type == "dark" else "#23231f"
 
 
@@ -67,9 +67,9 @@ class SweepAxes:
 
 
 def sweep_map(cells: Sequence["Cell"], axes: SweepAxes, now: "Cell | None") -> "Figure":
-    """One variant's map: mass across, seeds upward, a metric of `METRICS` as color and number.
+    """Draw one variant's map: mass across, seeds upward, a metric of `METRICS` as color and number.
 
-    Where recall is known, it stands below the number of nodes or tokens. Every cell has a marker
+    Recall, if known, is below the number of nodes or tokens. Every cell has a marker
     whose `customdata` is its index in `cells`, for clicks. The cell `now` is outlined.
     """
     masses, counts = sorted({c.mass for c in cells}), sorted({c.seeds for c in cells})
@@ -118,7 +118,7 @@ def _of_cell(cell: "Cell", metric: str) -> str:
 
 
 def _steps(title: str, many: int) -> dict[str, Any]:
-    """The axis of a map with so many steps, in their order."""
+    """Return the axis of a map with so many steps, in their order."""
     return {"title": title, "type": "category", "fixedrange": True, "range": [-0.5, many - 0.5],
             "categoryorder": "array"}
 
@@ -156,12 +156,12 @@ def _add_names(figure: "Figure", x: Sequence[float], rows: Sequence[int], names:
 
 
 def _rows(many: int) -> dict[str, Any]:
-    """An axis without words for so many rows, the first on top."""
+    """Return an axis without words for so many rows, the first on top."""
     return {"visible": False, "autorange": False, "range": [many, -1], "fixedrange": True}
 
 
 def return_bars(returns: Sequence["Return"], shown: int) -> "Figure":
-    """The share of draws in which each node returned, the steadiest on top."""
+    """Draw the share of draws in which each node returned, the steadiest on top."""
     first = returns[:shown]
     figure = _new(110 + 19 * len(first), {
         "title": "returned in % of the draws", "range": [0, 102], "fixedrange": True,
@@ -180,7 +180,7 @@ def return_bars(returns: Sequence["Return"], shown: int) -> "Figure":
 
 
 def recovery_points(experiment: "Experiment") -> "Figure":
-    """Each draw: the share of R that was retrieved against the leakage, with its bound."""
+    """Draw for each draw the share of R retrieved against the leakage, with its bound."""
     worst = max((t.recovery.leakage for t in experiment.trials), default=0.0)
     figure = _new(300, {"title": "share of R retrieved, %", "range": [-3, 103]}, {
         "title": "leakage, % of R's capacity",
@@ -200,7 +200,7 @@ def recovery_points(experiment: "Experiment") -> "Figure":
 
 
 def separation_points(experiment: "Experiment") -> "Figure":
-    """Each draw: the smallest weight inside R and the largest across its boundary, Lemma 6."""
+    """Draw for each draw the smallest weight inside R and the largest across its boundary, Lemma 6."""
     figure = _new(300, {"title": "draw"}, {
         "title": "edge weight w (logarithmic)", "type": "log", "exponentformat": "power"},
         legend=ABOVE)

@@ -23,7 +23,7 @@ PROGRAM = "QAFD Explorer"
 
 
 def show() -> None:
-    """The app: its navigation, and the page that the address names."""
+    """Draw the app: its navigation, and the page that the address names."""
     logo = assets() / "logo.png"
     st.set_page_config(PROGRAM, logo, layout="wide")
     refuse_strangers()
@@ -60,7 +60,7 @@ def run(page: StreamlitPage) -> None:
 
 
 def _begin(page: StreamlitPage) -> None:
-    """Draw a page; what widgets had on another page gives way to its link."""
+    """Draw a page; its link replaces the values of widgets on another page."""
     before, session().page = session().page, name_of(page)
     if before == session().page:
         with st.container():
@@ -68,7 +68,7 @@ def _begin(page: StreamlitPage) -> None:
         return
     if before:
         # A link to a page that was seen before would lose against what its widgets had then; the
-        # address of the page before may still be there too, and says what they have.
+        # address of the page before may still be there too, with its values.
         for key in set(st.query_params) & set(st.session_state) - {WORKSPACE}:
             if not all(_shows(str(key), text) for text in st.query_params.get_all(str(key))):
                 forget(str(key))
@@ -102,7 +102,7 @@ def _say_what_cannot_be_written() -> None:
 
 
 def _say_what_was_refused(linked: dict[str, list[str]]) -> None:
-    """Name what the link asks for and the page does not show."""
+    """Name the values of the link that the page does not show."""
     refused = []
     for key, texts in linked.items():
         refused += [plain(f"{key}={text[:40]}") for text in texts if not _taken(key, text)]
@@ -114,11 +114,11 @@ def _say_what_was_refused(linked: dict[str, list[str]]) -> None:
 
 def _taken(key: str, text: str) -> bool:
     """Return True if the page's widget shows the value of the link, or there is no such widget."""
-    # What a widget cannot take is dropped from the address, as is what it shows anyway; the two
+    # Streamlit drops invalid values from the address, and those shown anyway; the two
     # named here have their own sentences.
     if key in (WORKSPACE, "methods") or key not in st.session_state:
         return True
-    return text in st.query_params.get_all(key) or _shows(key, text) or _shows(key, text)
+    return text in st.query_params.get_all(key) or _shows(key, text)
 
 
 def _shows(key: str, text: str) -> bool:

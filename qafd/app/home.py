@@ -5,5 +5,5 @@ from pathlib import Path
 
 
 def home() -> Path:
-    """The folder of the workspaces: $QAFD_HOME, else .qafd in the user's home."""
+    """Return the folder of the workspaces: $QAFD_HOME, else .qafd in the user's home."""
     return Path(os.environ.get("QAFD_HOME") or Path.home() / ".qafd")

@@ -8,7 +8,7 @@ from qafd.models.address import OPENAI
 
 
 def keys() -> Keys:
-    """The key of each address that this session has one for."""
+    """Return the session's keys by address."""
     own = os.environ.get("OPENAI_API_KEY")
     found = {os.environ.get("OPENAI_BASE_URL") or OPENAI: own} if own else {}
     typed = session().secret
@@ -16,7 +16,7 @@ def keys() -> Keys:
 
 
 def key_for(base_url: str) -> str | None:
-    """The key of this session, else the environment's when it is meant for this address."""
+    """Return the key of this session, else the environment's if it is meant for this address."""
     return keys().get(base_url)
 
 

@@ -24,7 +24,7 @@ OPTIONS = {"unit": "1 each", "degree": "number of pipes"}
 
 
 def show() -> None:
-    """The card of the address, or the one that the visitor picks."""
+    """Draw the card of the address, or the one that the visitor picks."""
     card = taught()
     if card is not None:
         show_card(card, taught=True)
@@ -37,19 +37,19 @@ def show() -> None:
 
 
 def taught() -> Card | None:
-    """The card of a teacher's link, which hides all controls; None without such a link."""
+    """Return the card of a teacher's link, which hides all controls; None without such a link."""
     if not for_a_class():
         return None
     return BY_KEY.get(st.query_params.get(CARD, ""), CARDS[0])
 
 
 def choose_card() -> Card:
-    """The card that the visitor picks."""
+    """Return the card that the visitor picks."""
     keep(CARD)
     linked = st.query_params.get(CARD)
     if CARD not in st.session_state and linked in BY_KEY:
         put(CARD, linked)
-    # Not bound to the URL, where it would stand under its title instead of its key.
+    # Not bound to the URL, where it would have its title instead of its key.
     key = st.pills("Card", list(BY_KEY), default=CARDS[0].key, required=True, key=CARD,
                    label_visibility="collapsed", format_func=_title) or CARDS[0].key
     st.query_params[CARD] = key
@@ -57,7 +57,7 @@ def choose_card() -> Card:
 
 
 def _lesson() -> None:
-    """The steps of a lesson, folded, each with the way to its page."""
+    """Draw the steps of a lesson, folded, each with a link to its page."""
     minutes = sum(step.minutes for step in LESSON)
     with st.expander(f"A lesson of {minutes} minutes"):
         for number, step in enumerate(LESSON, 1):
@@ -76,7 +76,7 @@ def _title(key: str) -> str:
 
 
 def _turn(card: Card) -> None:
-    """Buttons to the card before and after this one."""
+    """Draw buttons to the previous and the next card."""
     at = CARDS.index(card)
     with st.container(horizontal=True):
         if at > 0:
@@ -92,7 +92,7 @@ def _turn(card: Card) -> None:
 
 
 def show_card(card: Card, taught: bool) -> None:
-    """The card: idea, toy graph, what to notice, a question, and the mathematics behind toggles."""
+    """Draw the card: idea, toy graph, observations, a question, and the mathematics behind toggles."""
     st.header(card.title, anchor=False)
     st.write(card.idea)
     if taught:
@@ -122,7 +122,7 @@ def show_card(card: Card, taught: bool) -> None:
 
 
 def _controls(card: Card) -> dict[str, str]:
-    """The settings of a card as its widgets have them."""
+    """Draw the settings of a card, and return their values."""
     chosen: dict[str, str] = {}
     columns = st.columns(max(len(card.ranges), 1), gap="medium")
     for column, (name, bounds) in zip(columns, card.ranges.items(), strict=False):
@@ -140,12 +140,12 @@ def _controls(card: Card) -> dict[str, str]:
 
 
 def _option(option: str) -> str:
-    """An option as it is shown; names of weights and nodes are the same in every language."""
+    """Return the label of an option; names of weights and nodes are their own labels."""
     return OPTIONS.get(option, option)
 
 
 def _link(card: Card, settings: Settings) -> str:
-    """The address of a card with its settings, for a class."""
+    """Return the address of a card with its settings, for a class."""
     values = {name: getattr(settings, name) for name in card.ranges}
     return "?" + urlencode({"teach": 1, CARD: card.key, **values, "seed": settings.seed})
 

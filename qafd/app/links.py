@@ -1,4 +1,4 @@
-"""Links that lead into documents and other pages of the app, each in a tab of its own."""
+"""Links into documents and to other pages of the app, each in a tab of its own."""
 
 import html
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from qafd.app.escaping import safe
 
 def in_document(document: str, chunk: str, spans: Iterable[tuple[int, int]] = (),
                 words: str = "") -> str:
-    """A link that opens a passage in its document, as HTML like its `words`.
+    """Return a link that opens a passage in its document, as HTML like its `words`.
 
     Parameters
     ----------
@@ -24,6 +24,6 @@ def in_document(document: str, chunk: str, spans: Iterable[tuple[int, int]] = ()
 
 
 def link(to: str, address: dict[str, str | list[str]], words: str) -> str:
-    """A link to a page of the app, as HTML."""
-    # a page of its own: what stands on this one, and a key typed in Settings, stay
+    """Return a link to a page of the app, as HTML."""
+    # a new tab keeps this page as it is, and a key typed in Settings
     return (f"<a href='{to}?{html.escape(urlencode(address, doseq=True))}' target='_blank'>{words}</a>")

@@ -1,7 +1,7 @@
-"""Texts of documents as HTML for st.html: the one place of the app that writes tags.
+"""HTML of document texts for st.html: the one place of the app that writes tags.
 
-Parameters named `html` are such HTML already; all others are text, in which nothing is taken for
-markup. How it looks is in assets/page.css.
+Parameters named `html` are such HTML already; all others are text and get escaped.
+Styles are in assets/page.css.
 """
 
 import json
@@ -16,47 +16,47 @@ COLORS = ("#009e73", "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#999999")  # O
 
 
 def paragraph(html: str, style: str = "") -> str:
-    """A paragraph in one of the styles of the page: lead, answer, quoted, source, quiet."""
+    """Build a paragraph in a style of the page: lead, answer, quoted, source, quiet."""
     return f"<p class='{style}'>{html}</p>" if style else f"<p>{html}</p>"
 
 
 def bold(html: str) -> str:
-    """Words that stand out."""
+    """Make words bold."""
     return f"<b>{html}</b>"
 
 
 def italic(html: str) -> str:
-    """Words of somebody else."""
+    """Make words italic, as those of another author."""
     return f"<i>{html}</i>"
 
 
 def small(html: str) -> str:
-    """Small, pale words."""
+    """Make words small and pale."""
     return f"<small class='quiet'>{html}</small>"
 
 
 def lines(*html: str) -> str:
-    """Lines below one another, without the empty ones."""
+    """Put lines below one another, without the empty ones."""
     return "<br>".join(line for line in html if line)
 
 
 def heading(text: str, below: str = "") -> str:
-    """A heading with a small line below it."""
+    """Build a heading with a small line below it."""
     return f"<h2>{safe(text)}</h2>" + (f"<small>{safe(below)}</small>" if below else "")
 
 
 def section(text: str) -> str:
-    """The heading of a part of the card."""
+    """Build the heading of a part of the card."""
     return f"<h2 class='part-of-card'>{safe(text)}</h2>"
 
 
 def bullets(texts: Iterable[str]) -> str:
-    """A list of sentences."""
+    """Build a list of sentences."""
     return "<ul>" + "".join(f"<li>{safe(text)}</li>" for text in texts) + "</ul>"
 
 
 def best(text: str, is_best: bool, length: int = 2000) -> str:
-    """A quoted sentence, bold where it is the best one."""
+    """Quote a sentence, bold if it is the best one."""
     return bold(safe(text, length)) if is_best else safe(text, length)
 
 
@@ -71,7 +71,7 @@ def find_names(text: str, names: Mapping[str, str]) -> list[tuple[int, int, str]
 
 
 def mark_names(html: str, names: Mapping[str, str]) -> str:
-    """Make the names in an answer point to their nodes, which the picture then highlights.
+    """Link the names in an answer to their nodes, which the picture then highlights.
 
     `names` are names as text with their node ids.
     """
@@ -88,28 +88,28 @@ def mark_names(html: str, names: Mapping[str, str]) -> str:
 
 
 def cited(words: str) -> str:
-    """The number of a source above the line."""
+    """Build the raised number of a source."""
     return f"<sup>{words}</sup>"
 
 
 def style_words(words: Mapping[str, str]) -> str:
-    """Words that a style sheet puts on the page, by the name of their variable."""
+    """Define words for the style sheet, by the names of their variables."""
     variables = "".join(f"--{name}: {json.dumps(text)};" for name, text in words.items())
     return f"<style>:root {{{variables}}}</style>"
 
 
 def jump(text: str, anchor: str) -> str:
-    """A link to a place of the same page."""
+    """Link to a place of the same page."""
     return f"<a href='#{anchor}'>{safe(text)} ↓</a>"
 
 
 def anchored(html: str, anchor: str, number: int) -> str:
-    """A source to which `cited` leads."""
+    """Build a source to which `cited` leads."""
     return f"<div id='{anchor}-{number}' class='source'>{html}</div>"
 
 
 def spaced(text: str, between: str = "<br>") -> str:
-    """Text with the spaces at the ends of its lines; `between` stands for line breaks."""
+    """Escape text with the spaces at the ends of its lines; `between` replaces line breaks."""
     lines_html = []
     for line in text.split("\n"):
         before = " " if line[:1].isspace() else ""
@@ -120,7 +120,7 @@ def spaced(text: str, between: str = "<br>") -> str:
 
 def marked(text: str, marks: Iterable[tuple[int, int]], start: int = 0, end: int | None = None, *,
            names: Iterable[tuple[int, int]] = (), between: str = "<br>") -> str:
-    """A stretch of a text with its marks, and names set off; `between` stands for line breaks."""
+    """Mark the spans and names in a stretch of a text; `between` replaces line breaks."""
     end = len(text) if end is None else end
     spans = {"dfn": list(names), "mark": list(marks)}
     cuts = {start, end}
@@ -137,17 +137,17 @@ def marked(text: str, marks: Iterable[tuple[int, int]], start: int = 0, end: int
 
 
 def folded(summary_html: str, html: str) -> str:
-    """Return a part that opens when its summary is clicked."""
+    """Build a part that opens when its summary is clicked."""
     return f"<details><summary>{summary_html}</summary>{html}</details>"
 
 
 def hinted(text: str, hint: str) -> str:
-    """Words with a hint for the pointer."""
+    """Build words with a hint for the pointer."""
     return f"<span title='{safe(hint)}'>{safe(text)}</span>"
 
 
 def read_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose cells wrap, so that all of it can be read; the last column keeps its width."""
+    """Build a table whose cells wrap; the last column keeps its width."""
     return f"<table class='facts'>{_row('th', head)}{''.join(_row('td', row) for row in rows)}</table>"
 
 
@@ -160,13 +160,13 @@ def _row(tag: str, texts: Sequence[str]) -> str:
 
 
 def side_by_side(cells_html: Sequence[str], columns: int = 2) -> str:
-    """Cells in the columns of a picture where they fit, below one another where not."""
+    """Lay cells out in the columns of a picture if they fit, else below one another."""
     cells = "".join(f"<section>{cell}</section>" for cell in cells_html)
     return f"<div class='beside' style='--columns:{columns}'>{cells}</div>"
 
 
 def matrix(title: str, names: Sequence[str], rows: Sequence[Sequence[float]]) -> str:
-    """Shares between each two of some names, as numbers on colors."""
+    """Build a table of shares between every two names, as numbers on colors."""
     head = "".join(f"<th scope='col'>{safe(name)}</th>" for name in names)
     body = ""
     for name, row in zip(names, rows, strict=True):
@@ -195,7 +195,7 @@ def score_bar(parts: Sequence[tuple[str, float]], best_score: float) -> str:
 
 
 def ticks(places: Iterable[tuple[float, bool]], hint: str, label: str) -> str:
-    """Ticks below a control at shares of its length; those of what is full already are long."""
+    """Draw ticks below a control at shares of its length; those of full nodes are long."""
     marks = ""
     for place, full in places:
         name = " class='full'" if full else ""

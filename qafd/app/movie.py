@@ -69,7 +69,7 @@ class Staging:
 
 def movie_data(movie: "Movie", names: Sequence[str],
                positions: Mapping[int, tuple[float, float]], staging: Staging) -> dict[str, Any]:
-    """A movie as JSON values for `movie`.
+    """Return a movie as JSON values for `movie`.
 
     Parameters
     ----------

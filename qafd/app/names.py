@@ -1,4 +1,4 @@
-"""The names under which the app answers: a stranger's name may be pointed at it (DNS rebinding)."""
+"""The host names under which the app answers, as a protection against DNS rebinding."""
 
 import socket
 from collections.abc import Collection
@@ -24,9 +24,9 @@ class OwnNames:
     ----------
     app : ASGI application
     names : collection of str
-        The names that visitors use, beside "localhost" and this machine's.
+        The names that visitors use, next to "localhost" and this machine's.
     any_name : bool
-        Whether every name passes, as that of a proxy that nobody named. Only an app that asks for
+    True if every name passes, as behind a proxy of unknown name. Only an app that asks for
         a password may do so: the browser has no session of it under a stranger's name.
     """
 
@@ -68,7 +68,7 @@ class OwnNames:
 
 
 def _split(address: str) -> SplitResult | None:
-    """The parts of an address, None where it has no host or a port that is none."""
+    """Split an address; None if it has no host or an invalid port."""
     try:
         parts = urlsplit(address)
         parts.port  # noqa: B018  raises where there is none
@@ -78,7 +78,7 @@ def _split(address: str) -> SplitResult | None:
 
 
 def _port(parts: SplitResult, scheme: str = "") -> int | None:
-    """The port of an address; without one that of the scheme, which a proxy may have changed."""
+    """Return the port of an address, else that of its scheme, which a proxy may have changed."""
     return parts.port or PORTS.get(scheme or parts.scheme)
 
 

@@ -1,4 +1,4 @@
-"""Pages of a PDF as they were printed, with the quoted sentences marked."""
+"""Printed pages of a PDF, with the quoted sentences marked."""
 
 from collections.abc import Sequence
 
@@ -13,9 +13,9 @@ from qafd.records import mark_at
 
 
 def show_page(knowledge: KnowledgeGraph, document: str, spans: Sequence[tuple[int, int]]) -> bool:
-    """The page on which some spans of a document begin; False where there is none to show.
+    """Draw the page on which some spans of a document begin; return False if there is none.
 
-    Nothing is shown of a document that has no pages, or whose file is not kept.
+    Nothing is drawn of a document without pages, or whose file is not stored.
     """
     if not spans:
         return False

@@ -31,38 +31,38 @@ ASKS = {"explore": "q", "compare": "q", "lab": "q", "database": "dbq"}
 
 
 def page(name: str, default: str = FIRST) -> StreamlitPage:
-    """One page; `default` names the one that opens first."""
+    """Return one page; `default` names the one that opens first."""
     title, icon = PAGES[name]
     script = root() / "pages" / f"{name}.py"
     return st.Page(script, title=title, icon=icon, default=name == default)
 
 
 def pages(default: str = FIRST) -> dict[str, list[StreamlitPage]]:
-    """All pages by their groups."""
+    """Return all pages by their groups."""
     return {group: [page(name, default) for name in names]
             for group, names in GROUPS.items()}
 
 
 def name_of(page: StreamlitPage) -> str:
-    """The name in `PAGES` of a page."""
+    """Return the name in `PAGES` of a page."""
     return next(name for name, (title, _) in PAGES.items() if title == page.title)
 
 
 def way(name: str, label: str, **address: str | list[str]) -> None:
-    """A link to another page of the app, which has this address in the same workspace."""
+    """Link to another page of the app, in the same workspace."""
     query = {WORKSPACE: st.session_state[WORKSPACE], **address} if address else None
     st.page_link(page(name), label=label, icon=PAGES[name][1], query_params=query)
 
 
-def heading(name: str, what: str) -> None:
-    """The heading of a page and, beside it, one sentence of what it is for."""
+def heading(name: str, purpose: str) -> None:
+    """Draw the heading of a page and, next to it, one sentence about its use."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="heading"):
         st.title(name, anchor=False, width="content")
-        st.caption(what, width="stretch")
+        st.caption(purpose, width="stretch")
 
 
 def draw_tabs(tabs: Mapping[str, Callable[..., object]], key: str, *things: Any) -> None:
-    """Tabs by their titles, of which the open one alone is drawn, of some things."""
+    """Draw tabs by their titles, and the contents of the open one alone."""
     titles = list(tabs)
     for tab, title in zip(st.tabs(titles, key=key, bind="query-params"), titles, strict=True):
         if tab.open:
@@ -71,7 +71,7 @@ def draw_tabs(tabs: Mapping[str, Callable[..., object]], key: str, *things: Any)
 
 
 def fold_tabs(tabs: Mapping[str, Callable[..., object]], *things: Any) -> None:
-    """Small tabs inside a page: all are drawn, and the browser alone changes between them."""
+    """Draw small tabs inside a page; the browser alone changes between them."""
     for tab, draw in zip(st.tabs(list(tabs)), tabs.values(), strict=True):
         with tab:
             draw(*things)
@@ -83,5 +83,5 @@ def for_a_class() -> bool:
 
 
 def for_a_projector() -> bool:
-    """Return True where the address asks for large type and no sidebar: `present=1`."""
+    """Return True if the address asks for large type and no sidebar: `present=1`."""
     return st.query_params.get("present") == "1"

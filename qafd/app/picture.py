@@ -1,4 +1,4 @@
-"""The picture of a result: how it is drawn, where its nodes are, and what is selected in it."""
+"""The picture of a result: its drawing, the places of its nodes, and the selection in it."""
 
 import json
 import zlib
@@ -53,11 +53,11 @@ def _frozen(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset
 
 
 def _freeze(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset[str]]:
-    """One layout for what the preset of a rule of mass shows, and shows with as much as is drawn.
+    """Freeze one layout for all nodes that a preset shows, up to as many as are drawn.
 
-    So no slider moves a node: a mass of `DRAWN` fills all nodes that a picture can have. A preset
-    with a diffusion for each seed is taken in one, which reaches about the same. The last is what
-    the preset retrieves.
+    No slider moves a node: a mass of `DRAWN` fills all nodes that a picture can have. A preset
+    with a diffusion for each seed runs as a single one, which reaches about the same. The last
+    value is the preset's retrieval.
     """
     graph = view.graph
     corpus = view.knowledge.corpus(graph, FlowDiffusion.needs)
@@ -71,10 +71,9 @@ def _freeze(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset
 
 
 def placed(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
-    """Positions of all that the picture may show, and the nodes they were made for.
+    """Return positions of all that the picture may show, and the nodes they were made for.
 
-    What only an unusual setting retrieves is put beside its neighbors, so that nothing else
-    moves.
+    Nodes of unusual settings are put next to their neighbors, so that nothing else moves.
     """
     frozen, others, _ = _frozen(view)
     return with_new(frozen, view.retrieval), others
@@ -88,7 +87,7 @@ def scale(view: View, drawing: Drawing) -> Scale | None:
 
 
 def _scale(view: View, method: FlowDiffusion, drawing: Drawing) -> Scale | None:
-    """It ends at twice the mass that is suggested: where all is full, importance has no bound."""
+    """Return the scale up to twice the suggested mass: importance has no bound if all is full."""
     graph = view.graph
     start, end, _ = method.fitted(graph).scale(graph, span_of(view.knowledge, view.plan.question, method))
     widest = replace(method, mass=min(TOP * start, end))
@@ -97,14 +96,14 @@ def _scale(view: View, method: FlowDiffusion, drawing: Drawing) -> Scale | None:
 
 def picture(view: View, drawing: Drawing, path: Sequence[str] = (),
             named: Sequence[str] = ()) -> str | None:
-    """Draw the subgraph; returns the selected node.
+    """Draw the subgraph, and return the selected node.
 
     The edges of a `path` of node ids stand out, and the nodes of `named` always have their names.
     """
     key = _key(view)
     # Another question begins with its answer, not with what was selected for the one before.
-    anew = exchange(key, view.question) != view.question
-    opened = [] if anew else expanded(key)
+    fresh = exchange(key, view.question) != view.question
+    opened = [] if fresh else expanded(key)
     retrieval = with_neighbors(view.retrieval, view.graph, opened, drawing.contract)
     known, others = placed(view)
     positions = known
@@ -124,15 +123,15 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = (),
             late=positions.keys() - known.keys()))
         return {**data, "edges": True, "mass": view.method.mass}
 
-    selected = pick(draw, key, anew=anew)
+    selected = pick(draw, key, fresh=fresh)
     _animate(view, drawing, positions, steady)
     return selected
 
 
 def both_weights(view: View, drawing: Drawing) -> str | None:
-    """Draw plain and query-aware edge weights side by side; returns the selected node.
+    """Draw plain and query-aware edge weights side by side, and return the selected node.
 
-    Passages are drawn, as in Figure 1 of the paper, and what one weight alone retrieves is in color.
+    Passages are drawn, as in Figure 1 of the paper. Nodes of one weight alone are in color.
     """
     plain = retrieved(view.knowledge, view.graph, view.version, view.question,
                       replace(view.method, variant="plain"), view.plan)
@@ -146,7 +145,7 @@ def both_weights(view: View, drawing: Drawing) -> str | None:
     return pick(lambda chosen: panel_data(
         [plain, view.retrieval], drawing, positions=positions, look=Look(
             captions, others, selected=chosen, lone=True, graph_size=len(view.graph))),
-        key, anew=exchange(key, view.question) != view.question)
+        key, fresh=exchange(key, view.question) != view.question)
 
 
 def _animate(view: View, drawing: Drawing, positions: Positions, steady: Scale | None) -> None:
@@ -179,7 +178,7 @@ def caption(view: View) -> Caption:
 
 
 def deselect(view: View) -> None:
-    """Let nothing be selected when the picture is drawn next."""
+    """Clear the selection before the picture is drawn next."""
     exchange(_key(view), "")
 
 
@@ -188,7 +187,7 @@ def _key(view: View) -> str:
 
 
 def groups_of(view: View) -> Groups:
-    """The documents and communities of all that the picture may show of the question."""
+    """Return the documents and communities of all that the picture may show."""
     return shared("groups", (view.about, view.method.rule), lambda: _groups(view))
 
 
@@ -207,23 +206,23 @@ def _groups(view: View) -> Groups:
 
 
 def pick(draw: Callable[[str | None], dict[str, Any]], key: str, *,
-         anew: bool = False) -> str | None:
-    """Draw panels; returns the selected node or edge, which the link then has too.
+         fresh: bool = False) -> str | None:
+    """Draw panels, and return the selected node or edge, which the link then has too.
 
-    `draw` makes the data of the panels in which a node or edge is selected; with `anew` nothing
-    is. After Back and Forward the link says what is selected, else the browser does.
+    `draw` makes the data of the panels for a selection, which `fresh` clears. After Back and
+    Forward the selection is that of the link, else that of the browser.
     """
     context = get_script_run_ctx()
     back = context is not None and context.is_history_navigation
     linked = st.query_params.get("line") or st.query_params.get("node")
     if back:
         chosen = linked
-    elif anew:
+    elif fresh:
         chosen = None
     else:
         chosen = selected(key) or linked
-    told = panels({**draw(chosen), "told": back or anew}, key=key)
-    picked = chosen if back or anew else told
+    told = panels({**draw(chosen), "told": back or fresh}, key=key)
+    picked = chosen if back or fresh else told
     kind = "line" if picked and SEPARATOR in picked else "node"
     for one in ("node", "line"):
         if picked and one == kind:
@@ -234,7 +233,7 @@ def pick(draw: Callable[[str | None], dict[str, Any]], key: str, *,
 
 
 def ends_of(selected: str | None, view: View, contracted: bool) -> list[str]:
-    """The two ends of a selected edge; empty for a node, and where the edge is not drawn now."""
+    """Return the two ends of a selected edge; empty for a node or an edge that is not drawn."""
     ends = (selected or "").split(SEPARATOR)
     if len(ends) != 2:
         return []

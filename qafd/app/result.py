@@ -1,4 +1,4 @@
-"""The retrieval by flow diffusion for the question of a page, its controls and its line."""
+"""The retrieval by flow diffusion for the question of a page, with its controls and status."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from qafd.answer import Answer
-from qafd.app.controls import ControlPlaces, controls, mass_control, start_anew
+from qafd.app.controls import ControlPlaces, controls, mass_control, set_suggested
 from qafd.app.escaping import capital, plain, said
 from qafd.app.session import bound, choose_option, forget_all_but, session, shared, value_of
 from qafd.graph import Graph
@@ -22,14 +22,14 @@ from qafd.wording.flaws import say_doubt
 from qafd.wording.reasons import word_notice
 
 LITTLE = 0.1  # of a token budget: below it a caption says what fits next
-DETAILS = (NoticeKind.LONE_SEEDS, NoticeKind.MASS_CAPPED_THERE)  # told in the tab Certificate
+DETAILS = (NoticeKind.LONE_SEEDS, NoticeKind.MASS_CAPPED_THERE)  # reported in the tab Certificate
 AWARE, PLAIN, BOTH = "Query-aware", "Plain", "Both"
 OF_ALL_PRESETS = ("ws", "q", "preset", "contract", "thickness", "ramp", "edges")
 
 
 @dataclass(frozen=True)
 class View:
-    """All that the page shows of one question."""
+    """The data that the page shows of one question."""
 
     knowledge: KnowledgeGraph
     graph: Graph
@@ -41,7 +41,7 @@ class View:
 
     @property
     def about(self) -> tuple[str, str, str]:
-        """The key of the question: its workspace, the graph's version and its text."""
+        """Key of the question: its workspace, the graph's version and its text."""
         return self.knowledge.id, self.version, self.question
 
     @property
@@ -57,16 +57,16 @@ class View:
 
     @property
     def lacks_answer(self) -> bool:
-        """True where a name or thing of the question is in no document; its picture is pale.
+        """True if a name or thing of the question is in no document; its picture is pale.
 
-        A low chance alone says that the first sentence may be another one, not that none is there.
+        A low chance alone means that another sentence may be the best, not that there is none.
         """
         return bool(self.answer.unknown) or not self.answer.sentences
 
 
 def method_controls(knowledge: KnowledgeGraph, question: str,
                     mass_apart: bool = False) -> FlowDiffusion:
-    """The parameters of flow diffusion, in the sidebar; each preset keeps its own values.
+    """Draw the parameters of flow diffusion in the sidebar; each preset keeps its own values.
 
     With `mass_apart` the mass has no control here: see `upon_controls`.
     """
@@ -75,10 +75,10 @@ def method_controls(knowledge: KnowledgeGraph, question: str,
         name = st.radio("Preset", list(PRESETS), **bound("preset"),
                         format_func=lambda key: PRESETS[key].label)
         method = PRESETS[name].method
-        if session().anew:
-            session().anew = False
+        if session().restart_controls:
+            session().restart_controls = False
             forget_all_but(*OF_ALL_PRESETS)
-            start_anew(method, name, graph, span)
+            set_suggested(method, name, graph, span)
         st.caption(PRESETS[name].quality)
         basic = st.container()
         places = ControlPlaces(basic, st.expander("Advanced"), basic)
@@ -87,9 +87,9 @@ def method_controls(knowledge: KnowledgeGraph, question: str,
 
 
 def upon_controls(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion) -> FlowDiffusion:
-    """The method with its mass, and a switch that makes edges as wide as the graph has them.
+    """Draw the control of the mass and the switch of edge weights, and return the method.
 
-    They stand upon the picture and are drawn with it: who moves them waits for nothing else.
+    They are above the picture and drawn with it, so that moving them waits for nothing else.
     """
     preset = value_of("preset", next(iter(PRESETS)))
     with st.container(horizontal=True, vertical_alignment="top", key="upon"):
@@ -107,7 +107,7 @@ def upon_controls(knowledge: KnowledgeGraph, question: str, method: FlowDiffusio
 
 def span_of(knowledge: KnowledgeGraph, question: str,
             method: FlowDiffusion) -> tuple[float, float]:
-    """The masses between which the result changes, 0 and 0 where they are not known."""
+    """Return the masses between which the result changes, 0 and 0 if unknown."""
     if not question.strip() or method.subqueries == "on":
         return 0.0, 0.0
     graph, method = knowledge.graph, replace(method, mass=0.0)
@@ -119,9 +119,9 @@ def span_of(knowledge: KnowledgeGraph, question: str,
 
 def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion,
              client: LLM | None = None) -> View:
-    """The question answered by the method on the graph as it is now; repeats come from memory.
+    """Answer the question by the method on the present graph; repeats come from memory.
 
-    A client reads the question instead of the local rules.
+    A client, if given, reads the question instead of the local rules.
     """
     graph = knowledge.graph
     version = knowledge.version(graph)
@@ -138,7 +138,7 @@ def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion,
 
 
 def plan_of(knowledge: KnowledgeGraph, graph: Graph, version: str, question: str) -> QueryPlan:
-    """The plan of a question by the local rules, kept in memory."""
+    """Return the plan of a question by the local rules, kept in memory."""
     return shared("plan", (knowledge.id, version, question), lambda: knowledge.plan(question, graph))
 
 
@@ -157,7 +157,7 @@ def retrieved(knowledge: KnowledgeGraph, graph: Graph, version: str, question: s
 
 
 def status_line(view: View, following: str = "") -> None:
-    """The result in one line, with what follows when there is more mass."""
+    """Draw the result in one line, with the effect of more mass."""
     full = view.retrieval.retrieved
     used = sum(int(view.graph.tokens[view.graph.row[n.id]]) for n in full)
     by_tokens = counts_tokens(view.method)

@@ -34,16 +34,16 @@ class Session:
     coming: dict[str, object] = field(default_factory=dict)
     """Values that widgets get before they are drawn next, by key."""
     suggested: dict[str, float] = field(default_factory=dict)
-    """What controls show while nobody has moved them, by key."""
+    """Values of controls that nobody has moved, by key."""
     seen: dict[str, object] = field(default_factory=dict)
-    """What the last run saw, for `exchange`."""
+    """Values of the last run, for `exchange`."""
     computed: dict[str, tuple[object, Any]] = field(default_factory=dict)
-    """The last result under a name and what it was computed of, for `remember`."""
+    """The last result under a name and its key, for `remember`."""
     turns: Counter[str] = field(default_factory=Counter)
-    """How often a widget was emptied or a component drawn, by its name."""
+    """Numbers of times that a widget was emptied or a component drawn, by name."""
 
     linked: bool = False
-    """Whether the first run has read the link that opened the app."""
+    """True once the first run has read the link that opened the app."""
     page: str = ""
     """The page of the last run."""
     source: str = ""
@@ -51,26 +51,26 @@ class Session:
     followed: "Followed | None" = None
     """The last follow-up, and what it followed."""
     workers_checked: bool = False
-    anew: bool = False
-    """Whether the controls of a method shall begin with what is suggested for the workspace."""
+    restart_controls: bool = False
+    """True if the controls of a method shall begin with the workspace's suggested values."""
     under_mass: DeltaGenerator | None = None
-    """Where the ticks of the mass go: what enters at it is known once the question is answered."""
+    """Place for the ticks of the mass, which are known once the question is answered."""
     highest_mass: float = 0.0
-    """Where the control of the mass ends."""
+    """End of the control of the mass."""
     secret: tuple[str, str] | None = None
     """A typed API key, after the address it is for."""
     meter: "Meter | None" = None
-    """What questions of this session have cost."""
+    """Cost of this session's questions."""
     bundle: "Sent | None" = None
     """The bundle that is open on Runs."""
     chosen_seeds: "dict[tuple[str, str], SchemaPlan]" = field(default_factory=dict)
-    """What a model chose for questions to databases, by source and question."""
+    """A model's choices for questions to databases, by source and question."""
     drafted: dict[tuple[str, str], str] = field(default_factory=dict)
     """Prompts that are shown but not kept, by the id of their workspace and their task."""
     tuned: "Tuned | None" = None
     """The prompt that was last tuned to documents."""
     meant: tuple[str, str] | None = None
-    """A node and the new name that is asked about once more."""
+    """A node and its new name, until that is confirmed."""
     gold_files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     """The names and bytes of uploaded questions, by the id of the workspace."""
     finished: str = ""
@@ -80,14 +80,14 @@ class Session:
 
 
 def session() -> Session:
-    """The memory of this session."""
+    """Return the memory of this session."""
     if "session" not in st.session_state:
         st.session_state["session"] = Session()
     return cast("Session", st.session_state["session"])
 
 
 def keep(key: str) -> str:
-    """The key of a widget whose value shall outlive a visit to another page; links win over it."""
+    """Keep the value of a widget across pages, unless a link has another; return its key."""
     kept = session().kept
     if key in session().coming:
         st.session_state[key] = session().coming.pop(key)
@@ -100,7 +100,7 @@ def keep(key: str) -> str:
 
 
 def bound(key: str) -> dict[str, Any]:
-    """The arguments of a widget that stands in the address and outlives a visit to another page.
+    """Return the arguments of a widget that is in the address and kept across pages.
 
     See `keep`.
     """
@@ -108,7 +108,7 @@ def bound(key: str) -> dict[str, Any]:
 
 
 def choose_option(label: str, options: Mapping[T, str], key: str, default: T | None = None, **more: Any) -> T:
-    """One of a few options, shown by their templates side by side; kept and in the address.
+    """Draw a few options side by side, kept and in the address, and return the chosen one.
 
     Without a `default` the first one is chosen until another is; `more` is for Streamlit.
     """
@@ -120,19 +120,19 @@ def choose_option(label: str, options: Mapping[T, str], key: str, default: T | N
 
 
 def keep_linked(key: str) -> None:
-    """Keep what a link says of a widget that is not drawn now."""
+    """Keep a link's value of a widget that is not drawn now."""
     if key in st.query_params:
         session().kept[key] = st.query_params[key]
 
 
 def forget(key: str) -> None:
-    """Let a kept widget start anew."""
+    """Drop the value of a kept widget."""
     session().kept.pop(key, None)
     st.session_state.pop(key, None)
 
 
 def forget_all_but(*keys: str) -> None:
-    """Let all kept widgets but these start anew."""
+    """Drop the values of all kept widgets but these."""
     for key in set(session().kept) - set(keys):
         forget(key)
 
@@ -180,7 +180,7 @@ def _shared(name: str, key: object, _compute: Callable[[], Any]) -> Any:  # noqa
 def shared(name: str, key: object, compute: Callable[[], T]) -> T:
     """Compute once for all sessions under a name and a key; nobody may change the result.
 
-    What was not asked for longest gives way to what is new.
+    The least recently used results are dropped first.
     """
     return cast("T", _shared(name, key, compute))
 
@@ -198,7 +198,7 @@ def remembered(name: str, key: object) -> Any:
 
 
 def fresh_key(name: str) -> str:
-    """The key of a widget that `empty` makes anew."""
+    """Return the key of a widget that `empty` clears."""
     return f"{name}{session().turns[name]}"
 
 

@@ -10,7 +10,7 @@ from qafd.app.session import keep, value_of
 
 @dataclass(frozen=True)
 class Shortcut:
-    """One or more keys and what they do; `assets/shortcuts.js` does it."""
+    """One or more keys and their effect, which `assets/shortcuts.js` has."""
 
     keys: tuple[str, ...]
     what: str
@@ -34,7 +34,7 @@ ON = "shortcuts"
 
 
 def listen() -> None:
-    """Let the browser hear the keys, unless Settings turned them off; draws nothing."""
+    """Let the browser listen to the keys, unless Settings turned them off; draw nothing."""
     with st.container(key="shortcut-keys"):
         # In a list: Streamlit would look for data frames in a dict, and load pandas for it.
         component("shortcuts")(key="keys", data=[{
@@ -43,7 +43,7 @@ def listen() -> None:
 
 
 def keyboard_settings() -> None:
-    """The list, and the switch for those whose keys are taken or spoken."""
+    """Draw the list, and the switch for people with other uses of these keys."""
     st.header("Keyboard", anchor=False)
     st.toggle("Single keys act while nothing is typed", True, key=keep(ON),
               help="Turn it off when a screen reader or speech input uses single keys.")

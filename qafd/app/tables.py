@@ -16,16 +16,16 @@ Columns = Mapping[str, Iterable[Any]]
 
 def table(columns: Columns, *, formats: Mapping[str, str] | None = None,
           meanings: Mapping[str, str] | None = None, **options: Any) -> Any:
-    """A table by its columns; what `st.dataframe` returns.
+    """Draw a table by its columns, and return the value of `st.dataframe`.
 
     Parameters
     ----------
     columns : mapping of str to values
         The template of each column's name and its cells; texts are shown as one line.
     formats : mapping of str to str
-        How the numbers of a column are written, by its template.
+        Formats of the numbers of a column, by its template.
     meanings : mapping of str to str
-        The templates of what a column means, shown as help.
+        Explanations of columns, shown as help, by template.
     options
         Of `st.dataframe`.
     """
@@ -45,20 +45,20 @@ def table(columns: Columns, *, formats: Mapping[str, str] | None = None,
 
 
 def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
-    """Rows of cells as columns."""
+    """Turn rows of cells into columns."""
     cells = [list(row) for row in rows]
     return {name: [row[at] for row in cells] for at, name in enumerate(names)}
 
 
 def download(label: str, content: Callable[[], str | bytes], file: str, mime: str = "text/csv",
              **options: Any) -> None:
-    """A button that makes a file when it is pressed, without a rerun."""
+    """Draw a button that makes a file when it is pressed, without a rerun."""
     st.download_button(label, content, file, mime, on_click="ignore", icon=":material/download:",
                        **options)
 
 
 def format_button(form: ExportFormat[Any], write: Callable[[], str | bytes], file: str = "") -> None:
-    """A button for a file of a format, for those that have one."""
+    """Draw a button for a file of a format, if there is one."""
     if form.label:
         download(form.label, write, file or form.file, form.mime,
                  help=form.meaning if form.meaning else None)
@@ -66,5 +66,5 @@ def format_button(form: ExportFormat[Any], write: Callable[[], str | bytes], fil
 
 def download_csv(label: str, names: Collection[str], rows: Callable[[], Iterable[Sequence[Any]]],
                  file: str, **options: Any) -> None:
-    """A button for a table as CSV; its columns have the same names in every language."""
+    """Draw a button for a table as CSV."""
     download(label, lambda: table_csv(list(names), rows()), file, **options)

@@ -1,4 +1,4 @@
-"""Why a retrieval is what it is: balances, paths, entries, what-if, sensitivity, contrast."""
+"""Explanations of a retrieval: balances, paths, entries, what-if, sensitivity, contrast."""
 
 from qafd.explain.balance import Balance, mass_balance
 from qafd.explain.chains import Chain, ChainHop

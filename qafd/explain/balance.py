@@ -1,4 +1,4 @@
-"""Conservation at one node: what came to it, what went on, and what it holds."""
+"""Conservation at one node: its inflow, its outflow, and the mass it holds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Balance:
     """Injected + sum of inflows - sum of outflows = held.
 
     `inflows` and `outflows` are (node id, mass) pairs, largest first; `names` has the names of
-    these nodes as they are shown; `error` is what is missing to equality, in units of mass
+    these nodes as they are shown; `error` is the difference of both sides, in units of mass
     (rounding only: below 1e-9 of the mass moved).
     """
 
@@ -27,12 +27,12 @@ class Balance:
 
     @property
     def came(self) -> float:
-        """The sum of the inflows."""
+        """Sum of the inflows."""
         return sum(flow for _, flow in self.inflows)
 
     @property
     def went(self) -> float:
-        """The sum of the outflows."""
+        """Sum of the outflows."""
         return sum(flow for _, flow in self.outflows)
 
     @property
@@ -47,7 +47,7 @@ class Balance:
 
 
 def mass_balance(retrieval: Retrieval, node_id: str) -> Balance:
-    """The mass balance of one node, from the flows of a retrieval (m = Delta - L x).
+    """Return the mass balance of one node, from the flows of a retrieval (m = Delta - L x).
 
     Raises
     ------
@@ -66,7 +66,7 @@ def mass_balance(retrieval: Retrieval, node_id: str) -> Balance:
 
 
 def add_balances(node: RetrievedNode, balances: Sequence[Balance]) -> Balance:
-    """The balances of one node in several diffusions as one; opposite flows are not netted."""
+    """Add the balances of one node in several diffusions; opposite flows are not netted."""
     inflows: dict[str, float] = {}
     outflows: dict[str, float] = {}
     names: dict[str, str] = {}

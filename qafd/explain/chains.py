@@ -1,10 +1,9 @@
-"""Chains: from a seed over names to what the question asks for, hop by sentence.
+"""Chains: from a seed over names to a name of the asked kind, with a sentence for each hop.
 
 All paths of mass, of which `qafd.explain.decomposition` has the largest, tell where the mass went, and most
 of them end after one name: a passage takes mass to every name that it has. A chain goes from name to
-name, over what joins two names that were retrieved or stand in a ranked passage: a relation, a sentence
-with both or, weaker, a passage with both. The best are found by their hops and by what they say of the
-question.
+name, over the links of two names that were retrieved or are in a ranked passage: a relation, a sentence
+with both or, weaker, a passage with both. The best have strong hops and many words of the question.
 """
 
 import heapq
@@ -31,17 +30,17 @@ LONGEST = 3  # hops
 LOOKED_AT = 1500  # beginnings of chains
 WAYS = 3  # chains of one length to one name that are gone on from
 FAN = 40  # names that one name is gone on to
-FIRM = {"relation": 1.0, "sentence": 1.0, "passage": 0.35}  # how sure a hop is by what joins its ends
+FIRM = {"relation": 1.0, "sentence": 1.0, "passage": 0.35}  # strength of a hop by the link of its ends
 HALF = 5  # place in the ranking where a passage counts half as much as the first
 UNRANKED = 0.05  # how much a passage counts that is not ranked
-BARE = 0.1  # what a chain counts that has no word of the question
-UNFIT = 0.25  # what a last sentence counts that brings nothing of the kind asked for
+BARE = 0.1  # factor of a chain without words of the question
+UNFIT = 0.25  # factor of a last sentence without a name of the asked kind
 FAR = 0.01  # cosine with the question, below which sentences are equally far from it
 
 
 @dataclass(frozen=True)
 class ChainHop:
-    """From one node of a chain to the next; `sentence`, of a passage of `document`, joins them.
+    """A hop from one node of a chain to the next, joined by `sentence` of a passage of `document`.
 
     `level` is "relation", which `label` names, or "sentence", where the sentence has both names, or
     "passage", where its passage has both, and it the next one, or the one before in a passage that is
@@ -63,7 +62,7 @@ class ChainHop:
 
 @dataclass(frozen=True)
 class Chain:
-    """A way from a seed, shown as `start`, to what the question asks for, name by name.
+    """A way from a seed, shown as `start`, to a name of the asked kind, name by name.
 
     `score`, in [0, 1.1], is the product of how sure each hop is, how near its sentences together are
     to the question, how many of its words they have, and how well the last one answers it. `covered`
@@ -79,7 +78,7 @@ class Chain:
 
 def find_chains(problem: Problem, streams: Streams, ranking: Sequence[RankedPassage],
                 store: Workspace, most: int) -> tuple[Chain, ...]:
-    """The best chains of a diffusion, one for each end, best first.
+    """Find the best chains of a diffusion, one for each end, best first.
 
     They begin at the names that are seeds, or where none is, at the passages that are.
     """
@@ -93,7 +92,7 @@ def find_chains(problem: Problem, streams: Streams, ranking: Sequence[RankedPass
 
 
 def best_chains(found: Sequence[tuple[Chain, ...]], most: int) -> tuple[Chain, ...]:
-    """The best of the chains of several diffusions, one for each end.
+    """Select the best chains of several diffusions, one for each end.
 
     Those of one hop come after the others, unless the question needs no more: they have then as much
     of its words as any.
@@ -155,7 +154,7 @@ class _ChainSearch:
 
     def _read(self, chunks: set[str], said: dict[tuple[str, int], list[SentenceName]], store: Workspace
               ) -> None:
-        """Take in the sentences of some passages, of which the names of some are `said`, and of those
+        """Read the sentences of some passages, of which the names of some are `named`, and of those
         that relations rest on."""
         inside = [edge for edge in store.graph.edges(self._names, "relation")
                   if {edge.source, edge.target} <= self._names.keys()]
@@ -176,7 +175,7 @@ class _ChainSearch:
             self._join(chunk, sentences)
 
     def _join(self, chunk: str, sentences: Sequence[tuple[str, Vectors, Sequence[SentenceName]]]) -> None:
-        """Take in what joins the names of a passage: its sentences, and the passage itself."""
+        """Add the links between the names of a passage: its sentences, and the passage itself."""
         passage = self._graph.row[node_id("passage", chunk)]
         ranked = self._place.get(self._graph.ids[passage])
         trust = UNRANKED if ranked is None else 1 / (1 + ranked / HALF)
@@ -196,7 +195,7 @@ class _ChainSearch:
         inside = {*naming, passage} | ({title} & set(self._names.values()))
         for v, own in naming.items():
             for u in inside - {v}:
-                # Its sentences speak of what it is titled with, also those that say "she".
+                # Its sentences are about the name in its title, also those with "she".
                 joint = naming[u] if v == title and u in naming and naming[u].near > own.near else own
                 firm = joint.firm if title in (u, v) else joint.firm * FIRM["passage"]
                 self._offer(u, v, _Joint("passage", chunk, passage, joint.text, joint.vector, firm,
@@ -213,12 +212,12 @@ class _ChainSearch:
         return edge is not None and text in [self._stating.get(place) for place in edge.evidence]
 
     def _title(self, passage: int) -> int:
-        """The row of the name that a passage is titled with, -1 for none."""
+        """Return the row of the name that a passage is titled with, -1 for none."""
         passages = self._problem.corpus.passages
         return int(passages.title[np.searchsorted(passages.rows, passage)])
 
     def reach(self) -> Iterator[tuple[int, ...]]:
-        """Ways from a seed over names, the surest first; each hop has a sentence of its own."""
+        """Find ways from a seed over names, the surest first; each hop has a sentence of its own."""
         kinds = self._graph.kinds
         starts = [row for row in self._seeds if kinds[row] != "passage"] or self._seeds
         heap: list[tuple[float, tuple[int, ...], tuple[str, ...]]] = [(-1.0, (row,), ()) for row in starts]
@@ -242,8 +241,8 @@ class _ChainSearch:
                                           (*told, onward[row].text)))
 
     def rate(self, rows: Sequence[int]) -> tuple[float, float]:
-        """How good a chain is, and how much of the question's words it has; 0 where its end cannot be
-        what is asked for."""
+        """Score a chain, and return the share of the question's words in it; 0 if its end cannot be
+        the answer."""
         end, graph = rows[-1], self._graph
         name = [self._types[end]]
         if end in self._seeds or set(words(graph.names[end])) <= self._said:
@@ -260,7 +259,7 @@ class _ChainSearch:
         return firm * near * fits * (BARE + covered), covered
 
     def tell(self, score: float, covered: float, rows: tuple[int, ...]) -> Chain:
-        """A chain of rows with its sentences."""
+        """Make the chain of some rows with its sentences."""
         graph, hops = self._graph, []
         for u, v in pairwise(rows):
             joint, edge = self._joints[u][v], self._labels.get(frozenset((u, v)))
@@ -272,7 +271,7 @@ class _ChainSearch:
                      covered)
 
     def _flow(self, u: int, v: int, passage: int) -> float:
-        """Units of mass that run from one row to another over an edge, or through a passage."""
+        """Return the mass that runs from one row to another over an edge, or through a passage."""
         sent = self._flows.get((u, v), 0.0)
         place = self._diffusion.find(passage)
         if place is not None and passage not in (u, v):

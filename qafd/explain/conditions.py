@@ -13,7 +13,7 @@ _LEVELS = {ReasonKind.MET_BY_RELATION: "relation", ReasonKind.MET_IN_SENTENCE: "
 
 @dataclass(frozen=True)
 class ConditionRow:
-    """One condition of one answer: the name it is about, and what shows that it is met.
+    """One condition of one answer: the name it is about, and the evidence that it is met.
 
     `level` is "relation", "sentence" or "passage", "" where it is not met; a `negated` condition is
     met by nothing. `sentence` is "" where none names both, `passage` the node that shows it, and
@@ -47,7 +47,7 @@ class AnswerConditions:
 
 
 def tabulate_conditions(retrieval: Retrieval, store: Workspace) -> tuple[AnswerConditions, ...]:
-    """The answers of an exact retrieval, best first, each with all conditions of the question.
+    """Tabulate the answers of an exact retrieval, best first, with all conditions.
 
     Empty for other methods.
     """
@@ -82,7 +82,7 @@ def _row(said: Reason, documents: dict[str, str], label: str) -> ConditionRow:
 
 
 def _documents(reasons: Sequence[Reason], store: Workspace) -> dict[str, str]:
-    """The document of each passage that the conditions are shown by."""
+    """Return the document of each passage that the conditions are shown by."""
     passages: dict[str, None] = {}
     for one in reasons:
         for said in one.also:

@@ -1,4 +1,4 @@
-"""Two retrievals on one layout, and what many have in common."""
+"""Two retrievals on one layout, and the common nodes of many."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -30,13 +30,13 @@ class Contrast:
 
     @property
     def overlap(self) -> float:
-        """Jaccard index of the retrieved nodes; 1 when both are empty."""
+        """Return the Jaccard index of the retrieved nodes; 1 when both are empty."""
         union = len(self.both) + len(self.only_first) + len(self.only_second)
         return len(self.both) / union if union else 1.0
 
 
 def contrast(first: Retrieval, second: Retrieval) -> Contrast:
-    """The contrast of two retrievals from one graph: questions, phrasings, or parameters."""
+    """Contrast two retrievals from one graph: questions, phrasings, or parameters."""
     a, b = _relative(first), _relative(second)
     signed = [(node, a.get(node, 0.0) - b.get(node, 0.0)) for node in a | b]
     return Contrast(
@@ -46,7 +46,7 @@ def contrast(first: Retrieval, second: Retrieval) -> Contrast:
 
 
 def core(retrievals: Sequence[Retrieval]) -> tuple[tuple[str, int], ...]:
-    """Ids of all retrieved nodes and how many of the retrievals have each, most first.
+    """Count how many of some retrievals have each node, most first.
 
     Those that all have are the stable core; equal counts are ordered by their sum of
     relative importance.

@@ -1,8 +1,8 @@
 """The flow of a diffusion, split by seed and by path.
 
 Flow runs downhill in x, so it has no cycles, and all mass came from a seed along a path. Which
-unit took which way is a convention. Ours is proportional: what passes a node, whoever sent it,
-stays and leaves in the same proportions. So the mass of the path s = v0, ..., vk is
+unit took which way is a convention. Ours is proportional: mass from any sender stays at a node
+and leaves it in the same proportions. So the mass of the path s = v0, ..., vk is
 
     Delta_s  prod_i f(v_i, v_i+1) / t(v_i)  m(v_k) / t(v_k),    t(v) = Delta_v + inflow of v,
 
@@ -55,7 +55,7 @@ class Streams:
 
     @classmethod
     def of(cls, diffusion: Diffusion) -> "Streams":
-        """The streams of a diffusion."""
+        """Prepare the streams of a diffusion."""
         t = len(diffusion.rows)
         wet = np.flatnonzero(diffusion.flow > 0)
         u, v = diffusion.u[wet], diffusion.v[wet]
@@ -67,7 +67,7 @@ class Streams:
                    _grouped(v, wet, t), _grouped(u, wet, t))
 
     def shares(self) -> tuple[Nodes, Floats]:
-        """The seeds with mass, as indices, and each node's share from each, shape (t, k).
+        """Return the seeds with mass, as indices, and each node's share from each, shape (t, k).
 
         Rows sum to 1 where a node has mass, and to 0 elsewhere.
         """
@@ -84,7 +84,7 @@ class Streams:
         return seeds, share
 
     def passed(self, nodes: Flags, edges: Flags) -> Floats:
-        """Share of each node's mass that passed a marked node or edge on its way, shape (t, g).
+        """Return the share of each node's mass that passed a marked node or edge, shape (t, g).
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Streams:
         return np.where(self.through[:, None] > 0, 1.0 - clean, 0.0)
 
     def paths(self, most: int = 50, to: int | None = None) -> tuple[PathFlow, ...]:
-        """The `most` paths with most mass, largest first; equal ones by their rows.
+        """Return the `most` paths with most mass, largest first; equal ones by their rows.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class Streams:
     def _largest(self, most: int, starts: Iterable[tuple[float, int]], ends: Floats,
                  onward: Callable[[int], list[tuple[float, int]]],
                  ) -> list[tuple[tuple[int, ...], float]]:
-        """Best first over beginnings of paths: none has less mass than what it goes on to."""
+        """Search beginnings of paths, best first: none has less mass than its continuations."""
         rows = self.diffusion.rows
         heap: list[tuple[float, tuple[int, ...], int]] = [
             (-mass, (int(rows[i]),), i) for mass, i in starts if mass > 0]
@@ -148,6 +148,6 @@ def _parts(near: Nodes, ends: Nodes, flow: Floats, through: float) -> list[tuple
 
 
 def _grouped(index: Nodes, values: Nodes, n: int) -> tuple[Nodes, ...]:
-    """The values of each index 0..n-1, in order."""
+    """Group the values of each index 0..n-1, in order."""
     order = np.argsort(index, kind="stable")
     return tuple(np.split(values[order], np.cumsum(np.bincount(index, minlength=n))[:-1]))

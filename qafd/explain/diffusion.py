@@ -1,4 +1,4 @@
-"""One diffusion of a question, and what can be asked of its flow; nodes are graph rows."""
+"""One diffusion of a question, with the explanations of its flow; nodes are graph rows."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -56,12 +56,12 @@ class RunExplanation:
 
     @cached_property
     def streams(self) -> Streams:
-        """The flow, split."""
+        """The flow, split by seed and path."""
         return Streams.of(self.diffusion)
 
     @cached_property
     def entered(self) -> Path:
-        """The mass at which each node entered, up to the method's own, and which is next."""
+        """The mass at which each node entered, up to the method's own, and the next node."""
         return entries(self.problem)
 
     @cached_property
@@ -74,19 +74,19 @@ class RunExplanation:
         return self.diffusion.find(row) is not None
 
     def held(self, row: int) -> float:
-        """The mass at a row."""
+        """Return the mass at a row."""
         i = self.diffusion.find(row)
         return 0.0 if i is None else float(self.diffusion.mass[i])
 
     def why(self, row: int) -> Why:
-        """Why a row that mass reached holds what it holds."""
+        """Explain the mass at a row that mass reached."""
         balance = mass_balance(self.retrieval, self.graph.ids[row])
         ways = gather_paths([self.paths(WAYS, row)], WAYS)
         return Why(self.graph.ids[row], shown(self.graph, row), balance, self.seed_shares(row), ways,
                    self._inflows(row, balance))
 
     def why_not(self, row: int, nodes: int) -> WhyNot:
-        """Why a row is not retrieved; see `Explanation.why_not`."""
+        """Explain why a row is not retrieved; see `Explanation.why_not`."""
         return why_not(self.problem, self.diffusion, row, nodes, self.runs)
 
     def seed_shares(self, row: int) -> tuple[SeedShare, ...]:
@@ -104,7 +104,7 @@ class RunExplanation:
         return tuple(sorted(found, key=lambda seed: (-seed.share, seed.id)))
 
     def paths(self, most: int, to: int | None = None) -> tuple[list[ReasoningPath], float]:
-        """The largest paths of mass, or of those that end at a row, and the mass of all of them."""
+        """Return the largest paths of mass, or of those that end at a row, and the mass of all."""
         i = None if to is None else self.diffusion.find(to)
         if to is not None and i is None:
             return [], 0.0
@@ -114,12 +114,12 @@ class RunExplanation:
                               store), total
 
     def chains(self, most: int) -> tuple[Chain, ...]:
-        """The best chains from its seeds."""
+        """Return the best chains from its seeds."""
         with self.open_store() as store:
             return find_chains(self.problem, self.streams, self.retrieval.ranking, store, most)
 
     def sensitivities(self, row: int | None = None) -> tuple[Sensitivity, ...]:
-        """Documents, edges and seeds that the importance found, or that of one row, rests on."""
+        """Return documents, edges and seeds that the importance found, or that of a row, rests on."""
         i = None if row is None else self.diffusion.find(row)
         if row is not None and i is None:
             return ()
@@ -130,7 +130,7 @@ class RunExplanation:
         return self.streams.shares()
 
     def _inflows(self, row: int, balance: Balance) -> tuple[Inflow, ...]:
-        """The largest inflows with what is said of them."""
+        """Return the largest inflows with the sentences behind them."""
         graph, wanted, inflows = self.graph, self.graph.ids[row], balance.inflows[:INFLOWS]
         passages: list[str] = []
         names: list[str] = []
@@ -151,7 +151,7 @@ class RunExplanation:
 
 
 def gather_paths(found: list[tuple[list[ReasoningPath], float]], most: int) -> Paths:
-    """The largest paths of one diffusion, or of several, which are then numbered from 1."""
+    """Gather the largest paths of one diffusion, or of several, which are then numbered from 1."""
     total = sum(mass for _, mass in found)
     listed = []
     for number, (paths, _) in enumerate(found, 1):

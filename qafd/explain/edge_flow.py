@@ -61,7 +61,7 @@ class Along:
 
 def along(whole: Retrieval, runs: Sequence[RunExplanation], u: str, v: str,
           contracted: bool) -> Along:
-    """See `Explanation.along`; the nodes are given by id.
+    """Return the flow along an edge, see `Explanation.along`; the nodes are given by id.
 
     Where there are several runs the flow is that of all, and the strands are of the one with most
     of it.
@@ -89,8 +89,8 @@ def along(whole: Retrieval, runs: Sequence[RunExplanation], u: str, v: str,
 
 def _passages_between(retrieval: Retrieval, drawn: set[str], u: str,
                       v: str) -> list[tuple[str, float]]:
-    """The passages that carry flow from u to v and their parts of it, largest first; "" for the
-    edge of the two."""
+    """Return the passages that carry flow from u to v and their parts of it, largest first; ""
+    for the edge of the two."""
     flow = {(e.source, e.target): e.flow for e in retrieval.edges}
     came: defaultdict[str, float] = defaultdict(float)
     went: defaultdict[str, float] = defaultdict(float)

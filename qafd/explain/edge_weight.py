@@ -12,7 +12,7 @@ from qafd.retrieve.qafd import Problem
 
 @dataclass(frozen=True)
 class Gate:
-    """An edge and what makes its weight: H(u, v), and the alignment of both ends."""
+    """An edge and the factors of its weight: H(u, v), and the alignment of both ends."""
 
     source: str
     target: str
@@ -25,7 +25,7 @@ class Gate:
 
 
 def gate_of(problem: Problem, u: int, v: int) -> Gate:
-    """The edge between two rows, and what makes its weight."""
+    """Return the edge between two rows with the factors of its weight."""
     layer = problem.layer
     structure = float(layer.similarity[edge_place(layer, u, v)])
     s_u, s_v = problem.gates.align(layer, np.array([u, v])).tolist()

@@ -24,9 +24,9 @@ BOTTOMLESS = 10**12  # tokens of a node that never fills
 
 @dataclass(frozen=True)
 class Entry:
-    """When one node enters.
+    """The mass at which one node enters.
 
-    `mass` is None when it does not enter up to `searched`; `full` says that by then all
+    `mass` is None when it does not enter up to `searched`; `full` is True if by then all
     that it is connected to was full.
     """
 
@@ -35,13 +35,13 @@ class Entry:
     full: bool = False
 
     def times(self, runs: int) -> "Entry":
-        """The same in the mass of a control that several equal diffusions divide."""
+        """Scale to the mass of a control that several equal diffusions divide."""
         return replace(self, mass=None if self.mass is None else runs * self.mass,
                        searched=runs * self.searched)
 
 
 def entries(problem: Problem, up_to: float | None = None) -> Path:
-    """Every node that enters up to a mass, by default the method's, and the one that enters next.
+    """Find every node that enters up to a mass, by default the method's, and the next one.
 
     `Path.alphas` are masses in the units of the method's control. Section 7 of docs/method.md.
 
@@ -61,7 +61,7 @@ def entries(problem: Problem, up_to: float | None = None) -> Path:
 
 def entry_of(problem: Problem, row: int, diffusion: Diffusion, most: float = HIGHEST,
              nodes: int = 4000) -> Entry:
-    """The mass at which a node that is not retrieved would be.
+    """Find the mass at which a node that is not retrieved would be.
 
     While a node is kept out, its mass is convex and piecewise linear in the source scale. So from
     a mass at which it would hold too much, Newton's steps, each to where the tangent has it just
@@ -83,7 +83,7 @@ def entry_of(problem: Problem, row: int, diffusion: Diffusion, most: float = HIG
         return Entry(None, np.inf)
     room = layer.capacity(capacity)
     full_at = FILL * float(layer.component_capacity(capacity)[layer.component[row]]) / rate
-    # As tokens, since these are what the capacity of one node can be set by.
+    # As tokens, since the capacity of one node can be set by these.
     tokens = room.astype(np.int64)
     tokens[row] = BOTTOMLESS
     out = replace(layer, tokens=tokens)
@@ -117,7 +117,7 @@ def entry_of(problem: Problem, row: int, diffusion: Diffusion, most: float = HIG
 
 def _missing(problem: Problem, diffusion: Diffusion, row: int, unit: Floats,
              room: float) -> float:
-    """Mass after which the node would be just full if nobody else entered; below 0 if it is.
+    """Return the mass after which the node is just full if no other enters; below 0 if it is.
 
     Infinite when no mass reaches it.
     """
@@ -138,7 +138,7 @@ def _missing(problem: Problem, diffusion: Diffusion, row: int, unit: Floats,
 
 
 def response(diffusion: Diffusion, load: Floats) -> Floats:
-    """L_SS^-1 load on the support and 0 elsewhere, shape (t,): how x answers more source.
+    """Compute L_SS^-1 load on the support, 0 elsewhere, shape (t,): the response of x to source.
 
     `load` is read on the support only. L_SS is symmetric, so this is its own adjoint.
     """

@@ -1,4 +1,4 @@
-"""One question, explained: everything that can be asked of a retrieval, by names or ids."""
+"""The explanation of one question's retrieval, with nodes given by names or ids."""
 
 import difflib
 from collections.abc import Callable, Iterable
@@ -27,9 +27,9 @@ from qafd.view.drawing import share_of
 
 @dataclass(frozen=True)
 class OtherReason:
-    """Why another method has a node, in its own terms; `node` is None where it has it not.
+    """Another method's reason for a node, in its own terms; `node` is None if it lacks it.
 
-    `full` counts the nodes it retrieved; `error` says why it could not be asked.
+    `full` counts the nodes it retrieved; `error` is the reason why it could not be asked.
     """
 
     method: str
@@ -40,10 +40,10 @@ class OtherReason:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """A retrieval by flow diffusion and what it was made from; by `KnowledgeGraph.explain`.
+    """A retrieval by flow diffusion with the data behind it; by `KnowledgeGraph.explain`.
 
-    A question in parts has one diffusion for each subquery, and what is said of the question is
-    their sum, Eq. (6), (7). Nodes are given by name, as "¶ title" for a passage, or by id;
+    A question in parts has one diffusion for each subquery. Numbers of the question are their
+    sums, Eq. (6), (7). Nodes are given by name, as "¶ title" for a passage, or by id;
     documents by name.
 
     Parameters
@@ -53,7 +53,7 @@ class Explanation:
     method : FlowDiffusion
         As asked for, with all the mass.
     ask : callable
-        What another method retrieves for the same question.
+        Runs another method on the same question.
     runs : tuple of RunExplanation
         One, or one for each subquery in their order.
     """
@@ -88,7 +88,7 @@ class Explanation:
         return any(run.diffusion.retrieved(row) for run in self.runs)
 
     def why(self, node: str) -> Why:
-        """Why a touched node holds what it holds.
+        """Explain the mass at a touched node.
 
         Raises
         ------
@@ -118,9 +118,9 @@ class Explanation:
                    self.paths(WAYS, to=id), tuple(inflows[:INFLOWS]), tuple(parts))
 
     def why_not(self, node: str, nodes: int = 4000) -> WhyNot:
-        """Why a node is not retrieved, and the shortest change that would bring it in.
+        """Explain why a node is not retrieved, with the shortest change that would retrieve it.
 
-        In a question in parts it is told of the one whose diffusion comes nearest. The search for
+        In a question in parts this is about the nearest diffusion. The search for
         the mass at which it enters ends when more than `nodes` are retrieved.
 
         Raises
@@ -168,7 +168,7 @@ class Explanation:
         return tuple(sorted(joint.values(), key=lambda seed: (-seed.share, seed.id)))
 
     def paths(self, most: int = 50, to: str | None = None) -> Paths:
-        """The largest paths of mass from seeds to where it is held, and their rest.
+        """Return the largest paths of mass from seeds to where it is held, and their rest.
 
         Each is of one subquery. With `to`, only those that end at one touched node.
         """
@@ -176,12 +176,12 @@ class Explanation:
         return gather_paths([run.paths(most, row) for run in self.runs], most)
 
     def chains(self, most: int = 8) -> tuple[Chain, ...]:
-        """The best chains: from a seed over names to what is asked for, hop by sentence."""
+        """Return the best chains: from a seed over names to the asked kind, hop by sentence."""
         return best_chains([run.chains(most) for run in self.runs], most)
 
     def sensitivities(self, node: str | None = None) -> tuple[Sensitivity, ...]:
-        """Documents, edges and seeds that the importance found, or one node's, rests on; most
-        first."""
+        """Return documents, edges and seeds that the importance found, or one node's, rests on;
+        most first."""
         row = None if node is None else self.find(node)
         asked = []
         for run in self.runs:
@@ -192,12 +192,12 @@ class Explanation:
 
     def change(self, *, nodes: Iterable[str] = (), edges: Iterable[tuple[str, str]] = (),
                seeds: Iterable[str] = (), documents: Iterable[str] = ()) -> Change:
-        """A change by names, for `what_if`; a seed of any subquery can go.
+        """Make a change from names, for `what_if`; a seed of any subquery can go.
 
         Raises
         ------
         ParameterError
-            When a name is unknown, or a seed that shall go is none.
+            When a name is unknown, or a removed seed is not one.
         """
         rows, gone = {self.find(node) for node in nodes}, {self.find(seed) for seed in seeds}
         pairs = {(self.find(u), self.find(v)) for u, v in edges}
@@ -215,7 +215,7 @@ class Explanation:
         return Change(frozenset(rows), frozenset(pairs), frozenset(gone))
 
     def what_if(self, change: Change) -> Effect:
-        """The question asked again with a change; every diffusion is solved anew, exactly."""
+        """Ask the question again with a change; every diffusion is solved again, exactly."""
         problems = [apply_change(run.problem, change) for run in self.runs]
         solved = [problem.solve() for problem in problems]
         if not self.retrieval.parts:
@@ -230,7 +230,7 @@ class Explanation:
                                         documents=documents))
 
     def elsewhere(self, node: str) -> tuple[OtherReason, ...]:
-        """For each other method, in its own terms, why it has the node or has it not."""
+        """Return for each other method, in its own terms, why it has or lacks the node."""
         wanted = self.graph.ids[self.find(node)]
         return tuple(self._ask(method, wanted) for method in METHODS
                      if method != self.retrieval.method)
@@ -252,14 +252,14 @@ class Explanation:
         return True
 
     def find(self, node: str) -> int:
-        """The row of a node by id, name, or the one name that begins with or has these letters.
+        """Find the row of a node by id, name, or the one name that begins with or has these letters.
 
         Of equal names an entity comes before a passage; part of a title needs its ¶.
 
         Raises
         ------
         ParameterError
-            When there is none; the sentence has the nearest names.
+            When there is none; the message has the nearest names.
         """
         graph = self.graph
         if node in graph.row:
@@ -293,7 +293,7 @@ def _nearness(found: WhyNot) -> tuple[float, float]:
 def explain(corpus: Corpus, retrieval: Retrieval, plan: QueryPlan, open_store: Callable[[], Workspace],
             evidence: Callable[[Iterable[str]], tuple[Evidence, ...]],
             ask: Callable[[str], Retrieval]) -> Explanation:
-    """The explanation of a retrieval by flow diffusion, of one run or of several.
+    """Make the explanation of a retrieval by flow diffusion, of one run or of several.
 
     Raises
     ------

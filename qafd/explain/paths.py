@@ -1,4 +1,4 @@
-"""Reasoning paths: the ways that mass took, and what joins each two nodes on them (A2.2.1)."""
+"""Reasoning paths: the ways of mass, with the links between neighbors on them (A2.2.1)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Link(StrEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """From one node of a path to the next; two names of one passage are one step.
+    """A step from one node of a path to the next; two names of one passage are one step.
 
     `target` is its name as shown, `passage` that of the passage both are named in, "" when there
     is none. `label` is that of a relation, which points along the path when `forward`.
@@ -42,10 +42,10 @@ class Step:
 
 @dataclass(frozen=True)
 class ReasoningPath:
-    """A path of mass: node ids from a seed to where it is held, and what joins them.
+    """A path of mass: node ids from a seed to where it is held, and the links between them.
 
     `start` is the seed's name as shown. Paths of methods without mass have their score as `mass`.
-    `share` is its part of all mass that is told of, between 0 and 1; `part` the subquery whose
+    `share` is its part of all the mass, between 0 and 1; `part` the subquery whose
     diffusion it belongs to, from 1, and 0 in an undivided question.
     """
 
@@ -68,7 +68,7 @@ class Paths:
 
 def tell_paths(graph: Graph, layer: Graph, found: Sequence[PathFlow], total: float,
                store: Workspace) -> list[ReasoningPath]:
-    """Some paths over a layer of a graph with what joins their nodes, as the store has it."""
+    """Describe paths over a layer of a graph with the stored links between their nodes."""
     joints = Joints.of(graph, layer, found, store.graph.nodes, store.graph.edges)
     paths = []
     for path in found:
@@ -79,7 +79,7 @@ def tell_paths(graph: Graph, layer: Graph, found: Sequence[PathFlow], total: flo
 
 
 def links(paths: Iterable[ReasoningPath]) -> tuple[tuple[str, str, float], ...]:
-    """Edges of some paths with the mass that these paths send over each: (from, to, mass)."""
+    """Return the edges of some paths with the mass they send over each: (from, to, mass)."""
     sent: dict[tuple[str, str], float] = {}
     for path in paths:
         for pair in pairwise(path.nodes):
@@ -88,7 +88,7 @@ def links(paths: Iterable[ReasoningPath]) -> tuple[tuple[str, str, float], ...]:
 
 
 def shown(graph: Graph, row: int) -> str:
-    """The name of a row on one line; a passage begins with a pilcrow."""
+    """Return the name of a row on one line; a passage begins with a pilcrow."""
     name = one_line(graph.names[row], 80).strip() or "…"
     return f"¶ {name}" if graph.kinds[row] == "passage" else name
 
@@ -100,7 +100,7 @@ class Joints:
     Parameters
     ----------
     layer : Graph
-        What the mass ran over.
+        The layer that the mass ran over.
     chunks : mapping
         Chunk id of each passage, by node id.
     relations : mapping
@@ -116,7 +116,7 @@ class Joints:
     def of(cls, graph: Graph, layer: Graph, found: Sequence[PathFlow],
            nodes: Callable[[Iterable[str]], Mapping[str, Node]],
            edges: Callable[[Iterable[str]], Sequence[Edge]]) -> "Joints":
-        """Those of some paths; `nodes` and `edges` are those of the store, for some node ids."""
+        """Read the joints of some paths; `nodes` and `edges` are the store's, for some node ids."""
         passages: list[str] = []
         names: list[str] = []
         for row in sorted(set().union(*(path.rows for path in found))):
@@ -131,7 +131,7 @@ class Joints:
         return cls(graph, layer, chunks, relations)
 
     def steps(self, rows: Sequence[int]) -> tuple[Step, ...]:
-        """The steps of a path of rows."""
+        """Return the steps of a path of rows."""
         steps, i = [], 0
         while i + 1 < len(rows):
             through = rows[i + 1] if self._is_passed(rows[i:i + 3]) else None

@@ -38,7 +38,7 @@ class Provenance:
 
     @cached_property
     def _chunks(self) -> Mapping[str, str]:
-        """Document of each passage by its chunk id, of those that relations rest on."""
+        """Document of each passage with relations, by its chunk id."""
         with self.open_store() as store:
             chunks: set[str] = set()
             for edge in self._relations:
@@ -56,7 +56,7 @@ class Provenance:
 
     @cached_property
     def _only_in(self) -> Mapping[tuple[int, int], str]:
-        """Document of each relation that no other states and no synonym doubles."""
+        """Document of each relation that no other document states and no synonym doubles."""
         stated: dict[tuple[int, int], set[str]] = {}
         row = self._graph.row
         for edge in self._relations:
@@ -75,7 +75,7 @@ class Provenance:
 
     @cached_property
     def places(self) -> Places:
-        """The nodes and edges of the diffusion by document."""
+        """Return the nodes and edges of the diffusion by document."""
         nodes: dict[str, list[int]] = {}
         for i, row in enumerate(self.diffusion.rows.tolist()):
             if row in self._documents:
@@ -90,7 +90,7 @@ class Provenance:
                       {k: tuple(v) for k, v in edges.items()})
 
     def passages_of(self, document: str) -> tuple[int, ...]:
-        """Rows of the passages of a document; raises ParameterError when there is none."""
+        """Return the rows of a document's passages; raise ParameterError if there is none."""
         rows = tuple(row for row, name in self._documents.items() if name == document)
         if not rows:
             names = sorted(set(self._documents.values()))
@@ -99,7 +99,7 @@ class Provenance:
         return rows
 
     def relations_of(self, document: str) -> tuple[tuple[int, int], ...]:
-        """Ends of the relations that this document alone states."""
+        """Return the ends of the relations that this document alone states."""
         return tuple(ends for ends, name in self._only_in.items() if name == document)
 
 
@@ -114,7 +114,7 @@ _DOCUMENTS: WeakKeyDictionary[Graph, Mapping[int, str]] = WeakKeyDictionary()
 
 
 def _documents_of(graph: Graph, store: Workspace) -> dict[int, str]:
-    """Document of each passage's row."""
+    """Return the document of each passage's row."""
     rows = np.flatnonzero(graph.kinds == "passage").tolist()
     chunks = store.passages.of_nodes(graph.ids_of(rows))
     return {graph.row[node]: chunk.document for node, chunk in chunks.items()}

@@ -1,4 +1,4 @@
-"""Passages that the flow reached, what each was found by, and what the graph added to search."""
+"""Passages that the flow reached, the evidence for each, and the graph's additions to search."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -27,7 +27,7 @@ from qafd.records import Floats
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The share of a result that rests on one thing.
+    """The share of a result that depends on a document, edge or seed.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Sensitivity:
     rows : tuple of int
         Graph rows: the passages of a document, both ends of an edge, or the seed.
     share : float
-        Of all mass, what passed it, between 0 and 1.
+        Part of all mass that passed it, between 0 and 1.
     elasticity : float
         Percent of the importance found that one percent of that mass is worth.
     """
@@ -59,7 +59,7 @@ class Places:
 
 
 def worth(streams: Streams, of: int | None = None) -> tuple[Floats, float]:
-    """y of every touched node, importance per unit of mass, shape (t,), and J itself.
+    """Return y of every touched node, importance per unit of mass, shape (t,), and J itself.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def worth(streams: Streams, of: int | None = None) -> tuple[Floats, float]:
 
 
 def _counted(streams: Streams, of: int | None) -> Flags:
-    """The nodes whose x is J."""
+    """Return the nodes whose x sums to J."""
     d = streams.diffusion
     found: Flags = d.x > 0
     if of is not None:
@@ -84,7 +84,7 @@ def _counted(streams: Streams, of: int | None) -> Flags:
 
 def sensitivities(streams: Streams, places: Places,
                   of: int | None = None) -> tuple[Sensitivity, ...]:
-    """Documents, edges and seeds that mass passed, the one most is worth first; all of them."""
+    """Return all documents, edges and seeds that mass passed, the one worth most first."""
     d = streams.diffusion
     y, found = worth(streams, of)
     total = float(d.source.sum())

@@ -10,7 +10,7 @@ SENTENCES = 2  # of an edge
 
 def sentences_joining(found: Sequence[Evidence], chunks: Mapping[str, str], u: str,
                       v: str) -> tuple[Evidence, ...]:
-    """Sentences of a passage that mention its name, or that mention both names; all marked."""
+    """Return sentences of a passage that mention its name, or both names; all marked."""
     for passage, name in ((u, v), (v, u)):
         if passage in chunks:
             here = [e for e in found if e.node == name and e.chunk == chunks[passage]]
@@ -25,7 +25,7 @@ def sentences_joining(found: Sequence[Evidence], chunks: Mapping[str, str], u: s
 
 
 def sentences_in(chunk: str, found: Sequence[Evidence], u: str, v: str) -> tuple[Evidence, ...]:
-    """Sentences of a passage with both names, or the first with each."""
+    """Return sentences of a passage with both names, or the first with each."""
     here = [e for e in found if e.chunk == chunk]
     both = sentences_joining(here, {}, u, v)
     if both:

@@ -1,8 +1,7 @@
 """Solve again without an edge, node, seed or document, or with another weight.
 
-Seeds keep their mass; what was poured on something that is taken out is not poured. Vectors,
-and how rare words are, stay as they were: this is the same library with a part of it covered
-up, not an index made without it.
+Seeds keep their mass; the mass of a removed seed is not poured. Vectors and the rarity of words
+stay the same: this covers up a part of the library and makes no new index.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +30,7 @@ class Change:
     Parameters
     ----------
     nodes, edges, seeds : frozenset
-        What is taken out; a seed that is taken out stays a node.
+        Removed ones; a removed seed stays a node.
     similarities : tuple of ((u, v), similarity)
         Edges that are added, or get another query-independent factor H(u, v) > 0.
     scales : tuple of ((u, v), factor)
@@ -50,7 +49,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Effect:
-    """Two retrievals side by side: what the second lost and gained; most important first."""
+    """Two retrievals with the second one's losses and gains, most important first."""
 
     before: Retrieval
     after: Retrieval
@@ -61,7 +60,7 @@ class Effect:
 
     @classmethod
     def of(cls, before: Retrieval, after: Retrieval, passages: int = PASSAGES) -> "Effect":
-        """Nodes retrieved by one alone, and passages among the first `passages` of one alone."""
+        """Compare nodes retrieved by one alone, and passages among the first `passages` of one alone."""
         return cls(before, after, _nodes_beyond(before, after), _nodes_beyond(after, before),
                    _passages_beyond(before, after, passages),
                    _passages_beyond(after, before, passages))
@@ -78,12 +77,12 @@ def _passages_beyond(one: Retrieval, other: Retrieval, most: int) -> tuple[Ranke
 
 
 def apply_change(problem: Problem, change: Change) -> Problem:
-    """The problem with a change made to it.
+    """Apply a change to a problem.
 
     Raises
     ------
     ParameterError
-        When an edge that is to be taken out or scaled is not in the layer the mass runs over,
+        When a removed or scaled edge is not in the layer the mass runs over,
         or its weight cannot be made that small, or a similarity is not positive.
     """
     similarity = {_pair(*ends): value for ends, value in change.similarities}
@@ -105,7 +104,7 @@ def apply_change(problem: Problem, change: Change) -> Problem:
 
 
 def _poured(problem: Problem, change: Change) -> tuple[Seeds, np.ndarray]:
-    """Seeds and their mass, less what is taken out and with what is poured in addition."""
+    """Return seeds and their mass, without removed ones and with added mass."""
     rows = problem.seeds.rows
     covered = np.isin(rows, sorted(change.seeds | change.nodes))
     mass = np.where(covered, 0.0, problem.mass)
@@ -125,7 +124,7 @@ def _poured(problem: Problem, change: Change) -> tuple[Seeds, np.ndarray]:
 
 
 def reweighted(graph: Graph, similarity: Mapping[Pair, float]) -> Graph:
-    """The graph with other factors H(u, v) on edges it has."""
+    """Return the graph with other factors H(u, v) on edges it has."""
     values = graph.similarity.copy()
     for (u, v), value in similarity.items():
         values[edge_place(graph, u, v)] = values[edge_place(graph, v, u)] = value
@@ -133,7 +132,7 @@ def reweighted(graph: Graph, similarity: Mapping[Pair, float]) -> Graph:
 
 
 def without_edges(graph: Graph, pairs: Iterable[Pair]) -> Graph:
-    """The graph without the edges between some pairs of rows, in either order."""
+    """Return the graph without the edges between some pairs of rows, in either order."""
     return _rebuilt(graph, Change(edges=frozenset(pairs)), {})
 
 
@@ -142,7 +141,7 @@ def _pair(u: int, v: int) -> Pair:
 
 
 def _scaled_similarity(problem: Problem, u: int, v: int, factor: float) -> float:
-    """The H(u, v) at which the weight is `factor` times what it is, from Eq. (1)."""
+    """Return the H(u, v) at which the weight is `factor` times the present one, from Eq. (1)."""
     weights, gate = problem.gates.weights, gate_of(problem, u, v)
     if not factor > 0:
         raise ParameterError("a weight must stay positive, so it cannot be multiplied by "
@@ -159,7 +158,7 @@ def _scaled_similarity(problem: Problem, u: int, v: int, factor: float) -> float
 
 
 def _rebuilt(graph: Graph, change: Change, similarity: Mapping[Pair, float]) -> Graph:
-    """The graph with fewer or more edges; rows stay, so nodes that are taken out stand alone."""
+    """Rebuild the graph with fewer or more edges; rows stay, so removed nodes are isolated."""
     start = graph.starts
     once = start < graph.neighbors
     low, high = start[once], graph.neighbors[once].astype(np.int64)

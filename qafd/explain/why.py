@@ -1,4 +1,4 @@
-"""Why a node holds what it holds: balance, seeds, ways, and the sentences behind its inflow."""
+"""Reasons for a node's mass: balance, seeds, ways, and the sentences behind its inflow."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from qafd.storage.rows import Evidence
 
 @dataclass(frozen=True)
 class SeedShare:
-    """A seed, which part of a node's mass it sent, between 0 and 1, and why it is a seed."""
+    """A seed, its part of a node's mass, between 0 and 1, and the reason why it is a seed."""
 
     id: str
     name: str
@@ -21,9 +21,9 @@ class SeedShare:
 
 @dataclass(frozen=True)
 class Inflow:
-    """Mass that came from one neighbor over an edge of a kind, and the sentences that join them.
+    """Mass from one neighbor over an edge of a kind, and the sentences that join them.
 
-    `share` is its part of all that reached the node. A name may stand in a title alone, and names
+    `share` is its part of all that reached the node. A name may be in a title alone, and names
     that are alike need no sentence. `added` are the edges that were added by hand,
     which no sentence states.
     """
@@ -40,7 +40,7 @@ class Inflow:
 
 @dataclass(frozen=True)
 class Why:
-    """Why a touched node holds its mass.
+    """Reasons for the mass of a touched node.
 
     `balance` adds up to rounding. The shares of `seeds` add up to 1, the paths of `ways` with their
     rest to the mass held. Where a question has subqueries, all numbers are sums over the diffusions
@@ -63,7 +63,7 @@ class Why:
 
 @dataclass(frozen=True)
 class WhyPart:
-    """The result of one subquery's diffusion, numbered from 1, at a node; None when no mass came."""
+    """The result of one subquery's diffusion, numbered from 1, at a node; None without mass."""
 
     number: int
     question: str

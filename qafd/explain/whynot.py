@@ -1,4 +1,4 @@
-"""Why a node was not retrieved: what it lacks, the gate that starves it, and what would change it.
+"""Reasons why a node was not retrieved: its shortfall, the gate before it, and the remedies.
 
 The remedies are exact and each is verified by solving again: more mass in all, one wider edge, or
 the node as a seed. The shortest is the one with the smallest relative increase, of all the mass or
@@ -35,7 +35,7 @@ class RemedyKind(StrEnum):
 
 @dataclass(frozen=True)
 class Remedy:
-    """A change that brings the node in; a new solve with a millionth more retrieves it.
+    """A change that retrieves the node; a new solve with a millionth more proves it.
 
     `size` is the factor of the mass or of the weight of the gate, or the mass to pour on the node.
     """
@@ -51,12 +51,12 @@ class Remedy:
 
 @dataclass(frozen=True)
 class WhyNot:
-    """Why a node is not retrieved.
+    """Reasons why a node is not retrieved.
 
     `mass` is that of the control. `way` has the names on a shortest way from the retrieved part to
     the node, both ends included; it is empty when none of at most 6 edges leads there, and
-    `connected` says whether one leads there from the seeds at all. `gate` is the edge the node
-    starves behind, `beside` the one over which the same neighbor sends most. `remedies` are sorted,
+    `connected` is True if one leads there from the seeds at all. `gate` is the edge the node
+    starves behind, `widest` the one over which the same neighbor sends most. `remedies` are sorted,
     the shortest first. Masses of `entry` and remedies are those of the control. Where a question
     has subqueries, this is the nearest of `parts`, which has one for each, and `part` its number.
     """
@@ -69,7 +69,7 @@ class WhyNot:
     way: tuple[str, ...]
     connected: bool
     gate: Gate | None
-    beside: Gate | None
+    widest: Gate | None
     entry: Entry
     remedies: tuple[Remedy, ...]
     parts: tuple["WhyNot", ...] = ()
@@ -83,13 +83,13 @@ class WhyNot:
 
     @property
     def steps(self) -> int | None:
-        """Edges from the retrieved part, None when no way leads there."""
+        """Number of edges from the retrieved part, None when no way leads there."""
         return len(self.way) - 1 if self.way else None
 
 
 def why_not(problem: Problem, diffusion: Diffusion, row: int, nodes: int = 4000,
             runs: int = 1) -> WhyNot:
-    """Why the node of a graph row, which is not retrieved, is not.
+    """Explain why the node of a graph row is not retrieved.
 
     The search for the mass at which it enters ends when more than `nodes` are retrieved. `runs`
     is how many equal diffusions the mass of the control is divided among, of which this is one.
@@ -99,23 +99,23 @@ def why_not(problem: Problem, diffusion: Diffusion, row: int, nodes: int = 4000,
     held = 0.0 if i is None else float(diffusion.mass[i])
     capacity = float(layer.capacity(problem.method.capacity)[row])
     way = _nearest(layer, {int(v) for v in diffusion.support}, row)
-    gate = beside = None
+    gate = widest = None
     if way:
         u, v = _starving(problem, diffusion, row) if len(way) == 2 else (way[0], way[1])
         gate = gate_of(problem, u, v)
         other = _most(diffusion, u, v)
-        beside = None if other is None else gate_of(problem, u, other)
+        widest = None if other is None else gate_of(problem, u, other)
     entry = entry_of(problem, row, diffusion, nodes=nodes)
     remedies = _remedies(problem, diffusion, row, capacity - held, entry,
                          gate if len(way) == 2 else None)
     connected = np.isin(layer.component[row], layer.component[problem.seeds.rows])
     return WhyNot(layer.ids[row], shown(layer, row), held, capacity, runs * problem.method.mass,
-                  tuple(shown(layer, at) for at in way), bool(connected), gate, beside,
+                  tuple(shown(layer, at) for at in way), bool(connected), gate, widest,
                   entry.times(runs), tuple(sorted(remedies, key=lambda remedy: remedy.length)))
 
 
 def _nearest(layer: Graph, support: set[int], row: int) -> tuple[int, ...]:
-    """A shortest way from the retrieved nodes to a row, within `STEPS`; empty when there is none."""
+    """Find a shortest way from the retrieved nodes to a row within `STEPS`; empty without one."""
     came, line = {row: -1}, deque([(row, 0)])
     while line:
         v, far = line.popleft()
@@ -133,13 +133,13 @@ def _nearest(layer: Graph, support: set[int], row: int) -> tuple[int, ...]:
 
 
 def _starving(problem: Problem, diffusion: Diffusion, row: int) -> tuple[int, int]:
-    """The retrieved neighbor with the largest x, which could send most, and the row."""
+    """Return the retrieved neighbor with the largest x, which could send most, and the row."""
     near = [u for u in problem.layer.around(row).tolist() if diffusion.find(u) is not None]
     return max(near, key=lambda u: (float(diffusion.x[diffusion.find(u)]), -u)), row
 
 
 def _most(diffusion: Diffusion, u: int, but: int) -> int | None:
-    """The node to which u sends most, `but` one."""
+    """Return the node to which u sends most, except `but`."""
     i = diffusion.find(u)
     found = []
     for e in np.flatnonzero((diffusion.u == i) & (diffusion.flow > 0)).tolist():
@@ -174,11 +174,11 @@ def _scale(problem: Problem, u: int, v: int, factor: float) -> Diffusion:
 
 def _wider(problem: Problem, diffusion: Diffusion, u: int, v: int, weight: float,
            shortfall: float) -> float | None:
-    """Factor of the weight from u at which v is full, None when none below `WIDER` is.
+    """Find the factor of the weight from u at which v is full, None when none below `WIDER` is.
 
     With g = L_SS^-1 e_u and h the inflow of v under x = g, a weight greater by d raises the
     mass of v by d x_u (1 - h) / (1 + d g_u) while the support stays (Sherman and Morrison). When
-    someone leaves it, the factor is found by halving.
+    a node leaves it, the factor is found by halving.
     """
     i, j = diffusion.find(u), diffusion.find(v)
     if i is None or j is None:

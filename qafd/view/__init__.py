@@ -1,1 +1,1 @@
-"""Retrievals, graphs and experiments to pictures, as values that the browser or plotly draws."""
+"""Pictures of retrievals, graphs and experiments, as values that the browser or plotly draws."""

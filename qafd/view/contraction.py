@@ -14,10 +14,10 @@ from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 
 
 def drawn_contracted(retrieval: Retrieval) -> Retrieval:
-    """The retrieval as it is drawn without passages.
+    """Return the retrieval as it is drawn without passages.
 
-    Seeds stay that are passages where no name is a seed, and where the mass of a name comes from
-    them alone: it would hang in the air.
+    Passages that are seeds stay if no name is a seed, or if the mass of a name comes from them
+    alone, since it would have no visible source.
     """
     seeds = [node for node in retrieval.nodes if node.seed and node.source > 0]
     passages = {node.id for node in seeds if node.kind == "passage"}
@@ -31,11 +31,11 @@ def drawn_contracted(retrieval: Retrieval) -> Retrieval:
 
 
 def contract_passages(retrieval: Retrieval, spared: Collection[str] = ()) -> Retrieval:
-    """The retrieval with every passage but those `spared` replaced by the flow it carries.
+    """Replace every passage of a retrieval, except those `spared`, by the flow it carries.
 
     A passage p takes in f(u, p) from its neighbors and s from its own source, gives f(p, v),
     and holds the rest. All that comes in is taken to leave in the same proportions: with
-    t = s + sum f(u, p) it stands for flows f(u, p) f(p, v) / t between its neighbors. Flow from
+    t = s + sum f(u, p) it becomes flows f(u, p) f(p, v) / t between its neighbors. Flow from
     passage to passage is followed to the next entity. If more leaves a passage than enters (some
     methods do not conserve flow), the difference counts as source.
 
@@ -80,7 +80,7 @@ def contract_passages(retrieval: Retrieval, spared: Collection[str] = ()) -> Ret
 
 def _carriers(arriving: csr_array, onward: csr_array, passages: Sequence[RetrievedNode],
               lines: Sequence[tuple[int, int]]) -> list[str]:
-    """Through which passages flow runs along each line, in words; "" where through none."""
+    """Name the passages that carry the flow of each line; "" without any."""
     enters, leaves = (csr_array(matrix > 0, dtype=np.float64) for matrix in (arriving, onward))
     counts = _at(csr_array(enters @ leaves), lines)
     places = diags_array(np.arange(len(passages), dtype=np.float64))
@@ -95,7 +95,7 @@ def _carriers(arriving: csr_array, onward: csr_array, passages: Sequence[Retriev
 
 def _direct(edges: Sequence[RetrievedEdge], entities: Sequence[RetrievedNode],
             ) -> dict[tuple[int, int], RetrievedEdge]:
-    """The edge that joins two entities, by their rows; of several that with the most flow."""
+    """Return the edge that joins two entities, by their rows; of several that with the most flow."""
     row = {node.id: i for i, node in enumerate(entities)}
     found: dict[tuple[int, int], RetrievedEdge] = {}
     for edge in sorted(edges, key=lambda e: (e.flow, e.weight)):
@@ -107,7 +107,7 @@ def _direct(edges: Sequence[RetrievedEdge], entities: Sequence[RetrievedNode],
 
 
 def _at(matrix: csr_array, places: Sequence[tuple[int, int]]) -> list[float]:
-    """The values of a matrix at some places, looked up all at once."""
+    """Return the values of a matrix at some places, looked up all at once."""
     if not places:
         return []
     u, v = np.array(places, np.int64).reshape(-1, 2).T
@@ -118,8 +118,8 @@ def _at(matrix: csr_array, places: Sequence[tuple[int, int]]) -> list[float]:
 def _onward(among: csr_array, out: csr_array, total: Floats) -> csr_array:
     """Return the fraction of the flow through each passage that ends in each column of `out`.
 
-    `among` (p, p) is what passes from passage to passage, `out` (p, k) what leaves them for
-    good, `total` (p,) their row sums together; rows with total 0 stay empty.
+    `among` (p, p) is the flow from passage to passage, `out` (p, k) the flow out of them,
+    `total` (p,) their row sums together; rows with total 0 stay empty.
     """
     share = diags_array(np.divide(1.0, total, out=np.zeros_like(total), where=total > 0))
     left = csr_array(share @ out)

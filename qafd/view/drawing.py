@@ -32,7 +32,7 @@ LINEAR = 100.0
 
 @dataclass(frozen=True)
 class Caption:
-    """The words around a panel; what is empty is made from the retrieval."""
+    """The words around a panel; empty ones are made from the retrieval."""
 
     title: str = ""
     subtitle: str = ""
@@ -49,7 +49,7 @@ class Drawing:
     contract : bool
         Draw the flow passages carry between their entities instead of the passages.
     thickness : {"flow", "weight"}
-        What the thickness of an edge shows; edges have arrows only for flow.
+        The quantity of an edge that is its thickness; edges have arrows only for flow.
     ramp : str
         A key of `RAMPS`.
     limit : int
@@ -57,8 +57,8 @@ class Drawing:
     aspect : float
         Width of the layout over its height.
     measures : (str, str), optional
-        What importance and weight count in a picture of no retrieval: nothing is called retrieved,
-        and edges are half as thick.
+        Units of importance and weight in a picture without a retrieval: nothing is called
+        retrieved, and edges are half as thick.
 
     Raises
     ------
@@ -93,16 +93,16 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Scale:
-    """The scale of colors and widths at every mass of a question, so that two masses can be compared.
+    """The scale of colors and widths for all masses of a question, so that they can be compared.
 
     Parameters
     ----------
     importance : float
         Where colors end, > 0: nodes of this importance or more have the strongest.
     amount : float
-        Where widths end: what edges of this flow (or weight) or more have.
+        Where widths end: edges of this flow (or weight) or more have the largest.
     nodes, edges : int
-        How many there are where the scale ends; what is crowded is drawn smaller.
+        Their numbers where the scale ends; a crowded picture is drawn smaller.
     """
 
     importance: float
@@ -111,7 +111,7 @@ class Scale:
     edges: int
 
     def colors(self, importance: Floats) -> Floats:
-        """Places on the ramp in [0, 1], equal for equal importances.
+        """Return places on the ramp in [0, 1], equal for equal importances.
 
         Importances grow by powers of ten with the mass: up to a hundredth of the largest the place
         grows with them, beyond that with their logarithm.
@@ -121,7 +121,7 @@ class Scale:
 
 
 def scale_of(retrieval: Retrieval, drawing: Drawing) -> Scale | None:
-    """The scale that ends at what a retrieval has; None where no node has importance."""
+    """Return the scale that ends at a retrieval's maxima; None where no node has importance."""
     drawn = drawn_contracted(retrieval) if drawing.contract else retrieval
     largest = largest_of(drawn.nodes)
     if largest <= 0:
@@ -140,13 +140,13 @@ class Look:
     captions : sequence of Caption
         One per retrieval; by default made from it.
     others : iterable of RetrievedNode
-        More nodes of the layout, such as what a larger source mass would bring.
+        More nodes of the layout, such as those that a larger source mass would retrieve.
     selected : str or None
         A node that is always shown.
     lone : bool
-        Color only what one panel alone retrieves; the rest is gray.
+        Color only nodes that one panel alone retrieves; the rest is gray.
     unsure : bool
-        Draw in pale colors, as what answers nothing for sure.
+        Draw in pale colors, as a result without a sure answer.
     path : sequence of str
         Node ids whose edges stand out; contracted passages on it are passed over.
     signed : mapping of id to float, or None
@@ -154,22 +154,22 @@ class Look:
     graph_size : int or None
         Nodes of the whole graph, for "12 of 4,311 nodes shown".
     boxes : sequence of str or None
-        Ids of the seeds that may be boxes, by default the first six of each panel. What is near a
+    Ids of the seeds that may be boxes, by default the first six of each panel. A node near a
         box gives way to it, so boxes that depend on the panels would move nodes with them.
     late : collection of str
-        Ids of nodes that were put beside the layout; no other node gives way to them.
+        Ids of nodes that were added to the layout later; no other node gives way to them.
     idioms : sequence of sequence of Idiom
         The shapes of each panel's method.
     largest : sequence of float
         The importance that is 100%, one per retrieval; by default the largest of its nodes.
     scale : Scale or None
-        What colors and widths mean; by default they are relative to the largest of the panel.
+        Meaning of colors and widths; by default they are relative to the largest of the panel.
     groups : Groups or None
-        By which else the picture can be colored and filtered.
+        Groups by which the picture can be colored and filtered.
     expanded : sequence of str
         The nodes whose neighbors are shown too.
     more : int
-        How many neighbors of the selected node could be shown too.
+        Number of neighbors of the selected node that could be shown too.
     named : sequence of str
         Ids of nodes whose names are always shown, full or not.
     """
@@ -194,7 +194,7 @@ class Look:
 
 
 def largest_of(nodes: Iterable[RetrievedNode]) -> float:
-    """The largest importance, which is 100% wherever importances are shown; 0 without nodes."""
+    """Return the largest importance, which is 100% wherever importances are shown; 0 without nodes."""
     return max((n.importance for n in nodes), default=0.0)
 
 

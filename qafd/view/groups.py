@@ -35,7 +35,7 @@ class Groups:
 
 def group(graph: Graph, ids: Iterable[str], document_of: Mapping[str, str],
           first: Collection[str] = ()) -> Groups:
-    """The groups of some nodes of a graph.
+    """Group some nodes of a graph by documents and communities.
 
     Parameters
     ----------
@@ -67,14 +67,14 @@ def group(graph: Graph, ids: Iterable[str], document_of: Mapping[str, str],
 
 
 def passages_of(graph: Graph, node: str) -> list[str]:
-    """The passages of a node: itself, or those that mention it."""
+    """Return the passages of a node: itself, or those that mention it."""
     if graph.kinds[graph.row[node]] == "passage":
         return [node]
     return [graph.ids[row] for row in near(graph, graph.row[node]) if graph.kinds[row] == "passage"]
 
 
 def _communities(graph: Graph, ids: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
-    """Communities of the edges between some nodes, named by their hubs."""
+    """Find communities of the edges between some nodes, named by their hubs."""
     inside = {graph.row[node] for node in ids}
     pairs: list[tuple[int, int, int]] = []
     degree: Counter[int] = Counter()
@@ -84,7 +84,7 @@ def _communities(graph: Graph, ids: Sequence[str]) -> list[tuple[str, tuple[str,
                 pairs.append((row, other, 1))
                 degree.update((row, other))
     level, _, members = partition(graph, np.array(pairs, np.int64).reshape(-1, 3))
-    # The deeper of two levels: what one question shows is often one community of the coarsest.
+    # The deeper of two levels: one question's nodes are often one community of the coarsest.
     deepest = {row: community for community, row in members.tolist() if level[community] <= LEVEL}
     found: dict[int, list[int]] = {}
     for row, community in deepest.items():

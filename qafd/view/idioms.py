@@ -19,7 +19,7 @@ class Idiom:
     """A shape over some nodes: a hull around a community, a ring around those within some hops of
     the seeds, or a ribbon along a path.
 
-    `nodes` are ids, of a ribbon in the order of its path; `title` is what a community is called,
+    `nodes` are ids, of a ribbon in the order of its path; `title` is the name of a community,
     `number` the hops of a ring or the place of a path.
     """
 
@@ -30,7 +30,7 @@ class Idiom:
 
 
 def idioms_of(retrieval: Retrieval) -> tuple[Idiom, ...]:
-    """The shapes that the reasons of a retrieval tell of; none for most methods."""
+    """Return the shapes that the reasons of a retrieval describe; none for most methods."""
     communities: defaultdict[int, list[str]] = defaultdict(list)
     titles: dict[int, str] = {}
     paths: dict[int, tuple[bool, tuple[str, ...]]] = {}
@@ -58,21 +58,21 @@ def idioms_of(retrieval: Retrieval) -> tuple[Idiom, ...]:
 
 
 def _all_of(reason: Reason) -> Iterator[Reason]:
-    """A reason and all that is said beside it."""
+    """Yield a reason and all further ones in it."""
     yield reason
     for other in reason.also:
         yield from _all_of(other)
 
 
 def _ids_of(retrieval: Retrieval, way: tuple[str, ...], mixed: bool) -> tuple[str, ...]:
-    """The nodes of a path by their names; on a mixed one every second node is a passage."""
+    """Find the nodes of a path by their names; on a mixed one every second node is a passage."""
     known = {(node.kind == "passage", node.name): node.id for node in retrieval.nodes}
     ids = [known.get((mixed and place % 2 == 1, name)) for place, name in enumerate(way)]
     return tuple(node for node in ids if node is not None)
 
 
 def _rings(retrieval: Retrieval) -> list[Idiom]:
-    """The nodes within each number of hops of the seeds, the widest ring first."""
+    """Return the nodes within each number of hops of the seeds, the widest ring first."""
     near = defaultdict(list)
     for edge in retrieval.edges:
         near[edge.source].append(edge.target)

@@ -28,9 +28,9 @@ EDGE_PIXELS = 110.0
 NODE_PIXELS = (26.0, 24.0)
 LABEL_PIXELS = (6.2, 120.0, 36.0)
 CLEARANCE = 14.0  # pixels between a node and an edge that is not its own
-MOVES = 10  # rounds in which nodes leave edges
+MOVES = 10  # rounds of moving nodes off edges
 LINE_CHECKS = 200_000
-FOREMOST = 4.0  # what a foremost node weighs beside another
+FOREMOST = 4.0  # weight of a foremost node, relative to another
 
 
 def layout(
@@ -40,7 +40,7 @@ def layout(
     labels: Mapping[str, str] | None = None,
     foremost: Collection[str] = (),
 ) -> Positions:
-    """Positions in [0, aspect] x [0, 1], y downward, one per distinct node id.
+    """Compute positions in [0, aspect] x [0, 1], y downward, one per distinct node id.
 
     Every connected component is placed by stress majorization over all pairs (SMACOF with weights
     d^-2), whose time grows with the square of the nodes; components are packed, and nodes are pushed
@@ -56,7 +56,7 @@ def layout(
     aspect : float
         Width of the frame over its height, > 0.
     labels : mapping, optional
-        Names to be written beside nodes; room is kept for them.
+        Names to be written next to nodes; room is reserved for them.
     foremost : collection of str, optional
         Nodes that matter more: the frame is stretched where they are, and pressed where they
         are not.
@@ -95,7 +95,7 @@ def layout(
 
 
 def majorize(distance: Floats, start: Floats, rounds: int = 300, rtol: float = 1e-5) -> Floats:
-    """Points of shape (n, 2) whose distances approximate `distance` of shape (n, n).
+    """Find points of shape (n, 2) whose distances approximate `distance` of shape (n, n).
 
     SMACOF: every round solves one weighted Laplacian system (inverted once), so the stress
     never grows; ends when a round lowers it by less than `rtol` of itself. `distance` is
@@ -121,10 +121,10 @@ def majorize(distance: Floats, start: Floats, rounds: int = 300, rtol: float = 1
 
 
 def magnify(points: Floats, weights: Floats) -> Floats:
-    """Points (n, 2) with each axis stretched where those of large weights (n,) are.
+    """Stretch each axis of points (n, 2) where those of large weights (n,) are.
 
-    What was left of or above another stays so. An axis is halfway to one on which every point has
-    as much room as it weighs.
+    The order of points on an axis stays. An axis is halfway to one on which the room of every
+    point is its weight.
     """
     moved = np.empty_like(points)
     for axis in (0, 1):
@@ -137,7 +137,7 @@ def magnify(points: Floats, weights: Floats) -> Floats:
 
 
 def separate(centers: Floats, sizes: Floats, frame: Floats, rounds: int = 80) -> Floats:
-    """Centers of boxes of the given sizes, moved apart within [0, frame] while they overlap.
+    """Move the centers of boxes of given sizes apart within [0, frame] while they overlap.
 
     All arrays in pixels; `centers` and `sizes` of shape (n, 2), `frame` of shape (2,). Each
     round moves every overlapping pair apart along the axis where they overlap less. Boxes
@@ -164,7 +164,7 @@ def separate(centers: Floats, sizes: Floats, frame: Floats, rounds: int = 80) ->
 
 
 def leave_lines(points: Floats, ends: Nodes, frame: Floats) -> Floats:
-    """Points moved off the edges of others, where they would seem to be on their way.
+    """Move points off the edges of others, which would seem to pass through them.
 
     `points` (n, 2) in pixels, `ends` (e, 2) rows of points. Each round moves a point that is
     nearer than `CLEARANCE` to an edge it does not belong to a third of the missing way.
@@ -218,7 +218,7 @@ def _component(lengths: csr_array) -> Floats:
 
 
 def _classical(distance: Floats) -> Floats:
-    """Classical scaling: the two leading principal coordinates of a distance matrix."""
+    """Return the two leading principal coordinates of a distance matrix (classical scaling)."""
     square = distance**2
     mean = square.mean(axis=0)
     gram = -(square - mean[:, None] - mean[None, :] + mean.mean()) / 2
@@ -228,20 +228,20 @@ def _classical(distance: Floats) -> Floats:
 
 
 def _spiral(n: int) -> Floats:
-    """Distinct unit offsets, so that nodes with equal distances do not start at one point."""
+    """Return distinct unit offsets, so that nodes with equal distances start at different points."""
     turn = 2.399963 * np.arange(n)
     return np.column_stack([np.cos(turn), np.sin(turn)])
 
 
 def _landscape(points: Floats, lengths: csr_array) -> Floats:
-    """Principal axis horizontal, the best connected node left of and above the center."""
+    """Turn the principal axis horizontal, the best connected node left of and above the center."""
     turned = points @ np.linalg.svd(points, full_matrices=False)[2].T
     hub = turned[int(np.argmax(np.diff(lengths.indptr)))]
     return np.asarray(turned * np.where(hub > 1e-9, -1.0, 1.0))
 
 
 def _pack(drawn: Sequence[Floats], aspect: float) -> list[Floats]:
-    """Components side by side: largest first, each where it makes the frame grow least."""
+    """Pack components side by side: largest first, each where the frame grows least."""
     margin = 1.0
     boxes = [np.ptp(xy, axis=0) + margin for xy in drawn]
     order = sorted(range(len(drawn)), key=lambda c: (-float(boxes[c].prod()), c))
@@ -268,7 +268,7 @@ def _overlaps(box: Box, others: Iterable[Box]) -> bool:
 
 
 def _sizes(ids: Sequence[str], labels: Mapping[str, str], frame: Floats) -> Floats:
-    """Pixels to keep for each node with its name; smaller when there are too many."""
+    """Return the pixels to reserve for each node with its name; smaller for too many nodes."""
     letter, widest, high = LABEL_PIXELS
     sizes = np.array([
         (max(NODE_PIXELS[0], min(widest, 10 + letter * len(labels[node]))), high)
@@ -277,7 +277,7 @@ def _sizes(ids: Sequence[str], labels: Mapping[str, str], frame: Floats) -> Floa
 
 
 def _fit(points: Floats, sizes: Floats, frame: Floats, most: float, skew: float) -> Floats:
-    """Points scaled up by at most `most`, centered, one axis at most `skew` times the other."""
+    """Scale points up by at most `most`, centered, one axis at most `skew` times the other."""
     low, high = points.min(axis=0), points.max(axis=0)
     first, last = points.argmin(axis=0), points.argmax(axis=0)
     room = frame - (sizes[first, [0, 1]] + sizes[last, [0, 1]]) / 2

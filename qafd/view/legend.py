@@ -1,4 +1,4 @@
-"""The legend of a picture: what its colors and widths stand for."""
+"""The legend of a picture: the meaning of its colors and widths."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from qafd.wording.panels import say_number, say_percent
 
 def coloring(shown: Sequence[Shown], ranked: bool, drawing: Drawing, largest: Sequence[float],
               look: Look) -> tuple[dict[str, list[str]], dict[str, Any]]:
-    """The ramp of a picture, and its legend."""
+    """Return the ramp of a picture, and its legend."""
     legend = _legend(shown, ranked, drawing, largest)
     if look.scale is not None:
         legend |= _legend_of(look.scale)
@@ -70,7 +70,7 @@ def _legend_of(scale: Scale) -> dict[str, Any]:
 
 
 def _reference_widths(shown: Sequence[Shown], drawing: Drawing) -> list[tuple[float, str]]:
-    """Widths of the legend with the amounts they stand for."""
+    """Return widths of the legend with the amounts they mean."""
     top = max((drawing.largest(one.retrieval) for one in shown), default=0.0)
     if not top > 0:
         return []
@@ -83,6 +83,6 @@ def _reference_widths(shown: Sequence[Shown], drawing: Drawing) -> list[tuple[fl
 
 
 def _round_down(value: float) -> float:
-    """The largest of 1, 2, 5 times a power of ten that is at most `value`."""
+    """Return the largest of 1, 2, 5 times a power of ten that is at most `value`."""
     power = 10.0 ** np.floor(np.log10(value))
     return float(max((m * power for m in (1, 2, 5) if m * power <= value), default=power))

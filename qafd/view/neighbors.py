@@ -15,12 +15,12 @@ NEAR = 200  # neighbors of a node that are looked at
 
 def with_neighbors(retrieval: Retrieval, graph: Graph, opened: Iterable[str],
                    through_passages: bool) -> Retrieval:
-    """A retrieval with the foremost neighbors of some nodes, which no mass reached.
+    """Add to a retrieval the foremost neighbors of some nodes, which no mass reached.
 
     Parameters
     ----------
     through_passages : bool
-        Take those who share passages with a node instead of the passages.
+        Take the nodes that share passages with a node instead of the passages.
     """
     nodes = {node.id: node for node in retrieval.nodes}
     touched, edges = set(nodes), list(retrieval.edges)
@@ -38,7 +38,7 @@ def with_neighbors(retrieval: Retrieval, graph: Graph, opened: Iterable[str],
 
 def new_neighbors(graph: Graph, node: str, known: Collection[str],
                   through_passages: bool) -> list[tuple[int, int]]:
-    """The foremost neighbors of a node that are not known: their rows and how often they are."""
+    """Return the rows and frequencies of a node's foremost neighbors that are not known."""
     if node not in graph.row:
         return []
     found = _neighbors(graph, graph.row[node], through_passages)
@@ -48,7 +48,7 @@ def new_neighbors(graph: Graph, node: str, known: Collection[str],
 
 
 def _neighbors(graph: Graph, row: int, through_passages: bool) -> Counter[int]:
-    """The rows joined to a row, or sharing passages with it, and how often they are."""
+    """Count the rows joined to a row, or sharing passages with it."""
     found: Counter[int] = Counter()
     for other in near(graph, row):
         if not through_passages:
@@ -60,6 +60,6 @@ def _neighbors(graph: Graph, row: int, through_passages: bool) -> Counter[int]:
 
 
 def near(graph: Graph, row: int) -> list[int]:
-    """The first neighbors of a row: of a hub's thousands none are looked at beyond them."""
+    """Return the first neighbors of a row; a hub's thousands are not all read."""
     first: list[int] = graph.around(row)[:NEAR].tolist()
     return first

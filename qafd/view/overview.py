@@ -1,4 +1,4 @@
-"""A graph without a question: the names in the most passages, and which of them go together."""
+"""A graph without a question: the names in the most passages, joined where they co-occur."""
 # scipy carries no annotations.
 # mypy: allow-untyped-calls
 
@@ -16,13 +16,13 @@ NEAREST = 3  # edges that a name may ask for
 
 
 def overview(graph: Graph, most: int = DRAWN) -> Retrieval:
-    """The `most` names in the most passages, as if they were retrieved, to be drawn as one.
+    """Return the `most` names in the most passages as a retrieval, to be drawn like one.
 
     Importance is a name's number of passages, an edge's weight the number of passages that both
     its ends are in. A name is joined to the 3 that go with it best by shared passages over the
     geometric mean of both numbers (Ochiai's coefficient), so that no hub is joined to all. Names
     that share no passage with another one of them are left out while others remain, and so are
-    terms, written small.
+    terms in lower case.
     """
     passage = np.flatnonzero(graph.kinds == "passage")
     entity = np.flatnonzero(graph.kinds == "entity")

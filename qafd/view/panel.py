@@ -1,4 +1,4 @@
-"""Retrievals as panels: what the component draws, as one JSON value.
+"""Retrievals as panels: the data of the component, as one JSON value.
 
 How importance becomes color and flow becomes thickness is decided here, and the words of the
 tooltips. Names come from documents: they are cleaned here and shown as text only.
@@ -37,18 +37,18 @@ DOCUMENTS = 5  # of a node that a filter can find it by
 # Above this ratio of the largest importance to the median, even square roots would paint
 # half of the nodes in one color.
 SKEWED = 400.0
-# Direction marks could turn a name around; the last three cannot stand in an SVG file.
+# Direction marks could turn a name around; the last three cannot be in an SVG file.
 _UNSHOWN = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
                      "\ufeff\ufffe\uffff")
 
 
 def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
                positions: Positions, look: Look = Look()) -> dict[str, Any]:
-    """The panels of a page as JSON values for `qafd.app.component.panels`.
+    """Return the panels of a page as JSON values for `qafd.app.component.panels`.
 
     Each panel shows seeds and the selected node, then saturated nodes by importance, wet ones by
-    mass, dry ones, up to the limit. What a panel does not show and another panel or `others` does
-    is drawn there as a ghost, half as many as the limit at most. Color is the square root of
+    mass, dry ones, up to the limit. A node of another panel or of `others` alone is drawn as a
+    ghost, half as many as the limit at most. Color is the square root of
     importance over the largest of the panel, or its rank when importances are too skewed for that;
     thickness is the square root of flow (or weight) over the largest of the panel. With a `scale`
     both are the same at every mass.
@@ -92,7 +92,7 @@ def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
 
 
 def _check_matched(retrievals: int, given: Mapping[str, Sequence[Any]]) -> None:
-    """Refuse what is given for other than each retrieval."""
+    """Refuse options whose number is not that of the retrievals."""
     for name, some in given.items():
         if len(some) != retrievals:
             raise ParameterError(f"{len(some)} {name} for {retrievals} retrievals; give one "
@@ -138,7 +138,7 @@ def _named(groups: Groups) -> dict[str, list[str]]:
 
 
 def _shapes(idioms: Sequence[Idiom], index: Mapping[str, int]) -> list[dict[str, Any]]:
-    """The shapes of a panel over the nodes that are drawn."""
+    """Return the shapes of a panel over the nodes that are drawn."""
     shapes = []
     for idiom in idioms:
         nodes = [index[node] for node in idiom.nodes if node in index]
@@ -149,7 +149,7 @@ def _shapes(idioms: Sequence[Idiom], index: Mapping[str, int]) -> list[dict[str,
 
 
 def clean(text: str, length: int) -> str:
-    """One line of at most `length` characters without control or direction characters."""
+    """Reduce to one line of at most `length` characters without control or direction characters."""
     kept = "".join(
         " " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c
         for c in text[:4 * length]
@@ -159,19 +159,19 @@ def clean(text: str, length: int) -> str:
 
 
 def shown_name(node: RetrievedNode) -> str:
-    """The name of a node; a passage, often named like an entity, begins with a pilcrow."""
+    """Return the name of a node; a passage, often named like an entity, begins with a pilcrow."""
     name = clean(node.name, NAME_LENGTH) or "…"
     return f"¶ {name}" if node.kind == "passage" else name
 
 
 def root_scale(importance: Floats) -> Floats:
-    """Square roots of importances over the largest, in [0, 1]; all 0 when that is 0."""
+    """Return square roots of importances over the largest, in [0, 1]; all 0 when that is 0."""
     top = importance.max(initial=0.0)
     return np.sqrt(importance / top) if top > 0 else np.zeros_like(importance)
 
 
 def rank_scale(importance: Floats) -> Floats:
-    """Ranks of importances in (0, 1], 1 the largest; equal ones share their highest rank."""
+    """Return ranks of importances in (0, 1], 1 the largest; equal ones share their highest rank."""
     order = np.sort(importance)
     return np.asarray(np.searchsorted(order, importance, side="right") / max(len(order), 1))
 
@@ -197,7 +197,7 @@ class _Picture:
     graph_size: int | None
 
     def panel(self, shown: Shown, caption: Caption, largest: float) -> dict[str, Any]:
-        """One panel; an importance is said as its share of the `largest`."""
+        """Build one panel; an importance is given as its share of the `largest`."""
         title = clean(caption.title or shown.retrieval.method, NAME_LENGTH)
         top = self.scale.amount if self.scale else self.drawing.largest(shown.retrieval)
         return {
@@ -254,7 +254,7 @@ def _facts(node: RetrievedNode) -> list[list[str]]:
 
 
 def _describe(title: str, shown: Shown) -> str:
-    """The picture in words, for those who cannot see it."""
+    """Describe the picture in words, for people who cannot see it."""
     names = {node.id: clean(node.name, 40) for node in shown.nodes}
     widest = max(shown.edges, key=lambda edge: edge.flow, default=None)
     largest = None

@@ -1,4 +1,4 @@
-"""Frozen positions: one layout for all that several retrievals may show of one question."""
+"""Frozen positions: one layout for all nodes that several retrievals of a question may show."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -15,17 +15,17 @@ LENS = 3.0  # how much more room the nodes of the first view get than those it l
 
 
 def prominent(retrieval: Retrieval, most: int = DRAWN) -> list[RetrievedNode]:
-    """The nodes a picture needs first: seeds, full ones, then wet ones."""
+    """Return the nodes a picture needs first: seeds, full ones, then wet ones."""
     return sorted(retrieval.nodes, key=lambda n: (
         not n.seed, n.state != SATURATED, -n.importance, -n.mass, n.id))[:most]
 
 
 def freeze(retrievals: Sequence[Retrieval], first: Collection[str], most: int = DRAWN,
            aspect: float = ASPECT) -> tuple[Positions, tuple[RetrievedNode, ...]]:
-    """One layout for the `most` prominent nodes of each retrieval, and these nodes.
+    """Freeze one layout for the `most` prominent nodes of each retrieval, and return these too.
 
-    What is seen first, `first`, has the most room: it alone has some for names, and edges between
-    two of it are drawn longer than others.
+    Nodes seen first, `first`, have the most room: they alone have some for names, and edges
+    between two of them are drawn longer than others.
     """
     nodes: dict[str, RetrievedNode] = {}
     degree: Counter[str] = Counter()
@@ -47,12 +47,12 @@ def freeze(retrievals: Sequence[Retrieval], first: Collection[str], most: int = 
 
 
 def with_new(frozen: Positions, retrieval: Retrieval) -> Positions:
-    """Frozen positions, and the prominent nodes of a retrieval that have none beside them."""
+    """Add the prominent nodes of a retrieval to frozen positions that lack them."""
     return beside(frozen, prominent(retrieval), ((e.source, e.target) for e in retrieval.edges))
 
 
 def spread(positions: Positions, aspect: float) -> Positions:
-    """Positions stretched to a frame of another aspect, which they fill but for its margin."""
+    """Stretch positions to a frame of another aspect, which they fill within its margin."""
     if not positions:
         return {}
     xs, ys = zip(*positions.values(), strict=True)
@@ -65,9 +65,9 @@ def spread(positions: Positions, aspect: float) -> Positions:
 
 def beside(frozen: Positions, nodes: Iterable[RetrievedNode],
            edges: Iterable[tuple[str, str]], aspect: float = ASPECT) -> Positions:
-    """Frozen positions, and nodes that have none put beside their neighbors.
+    """Add nodes to frozen positions, next to their neighbors.
 
-    Nothing else moves. A node without a neighbor in the layout stands in the middle.
+    Nothing else moves. A node without a neighbor in the layout is in the middle.
     """
     positions = dict(frozen)
     near: dict[str, set[str]] = {}

@@ -1,4 +1,4 @@
-"""The query graph of a question as a small SVG: what is sought on the left, its conditions beside."""
+"""The query graph of a question as a small SVG: the answer on the left, its conditions right."""
 
 from collections.abc import Sequence
 from xml.etree import ElementTree
@@ -20,12 +20,12 @@ STYLE = """
 
 
 def draw_query(query: LinkedQuery, names: Sequence[str]) -> str:
-    """Draw what is known as boxes, what is sought as ellipses, and conditions as lines between.
+    """Draw known names as boxes, sought ones as ellipses, and conditions as lines between.
 
     Parameters
     ----------
     names : sequence of str
-        Of the rows of the graph.
+        Names of the rows of the graph.
     """
     columns = _depths(query)
     places = {}
@@ -34,7 +34,7 @@ def draw_query(query: LinkedQuery, names: Sequence[str]) -> str:
         places[at] = (EDGE + depth * COLUMN, EDGE + rows[depth] * ROW)
         rows[depth] += 1
     tallest = max(rows.values())
-    for at, depth in columns.items():  # shorter columns stand in the middle
+    for at, depth in columns.items():  # shorter columns are in the middle
         x, y = places[at]
         places[at] = x, y + (tallest - rows[depth]) * ROW // 2
     width = 2 * EDGE + max(columns.values()) * COLUMN + WIDTH
@@ -68,7 +68,7 @@ def draw_query(query: LinkedQuery, names: Sequence[str]) -> str:
 
 
 def _say_how(condition: QueryCondition) -> str:
-    """The words of a condition, as many of the last as fit: they stand next to its name."""
+    """Shorten the words of a condition to the last that fit, which are next to its name."""
     said = ["not"] if condition.negated and "not" not in condition.words else []
     said += condition.words
     while len(said) > 1 and len(" ".join(said)) > HOW:

@@ -26,12 +26,12 @@ class Shown:
 
     @property
     def touched(self) -> int:
-        """Nodes of the retrieval."""
+        """Number of nodes of the retrieval."""
         return len(self.retrieval.nodes)
 
     @property
     def full(self) -> int:
-        """Nodes shown that are retrieved."""
+        """Number of nodes shown that are retrieved."""
         return sum(node.state == SATURATED for node in self.nodes)
 
     @property
@@ -90,7 +90,7 @@ def drawn_nodes(shown: Sequence[Shown], drawing: Drawing,
 
 
 def found_once(shown: Sequence[Shown]) -> set[str]:
-    """The nodes that one panel alone retrieves."""
+    """Return the nodes that one panel alone retrieves."""
     found: Counter[str] = Counter()
     for one in shown:
         found.update(node.id for node in one.retrieval.retrieved)

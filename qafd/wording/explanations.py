@@ -208,8 +208,8 @@ def say_why_not(why: "WhyNot") -> list[str]:
     else:
         words.append(f"No mass reached {why.name}.")
     words += _say_distance(why)
-    if why.gate is not None and why.beside is not None:
-        words.append(_say_narrower(why.gate, why.beside))
+    if why.gate is not None and why.widest is not None:
+        words.append(_say_narrower(why.gate, why.widest))
     return words + _say_entry(why)
 
 

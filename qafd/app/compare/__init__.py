@@ -1,4 +1,4 @@
-"""The Compare page: what several retrieval methods bring for one question, side by side."""
+"""The Compare page: the results of several retrieval methods for one question, side by side."""
 
 from qafd.app.asking import ask_something, empty_workspace, question_box
 from qafd.app.compare.choice import compare_controls, enough

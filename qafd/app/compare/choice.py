@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import streamlit as st
 
-from qafd.app.controls import ControlPlaces, Span, controls, start_anew
+from qafd.app.controls import ControlPlaces, Span, controls, set_suggested
 from qafd.app.escaping import said
 from qafd.app.result import span_of
 from qafd.app.session import bound, choose_option, forget_all_but, keep, put, session
@@ -35,7 +35,7 @@ class Choice:
 
 
 def compare_controls(knowledge: KnowledgeGraph, question: str) -> Choice:
-    """Methods, budget and the parameters of each method, in the sidebar."""
+    """Draw methods, budget and parameters in the sidebar, and return the choice."""
     span = partial(span_of, knowledge, question)
     with st.sidebar:
         names = _methods([*METHODS, PAPER])
@@ -55,22 +55,22 @@ def compare_controls(knowledge: KnowledgeGraph, question: str) -> Choice:
             order = st.number_input("Order", 1, 999, 1, **bound("order"),
                                     help="The seed of the random order.")
             blind = not st.toggle("Reveal the names", **bound("reveal"))
-        if session().anew:
-            _start_anew(knowledge.graph, span)
+        if session().restart_controls:
+            _set_all_suggested(knowledge.graph, span)
         methods = {name: _method_controls(name, seeding, knowledge.graph, span) for name in names}
     return Choice(methods, int(budget), lone, blind, int(order))
 
 
-def _start_anew(graph: Graph, span: Span) -> None:
-    session().anew = False
+def _set_all_suggested(graph: Graph, span: Span) -> None:
+    session().restart_controls = False
     forget_all_but("ws", "q", "methods", "budget", "seeding", "lone", "blind", "order", "reveal",
                    "contract", "thickness", "ramp")
     for name in (*METHODS, PAPER):
-        start_anew(method_of(name), PREFIXES.get(name, name), graph, span)
+        set_suggested(method_of(name), PREFIXES.get(name, name), graph, span)
 
 
 def _method_controls(name: str, seeding: str, graph: Graph, span: Span) -> Retriever:
-    """The method with the values of its controls; what is set for all methods has none."""
+    """Return the method with the values of its controls. Shared parameters have no control here."""
     method = method_of(name)
     shared = {}
     for spec in fields(cast("Any", method)):
@@ -105,7 +105,7 @@ def _methods(options: list[str]) -> list[str]:
 
 
 def enough(choice: Choice) -> bool:
-    """Return True if there are methods to compare; say so when not."""
+    """Return True if there are methods to compare; otherwise show a notice."""
     if len(choice.methods) < FEWEST:
         st.write(f"Choose {FEWEST} to {MOST} methods in the sidebar.")
     return len(choice.methods) >= FEWEST

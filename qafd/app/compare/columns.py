@@ -36,12 +36,12 @@ from qafd.wording.reasons import word_notice, word_reason
 
 
 def _beside(cells_html: Sequence[str]) -> None:
-    """Cells in the columns of the picture."""
+    """Lay cells out in the columns of the picture."""
     st.html(markup.side_by_side(cells_html, 3 if len(cells_html) in (3, 5, 6) else 2))
 
 
 def node_reasons(sides: Sides, selected: str | None) -> None:
-    """Why the selected node is there, in the words of each method."""
+    """Draw each method's reason for the selected node."""
     nodes = {}
     for retrieval in sides.comparison.retrievals.values():
         nodes.update({node.id: node for node in retrieval.nodes})
@@ -69,7 +69,7 @@ def _failure(column: ComparedMethod) -> str:
 
 
 def differences_tab(sides: Sides) -> None:
-    """Draw the passages and names that one method finds and another does not."""
+    """Draw the passages and names that only some methods find."""
     if sides.choice.blind:
         st.write("The differences name the methods: reveal the names to read them.")
         return
@@ -81,7 +81,7 @@ def differences_tab(sides: Sides) -> None:
 
 
 def answers_tab(sides: Sides) -> None:
-    """The extractive answer from each method's passages."""
+    """Draw the extractive answer from each method's passages."""
     st.caption("Sentences of your documents, quoted, from the passages within the budget; no "
                 "language model.")
     answers = answers_of(sides)
@@ -106,16 +106,16 @@ def _answer(answer: Answer) -> str:
 
 
 def _open(citation: Citation) -> str:
-    """The name of a source, which opens the quoted sentences in their document."""
+    """Link the name of a source to the quoted sentences in their document."""
     at = citation.passage
     spans = [(at.start + start, at.start + end) for start, end in citation.marks]
     return in_document(at.document, at.chunk, spans, safe(at.name))
 
 
 def column_passages_tab(sides: Sides) -> None:
-    """The passages within the budget, best first; those of one method alone are marked.
+    """Draw the passages within the budget, best first. Those of one method alone are marked.
 
-    Before them the reports and summaries that a method found, unless the methods are hidden.
+    The reports and summaries of a method precede them, unless the methods are hidden.
     """
     only = sides.comparison.only("passages")
     origin = ""
@@ -142,7 +142,7 @@ def column_passages_tab(sides: Sides) -> None:
 
 
 def _reports(retrieval: Retrieval, origin: str) -> str:
-    """The reports and summaries of a method, folded; where the reports are from, if not from here."""
+    """Return the reports and summaries of a method, folded, with their origin, as HTML."""
     html = ""
     for one in retrieval.structures:
         if one.kind == StructureKind.REPORT:
@@ -157,7 +157,7 @@ def _reports(retrieval: Retrieval, origin: str) -> str:
 
 
 def overlap_tab(sides: Sides) -> None:
-    """Jaccard overlap of every two methods that did not fail, as numbers on colors."""
+    """Draw the Jaccard overlap of every two methods that did not fail, as a colored table."""
     worked = [(name, column) for name, column in sides.pairs if not column.error]
     names = [name for name, _ in worked]
     comparison = replace(sides.comparison, columns=tuple(column for _, column in worked))
@@ -167,7 +167,7 @@ def overlap_tab(sides: Sides) -> None:
 
 
 def numbers_tab(sides: Sides) -> None:
-    """Size, tokens, time and work of every method."""
+    """Draw size, tokens, time and work of every method."""
     nodes, passages = sides.comparison.only("nodes"), sides.comparison.only("passages")
     found, worked, notices = [], [], []
     for name, column in sides.pairs:
@@ -283,7 +283,7 @@ def _gold_table(sides: Sides) -> None:
 
 
 def _whole(sides: Sides, column: ComparedMethod) -> Retrieval:
-    """Whatever the budget of tokens: the same numbers as on the page Evaluate."""
+    """Compute quality without a token budget, as the page Evaluate does."""
     return retrieved(sides.knowledge, sides.graph, sides.version, sides.comparison.question,
                      sides.choice.methods[column.name], sides.plan)
 

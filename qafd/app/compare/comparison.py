@@ -1,4 +1,4 @@
-"""A question answered by every chosen method, side by side, and which of them found the answer."""
+"""A question answered by every chosen method, and the methods that found the answer."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -44,12 +44,12 @@ class Sides:
 
     @property
     def pairs(self) -> list[tuple[str, ComparedMethod]]:
-        """The columns with the names they are shown under."""
+        """Pair each shown name with its column."""
         return list(zip(self.names, self.comparison.columns, strict=True))
 
 
 def prepare_layers(knowledge: KnowledgeGraph, choice: Choice) -> None:
-    """Build the layers that the methods need: at once in a small graph, else in the background."""
+    """Build the layers of the methods: at once in a small graph, else in the background."""
     needs: dict[str, str] = {}
     for name, method in choice.methods.items():
         needs |= dict.fromkeys(method.needs, label_of(name))
@@ -78,7 +78,7 @@ def prepare_layers(knowledge: KnowledgeGraph, choice: Choice) -> None:
 
 
 def compared(knowledge: KnowledgeGraph, question: str, choice: Choice) -> Sides:
-    """The question answered by every chosen method on the graph as it is now."""
+    """Answer the question by every chosen method on the present graph."""
     graph = knowledge.graph
     version = knowledge.version(graph)
     plan = plan_of(knowledge, graph, version, question)
@@ -99,7 +99,7 @@ def compared(knowledge: KnowledgeGraph, question: str, choice: Choice) -> Sides:
 
 
 def verdict_line(sides: Sides) -> None:
-    """One sentence: who found the passage that answers."""
+    """Name the methods that found the key passage, in one sentence."""
     answered = sides.version, sides.plan.question, sides.choice
     verdict = remember("verdict", answered, lambda: find_verdict(
         sides.comparison, answers_of(sides), needed_documents(sides.knowledge, sides.plan.question)))
@@ -112,6 +112,6 @@ def verdict_line(sides: Sides) -> None:
 
 
 def answers_of(sides: Sides) -> dict[str, Answer]:
-    """The quoted answer of every method that did not fail."""
+    """Return the quoted answer of every method that did not fail."""
     return {name: sides.knowledge.answer(retrieval, sides.plan)
             for name, retrieval in sides.comparison.retrievals.items()}

@@ -34,13 +34,13 @@ BOXES = 6  # seeds of a method that are drawn as boxes
 
 
 def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
-    """One panel per method on one layout; returns the selected node."""
+    """Draw a panel for each method on one layout, and return the selected node."""
     key = f"compare-{sides.knowledge.name}"
     return pick(partial(compare_panels, sides, drawing), key)
 
 
 def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) -> dict[str, Any]:
-    """The panels as `qafd.view.panel.panel_data` gives them."""
+    """Return the panels as `qafd.view.panel.panel_data` makes them."""
     columns = sides.comparison.columns
     empty = Retrieval(sides.plan.question, "", {}, (), (), ())
     retrievals = [column.retrieval or empty for column in columns]
@@ -71,7 +71,7 @@ def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) ->
 
 
 def _prominent(retrievals: Sequence[Retrieval]) -> dict[str, RetrievedNode]:
-    """The nodes that are drawn of each retrieval, by id."""
+    """Return the nodes to draw of each retrieval, by id."""
     shown: dict[str, RetrievedNode] = {}
     for retrieval in retrievals:
         shown |= {node.id: node for node in prominent(retrieval, DRAWN)}
@@ -79,7 +79,7 @@ def _prominent(retrievals: Sequence[Retrieval]) -> dict[str, RetrievedNode]:
 
 
 def _contracted(retrieval: Retrieval, idioms: Sequence[Idiom]) -> Retrieval:
-    """The retrieval without its passages, but for those on the paths that are drawn."""
+    """Contract the passages of a retrieval, except those on drawn paths."""
     passages = {node.id for node in retrieval.nodes if node.kind == "passage"}
     on_paths = set()
     for idiom in idioms:
@@ -91,7 +91,7 @@ def _contracted(retrieval: Retrieval, idioms: Sequence[Idiom]) -> Retrieval:
 
 
 def _anonymous(retrieval: Retrieval) -> Retrieval:
-    """A retrieval without what tells the method: reasons, masses, flows and what was touched."""
+    """Return a retrieval without reasons, masses, flows and touched nodes, which reveal the method."""
     kept = {n.id for n in retrieval.retrieved}
     return replace(
         retrieval, nodes=tuple(replace(n, reason=UNSTATED, mass=0.0, capacity=0.0, source=0.0)
@@ -101,7 +101,7 @@ def _anonymous(retrieval: Retrieval) -> Retrieval:
 
 
 def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
-    """Edges of the graph at the drawn nodes, and those a method drew to nodes of its own."""
+    """Return the graph's edges at drawn nodes, and the edges to nodes of a method's own."""
     near = []
     for retrieval in retrievals:
         for edge in retrieval.edges:
@@ -129,13 +129,13 @@ def _footer(choice: Choice, column: ComparedMethod, drawn: Retrieval) -> str:
 
 
 def _drawable(sides: Sides) -> tuple[str, ...]:
-    """The default methods whose layers are built."""
+    """Return the default methods whose layers are built."""
     built = {layer.name for layer in sides.knowledge.layers() if layer.state == "built"}
     return tuple(name for name in DEFAULT if built.issuperset(METHODS[name].needs))
 
 
 def _freeze(sides: Sides, names: Sequence[str]) -> tuple[Positions, tuple[RetrievedNode, ...], list[str]]:
-    """Return the positions that Explore has for the default methods, and their foremost seeds.
+    """Return Explore's positions for the default methods, and their first seeds.
 
     No parameter or choice moves a node.
     """

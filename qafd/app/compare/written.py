@@ -1,4 +1,4 @@
-"""The same question answered by a model from what each method retrieved, side by side."""
+"""A model's answers to one question from the passages of each method, side by side."""
 
 from collections.abc import Sequence
 
@@ -19,9 +19,9 @@ from qafd.retrieve.base import Retrieval
 
 def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
                     columns: Sequence[tuple[str, Retrieval]]) -> None:
-    """An answer in a model's words for each column, under its name or its letter.
+    """Draw a model's answer for each column, under its name or its letter.
 
-    All columns get the same prompt and token budget; what was paid for once is shown again.
+    All columns get the same prompt and token budget. Paid answers are shown again for free.
     """
     model = language_model(knowledge.url, "answer", question)
     if model is None:

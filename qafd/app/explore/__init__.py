@@ -65,19 +65,19 @@ def show() -> None:
         return
     how_it_was_read(question)
     client = reader(knowledge, question)
-    # What moves the mass or selects a node draws the result anew, and nothing around it.
+    # What moves the mass or selects a node draws the result again, and nothing around it.
     st.fragment(with_errors_shown(_result))(knowledge, question, method, drawing, client)
     keep_asked(knowledge, question)  # last: a workspace that is being written may let it wait
 
 
 def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, drawing: Drawing,
             client: LLM | None) -> None:
-    """The picture with what stands upon it, the card beside it and the tabs below."""
+    """Draw the picture with its controls, the card next to it and the tabs below."""
     notes = st.container(key="notes", gap="xxsmall")
     both = value_of("edges", AWARE) == BOTH
-    # Two pictures take the width of the page; the card then stands below them.
+    # Two pictures take the width of the page; the card is then below them.
     left, right = (st.container(), st.container()) if both else st.columns([5, 2], gap="medium")
-    # Where no connection stays open, each part would open and close the file anew.
+    # Where no connection stays open, each part would open and close the file again.
     with knowledge.store():
         with left:
             view = explored(knowledge, question, upon_controls(knowledge, question, method), client)
@@ -106,7 +106,7 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
 
 
 def _tabs(view: View) -> dict[str, Callable[[View], None]]:
-    """The tabs; exact retrieval is offered for a question of two conditions or more."""
+    """Draw the tabs; exact retrieval needs a question of two conditions or more."""
     if count_conditions(view.graph, view.plan) < 2:
         return TABS
     return TABS | {"Conditions": _conditions_tab}

@@ -1,4 +1,4 @@
-"""The Answer tab: the passages behind the quoted sentences, or a model's words as they come."""
+"""The Answer tab: the passages behind the quoted sentences, or a model's streamed answer."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def answer_tab(view: View) -> None:
-    """The sources of the answer that stands beside the picture, and on request a model's words."""
+    """Draw the sources of the answer, and a model's words on request."""
     answer = view.answer
     model = language_model(view.knowledge.url, "answer", view.question)
     if model is not None:
@@ -40,7 +40,7 @@ def answer_tab(view: View) -> None:
 
 
 def _quoted_from(answer: Answer, why_quoted: str) -> str:
-    """The sources with their sentences marked, and why no model wrote instead, "" where one may, as HTML."""
+    """Return the marked sources, and why no model wrote instead or "", both as HTML."""
     words = "Extractive: sentences of your documents, quoted, no language model."
     html = markup.folded(markup.small(safe(f"{words} {why_quoted}")), markup.small(safe(CHANCE)))
     html += markup.paragraph(safe(say_status(answer)), "answer")
@@ -55,7 +55,7 @@ def _quoted_from(answer: Answer, why_quoted: str) -> str:
 
 
 def quoted_html(answer: Answer) -> str:
-    """The quoted sentences as one paragraph, with the numbers of their sources."""
+    """Return the quoted sentences as one paragraph, with the numbers of their sources."""
     parts = []
     for sentence in answer.sentences:
         if sentence.skips:
@@ -84,7 +84,7 @@ def source_html(citation: Citation, anchor: str, similar: Sequence[float]) -> st
 
 
 def write_from_table(view: View, retrieval: Retrieval, plan: QueryPlan) -> None:
-    """A model's answer from the conditions of an exact retrieval, on request."""
+    """Draw a model's answer from the conditions of an exact retrieval, on request."""
     model = language_model(view.knowledge.url, "answer", view.question)
     if model is None:
         return
@@ -96,7 +96,7 @@ def write_from_table(view: View, retrieval: Retrieval, plan: QueryPlan) -> None:
 def write_first(view: View) -> Written | None:
     """Draw a model's answer in the card and return it; None where no model answers first.
 
-    A question is answered once by itself. When mass or weight change what is retrieved, a button asks
+    A question is answered once by itself. When mass or weight change the retrieval, a button asks
     again: a call for every move of the mass would cost too much.
     """
     model = language_model(view.knowledge.url, "answer", view.question) if preferences().answers else None
@@ -125,7 +125,7 @@ def write_first(view: View) -> Written | None:
 
 
 def _ask(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply | None:
-    """The model's reply, drawn as it comes; None, with one sentence, where it fails."""
+    """Draw the model's reply as it arrives, and return it; None after an error, which is shown."""
     try:
         return _streamed(draft, model, place)
     except ModelError as error:
@@ -136,7 +136,7 @@ def _ask(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply | None:
 
 
 def find_written(view: View) -> Written | None:
-    """The answer that a model wrote from what is shown, without a call."""
+    """Return a model's earlier answer from the shown passages, without a call."""
     model = language_model(view.knowledge.url, "answer", view.question)
     if model is None:
         return None
@@ -150,7 +150,7 @@ def _length() -> str:
 
 
 def _draft(view: View) -> Draft:
-    """The prompt for what is retrieved."""
+    """Build the prompt for the retrieval."""
     asked = (view.about, view.method, view.retrieval.method, _length(), view.plan.planner)
     return remember("draft", asked, lambda: view.knowledge.draft(
         view.retrieval, view.plan, length=_length(), budget=preferences().calls.fit(BUDGET)))
@@ -161,7 +161,7 @@ def _stored(draft: Draft, model: Metered) -> Reply | None:
 
 
 def _written(view: View, model: Metered) -> None:
-    """A model's answer on request; one that was paid for is shown again without a call."""
+    """Draw a model's answer on request; a paid one is shown again without a call."""
     asked, length, button = st.columns([3, 1, 1], vertical_alignment="bottom")
     length.selectbox("Length", list(LENGTHS), **bound("length"),
                      format_func=lambda name: name.capitalize())
@@ -190,14 +190,14 @@ def _written(view: View, model: Metered) -> None:
 
 
 def say_leaving() -> str:
-    """Warn that a call sends data away, "" where it does not."""
+    """Return a warning if a call sends data away, else ""."""
     if not leaves_this_machine(preferences()):
         return ""
     return "Your question and the passages leave this machine."
 
 
 def _streamed(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply:
-    """The model's reply, drawn as it comes."""
+    """Draw the model's reply as it arrives, and return it."""
     numbers = {source.number for source in draft.context.sources}
     text = ""
     streamed = Streamed(model.stream(
@@ -231,7 +231,7 @@ def _say_doubts(written: Written, model: Metered) -> None:
 
 
 def _say_cost(spent: Reply, model: Metered) -> str:
-    """Tokens, and dollars where the price is known."""
+    """Draw tokens, and dollars where the price is known."""
     values = {"about": "~" if spent.estimated else "", "sent": f"{spent.tokens_in:,}",
               "written": f"{spent.tokens_out:,}"}
     if not model.price:

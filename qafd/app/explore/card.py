@@ -1,4 +1,4 @@
-"""The card beside the picture: the selected node or edge, or the answer with its sources."""
+"""The card next to the picture: the selected node or edge, or the answer with its sources."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -48,12 +48,12 @@ MOST = 20  # remarks behind the first
 
 
 def card() -> DeltaGenerator:
-    """The card beside the picture."""
+    """Draw the card next to the picture."""
     return st.container(key="card")
 
 
 def node_detail(view: View, selected: str | None) -> None:
-    """The selected node, or the answer and the most important names."""
+    """Draw the selected node, or the answer and the most important names."""
     node = view.retrieval.node(selected)
     if node is not None:
         _card(view, node)
@@ -80,7 +80,7 @@ def _card(view: View, node: RetrievedNode) -> None:
 
 
 def heading(node: RetrievedNode) -> str:
-    """The name of a node with its kind and state, as HTML."""
+    """Return the name of a node with its kind and state, as HTML."""
     facts = [say_kind(node.kind), say_state(node.state)]
     if node.seed:
         facts.append("seed")
@@ -88,7 +88,7 @@ def heading(node: RetrievedNode) -> str:
 
 
 def held(retrieval: Retrieval, node: RetrievedNode) -> None:
-    """The mass balance of a node, folded."""
+    """Draw the mass balance of a node, folded."""
     balance = mass_balance(retrieval, node.id)
     rows = [(clean(words, 80), f"{mass:.4f}") for words, mass in balance_rows(balance)]
     st.html(markup.folded(safe("Mass balance"), paragraph(safe(say_balance(balance)))
@@ -109,7 +109,7 @@ def balance_rows(balance: Balance) -> list[tuple[str, float]]:
 
 
 def said_of(knowledge: KnowledgeGraph, node_id: str, first: int = 3, most: int = 20) -> None:
-    """The `first` sentences that name a node, and at most `most` of the others folded."""
+    """Draw the `first` sentences that name a node, and at most `most` of the others folded."""
     sentences = knowledge.evidence([node_id])
     if not sentences:
         _unnamed(knowledge, node_id)
@@ -123,7 +123,7 @@ def said_of(knowledge: KnowledgeGraph, node_id: str, first: int = 3, most: int =
 
 
 def _unnamed(knowledge: KnowledgeGraph, node_id: str) -> None:
-    """A passage without names, or an entity that only titles name: how their texts begin."""
+    """Draw the beginning of a passage without names, or of passages that an entity titles."""
     with knowledge.store() as store:
         near = {end for edge in store.graph.edges([node_id]) for end in (edge.source, edge.target)}
         known = store.graph.nodes({*near, node_id})
@@ -133,14 +133,14 @@ def _unnamed(knowledge: KnowledgeGraph, node_id: str) -> None:
         begun = [itself]
     else:
         begun = [node for node in known.values() if node.kind == "passage"][:TITLES]
-        st.caption("No sentence names it; it stands in the title of:" if begun else
-                   "No sentence names it.")
+        st.caption("No sentence mentions it. It is in the title of:" if begun else
+                   "No sentence mentions it.")
     for node in begun:
         st.html(paragraph(markup.lines(bold(safe(node.name, 300)), safe(node.text, 300))))
 
 
 def quoted(evidence: Evidence) -> str:
-    """A sentence with the names in it marked, and where it stands; a row of a table on one line."""
+    """Return a sentence with its names marked and its place; a row of a table on one line."""
     marks = [(start - evidence.start, end - evidence.start) for start, end in evidence.mentions]
     between = " · " if is_row(evidence.text) else " "
     where = evidence.document
@@ -158,7 +158,7 @@ def by_hand(words: str) -> str:
 
 
 def draw_answer(view: View) -> None:
-    """The answer, why the graph has it, and the sources with how each was found."""
+    """Draw the answer, why the graph has it, and the sources with how each was found."""
     written = None
     with contain_errors("The model's answer"):
         written = write_first(view)
@@ -192,20 +192,20 @@ def _answer(view: View) -> None:
 
 
 def importances(retrieval: Retrieval, nodes: Iterable[RetrievedNode]) -> str:
-    """Some nodes with their importances, as shares of the largest, as an HTML table."""
+    """Return nodes with their importances as shares of the largest, as an HTML table."""
     shares = relative(retrieval.nodes)
     return read_table(("name", "importance"), [
         (clean(n.name, 80), say_percent(shares[n.id])) for n in nodes])
 
 
 def relative(nodes: Sequence[RetrievedNode]) -> dict[str, float]:
-    """Importances over the largest by node id, in [0, 1]; all 0 when that is 0."""
+    """Divide importances by the largest, by node id: in [0, 1], all 0 when that is 0."""
     top = largest_of(nodes)
     return {n.id: share_of(n.importance, top) for n in nodes}
 
 
 def edge_detail(view: View, ends: Sequence[str], contracted: bool) -> None:
-    """The edge between two nodes, given by id."""
+    """Draw the edge between two nodes, given by id."""
     along = explanation_of(view).along(ends[0], ends[1], contracted)
     arrow = "→" if along.flow > 0 else "–"
     st.html(markup.heading(f"{along.source} {arrow} {along.target}", along.label)
@@ -245,9 +245,9 @@ def _widths(along: Along) -> None:
 
 
 def source_buttons(citations: Sequence[Citation]) -> None:
-    """The titles of the sources, each of which opens its passage in the place of the answer.
+    """Draw the titles of the sources; each opens its passage in place of the answer.
 
-    Where two have the same title, the heading tells them apart.
+    Equal titles are followed by the heading.
     """
     often = Counter(one.title for one in citations)
     titles = {}
@@ -264,7 +264,7 @@ def _open_chosen() -> None:
 
 
 def open_source(view: View) -> bool:
-    """Draw the source that is open; False without one, or where the answer cites it no longer."""
+    """Draw the open source; False without one, or if the answer does not cite it any more."""
     if not session().source:
         return False
     written = find_written(view)
@@ -290,9 +290,9 @@ def _open(chunk: str) -> None:
 
 
 def remarks_on(knowledge: KnowledgeGraph, node: str, other: str = "") -> None:
-    """Draw what is said of an entity, or of its relation to `other`; nothing where nothing is.
+    """Draw the remarks on an entity, or on its relation to `other`; nothing without any.
 
-    The first of it is shown, at most `MOST` of the rest folded. Both are ids of nodes.
+    The first remark is shown, at most `MOST` others folded. Both are ids of nodes.
     """
     with knowledge.store() as store:
         some = remarks(store, node).get(other, ())
@@ -311,7 +311,7 @@ def draw_remarks(some: Sequence[Remark], first: int = 1) -> None:
 
 
 def remark(one: Remark) -> str:
-    """A remark with who wrote it and of which passage, as HTML."""
+    """Return a remark with its author and passage, as HTML."""
     place = in_document(one.document, one.chunk, (), safe(say_place(one.document, one.page), 200))
     source = f"{safe(say_author(one), 200)} {place} {safe(say_more_passages(one))}"
     return paragraph(lines(italic(safe(one.text, 1200)),

@@ -29,7 +29,7 @@ PARTS = {"part": "Subqueries"}
 
 
 def contrast_tab(view: View) -> None:
-    """Two results with their signed difference, or the stable core of several phrasings."""
+    """Draw two results with their signed difference, or the stable core of several phrasings."""
     offered = BY | PARTS if view.retrieval.by_subqueries else BY
     by = choose_option("Contrast with", offered, "by")
     if by == "question":
@@ -45,7 +45,7 @@ def contrast_tab(view: View) -> None:
 
 
 def _other(view: View, by: str) -> tuple[FlowDiffusion, str]:
-    """The method to contrast with, and what to call it."""
+    """Return the method to contrast with, and its name."""
     method, span = view.method, partial(span_of, view.knowledge, view.question)
     if by == "preset":
         name = st.selectbox("Preset", list(PRESETS), **bound("by_preset"),
@@ -116,7 +116,7 @@ def _questions(view: View) -> None:
 
 
 def _released(view: View) -> None:
-    """Contrast with the authors' released code; it solves no problem, so it is no preset."""
+    """Draw the contrast with the authors' released code, which is not a method of the page."""
     st.caption(ReleasedCode.idea)
     method = ReleasedCode().fitted(view.graph)
     found = retrieved(view.knowledge, view.graph, view.version, view.question, method, view.plan)
@@ -124,7 +124,7 @@ def _released(view: View) -> None:
 
 
 def _subqueries(view: View) -> None:
-    """Two subqueries as layers on one layout that has room for all, and what all retrieve."""
+    """Draw two subqueries on one layout of all, and the nodes that all retrieve."""
     parts = view.retrieval.parts
     _core(view, parts, "subqueries", lambda stable, found: count_words(
         len(parts), "**{stable}** of {found} nodes are retrieved by the subquery.",
@@ -155,7 +155,7 @@ def _core(view: View, retrievals: Sequence[Retrieval], of: str,
 
 def drawn(view: View, both: tuple[Retrieval, Retrieval], words: tuple[str, str],
           among: Sequence[Retrieval] = ()) -> None:
-    """Two retrievals and their difference; the layout has room for all that may be chosen."""
+    """Draw two retrievals and their difference; the layout has room for every choice."""
     found = contrast(*both)
     st.write(f"**{len(found.both)}** nodes in both, **{len(found.only_first)}** only in the "
               f"first, **{len(found.only_second)}** only in the second: overlap "
@@ -165,7 +165,7 @@ def drawn(view: View, both: tuple[Retrieval, Retrieval], words: tuple[str, str],
         positions, others = placed(view)
         for each in among:
             positions = with_new(positions, each)
-    else:  # what another question brings may be anywhere
+    else:  # the nodes of another question may be anywhere
         stable = {node for node, times in core(among) if times == len(among)}
         positions, others = freeze(among, stable)
     data = panel_data(

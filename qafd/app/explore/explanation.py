@@ -1,4 +1,4 @@
-"""The explanation of what the page shows, computed once, and the node it is asked about."""
+"""The explanation of the shown result, computed once, and the node to explain."""
 
 import math
 from collections.abc import Collection
@@ -25,7 +25,7 @@ TICKED = 300  # retrieved nodes up to which entries are computed while the page 
 
 
 def explanation_of(view: View) -> Explanation:
-    """The explanation of the view: of all subqueries together, or of the part that is shown."""
+    """Return the explanation of the view: of all subqueries, or of the shown one."""
     plan = view.plan
     parts = plan.question, plan.planner, tuple(part.question for part in plan.subqueries)
     return shared("explanation", (view.knowledge.id, view.version, parts, view.method),
@@ -33,7 +33,7 @@ def explanation_of(view: View) -> Explanation:
 
 
 def node_choice(graph: Graph, explanation: Explanation, key: str = "about") -> str:
-    """The node that is asked about: the selected one, one from the list, or any other by name."""
+    """Return the node to explain: the selected one, one of the list, or any by name."""
     picked = st.query_params.get("node")
     options = [n.id for n in sorted(explanation.retrieval.nodes, key=lambda n: (
         n.state != "saturated", n.seed, n.kind == "passage", -n.importance, -n.mass))]
@@ -55,7 +55,7 @@ def node_choice(graph: Graph, explanation: Explanation, key: str = "about") -> s
 
 
 def why_line(view: View, node: str) -> str:
-    """The reasons of one node in a few sentences."""
+    """Return the reasons of one node in a few sentences."""
     explanation = explanation_of(view)
     if explanation.retrieved(node):
         return say_why(explanation.why(node))
@@ -63,7 +63,7 @@ def why_line(view: View, node: str) -> str:
 
 
 def entered_path(view: View) -> Entries | None:
-    """The masses of the control at which nodes enter; None where that takes long or is not defined.
+    """Return the masses at which nodes enter; None if that takes long or is undefined.
 
     Of a question in parts each part has a share of the mass.
     """
@@ -77,7 +77,7 @@ def entered_path(view: View) -> Entries | None:
 
 
 def next_in(view: View) -> str:
-    """The node that enters next, for the status line; draws ticks where nodes do, below the control."""
+    """Draw ticks below the control where nodes enter, and name the next one."""
     path, place = entered_path(view), session().under_mass
     if path is None or place is None:
         return ""
@@ -94,7 +94,7 @@ def next_in(view: View) -> str:
 
 
 def _following(view: View, path: Entries, retrieved: Collection[str]) -> str:
-    """Name the node that fills next and its mass, "" where none is known."""
+    """Name the node that fills next and its mass; "" if unknown."""
     rows, alphas = [*path.rows.tolist(), path.next_row], [*path.alphas.tolist(), path.next_alpha]
     for row, alpha in zip(rows, alphas, strict=True):
         if row is None or view.graph.ids[row] in retrieved:
@@ -110,7 +110,7 @@ def _following(view: View, path: Entries, retrieved: Collection[str]) -> str:
 
 
 def _entered(run: RunExplanation, mass: float) -> Entries | None:
-    """Return the mass at which every node enters, None where they are too many."""
+    """Return the mass at which every node enters, None if there are too many."""
     if len(run.problem.at(mass).support) > TICKED:
         return None
     return entries(run.problem, mass)

@@ -1,4 +1,4 @@
-"""The map of a workspace: which names its graph has, and which go together, before any question."""
+"""The map of a workspace before any question: the names of its graph, joined where they co-occur."""
 
 
 import streamlit as st
@@ -26,9 +26,9 @@ LISTED = 10
 
 
 def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
-    """The picture of the names in the most passages, and the card of the chosen one.
+    """Draw the names in the most passages, and the card of the chosen one.
 
-    `asking` says that this page has the question box.
+    `asking` is True on the page with the question box.
     """
     graph = knowledge.graph
     drawn, positions = shared("map", (knowledge.id, knowledge.version(graph)), lambda: _overview(graph))

@@ -1,4 +1,4 @@
-"""The tab Paths: where all the mass went, path by path, as a list and as a Sankey diagram."""
+"""The tab Paths: all paths of mass, as a list and as a Sankey diagram."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -28,8 +28,8 @@ Sent = tuple[Place, Place, float]
 
 
 def chosen_path(view: View) -> tuple[str, ...]:
-    """Node ids of the path that is chosen in the list, which the picture highlights."""
-    # The list comes after the picture, so a link's first run must read the address itself.
+    """Return the node ids of the path chosen in the list, which the picture highlights."""
+    # The list follows the picture, so a link's first run must read the address itself.
     if value_of("tab", "") != "Paths":
         return ()
     chosen = value_of("path", None)
@@ -41,7 +41,7 @@ def chosen_path(view: View) -> tuple[str, ...]:
 
 
 def paths_tab(view: View) -> None:
-    """Paths from seeds to where mass is held; together they are all the mass."""
+    """Draw the paths of mass from seeds to the nodes that hold it; together they are all the mass."""
     explanation = explanation_of(view)
     found = _paths(explanation)
     if not found.paths:
@@ -69,7 +69,7 @@ def paths_tab(view: View) -> None:
 
 
 def _chains(explanation: Explanation) -> None:
-    """The ways to what the question asks for, name by name; the sentence of each hop is quoted once."""
+    """Draw the ways to the answer name by name; the sentence of each hop is quoted once."""
     found = explanation.chains(CHAINS)
     if not found:
         return
@@ -101,7 +101,7 @@ def _list(found: Paths, listed: Sequence[ReasoningPath]) -> None:
 
 
 def _rows(found: Paths) -> list[tuple[object, ...]]:
-    """Mass, share, way, ids and subquery of every path, and of all others together."""
+    """Return mass, share, way, ids and subquery of every path, and of all others together."""
     rows: list[tuple[object, ...]] = []
     for path in found.paths:
         rows.append((path.mass, path.share, say_path(path), " ".join(path.nodes),
@@ -134,10 +134,10 @@ def _name(explanation: Explanation, node: str) -> str:
 
 
 def sankey(explanation: Explanation, paths: tuple[ReasoningPath, ...]) -> dict[str, Any]:
-    """Paths as a Sankey diagram; links are as wide as the mass that these paths send over them.
+    """Build a Sankey diagram of paths; links are as wide as the mass these paths send over them.
 
     A link over several columns gets a bend, without a name, in each, so that it runs behind no
-    node. Subqueries stand below one another: two may send mass over one edge both ways.
+    node. Subqueries are below one another: two may send mass over one edge both ways.
     """
     sent = _sent(paths)
     column = _columns(sent)
@@ -181,7 +181,7 @@ def _sent(paths: Sequence[ReasoningPath]) -> list[Sent]:
 
 
 def _columns(sent: Sequence[Sent]) -> dict[Place, int]:
-    """The column of each place: the longest way to it. Mass never runs in circles."""
+    """Return the column of each place: the longest way to it. Mass never runs in circles."""
     column = dict.fromkeys([start for start, _, _ in sent] + [end for _, end, _ in sent], 0)
     for _ in column:
         for start, end, _ in sent:

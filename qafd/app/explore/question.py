@@ -24,7 +24,7 @@ BOX = "follow"
 
 
 def reader(knowledge: KnowledgeGraph, question: str) -> Metered | None:
-    """The model that shall read the question, in the sidebar; None for the local rules."""
+    """Return the model that reads the question, from the sidebar; None for the local rules."""
     model = language_model(knowledge.url, "plan", question)
     if model is None:
         return None
@@ -47,7 +47,7 @@ def _names_keywords(reply: Reply) -> bool:
 
 
 def layered(view: View) -> View:
-    """The view, or that of one subquery; says how the question was read where a choice was made."""
+    """Return the view, or that of one subquery, and draw how the question was read."""
     if view.plan.planner != "local":
         st.caption(f"Read by {plain(view.plan.planner)}. Things: {_keywords(view, 'low')}. "
                     f"Themes: {_keywords(view, 'high')}.")
@@ -90,20 +90,20 @@ def _part(part: int) -> str:
 
 @dataclass(frozen=True)
 class Followed:
-    """A follow-up that was asked, and the question that it followed."""
+    """A follow-up, and the question that it followed."""
 
     made: FollowUp
     before: str
 
 
 def follow_box(view: View, written: Written | None = None) -> None:
-    """The box for a follow-up to the question of a view, and to what a model wrote on it."""
+    """Draw the box for a follow-up to the question of a view and to a model's answer."""
     typed = st.text_input("Follow-up", key=fresh_key(BOX), max_chars=1000,
                           placeholder="Ask a follow-up", label_visibility="collapsed",
                           icon=":material/reply:")
     if not typed or not typed.strip():
         return
-    # The toggle beside the question lets a model read it; a follow-up is read by the same.
+    # The toggle next to the question lets a model read it; a follow-up is read by the same.
     reads = value_of(MODEL_READS, False)
     model = language_model(view.knowledge.url, "plan", view.question) if reads else None
     with view.knowledge.store():
@@ -115,7 +115,7 @@ def follow_box(view: View, written: Written | None = None) -> None:
 
 
 def how_it_was_read(question: str) -> None:
-    """Say that the question was a follow-up, and offer its own words."""
+    """Show the notice that the question was a follow-up, and offer its own words."""
     followed = session().followed
     if followed is None or followed.made.question != question:
         return
@@ -131,7 +131,7 @@ def how_it_was_read(question: str) -> None:
 
 
 def keep_asked(knowledge: KnowledgeGraph, question: str) -> None:
-    """Note a question that was not the last one in this session, where the workspace can be written."""
+    """Record a question unless it was this session's last one, if the workspace is writable."""
     asked, seen = (knowledge.id, question), session().seen
     if seen.get("asked") == asked or question in EXAMPLES.get(knowledge.name, ()):
         return

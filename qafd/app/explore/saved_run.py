@@ -1,4 +1,4 @@
-"""The button that keeps the run that Explore shows."""
+"""The button that saves the run that Explore shows."""
 
 import streamlit as st
 
@@ -14,19 +14,19 @@ KEPT = "kept run"
 
 
 def run_shown(view: View, note: str = "") -> Run:
-    """The run that the page shows, with the places of its nodes."""
+    """Build the run of a view, with the places of its nodes."""
     places = placed(view)[0]
     return recorded(view.knowledge, view.retrieval, view.plan, graph=view.graph, note=note,
                     layout={n.id: places[n.id] for n in view.retrieval.nodes if n.id in places})
 
 
 def keep_button(view: View) -> None:
-    """Keep what is shown, with a note if one is typed."""
+    """Draw the button that saves the shown run, with an optional note."""
     shown = view.version, view.question, view.method
     box = st.popover("Keep this run", icon=":material/bookmark_add:", type="tertiary",
                      key="keeping", on_change="rerun",
                      help="Put the question, its settings and this result into the history.")
-    if not box.open:  # what is folded need not be sent with every move of the mass
+    if not box.open:  # a folded form need not be sent with every move of the mass
         return
     with box:
         key = remembered(KEPT, shown)
@@ -34,13 +34,13 @@ def keep_button(view: View) -> None:
             key = _form(view)
             if key is None:
                 return
-            session().computed[KEPT] = shown, key  # also where one that was deleted stands
+            session().computed[KEPT] = shown, key  # also where a deleted run was
         st.caption(":material/bookmark_added: Kept. Nothing of it will change.")
         way("runs", "See it in Runs", run=key)
 
 
 def _form(view: View) -> str | None:
-    """The form with the note, which is gone once the run is kept; the id of the run then."""
+    """Draw the form of the note, and return the id of the run once it is saved."""
     place = st.empty()
     with place.form("keep", border=False):
         note = st.text_input("Note", max_chars=NOTE, placeholder="What is it for?")

@@ -1,4 +1,4 @@
-"""The sources of the answer: how each was found, from which mass on, and what the graph added."""
+"""The sources of the answer: how each was found, its mass of entry, and the graph's additions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,7 +24,7 @@ LISTED = 10  # of each ranking that are shown next to each other
 
 
 def source_signals(view: View, citations: Sequence[Citation]) -> list[tuple[str, str]]:
-    """The number and title of each source, and how it was found."""
+    """Return the number and title of each source, and how it was found."""
     reached = find_reached(view.retrieval)
     rows = []
     for citation in citations:
@@ -35,14 +35,14 @@ def source_signals(view: View, citations: Sequence[Citation]) -> list[tuple[str,
 
 
 def draw_sources(view: View, citations: Sequence[Citation]) -> None:
-    """Draw how each source was found, and from which mass on the flow reaches all."""
+    """Draw how each source was found, and the mass from which the flow reaches all."""
     st.html(read_table(("source", "found by"), source_signals(view, citations)))
     if words := _say_when_reached(view, citations):
         st.caption(words)
 
 
 def _say_when_reached(view: View, citations: Sequence[Citation]) -> str:
-    """From which mass on the flow reaches all sources, "" where that is not known."""
+    """Name the mass from which the flow reaches all sources; "" if unknown."""
     ids = [citation.passage.id for citation in citations]
     found = entered_path(view)
     if found is None or not ids:
@@ -71,7 +71,7 @@ def search_without_graph(view: View) -> Retrieval:
 
 
 def draw_added(view: View) -> None:
-    """One line on what the graph added to search; both lists open next to each other."""
+    """Draw one line on the passages that the graph added to search; it opens both lists."""
     if not view.retrieval.ranking or view.plan.planner != "local":
         return
     searched = search_without_graph(view)
@@ -85,14 +85,14 @@ def draw_added(view: View) -> None:
 
 
 def _titles(view: View, searched: Retrieval, added: Added) -> Mapping[str, str]:
-    """The titles of the passages that moved, by id."""
+    """Return the titles of the passages that moved, by id."""
     names = {passage.id: passage.title for passage in (*searched.passages, *view.retrieval.passages)}
     moved = [passage.id for passage in (*added.gained, *added.lost)]
     return {id: clean(names.get(id) or view.graph.names[view.graph.row[id]], 60) for id in moved}
 
 
 def _both_lists(view: View, searched: Retrieval) -> None:
-    """The first passages of both rankings, each with its place in the other."""
+    """Draw the first passages of both rankings, each with its place in the other."""
     graph = view.graph
     lists = []
     for ranking, other in ((view.retrieval.ranking, searched.ranking),
@@ -107,7 +107,7 @@ def _both_lists(view: View, searched: Retrieval) -> None:
 
 
 def answer_names(view: View) -> Mapping[str, str]:
-    """The names of the picture that may be marked in an answer, with their node ids.
+    """Return the names of the picture to mark in an answer, with their node ids.
 
     Of nodes that share a name the most important one is meant.
     """
@@ -120,14 +120,14 @@ def answer_names(view: View) -> Mapping[str, str]:
 
 
 def best_names(view: View) -> tuple[str, ...]:
-    """The ids of the nodes that the first sentence names, which the picture always labels."""
+    """Return the ids of the nodes in the best sentence, which the picture always labels."""
     text = " ".join(sentence.text for sentence in view.answer.sentences[:1])
     names = answer_names(view)
     return tuple(dict.fromkeys(names[name] for _, _, name in find_names(text, names)))
 
 
 def draw_chain(view: View) -> None:
-    """The best way from a name of the question to what it asks for, in one line."""
+    """Draw the best way from a name of the question to the answer, in one line."""
     explanation = explanation_of(view)
     chains = shared("chain", (view.about, view.method), lambda: explanation.chains(1))
     if chains:

@@ -47,7 +47,7 @@ SCORE = ("A passage's score is what the method ranks by; compare scores within o
 
 
 def passages_tab(view: View) -> None:
-    """The passages, best first, with the sentences near the question marked."""
+    """Draw the passages, best first, with the sentences near the question marked."""
     passages = view.retrieval.passages[:PASSAGES]
     if not passages:
         st.write("No passage was retrieved; raise the source mass.")
@@ -63,14 +63,14 @@ def passages_tab(view: View) -> None:
 
 
 def ranked(passages: Sequence[RetrievedPassage]) -> None:
-    """The texts of the first passages, with their scores and where they stand."""
+    """Return the texts of the first passages, with their scores and places."""
     for rank, passage in enumerate(passages[:PASSAGES], 1):
         _passage(rank, passage, safe(where(passage)), (), passages[0].score)
 
 
 def _passage(rank: int, passage: RetrievedPassage, place_html: str,
              marks: Sequence[tuple[int, int]], best: float) -> None:
-    """A passage and its score; of a long one its beginning and the marked sentences above all."""
+    """Draw a passage and its score; a long one is folded to its beginning and marked sentences."""
     text, marks = passage.text, sorted(marks)
     html = markup.paragraph(markup.marked(text, marks))
     parts = _shown(text, marks)
@@ -88,7 +88,7 @@ def _passage(rank: int, passage: RetrievedPassage, place_html: str,
 
 
 def _shown(text: str, marks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The first words of a long text and its marks, those that touch as one."""
+    """Return the first words of a long text and its marks; touching ones are merged."""
     first = text.rfind(" ", 0, FIRST)
     parts = [(0, first if first > 0 else FIRST)]
     for start, end in marks:
@@ -100,7 +100,7 @@ def _shown(text: str, marks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]
 
 
 def table_tab(view: View) -> None:
-    """The picture as tables, and every export."""
+    """Draw the picture as tables, and every export."""
     retrieval = view.retrieval
     if not retrieval.nodes:
         st.write("Nothing was touched; raise the mass or ask about names in your documents.")
@@ -116,7 +116,7 @@ def table_tab(view: View) -> None:
 
 
 def both_tables(retrieval: Retrieval) -> None:
-    """The nodes and the edges of a picture."""
+    """Draw the nodes and the edges of a picture as tables."""
     nodes, edges = st.tabs([count(len(retrieval.nodes), "node"), count(len(retrieval.edges), "edge")])
     with nodes:
         _nodes_table(retrieval)
@@ -125,19 +125,19 @@ def both_tables(retrieval: Retrieval) -> None:
 
 
 def csv_buttons(retrieval: Retrieval) -> None:
-    """The buttons for both tables as files."""
+    """Draw the buttons for both tables as files."""
     for form in OF_RETRIEVAL.values():
         if form.mime == "text/csv":
             format_button(form, partial(form.write, retrieval))
 
 
 def _write_run(form: ExportFormat[Run], view: View) -> str | bytes:
-    """The run that is shown in one of its formats."""
+    """Write the shown run in one of its formats."""
     return form.write(run_shown(view))
 
 
 def _offline(view: View, drawing: Drawing) -> str:
-    """The picture as it is drawn, as a page that needs no network."""
+    """Write the drawn picture as a page that needs no network."""
     positions, others = placed(view)
     return export.html(view.retrieval, positions, drawing=drawing,
                        look=Look([caption(view)], others, scale=scale(view, drawing), groups=groups_of(view),
@@ -149,7 +149,7 @@ NODES = ("name", "kind", "state", "seed", "importance", "x", "mass", "capacity",
 
 
 def _nodes_table(retrieval: Retrieval) -> None:
-    """All touched nodes with their numbers and reasons."""
+    """Draw all touched nodes with their numbers and reasons."""
     shares = relative(retrieval.nodes)
     rows = [(shown_name(n), say_kind(n.kind), say_state(n.state), n.seed, shares[n.id],
              n.importance, n.mass, n.capacity, n.source, n.alignment, word_reason(n.reason))
@@ -160,7 +160,7 @@ def _nodes_table(retrieval: Retrieval) -> None:
 
 
 def _edges_table(retrieval: Retrieval) -> None:
-    """All edges between touched nodes with flow and weight."""
+    """Draw all edges between touched nodes with flow and weight."""
     if not retrieval.edges:
         st.write("No two of these nodes are joined.")
         return
@@ -171,7 +171,7 @@ def _edges_table(retrieval: Retrieval) -> None:
 
 
 def certificate_tab(view: View) -> None:
-    """The proof that the diffusion is optimal, number by number."""
+    """Draw the proof that the diffusion is optimal, number by number."""
     proof(view.retrieval, view.graph)
     detail_notes(view)
 
@@ -209,7 +209,7 @@ def proof(retrieval: Retrieval, graph: Graph) -> None:
 
 
 def code_tab(view: View) -> None:
-    """The Python and the command that reproduce this view."""
+    """Draw the Python code and the command that reproduce this view."""
     default = PRESETS["best"].method
     # The mass is always named: without it, a small graph gets a suggested one.
     changed = {name: value for name, value in view.retrieval.params.items()

@@ -1,4 +1,4 @@
-"""The tab What if: take something out or change a weight, and see what is lost and gained."""
+"""The tab What if: the losses and gains when something is removed or a weight changes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -32,19 +32,19 @@ EACH = 3  # of a kind that are listed
 
 
 def whatif_tab(view: View) -> None:
-    """Draw what the result rests on, and the effect of a change."""
+    """Draw the sources that the result depends on, and the effect of a change."""
     explanation = explanation_of(view)
     if not explanation.full:
         st.write("Nothing is retrieved that could be taken out; raise the mass.")
         return
     if view.retrieval.parts:
         st.caption(f"A change is made for all {len(view.retrieval.parts)} diffusions: each is "
-                    "solved anew, and what they retrieve is united again.")
+                    "solved again, and their nodes are united again.")
     _attribution(view, explanation)
     change = _change(explanation)
     if change == Change():
         st.caption("Choose something to take out or to change: the question is then solved "
-                    "anew, exactly, and both results are drawn side by side.")
+                    "again, exactly, and both results are drawn side by side.")
         return
     _difference(view, explanation.what_if(change))
 
@@ -82,7 +82,7 @@ def _attributions(explanation: Explanation, foremost: Sequence[Sensitivity],
 
 
 def _without(one: Sensitivity) -> Change:
-    """The change that takes out what mass passes."""
+    """Return the change that removes a document, an edge or a seed."""
     if one.kind == "edge":
         return Change(edges=frozenset([(one.rows[0], one.rows[1])]))
     rows = frozenset(one.rows)
@@ -96,7 +96,7 @@ def _thing(explanation: Explanation, one: Sensitivity) -> str:
 
 
 def _change(explanation: Explanation) -> Change:
-    """The change that the controls describe."""
+    """Return the change that the controls describe."""
     graph, retrieval = explanation.graph, explanation.retrieval
     names = {n.id: shown_name(n) for n in retrieval.nodes}
     widest = sorted(retrieval.edges, key=lambda e: -e.flow)[:EDGES]
@@ -170,7 +170,7 @@ def _difference(view: View, difference: Effect) -> None:
 
 def _rows(view: View, nodes: Sequence[RetrievedNode], passages: Sequence[RankedPassage],
           among: Sequence[RetrievedNode]) -> list[tuple[str, str]]:
-    """Names of nodes and passages, and what they are."""
+    """Return the names of nodes and passages with their kinds."""
     largest, rows = largest_of(among), []
     for node in nodes:
         importance = say_percent(share_of(node.importance, largest))
@@ -182,7 +182,7 @@ def _rows(view: View, nodes: Sequence[RetrievedNode], passages: Sequence[RankedP
 
 def _both(words: Sequence[str], sides: Sequence[Sequence[Any]],
           draw: Callable[[Sequence[Any]], object]) -> None:
-    """Two lists side by side; nothing where both are empty."""
+    """Draw two lists side by side, nothing if both are empty."""
     if not any(sides):
         return
     for place, word, some in zip(st.columns(2, gap="medium"), words, sides, strict=True):

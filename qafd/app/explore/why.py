@@ -1,4 +1,4 @@
-"""The tab Why: a node's reasons in words, or what keeps it out and what would let it in."""
+"""The tab Why: a node's reasons in words, or the obstacle to it and its remedies."""
 
 from collections.abc import Callable, Sequence
 
@@ -39,7 +39,7 @@ _FACTORS = {"strength of the edge": "structure",
 
 
 def why_tab(view: View) -> None:
-    """Why a node is retrieved, or why not."""
+    """Draw the reasons for which a node is retrieved or not."""
     explanation = explanation_of(view)
     node = node_choice(view.graph, explanation)
     if not node:
@@ -104,7 +104,7 @@ def _shares(why: Why) -> None:
 
 
 def seeds_and_ways(seeds: Sequence[SeedShare], ways: Paths) -> None:
-    """The seeds of the mass of a node, and each way that it came, in words with what came by it."""
+    """Draw the seeds of a node's mass, and each path of it in words with its mass."""
     st.caption("The seeds that its mass was poured on")
     st.html(read_table(("seed", "why it is a seed", "share"), [
         (seed.name, word_seed(seed.reason), f"{seed.share:.1%}") for seed in seeds]))
@@ -145,7 +145,7 @@ def _why_not(why: WhyNot) -> None:
                     "question, so it counts as doubling.")
     with right:
         if why.gate is not None:
-            _gates([gate for gate in (why.gate, why.beside) if gate is not None])
+            _gates([gate for gate in (why.gate, why.widest) if gate is not None])
 
 
 def _gates(gates: Sequence[Gate]) -> None:
