@@ -53,11 +53,11 @@ def table(host: str) -> tuple[IPv4Address | IPv6Address, ...]:
     "metadata", "instance-data", *(name for name in list(NAMES)[:8])])
 @pytest.mark.parametrize("key", [None, "sk-1"], ids=["no key", "a key"])
 def test_what_no_endpoint_has_is_refused_in_every_form(host: str, key: str | None) -> None:
-    with pytest.raises(ParameterError, match="no model endpoint"):
+    with pytest.raises(ParameterError, match="not a model endpoint"):
         check_address(f"http://{host}:80/v1", key, table)
     assert not is_local(f"http://{host}/v1", table)
     if host.isascii() and not host.lower().startswith(("meta", "instance")):
-        with pytest.raises(ParameterError, match="no model endpoint"):
+        with pytest.raises(ParameterError, match="not a model endpoint"):
             destinations(host.strip("[]").lower().rstrip("."), private=False, resolver=table)
 
 
@@ -126,7 +126,7 @@ def test_a_name_that_changes_its_address_before_the_call_is_not_called(
     model = Endpoint("tiny", server.url.replace("127.0.0.1", "llm.example.com"),
                      resolver=lambda _: (ip_address(now[0]),))
     now[0] = later
-    with pytest.raises(RefusedError, match="no model endpoint|not in your network"):
+    with pytest.raises(RefusedError, match="not a model endpoint|not in your network"):
         model.complete(ASK)
     assert server.bodies == []
 

@@ -216,10 +216,10 @@ def test_what_all_spend_on_a_day_is_capped_together_and_kept(path, allowance):
     one.complete([Message("user", "b")])
     with pytest.raises(SpendingCapError, match="--max-calls"):
         one.complete([Message("user", "c")])
-    Allowance.take(Allowance.told())  # as another process does
+    Allowance.take(Allowance.describe())  # as another process does
     other = metered(path, "d", "e")
     other.complete([Message("user", "d")])
-    with pytest.raises(SpendingCapError, match="on a day"):
+    with pytest.raises(SpendingCapError, match="per day"):
         other.complete([Message("user", "e")])
     assert len(calls(path)) == 3
 

@@ -31,14 +31,14 @@ def preferences_file() -> Path:
 
 
 def preferences() -> Preferences:
-    """The settings; where they name no provider, the environment's."""
+    """Return the settings; where they name no provider, the environment's."""
     chosen = load(preferences_file())
     return chosen if chosen.provider != "offline" or preferences_file().exists() else from_(
         os.environ)
 
 
 def from_(environment: Mapping[str, str]) -> Preferences:
-    """The endpoint that OPENAI_BASE_URL, OPENAI_API_KEY, QAFD_MODEL and QAFD_EMBED_MODEL name."""
+    """Return the endpoint that OPENAI_BASE_URL, OPENAI_API_KEY, QAFD_MODEL and QAFD_EMBED_MODEL name."""
     url = environment.get("OPENAI_BASE_URL", "")
     model = environment.get("QAFD_MODEL", "")
     if not model or not (url or environment.get("OPENAI_API_KEY")):
@@ -77,7 +77,7 @@ def allow(base_url: str) -> None:
 
 
 def endpoint() -> "Endpoint | None":
-    """The chosen model, None when there is none or its key is missing."""
+    """Return the chosen model, None when there is none or its key is missing."""
     chosen = preferences()
     if why_no_model():
         return None
@@ -89,7 +89,7 @@ def endpoint() -> "Endpoint | None":
 
 
 def language_model(workspace: str, purpose: str, question: str = "") -> Metered | None:
-    """The chosen model, with its calls noted in a workspace, capped, and never paid for twice.
+    """Return the chosen model, with its calls noted in a workspace, capped, and never paid for twice.
 
     None when there is no model.
     """
@@ -113,7 +113,7 @@ def spending() -> Meter:
 
 
 def why_no_model() -> str:
-    """One sentence on why there is no language model, "" when there is one."""
+    """Return one sentence on why there is no language model, "" when there is one."""
     chosen = preferences()
     if chosen.provider == "offline":
         return "No language model is set in Settings; the answer quotes your documents."
@@ -128,7 +128,7 @@ def why_no_model() -> str:
 
 
 def embedding_model(chosen: Preferences) -> "EndpointEmbedder | None":
-    """The embedding model of the endpoint, if one is named."""
+    """Return the embedding model of the endpoint, if one is named."""
     if not chosen.embed_model:
         return None
     from qafd.models.endpoint_embedder import EndpointEmbedder

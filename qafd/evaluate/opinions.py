@@ -114,7 +114,7 @@ def estimate(asked: Sequence[Answers], client: Metered, repeats: int) -> Estimat
         schema = judge_schema(len(texts))
         for _, messages in rounds(answers.question, texts, repeats,
                                   prompt=told.prompt("judge")):
-            if client.stored(client.key(messages, schema, limit)) is not None:
+            if client.find_stored(client.key(messages, schema, limit)) is not None:
                 stored += 1
                 continue
             calls, sent = calls + 1, sent + tokens_of(messages)

@@ -205,7 +205,7 @@ def estimate_cost(knowledge: KnowledgeGraph, questions: Sequence[Question],
             if isinstance(retrieval, QafdError):
                 continue
             draft = _draft(knowledge, plan, retrieval, writing)
-            if client.stored(client.key(draft.messages, None, writing.reply_tokens)) is None:
+            if client.find_stored(client.key(draft.messages, None, writing.reply_tokens)) is None:
                 calls, sent = calls + 1, sent + tokens_of(draft.messages)
                 received += writing.reply_tokens
         if judging is None:

@@ -148,7 +148,7 @@ def start_worker(location: Location, keys: Keys = NO_KEYS) -> None:
             stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True)
     assert worker.stdin is not None
     with suppress(BrokenPipeError), worker.stdin:
-        worker.stdin.write(json.dumps([dict(keys), Allowance.told(), place.url]).encode())
+        worker.stdin.write(json.dumps([dict(keys), Allowance.describe(), place.url]).encode())
     # Unless somebody waits for it, a dead child still counts as a process.
     threading.Thread(target=worker.wait, daemon=True).start()
 

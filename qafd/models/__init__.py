@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from qafd.errors import MalformedReplyError, ModelError
 
 _FENCE = re.compile(r"```[\w-]*\n?")
-MOST_ODD = 50  # braces of a reply that open nothing of use, before the rest is not searched
+MOST_ODD = 50  # useless braces of a reply after which the search stops
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Message:
 class Reply:
     """The answer of a model and its cost, in tokens.
 
-    `estimated` says that the endpoint did not count and the tokens are ours, shown with "~".
-    `cut` says that the reply ended because it was too long.
+    `estimated` is True if the endpoint did not count the tokens; qafd's estimate is shown with "~".
+    `cut` is True if the reply reached its limit.
     """
 
     text: str
@@ -45,17 +45,20 @@ class LLM(Protocol):
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None,
                  max_tokens: int = 1024) -> Reply:
-        """One reply; with a JSON schema, text that parses as JSON, else MalformedReplyError."""
+        """Return one reply; with a JSON schema, text that parses as JSON.
+
+        Raises MalformedReplyError if it does not.
+        """
         ...
 
     def stream(self, messages: Sequence[Message], *,
                max_tokens: int = 1024) -> Generator[str, None, Reply]:
-        """The reply piece by piece, as the endpoint sends it, then the whole of it."""
+        """Yield the reply piece by piece, then return all of it."""
         ...
 
 
 class Streamed:
-    """The pieces of a stream, to be read once; `reply` is the whole when all have come."""
+    """The pieces of a stream, which can be read once; `reply` is all of them after the last."""
 
     def __init__(self, pieces: Generator[str, None, Reply]) -> None:
         self._pieces = pieces
@@ -75,14 +78,14 @@ class RecordedCall:
 
 
 class Recorded:
-    """Replays written replies in their order, and remembers what was asked in `asked`.
+    """A model that replays written replies in order; its calls are listed in `asked`.
 
     Parameters
     ----------
     replies : iterable of str, Reply or ModelError
         An error is raised in its turn; the tokens of a bare text are estimated.
     name : str
-        What is logged as the model's name.
+        The model's name in the ledger.
 
     Raises
     ------
@@ -98,7 +101,7 @@ class Recorded:
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None,
                  max_tokens: int = 1024) -> Reply:
-        """The next reply; with a JSON schema, the JSON in it."""
+        """Return the next reply; with a JSON schema, the JSON in it."""
         self.asked.append(RecordedCall(tuple(messages), schema, max_tokens))
         reply = next(self._replies, None)
         if reply is None:
@@ -113,21 +116,21 @@ class Recorded:
 
     def stream(self, messages: Sequence[Message], *,
                max_tokens: int = 1024) -> Generator[str, None, Reply]:
-        """The next reply, word by word."""
+        """Yield the next reply, word by word."""
         reply = self.complete(messages, max_tokens=max_tokens)
         yield from re.findall(r"\s*\S+\s*", reply.text)
         return reply
 
 
 def with_json(reply: Reply, schema: Mapping[str, Any]) -> Reply:
-    """The reply with its last JSON object as text, taken out of fences and prose around it.
+    """Return the reply with its last JSON object as text, taken out of fences and prose around it.
 
-    Only the required keys of the object are checked; types are the reader's matter.
+    Only the required keys of the object are checked, not the types.
 
     Raises
     ------
     MalformedReplyError
-        There is no such object in it.
+        The reply has no such object.
     """
     wanted = set(schema.get("required", ()))
     found = find_json(_FENCE.sub("", reply.text), "{", lambda value: wanted <= value.keys())
@@ -144,9 +147,9 @@ def with_json(reply: Reply, schema: Mapping[str, Any]) -> Reply:
 
 
 def find_json(text: str, opening: str, wanted: Callable[[Any], bool]) -> list[Any]:
-    """The JSON values in a text that begin with one of some brackets and are wanted, in order.
+    """Return the JSON values of a text that begin with a bracket of `opening` and are `wanted`.
 
-    A value that is not wanted is searched for others within it.
+    They keep the order of the text. A value that is not wanted is searched for others within it.
     """
     found, at, odd = [], _next_of(opening, text, 0), 0
     decoder = json.JSONDecoder()

@@ -16,9 +16,9 @@ OPENAI = "https://api.openai.com/v1"
 
 Address = IPv4Address | IPv6Address
 Resolver = Callable[[str], tuple[Address, ...]]
-"""A host's name to its addresses; raises OSError where it has none."""
+"""Maps a host's name to its addresses; raises OSError if there are none."""
 
-_GLANCE = 2.0  # seconds that a page waits for a name, before the name itself has to do
+_GLANCE = 2.0  # seconds that a page waits for a name; after that its form decides
 _METADATA = ("metadata", "metadata.google.internal", "metadata.goog", "metadata.azure.internal",
              "instance-data", "instance-data.ec2.internal")
 # Link-local ranges hold the secrets of most clouds; the single ones are where others keep them. The
@@ -33,12 +33,12 @@ _EMBEDDING = tuple(map(ip_network, ("64:ff9b::/96", "::/96", "::ffff:0:0:0/96"))
 
 
 def resolve(host: str, seconds: float = 10.0) -> tuple[Address, ...]:
-    """The addresses that this machine finds for a name.
+    """Return the addresses that this machine finds for a name.
 
     Raises
     ------
     OSError
-        It has none, or that takes longer.
+        The name has no address, or the search takes longer than `seconds`.
     """
     found: list[Address] = []
     failure = OSError(f"no address of {host} was found within {seconds:.0f} s")
@@ -51,7 +51,7 @@ def resolve(host: str, seconds: float = 10.0) -> tuple[Address, ...]:
         except OSError as error:
             failure = error
         except UnicodeError:
-            failure = OSError(f"{host} is no name of a host")
+            failure = OSError(f"{host} is not a valid host name")
 
     thread = threading.Thread(target=look_up, daemon=True)  # getaddrinfo itself knows no limit
     thread.start()
@@ -62,17 +62,17 @@ def resolve(host: str, seconds: float = 10.0) -> tuple[Address, ...]:
 
 
 def check_address(base_url: str, key: str | None, resolver: Resolver | None = None) -> str:
-    """The host (and port) of an address that may be used.
+    """Return the host (and port) of an address that may be used.
 
     With a key and https a name is not resolved here: `destinations` checks every connection.
 
     Raises
     ------
     ParameterError
-        It is no http(s) address, holds a user name, or is where clouds keep their secrets, or
-        where nothing can be called; or the key would travel unencrypted to a public host.
+        It is not an http(s) address, holds a user name, belongs to a cloud's metadata service,
+        or cannot be called; or the key would travel unencrypted to a public host.
     MissingKeyError
-        A public host, and no key.
+        The host is public and there is no key.
     """
     try:
         parts = urlsplit(base_url)
@@ -102,7 +102,7 @@ def check_address(base_url: str, key: str | None, resolver: Resolver | None = No
 def is_local(base_url: str, resolver: Resolver | None = None) -> bool:
     """Return True if the host is this machine or one of the same private network.
 
-    That is said by its addresses; a name that has none now counts by its form.
+    Its addresses decide. A name without an address is judged by its form.
     """
     try:
         host = _host(base_url)
@@ -120,17 +120,17 @@ def is_local(base_url: str, resolver: Resolver | None = None) -> bool:
 
 
 def destinations(host: str, private: bool, resolver: Resolver | None = None) -> tuple[str, ...]:
-    """The addresses that a connection to a host may go to, in the order of the resolver.
+    """Return the addresses that a connection to a host may go to, in the order of the resolver.
 
     Parameters
     ----------
     private : bool
-        The host was taken for one of this machine or its network: no key, or no encryption.
+        True if the call has no key or no encryption, so it must stay in this network.
 
     Raises
     ------
     ParameterError
-        The host has none.
+        No address of the host is allowed.
     OSError
         It cannot be resolved.
     """
@@ -147,37 +147,37 @@ def destinations(host: str, private: bool, resolver: Resolver | None = None) -> 
 
 
 def public_destinations(host: str, resolver: Resolver | None) -> tuple[str, ...]:
-    """The addresses of a host in the public network.
+    """Return the addresses of a host in the public network.
 
     Raises
     ------
     ParameterError
-        The host has none.
+        The host has no public address.
     OSError
         It cannot be resolved.
     """
     allowed = destinations(host, private=False, resolver=resolver)
     public = [place for place in allowed if _reached(ip_address(place)).is_global]
     if not public:
-        raise ParameterError(f"{host} ({allowed[0]}) is in a private network, where no page is "
-                             "fetched that was not asked for by its own address")
+        raise ParameterError(f"{host} ({allowed[0]}) is in a private network; a page there is "
+                             "fetched only if its own address was entered")
     return tuple(public)
 
 
 def _no_endpoint(host: str) -> ParameterError:
-    return ParameterError(f"{host} is a link-local, metadata, multicast, reserved or empty address and "
-                          "no model endpoint or page; enter another, for this machine "
-                          "127.0.0.1")
+    return ParameterError(f"{host} is a link-local, metadata, multicast, reserved or empty address, "
+                          "not a model endpoint or page; enter another one (127.0.0.1 for "
+                          "this machine)")
 
 
 def _host(base_url: str) -> str:
-    """As resolvers read it; "" when it cannot be a host. Raises ValueError for odd brackets."""
+    """Return the host as resolvers read it, or "". Raises ValueError for unmatched brackets."""
     host = normalize("NFKC", urlsplit(base_url).hostname or "").lower().rstrip(".")
     return host if re.fullmatch(r"[\w.:-]+", host) else ""
 
 
 def _number(host: str) -> Address | None:
-    """The address that a host is by itself, in all the forms that resolvers take for one."""
+    """Return the address that a host spells in digits, in any form that resolvers accept."""
     try:
         return ip_address(host)
     except ValueError:
@@ -189,7 +189,7 @@ def _number(host: str) -> Address | None:
 
 
 def _addresses(host: str, resolver: Resolver | None) -> tuple[Address, ...]:
-    """Of a name; none when it cannot be resolved."""
+    """Return the addresses of a name; none if it cannot be resolved."""
     if resolver is None:
         return _lately(host, int(time.monotonic() / 60))
     try:
@@ -200,12 +200,12 @@ def _addresses(host: str, resolver: Resolver | None) -> tuple[Address, ...]:
 
 @lru_cache(256)
 def _lately(host: str, _minute: int) -> tuple[Address, ...]:
-    """Pages ask with every click."""
+    """Return the addresses of a name, cached for a minute because pages ask with every click."""
     return _addresses(host, lambda name: resolve(name, _GLANCE))
 
 
 def _reached(address: Address) -> Address:
-    """The IPv4 address that an IPv6 address stands for, else the address."""
+    """Return the IPv4 address inside an IPv6 address, else the address itself."""
     if isinstance(address, IPv4Address):
         return address
     embedded = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]

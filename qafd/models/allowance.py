@@ -1,4 +1,4 @@
-"""The allowance of a day: what all sessions, commands and jobs of one folder may spend together."""
+"""The daily cap on the spending of all sessions, commands and jobs of one folder."""
 
 import json
 import math
@@ -22,17 +22,17 @@ def today() -> str:
 
 
 class Allowance(Meter):
-    """A meter that is kept in a file, and begins again at midnight UTC.
+    """A meter that is stored in a file and restarts at midnight UTC.
 
-    A clock that is set back begins nothing: the latest day of the file goes on. A file that cannot
-    be read stops all calls, since nobody knows what was spent.
+    If the clock is set back, the latest day of the file goes on. A file that cannot be read stops
+    all calls, because the amount spent is unknown.
 
     Parameters
     ----------
     file : path
-        Made when the first call is paid for.
+        Created at the first paid call.
     cap : Cap
-        Of a day.
+        The cap of one day.
     clock : callable
         Returns the date.
     """
@@ -49,19 +49,19 @@ class Allowance(Meter):
         Meter.shared = cls(file, cap)
 
     @staticmethod
-    def told() -> list[Any] | None:
-        """Describe the shared one for another process, see `take`."""
+    def describe() -> list[Any] | None:
+        """Describe the shared allowance for another process, see `take`."""
         shared = Meter.shared
         return [str(shared.file), asdict(shared.cap)] if isinstance(shared, Allowance) else None
 
     @classmethod
-    def take(cls, told: list[Any] | None) -> None:
-        """Share what another process described."""
-        if told is not None:
-            cls.share(Path(told[0]), Cap(**told[1]))
+    def take(cls, description: list[Any] | None) -> None:
+        """Share the allowance that another process described."""
+        if description is not None:
+            cls.share(Path(description[0]), Cap(**description[1]))
 
     def reserve(self, most: Spent) -> str:
-        """Count what the next request can cost at most; returns the day that it counts on."""
+        """Count the most that the next request can cost; return the day that it counts on."""
         with self._lock, self._days() as days:
             day = max([self._clock(), *days])
             self.spent = days.get(day, Spent())
@@ -70,14 +70,14 @@ class Allowance(Meter):
         return day
 
     def settle(self, reserved: Spent, real: Spent, day: str = "") -> None:
-        """Replace what was reserved on a day by what the request did cost."""
+        """Replace an amount reserved on a day by the real cost of the request."""
         with self._lock, self._days() as days:
             if day in days:
                 days[day] = days[day] - reserved + real
 
     @contextmanager
     def _days(self) -> Iterator[dict[str, Spent]]:
-        """Read what was spent by day, and write what the block makes of it."""
+        """Read the spending of each day, and write it back as the block changed it."""
         try:
             with lock_file(self.file):
                 days = self._read()
@@ -98,8 +98,8 @@ class Allowance(Meter):
         except (ValueError, TypeError, AttributeError, RecursionError):
             readable = False
         if not readable:
-            raise ParameterError(f"{self.file} cannot be read as what was spent today, so no call "
-                                 "is made; delete it to begin the day at nothing")
+            raise ParameterError(f"{self.file} should list today's spending but cannot be read, so no "
+                                 "call is made; delete it to restart the day at zero")
         return days
 
 

@@ -1,4 +1,4 @@
-"""The HTTP requests of one call: each is told of before it is made again."""
+"""Notices of the HTTP requests of one call that are repeated."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,11 +7,11 @@ from contextvars import ContextVar
 from qafd.errors import ModelError
 
 Retry = Callable[[ModelError], None]
-"""Told why a request failed that is made again; what it raises ends the call."""
+"""Receives the failure of a request before it is repeated; an error that it raises ends the call."""
 
 
 def _ignore(_: ModelError) -> None:
-    """Nobody counts."""
+    """Ignore a failure when nobody counts retries."""
 
 
 _RETRY: ContextVar[Retry] = ContextVar("retry", default=_ignore)
@@ -19,7 +19,7 @@ _RETRY: ContextVar[Retry] = ContextVar("retry", default=_ignore)
 
 @contextmanager
 def retrying(tell: Retry) -> Iterator[None]:
-    """Tell of every request that is made again inside the block."""
+    """Report every request that is repeated inside the block to `tell`."""
     token = _RETRY.set(tell)
     try:
         yield
@@ -28,5 +28,5 @@ def retrying(tell: Retry) -> Iterator[None]:
 
 
 def tell_of_retry(failure: ModelError) -> None:
-    """Say that a request failed and is made again now."""
+    """Report that a request failed and is repeated now."""
     _RETRY.get()(failure)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from qafd.errors import ParameterError, ReplyLimitError
 
-RULES = 600  # tokens of a prompt beside question and data
+RULES = 600  # tokens of a prompt next to question and data
 _TOKENS = (1, 1_000_000)
 _RANGES = {"deadline": (0.1, 3600.0), "temperature": (0.0, 2.0), "context": (0, 100_000_000),
            "answer_tokens": _TOKENS, "plan_tokens": _TOKENS, "judge_tokens": _TOKENS,
@@ -27,17 +27,17 @@ _RAISE = {
 
 
 def name_limit(error: ReplyLimitError, purpose: str) -> ReplyLimitError:
-    """The error with the setting to raise, of a call for a purpose: answer, plan, judge and so on."""
+    """Return the error with the name of the setting to raise for a purpose, such as "answer"."""
     if purpose not in _RAISE:
         return error
-    told = ReplyLimitError(_RAISE[purpose].format(model=error.model), error.model)
-    told.tokens = error.tokens
-    return told
+    named = ReplyLimitError(_RAISE[purpose].format(model=error.model), error.model)
+    named.tokens = error.tokens
+    return named
 
 
 @dataclass(frozen=True)
 class CallSettings:
-    """Of one call; see `qafd.preferences` and the options of `qafd answer`.
+    """Settings of one call; see `qafd.preferences` and the options of `qafd answer`.
 
     Parameters
     ----------
@@ -81,8 +81,7 @@ class CallSettings:
             return budget
         left = self.context - self.answer_tokens - RULES - question_tokens
         if left < 1:
-            raise ParameterError(f"the model reads {self.context:,} tokens at once, which an "
-                                 f"answer of {self.answer_tokens:,} leaves no room in for "
-                                 "passages; lower the reply limit, or let the server read "
-                                 "more")
+            raise ParameterError(f"the model reads {self.context:,} tokens at once; an answer of "
+                                 f"{self.answer_tokens:,} leaves no room for passages; lower the "
+                                 "reply limit, or raise the server's context length")
         return min(budget, left)

@@ -43,7 +43,7 @@ class Price:
                                  "price is a number of dollars >= 0")
 
     def of(self, tokens_in: int, tokens_out: int) -> float:
-        """The cost of some tokens, in dollars."""
+        """Return the cost of some tokens, in dollars."""
         return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
 
 
@@ -80,12 +80,12 @@ class Spent:
 
 
 class Meter:
-    """Counts what a run spends and refuses what could exceed its cap; thread-safe.
+    """A counter of a run's spending that refuses calls that could exceed its cap; thread-safe.
 
     Parameters
     ----------
     spent : Spent
-        What an earlier part of the run has spent already.
+        The spending of an earlier part of the run.
     """
 
     shared: ClassVar["Meter | None"] = None
@@ -119,7 +119,7 @@ class Meter:
         return day
 
     def settle(self, reserved: Spent, real: Spent, day: str = "") -> None:
-        """Replace what was reserved by what the request did cost."""
+        """Replace a reserved amount by the real cost of the request."""
         with self._lock:
             self.spent = self.spent - reserved + real
         if self.shared is not None:
@@ -143,14 +143,14 @@ class Meter:
                 continue
             if self.scope == "day":
                 raise SpendingCapError(f"The next call could exceed the cap of {cap:,} {name} "
-                                       f"that all together may spend on a day ({had:,.6g} "
+                                       f"per day for all sessions together ({had:,.6g} "
                                        "spent or under way), so it was not made; raise it, "
-                                       f"in Settings or with --max-day-{option}, or go on "
+                                       f"in Settings or with --max-day-{option}, or continue "
                                        "tomorrow.")
             raise SpendingCapError(f"The next call could exceed the cap of {cap:,} {name} "
                                    f"({had:,.6g} spent or under way), so it was not made; "
                                    f"raise the cap, in Settings or with --max-{option}, and "
-                                   "go on.")
+                                   "continue.")
 
 
 class Bill:
@@ -159,9 +159,9 @@ class Bill:
     Parameters
     ----------
     workspace : str
-        The URL of the one with the ledger.
+        The URL of the workspace with the ledger.
     most : Call
-        What is noted of a request that nobody counted: all that it could take.
+        The largest possible cost, noted for a request whose tokens were not counted.
     """
 
     def __init__(self, meter: Meter, workspace: str, price: Price | None, most: Call) -> None:
@@ -175,7 +175,7 @@ class Bill:
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Note what fails or breaks off inside, with what was `heard` of it until then."""
+        """Note a request that fails or breaks off inside, with the part `heard` until then."""
         failure: ModelError | None = None
         try:
             yield
@@ -194,9 +194,9 @@ class Bill:
         self._begin()
 
     def fail(self, failure: ModelError | None, heard: str = "") -> None:
-        """Note a request without a reply of use; without a failure it broke off on our side.
+        """Note a request without a useful reply; `failure` is None if our side broke it off.
 
-        It keeps what was reserved, unless its tokens were counted or nothing is to pay.
+        The reserved amount stays, unless its tokens were counted or nothing is to pay.
         """
         call = replace(self._most, reply=heard)
         if isinstance(failure, MalformedReplyError):
@@ -209,7 +209,7 @@ class Bill:
         self.note(call)
 
     def note(self, call: Call) -> None:
-        """Store the request that is under way, if one is, and settle what it cost."""
+        """Store the request that is under way, if there is one, and settle its cost."""
         if self._since is None:
             return
         seconds, self._since = time.monotonic() - self._since, None
@@ -233,7 +233,7 @@ class Bill:
 
 @contextmanager
 def take_turn(name: object) -> Iterator[None]:
-    """One of those who ask the same at once; the others wait, and then find the reply stored."""
+    """Let one of several equal requests run; the others wait, then find its reply stored."""
     with _GUARD:
         lock = _ASKED.setdefault(name, Lock())
     mine = lock.acquire(timeout=TURN)
@@ -245,7 +245,7 @@ def take_turn(name: object) -> Iterator[None]:
 
 
 def useful(reply: Reply) -> bool:
-    """A reply that says anything."""
+    """Return True if a reply is not empty."""
     return bool(reply.text.strip())
 
 
@@ -253,9 +253,9 @@ def useful(reply: Reply) -> bool:
 class Metered:
     """A model whose calls are capped, noted in the workspace, and never paid for twice.
 
-    A reply that `accepts` takes is stored when the call ends, by a hash of everything that was
-    sent; the same request is then answered from the workspace. Replies that it does not take are
-    noted and asked for anew. An `LLM`.
+    A reply that `accepts` takes is stored when the call ends, under a hash of everything that was
+    sent. The same request is then answered from the workspace. Replies that it does not take are
+    noted and requested again. An `LLM`.
 
     Parameters
     ----------
@@ -265,9 +265,9 @@ class Metered:
     price : Price, optional
         Without one there is no cap on money.
     address : str
-        Of the endpoint: one name can be two models at two addresses.
+        The endpoint's address: one name can be two models at two addresses.
     purpose, run, chunk, document, question : str
-        For the ledger; `chunk` has the ids of all passages that are shown, with spaces between.
+        Columns of the ledger; `chunk` has the ids of all passages shown, separated by spaces.
     """
 
     llm: LLM
@@ -291,22 +291,22 @@ class Metered:
         return self.llm.name
 
     def about(self, *, chunk: str = "", document: str = "", question: str = "") -> "Metered":
-        """The same model, with what its next calls are for."""
+        """Return the same model with the purpose of its next calls."""
         return replace(self, chunk=chunk, document=document, question=question)
 
     def key(self, messages: Sequence[Message], schema: Mapping[str, Any] | None,
             max_tokens: int) -> str:
-        """A hash of everything that is sent, and where to."""
+        """Return a hash of everything that is sent, and where to."""
         return request_key(self.address, self.name, messages, schema, max_tokens)
 
-    def stored(self, key: str) -> Reply | None:
-        """The useful reply to an earlier call with this key."""
+    def find_stored(self, key: str) -> Reply | None:
+        """Return the useful reply to an earlier call with this key."""
         with open_workspace(self.workspace) as store:
-            return _stored(store, key)
+            return _find_stored(store, key)
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None,
                  max_tokens: int = 1024) -> Reply:
-        """One reply, from the workspace when it is there; see `LLM`.
+        """Return one reply, from the workspace when it is there; see `LLM`.
 
         Raises
         ------
@@ -314,9 +314,9 @@ class Metered:
             The call could exceed the cap; it was not made.
         """
         key = self.key(messages, schema, max_tokens)
-        # once: opening is what a call costs here
+        # opened once: opening takes most of the time of a call here
         with take_turn((self.workspace, key)), open_workspace(self.workspace) as store:
-            known = _stored(store, key)
+            known = _find_stored(store, key)
             if known is not None:
                 return known
             bill = self._bill(key, messages, max_tokens)
@@ -328,10 +328,10 @@ class Metered:
 
     def stream(self, messages: Sequence[Message], *,
                max_tokens: int = 1024) -> Generator[str, None, Reply]:
-        """The reply piece by piece, then the whole of it; a stored one comes in one piece."""
+        """Yield the reply piece by piece, then return all of it; a stored one is one piece."""
         key = self.key(messages, None, max_tokens)
         with take_turn((self.workspace, key)):
-            known = self.stored(key)
+            known = self.find_stored(key)
             if known is not None:
                 yield known.text
                 return known
@@ -364,25 +364,25 @@ class Metered:
 
 def request_key(address: str, model: str, messages: Sequence[Message],
                 schema: Mapping[str, Any] | None, max_tokens: int) -> str:
-    """A hash of everything that is sent, and where to."""
+    """Return a hash of everything that is sent, and where to."""
     sent = [address, model, [[m.role, m.content] for m in messages], schema, max_tokens]
     return hashlib.sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()
 
 
-def _stored(store: Workspace, key: str) -> Reply | None:
-    """The reply to an earlier call with this key."""
+def _find_stored(store: Workspace, key: str) -> Reply | None:
+    """Return the reply to an earlier call with this key."""
     call = store.ledger.good_call(key)
     return None if call is None else Reply(
         call.reply, call.tokens_in, call.tokens_out, call.estimated, call.cut)
 
 
 def tokens_of(messages: Sequence[Message]) -> int:
-    """About how many tokens a conversation has, counted here; rather too many than too few."""
+    """Estimate the tokens of a conversation, rather too many than too few."""
     return math.ceil(1.1 * sum(8 + count_tokens(message.content) for message in messages))
 
 
 def meter_of(store: Workspace, cap: Cap, run: str) -> Meter:
-    """A meter that knows what an interrupted part of the same run has spent."""
+    """Return a meter that includes the spending of an interrupted part of the same run."""
     totals = store.ledger.totals("run", run)
     return Meter(cap, Spent(sum(t.calls for t in totals),
                             sum(t.tokens_in + t.tokens_out for t in totals),

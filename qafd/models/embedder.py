@@ -1,4 +1,4 @@
-"""Models behind protocols: what turns text into vectors, and the bundled one that does."""
+"""Embedding models: the protocols, and the bundled model."""
 
 import ctypes
 import hashlib
@@ -33,7 +33,7 @@ TOGETHER = 64  # tokens of a pass that short texts share
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors; the same text always gives the same bits."""
+    """A model that turns texts into unit vectors; the same text always gives the same bits."""
 
     @property
     def name(self) -> str:
@@ -46,7 +46,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Unit rows, shape (k, d), in the order of `texts`."""
+        """Return unit rows, shape (k, d), in the order of `texts`."""
         ...
 
 
@@ -54,18 +54,16 @@ class PassageEmbedder(Embedder, Protocol):
     """An embedder that also reads the parts of a text; documents are indexed with one."""
 
     def embed_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> tuple[Vectors, Vectors]:
-        """The text's vector, shape (d,), and one for each span, (k, d); unit rows."""
+        """Return the text's vector, shape (d,), and one for each span, (k, d); unit rows."""
         ...
 
 
 class LocalEmbedder:
     """all-MiniLM-L6-v2 with int8 weights on the CPU: mean of the token states, unit length.
 
-    A text's vector depends on no other, which digests of a workspace rely on. A long text has a
-    pass of its own; short ones of equal length share one in which each is scaled to 8 bits by its
-    own largest state, and which of the two it is follows from the text alone. On
-    processors that cannot add 8-bit products exactly, the products are those of floats: other
-    vectors, of cosine 0.99 to these.
+    A text's vector depends on no other text; digests of a workspace rely on this. A long text has
+    a pass of its own. Short ones of equal length share a pass in which each is scaled to 8 bits by
+    its own largest state. The length of the text alone decides between the two.
 
     Parameters
     ----------
@@ -95,7 +93,7 @@ class LocalEmbedder:
         self._ends = self._tokenizer.encode("").ids  # [CLS], [SEP]
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Unit rows, shape (k, 384); texts beyond 254 tokens are read in windows."""
+        """Return unit rows, shape (k, 384); texts beyond 254 tokens are read in windows."""
         vectors = np.empty((len(texts), self.dimension), np.float32)
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         short: dict[tuple[int, ...], list[int]] = defaultdict(list)  # each text once
@@ -107,10 +105,10 @@ class LocalEmbedder:
         alike: dict[int, list[tuple[int, ...]]] = defaultdict(list)
         for ids in short:
             alike[len(ids)].append(ids)
-        for length, some in alike.items():
+        for length, group in alike.items():
             many = TOGETHER // (length + 2)
-            for at in range(0, len(some), many):
-                shared = some[at:at + many]
+            for at in range(0, len(group), many):
+                shared = group[at:at + many]
                 for ids, states in zip(shared, self._pass(self._short, shared), strict=True):
                     vectors[short[ids]] = states.mean(axis=0)
         return _unit(vectors)
@@ -118,16 +116,16 @@ class LocalEmbedder:
     def embed_spans(
         self, text: str, spans: Sequence[tuple[int, int]]
     ) -> tuple[Vectors, Vectors]:
-        """The text's vector, shape (384,), and one for each span read alone, (k, 384).
+        """Return the text's vector, shape (384,), and one for each span read alone, (k, 384).
 
-        Vectors pooled in the context of their text are nearly free, but tell its sentences apart less
-        well.
+        Vectors pooled in the context of their text cost almost nothing, but separate its sentences
+        less well.
         """
         vectors = self.embed([text, *(text[start:end].strip() for start, end in spans)])
         return vectors[0], vectors[1:]
 
     def _states(self, ids: Sequence[int]) -> Vectors:
-        """Token states of a text of any length, window after window, special tokens included."""
+        """Return the token states of a text, window after window, special tokens included."""
         windows = [ids[i:i + self.window] for i in range(0, max(len(ids), 1), self.window)]
         return np.concatenate([self._pass(self._long, [window])[0] for window in windows])
 
@@ -152,7 +150,7 @@ class LocalEmbedder:
         return session
 
     def _pass(self, model: InferenceSession, rows: Sequence[Sequence[int]]) -> Vectors:
-        """One forward pass over texts of equal length: (texts, tokens + 2, 384)."""
+        """Run one forward pass over texts of equal length; return (texts, tokens + 2, 384)."""
         begin, end = self._ends
         ids = np.array([[begin, *row, end] for row in rows], np.int64)
         (states,) = model.run(None, {"input_ids": ids})
@@ -160,19 +158,19 @@ class LocalEmbedder:
 
 
 def _trim_heap() -> None:
-    """Give back to the system what loading a model took for a moment, some 90 MB."""
+    """Return to the system the 90 MB that loading a model needed for a moment."""
     with suppress(OSError, AttributeError):  # only the C library of GNU has it
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 @cache
 def local_embedder() -> LocalEmbedder:
-    """The bundled embedder, loaded once per process."""
+    """Return the bundled embedder, loaded once per process."""
     return LocalEmbedder()
 
 
 def checked_file(package: str, name: str, sha256: str) -> Path:
-    """The path of a data file inside an installed package, which is not imported.
+    """Return the path of a data file inside an installed package, which is not imported.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A chat model behind an OpenAI-compatible address: replies, streams, JSON as it can write it."""
+"""A chat model behind an OpenAI-compatible address: replies, streams and JSON."""
 
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -29,31 +29,31 @@ from qafd.reading.text import count_tokens
 from qafd.reading.text.plaintext import one_line
 
 _JSON = ("json_schema", "json_object", "plain")
-# What vLLM, OpenRouter, LM Studio, Groq and llama.cpp call it.
+# Names of the context length in vLLM, OpenRouter, LM Studio, Groq and llama.cpp.
 _WINDOWS = ("max_model_len", "context_length", "max_context_length", "context_window", "n_ctx",
             "n_ctx_train")
 _NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d{1,8})\s*$", re.M)
-OLLAMA_CONTEXT = 4096  # Ollama's default where neither its environment nor the model's file says more
+OLLAMA_CONTEXT = 4096  # Ollama's default, unless its environment or the model's file sets more
 
 
 @dataclass(frozen=True)
 class _Words:
-    """Words of a request in which servers differ."""
+    """Parameters of a request in which servers differ."""
 
     temperature: float | None = 0.0
     limit: str = "max_tokens"
     json: str = _JSON[0]
     count: bool = True  # the tokens of a stream
 
-    def without(self, said: str) -> "_Words | None":
-        """Without the word that the server complained of; None when it named none of them."""
-        if self.limit == "max_tokens" and "max_completion_tokens" in said:
+    def without(self, complaint: str) -> "_Words | None":
+        """Return them without the one that a server complains of; None if it names none."""
+        if self.limit == "max_tokens" and "max_completion_tokens" in complaint:
             return replace(self, limit="max_completion_tokens")
-        if self.temperature is not None and "temperature" in said:
+        if self.temperature is not None and "temperature" in complaint:
             return replace(self, temperature=None)
-        if self.count and "stream_options" in said:
+        if self.count and "stream_options" in complaint:
             return replace(self, count=False)
-        if self.json != "plain" and any(word in said for word in FORMAT):
+        if self.json != "plain" and any(word in complaint for word in FORMAT):
             return replace(self, json=_JSON[_JSON.index(self.json) + 1])
         return None
 
@@ -61,14 +61,14 @@ class _Words:
 class Endpoint(RemoteModel):
     """A chat model behind an OpenAI-compatible address; thread-safe, an `LLM`.
 
-    Which way to ask for JSON works (json_schema, json_object, plain), and which parameters the
-    server knows, is found out at the first call and remembered. Parameters: see `RemoteModel`.
+    The first call finds out how the server writes JSON (json_schema, json_object, plain) and
+    which parameters it knows. Parameters: see `RemoteModel`.
     """
 
     _words = _Words()
 
     def with_settings(self, settings: CallSettings) -> "Endpoint":
-        """This model, called so from now on."""
+        """Change the settings of later calls, and return this model."""
         self.deadline = settings.deadline
         self._words = replace(self._words, temperature=settings.temperature)
         return self
@@ -80,14 +80,14 @@ class Endpoint(RemoteModel):
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None,
                  max_tokens: int = 1024) -> Reply:
-        """One reply; with a JSON schema, text that parses as JSON.
+        """Return one reply; with a JSON schema, text that parses as JSON.
 
         Raises
         ------
         MalformedReplyError
-            The model answered nothing, or no JSON where that was asked for.
+            The reply is empty, or is not JSON although a schema was given.
         ReplyLimitError
-            It reached the limit of its reply before.
+            The reply reached its limit first.
         DeadlineError, UnreachableError, RefusedError, MissingKeyError
         """
         reply = self._adapting(lambda: self.call(
@@ -101,7 +101,7 @@ class Endpoint(RemoteModel):
 
     def stream(self, messages: Sequence[Message], *,
                max_tokens: int = 1024) -> Generator[str, None, Reply]:
-        """The reply piece by piece, then the whole of it; retries end with the first piece."""
+        """Yield the reply piece by piece, then return all of it; no retry after the first piece."""
         limits = CallLimits(self.deadline, MAX_BYTES)
         pieces = self._adapting(lambda: self.call(
             lambda: iter(self._create(messages, None, max_tokens, stream=True)), limits))
@@ -111,7 +111,7 @@ class Endpoint(RemoteModel):
             while True:
                 piece, failure, _ = self._once(lambda: _next(pieces), limits)
                 if piece is None and failure is None and not begun:  # a page, not a stream
-                    failure, _ = self._worded(TypeError("no stream"), limits)
+                    failure, _ = self._word_failure(TypeError("no stream"), limits)
                 begun = True
                 if failure is not None:
                     failure.paid = True
@@ -126,21 +126,21 @@ class Endpoint(RemoteModel):
                 getattr(pieces, "close", lambda: None)()
         if text := hearing.end():
             yield text
-        # A stream that ends without a reason broke off on the way: nobody knows what was to come.
+        # A stream that ends without a reason broke off on the way, so its reply counts as cut.
         return self._reply(hearing.text, usage, finish in ("", "length"), messages)
 
     def models(self) -> tuple[str, ...]:
-        """The names of the models that the endpoint offers, sorted."""
+        """Return the names of the models that the endpoint offers, sorted."""
         return tuple(sorted(self.call(
             lambda: [str(model.id) for model in self.client.models.list().data])))
 
     def choose_model(self, known: str) -> str:
-        """The model that is meant where none is named: the `known` one, or the only one that there is.
+        """Return the model to use if none is named: the `known` one, or the only one.
 
         Raises
         ------
         ParameterError
-            The endpoint has none or several.
+            The endpoint has no model or several.
         """
         names = self.models()
         if known in names:
@@ -153,22 +153,22 @@ class Endpoint(RemoteModel):
         return names[0]
 
     def context_length(self) -> int | None:
-        """Tokens that the model can read at once, where the endpoint says so.
+        """Return the tokens that the model can read at once, None if the endpoint does not list them.
 
-        Ollama cuts what is longer in silence and does not list its limit; it is asked in its own words:
-        the context of the loaded model, else `num_ctx` of its file, else what Ollama takes by default.
+        Ollama cuts longer input silently and does not list its limit. Its own interface is asked for
+        the context of the loaded model, else `num_ctx` of its file, else Ollama's default.
         """
         listed = self.call(lambda: [dict(model) for model in self.client.models.list().data])
-        told: dict[str, Any] = next((model for model in listed if model.get("id") == self.name), {})
-        told = {**told, **(told.get("meta") or {})}
+        entry: dict[str, Any] = next((model for model in listed if model.get("id") == self.name), {})
+        entry = {**entry, **(entry.get("meta") or {})}
         for name in _WINDOWS:
-            size = told.get(name)
+            size = entry.get(name)
             if isinstance(size, int) and size > 0:
                 return size
-        return self._ollama_context() if told.get("owned_by") == "library" else None
+        return self._ollama_context() if entry.get("owned_by") == "library" else None
 
     def _ollama_context(self) -> int | None:
-        """The context of a model that Ollama serves, None where another server calls itself its owner."""
+        """Return the context of a model that Ollama serves, None if the server is not Ollama."""
         root = str(self.client.base_url).removesuffix("/").removesuffix("/v1")
         try:
             loaded = self.call(lambda: self.client.get(f"{root}/api/ps", cast_to=object))
@@ -201,7 +201,7 @@ class Endpoint(RemoteModel):
         return self.client.chat.completions.create(model=self.name, messages=turns, **asked)
 
     def _adapting(self, ask: Callable[[], Answer]) -> Answer:
-        """Ask again in words that the server knows, as long as it names one that it does not."""
+        """Ask again without each parameter that the server rejects."""
         while True:
             words = self._words
             try:
@@ -217,7 +217,7 @@ class Endpoint(RemoteModel):
         if not hasattr(completion, "choices"):
             raise TypeError("no chat completion")
         if not completion.choices:
-            raise self._malformed("a reply without any choice", messages, completion.usage)
+            raise self._make_malformed("a reply without any choice", messages, completion.usage)
         choice = completion.choices[0]
         text = choice.message.content
         return self._reply(hear(sendable(text), self.secrets) if isinstance(text, str) else "",
@@ -225,36 +225,37 @@ class Endpoint(RemoteModel):
                            messages)
 
     def _reply(self, text: str, usage: Any, cut: bool, messages: Sequence[Message]) -> Reply:
-        """Build the reply, with the tokens that the endpoint counted, else ours."""
+        """Build the reply, with the endpoint's count of tokens or else an estimate."""
         if not text.strip():
-            error = self._malformed("an empty reply", messages, usage)
+            error = self._make_malformed("an empty reply", messages, usage)
             raise self._used_up(error.tokens) if cut else error
-        if counted := _counted(usage):
+        if counted := _read_count(usage):
             return Reply(text, *counted, cut=cut)
         return Reply(text, tokens_of(messages), count_tokens(text), estimated=True, cut=cut)
 
     def _used_up(self, tokens: tuple[int, int, bool]) -> ReplyLimitError:
         error = ReplyLimitError(f"{self.name} used up its reply limit before its answer was "
-                                "whole; raise the limit.", self.name)
+                                "complete; raise the limit.", self.name)
         error.tokens = tokens
         return error
 
-    def _malformed(self, what: str, messages: Sequence[Message], usage: Any) -> MalformedReplyError:
-        error = MalformedReplyError(f"{self.host} gave {what}; ask again, or choose another "
+    def _make_malformed(self, reply: str, messages: Sequence[Message], usage: Any
+                        ) -> MalformedReplyError:
+        error = MalformedReplyError(f"{self.host} gave {reply}; ask again, or choose another "
                                     "model.")
-        counted = _counted(usage)
+        counted = _read_count(usage)
         error.tokens = (*counted, False) if counted else (tokens_of(messages), 0, True)
         return error
 
 
 def tokens_of(messages: Sequence[Message]) -> int:
-    """About how many tokens a conversation has, counted here."""
+    """Estimate the tokens of a conversation."""
     return sum(4 + count_tokens(message.content) for message in messages)
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """Of a stream: the next words, the count of tokens, and the reason of the end with the last."""
+    """A piece of a stream: its words, the count of tokens, and with the last why it ended."""
 
     text: str
     usage: Any
@@ -272,14 +273,14 @@ def _next(pieces: Iterator[Any]) -> _Piece | None:
     return None
 
 
-def _counted(usage: Any) -> tuple[int, int] | None:
-    """Tokens in and out where an endpoint counts both."""
+def _read_count(usage: Any) -> tuple[int, int] | None:
+    """Return the tokens in and out, None unless the endpoint counts both."""
     sent = plausible_tokens(getattr(usage, "prompt_tokens", None))
     got = plausible_tokens(getattr(usage, "completion_tokens", None))
     return (sent, got) if sent and got else None
 
 
 def _list_at(value: object, key: str) -> list[dict[str, Any]]:
-    """The objects in a list of a JSON object, none where it is no such thing."""
+    """Return the objects in a list of a JSON object, none if there is no such list."""
     found = value.get(key) if isinstance(value, dict) else None
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []

@@ -36,48 +36,48 @@ class EndpointEmbedder(RemoteModel):
     """
 
     batch = 64
-    """Texts of one request, fewer where that is too much."""
+    """Texts of one request, reduced if the endpoint declines so many."""
     known_dimension = 0
-    """The length of its vectors where that is known, which saves asking; another is refused."""
+    """The length of its vectors, 0 if unknown; a vector of another length is refused."""
 
     @property
     def dimension(self) -> int:
-        """The length d of a vector; asked for once, with a word."""
+        """The length d of a vector, found by embedding one word if unknown."""
         if not self.known_dimension:
             self.embed(["word"])
         return self.known_dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Unit rows, shape (k, d).
+        """Return unit rows, shape (k, d).
 
         Raises
         ------
         MalformedReplyError
             Vectors are missing, of several lengths, zero or not finite.
         """
-        rows = [*self.in_requests(texts, lambda some: self.ask(some).vectors)]
+        rows = [*self.in_requests(texts, lambda batch: self.ask(batch).vectors)]
         return np.concatenate(rows or [np.zeros((0, self.dimension), np.float32)])
 
     def in_requests(self, texts: Sequence[str],
                     ask: Callable[[Sequence[str]], Vectors]) -> Iterator[Vectors]:
-        """The rows of one request after the other, in the order of `texts`; `ask` makes one."""
+        """Yield the rows of each request, in the order of `texts`; `ask` makes a request."""
         at, size = 0, self.batch
         while at < len(texts):
-            some = [text or " " for text in texts[at:at + size]]
+            batch = [text or " " for text in texts[at:at + size]]
             try:
-                rows = ask(some)
+                rows = ask(batch)
             except (RefusedError, MalformedReplyError) as error:
                 too_long = TOO_LONG.search(str(error)) is not None
-                if len(some) > 1:
-                    size = len(some) // 2
-                    if not too_long:  # of one long text the others know nothing
+                if len(batch) > 1:
+                    size = len(batch) // 2
+                    if not too_long:  # one long text is no reason for smaller batches of others
                         self.batch = size
                     continue
-                if not too_long or len(some[0]) < _SHORT:
+                if not too_long or len(batch[0]) < _SHORT:
                     raise
-                rows = self._in_halves(some[0], ask)
+                rows = self._in_halves(batch[0], ask)
             yield rows
-            at += len(some)
+            at += len(batch)
             size = self.batch
 
     def _in_halves(self, text: str, ask: Callable[[Sequence[str]], Vectors]) -> Vectors:
@@ -89,7 +89,7 @@ class EndpointEmbedder(RemoteModel):
         return np.asarray(mean / np.linalg.norm(mean), np.float32)[None, :]
 
     def ask(self, texts: Sequence[str]) -> Embedded:
-        """The vectors of one request.
+        """Return the vectors of one request.
 
         Raises
         ------
@@ -104,14 +104,14 @@ class EndpointEmbedder(RemoteModel):
         if sorted(numbers) != list(range(len(texts))):
             raise MalformedReplyError(f"{self.name} gave {len(numbers)} vectors for "
                                       f"{len(texts)} texts, not numbered from 0 to "
-                                      f"{len(texts) - 1} without gap, so nobody knows whose "
-                                      "they are; choose another embedding model.")
+                                      f"{len(texts) - 1} without gap, so they cannot be assigned; "
+                                      "choose another embedding model.")
         rows = [entry.embedding for entry in sorted(answer.data, key=lambda entry: entry.index)]
         sizes = {len(row) for row in rows}
         if len(sizes) == 1 and self.known_dimension not in (0, *sizes):
             raise MalformedReplyError(f"{self.name} gave a vector of {min(sizes)} numbers "
                                       f"where it gave {self.known_dimension} before; choose "
-                                      "the former model again, or embed the workspace anew "
+                                      "the former model again, or embed the workspace again "
                                       "(`qafd index --re-embed`).")
         if len(sizes) != 1:
             raise MalformedReplyError(f"{self.name} gave {len(rows)} vectors of the lengths "

@@ -35,7 +35,8 @@ class RunPlan:
 
     `cost` is None without a price, `seconds` None before the first call to this model. All but
     `passages`, `cached` and `calls` are estimates. The most is one retry for every request, each of
-    its passages alone, and replies of full length. `embedding` is what vectors from an endpoint add to it.
+    its passages alone, and replies of full length. `embedding` is the extra cost of vectors from an
+    endpoint.
     """
 
     passages: int
@@ -58,29 +59,29 @@ Follow = Callable[[Sequence[Message], str], Sequence[Message]]
 
 def plan_run(llm: Metered, requests: Iterable[tuple[Sequence[Message], int]], max_tokens: int, *,
              rounds: int = 1, follow: Follow | None = None, in_flight: int = 4) -> RunPlan:
-    """The plan of a run.
+    """Return the plan of a run.
 
     Parameters
     ----------
     requests : iterable of (messages, passages)
-        Each with the number of passages that it shows.
+        Each request with its number of passages.
     max_tokens : int
-        Of a reply.
+        The limit of a reply.
     rounds : int
-        Calls for each request when all goes well.
+        Calls for each request if none fails.
     follow : callable, optional
-        Makes the request of a later round, so that rounds which were answered before are not counted.
+        Makes the request of a later round; rounds that were answered before are then not counted.
 
     Notes
     -----
-    What this workspace knows of the model's earlier replies (mean tokens out, seconds) gives the
-    lower end; without any, a reply is taken for half as long as its request.
+    The lower end uses the mean tokens and seconds of the model's earlier replies in this workspace.
+    Without any, a reply counts as half as long as its request.
     """
     cached, shown, calls, total, guessed, most, longest = 0, 0, 0, 0, 0, 0, 0
     with open_workspace(llm.workspace) as store:
         before = [total for total in store.ledger.totals("model") if total.what == llm.name]
         for messages, passages in requests:
-            messages, left = _unanswered(store, llm, messages, max_tokens, rounds, follow)
+            messages, left = _find_unanswered(store, llm, messages, max_tokens, rounds, follow)
             if not left:
                 cached += passages
                 continue
@@ -105,9 +106,9 @@ def plan_run(llm: Metered, requests: Iterable[tuple[Sequence[Message], int]], ma
         None if pace is None else (calls * pace / in_flight, most * pace / in_flight))
 
 
-def _unanswered(store: Workspace, llm: Metered, messages: Sequence[Message], max_tokens: int, rounds: int,
-                follow: Follow | None) -> tuple[Sequence[Message], int]:
-    """The first request of a conversation that was not answered before, and how many rounds are left."""
+def _find_unanswered(store: Workspace, llm: Metered, messages: Sequence[Message], max_tokens: int,
+                     rounds: int, follow: Follow | None) -> tuple[Sequence[Message], int]:
+    """Return the first unanswered request of a conversation, and the number of rounds left."""
     for done in range(rounds):
         call = store.ledger.good_call(llm.key(messages, None, max_tokens))
         if call is None:
@@ -119,14 +120,14 @@ def _unanswered(store: Workspace, llm: Metered, messages: Sequence[Message], max
 
 def plan_embedding(store: Workspace, model: str, price: Price | None,
                    texts: Iterable[tuple[int, int]], files: int) -> EmbeddingPlan:
-    """The plan of the vectors of some passages.
+    """Return the plan of the vectors of some passages.
 
     Parameters
     ----------
     texts : iterable of (sentences, tokens)
-        Of each passage, title included.
+        The counts of each passage, title included.
     files : int
-        Each ends with a request that may not be full.
+        The number of files; the last request of each may not be full.
     """
     before = [total for total in store.ledger.totals("model") if total.what == model]
     counts = list(texts)

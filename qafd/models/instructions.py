@@ -25,17 +25,17 @@ LONGEST_PROMPT = 20_000  # characters
 
 @dataclass(frozen=True)
 class ModelTask:
-    """One thing that models are asked to do.
+    """A task for language models.
 
     Parameters
     ----------
     label, source : str
-        What people call it, and where it is from.
+        Its name on the screen, and the paper that it comes from.
     prompt : str
-        Ours, which stands until another one is kept.
+        The default prompt.
     required, optional : tuple of str
-        Its fields: without the required ones a reply could not be read, or a document could speak
-        to the model.
+        Its fields. Without the required ones a reply could not be read, or a document could give
+        the model instructions.
     """
 
     label: str
@@ -67,14 +67,13 @@ TASKS: Mapping[str, ModelTask] = {
 
 @dataclass(frozen=True)
 class Instructions:
-    """The prompts of a workspace where they are not ours, by the names in `TASKS`, and how models
-    are called."""
+    """The changed prompts of a workspace, by the names in `TASKS`, and the settings of calls."""
 
     prompts: Mapping[str, str] = field(default_factory=dict)
     calls: CallSettings = CallSettings()
 
     def prompt(self, task: str) -> str:
-        """The prompt of a task."""
+        """Return the prompt of a task."""
         return self.prompts.get(task) or TASKS[task].prompt
 
 
@@ -83,7 +82,7 @@ USUAL = Instructions()
 
 @dataclass(frozen=True)
 class Instructed:
-    """A model with the instructions that it is given; an `LLM`."""
+    """A model with its instructions; an `LLM`."""
 
     llm: LLM
     instructions: Instructions
@@ -95,17 +94,17 @@ class Instructed:
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None,
                  max_tokens: int = 1024) -> Reply:
-        """One reply, see `LLM`."""
+        """Return one reply, see `LLM`."""
         return self.llm.complete(messages, schema=schema, max_tokens=max_tokens)
 
     def stream(self, messages: Sequence[Message], *,
                max_tokens: int = 1024) -> Generator[str, None, Reply]:
-        """The reply piece by piece, then the whole of it."""
+        """Yield the reply piece by piece, then return all of it."""
         return self.llm.stream(messages, max_tokens=max_tokens)
 
 
 def instructions_of(client: LLM | None) -> Instructions:
-    """The instructions of a model, also of one inside others; the usual ones where it has none."""
+    """Return the instructions of a model or of one that it wraps, else the usual ones."""
     while client is not None:
         if isinstance(client, Instructed):
             return client.instructions
@@ -114,12 +113,12 @@ def instructions_of(client: LLM | None) -> Instructions:
 
 
 def check_prompt(name: str, prompt: str) -> None:
-    """Refuse what cannot be the prompt of a task.
+    """Check that a text can be the prompt of a task.
 
     Raises
     ------
     ParameterError
-        There is no such task; or the prompt is empty, too long, or lacks a required field.
+        The task does not exist; or the prompt is empty, too long, or lacks a required field.
     """
     task = TASKS.get(name)
     if task is None:
@@ -128,8 +127,7 @@ def check_prompt(name: str, prompt: str) -> None:
         raise ParameterError(f"the prompt has {len(prompt.strip()):,} characters; write 1 to "
                              f"{LONGEST_PROMPT:,}")
     fields = set(re.findall(r"\{(\w+)\}", prompt))
-    missing = [f"{{{one}}}" for one in task.required if one not in fields]
+    missing = [f"{{{field}}}" for field in task.required if field not in fields]
     if missing:
-        raise ParameterError(f"the prompt lacks {', '.join(missing)}: what is put there is "
-                             "needed to read the reply, or to keep documents from speaking "
-                             "to the model")
+        raise ParameterError(f"the prompt lacks {', '.join(missing)}; add it: without it the reply "
+                             "cannot be read, or documents could give the model instructions")

@@ -18,7 +18,7 @@ _CONTRIB = "com.microsoft"
 
 
 def with_integer_products(path: Path, apart: bool) -> bytes:
-    """The model with its int8 weights multiplied as integers, serialized.
+    """Return the model with its int8 weights multiplied as integers, serialized.
 
     Token ids, shape (texts, tokens), become `states`, (texts, tokens, 384). The file widens its
     weights to float before each product; integer instructions take a quarter of that time. It also
@@ -30,7 +30,7 @@ def with_integer_products(path: Path, apart: bool) -> bytes:
     weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     products = [node.input[1] for node in model.graph.node
                 if node.op_type == "MatMul" and f"{node.input[1]}_q" in weights]
-    return _Encoder(weights, products, apart).made()
+    return _Encoder(weights, products, apart).build()
 
 
 @cache
@@ -52,12 +52,12 @@ def sums_are_exact() -> bool:
 
 
 class _Encoder:
-    """The nodes of BERT, in order; each verb adds some and returns what the last is called.
+    """The nodes of BERT, in order; each method adds nodes and returns the name of the last.
 
     Parameters
     ----------
     products : list of str
-        What the weights are called: query, key, value, out, up and down of each layer.
+        Names of the weights: query, key, value, out, up and down of each layer.
     """
 
     def __init__(self, weights: Mapping[str, Any], products: list[str], apart: bool) -> None:
@@ -67,9 +67,9 @@ class _Encoder:
         self._nodes: list[onnx.NodeProto] = []
         self._kept: list[onnx.TensorProto] = []
 
-    def made(self) -> bytes:
-        """The graph, serialized."""
-        states = self._embedded()
+    def build(self) -> bytes:
+        """Return the graph, serialized."""
+        states = self._embed()
         for layer in range(LAYERS):
             states = self._layer(states, layer)
         self._nodes[-1].output[0] = "states"
@@ -95,10 +95,10 @@ class _Encoder:
     def _kept_weight(self, name: str) -> str:
         return self._keep(self._weights[name])
 
-    def _embedded(self) -> str:
+    def _embed(self) -> str:
         at = "inner.embeddings."
         words = [self._kept_weight(f"{at}word_embeddings.weight_{part}") for part in ("q", "scale")]
-        found = [self._add("Gather", some, "input_ids") for some in words]
+        found = [self._add("Gather", part, "input_ids") for part in words]
         word = self._add("Mul", self._add("Cast", found[0], to=TensorProto.FLOAT), found[1])
         kind = self._keep(self._weights[f"{at}token_type_embeddings.weight"][0])
         places = (self._weights[f"{at}position_embeddings.weight_q"].astype(np.float32)
@@ -135,7 +135,7 @@ class _Encoder:
         return self._add("Reshape", back, self._keep(np.array([0, 0, HEADS * SIZE])))
 
     def _gelu(self, states: str) -> str:
-        """Twice that, in the steps of the file: the operator of that name rounds differently."""
+        """Compute twice Gelu, in the steps of the file: the operator Gelu rounds differently."""
         root, one = (self._keep(np.float32(x)) for x in (np.sqrt(2), 1))
         error = self._add("Erf", self._add("Div", states, root))
         return self._add("Mul", states, self._add("Add", error, one))
@@ -148,7 +148,7 @@ class _Encoder:
 
     def _product(self, states: str, names: list[str], biases: list[str] | None = None,
                  share: float = 1.0) -> str:
-        """The states times a share of the weights of these names side by side, and the biases added."""
+        """Multiply the states by a share of these weights, concatenated, and add the biases."""
         wide = np.concatenate([self._weights[f"{name}_q"] for name in names], axis=1)
         scale = np.concatenate([self._weights[f"{name}_scale"].ravel() for name in names])
         scale *= np.float32(share)
@@ -161,7 +161,7 @@ class _Encoder:
                          *more, domain=_CONTRIB)
 
     def _product_apart(self, states: str, wide: Any, scale: Any) -> str:
-        """The same numbers as DynamicQuantizeMatMul for one text, step by step for each text."""
+        """Compute the numbers of DynamicQuantizeMatMul for one text, step by step for each text."""
         flat = self._add("Reshape", states, self._keep(np.array([0, -1])))
         none, column = self._keep(np.float32(0)), self._keep(np.array([-1, 1, 1]))
         ends = []

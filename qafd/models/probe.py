@@ -1,4 +1,4 @@
-"""A probe of a model endpoint, by the smallest calls that show what it can do."""
+"""A probe of a model endpoint, by the smallest calls that show its abilities."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,8 +15,8 @@ _SCHEMA = {"type": "object", "required": ["word"], "additionalProperties": False
            "properties": {"word": {"type": "string"}}}
 _ASK = (Message("system", 'Reply with the JSON object {"word": "yes"} and nothing else.'),
         Message("user", "Are you there?"))
-_JSON = {"json_schema": "Asked as {mode}, it keeps to a JSON schema.",
-         "json_object": "Asked as {mode}, it writes JSON objects.",
+_JSON = {"json_schema": "It follows a JSON schema ({mode}).",
+         "json_object": "It writes JSON objects ({mode}).",
          "plain": "It has no JSON mode, so replies are searched for JSON."}
 LISTED = 8  # names of models
 
@@ -30,18 +30,18 @@ class Probe:
 
     @property
     def ok(self) -> bool:
-        """True if everything that was asked for works."""
+        """True if every check passed."""
         return all(check.ok for check in self.checks)
 
 
 def probe(llm: "Endpoint", embedder: "EndpointEmbedder | None" = None) -> Probe:
     """Ask an endpoint for its models, two words, JSON and, with `embedder`, one vector.
 
-    Costs a few dozen tokens. What fails is a check that is not ok; nothing is raised.
+    Costs a few dozen tokens. A failure becomes a check that is not ok; nothing is raised.
     """
-    models, listed = _listed(llm)
-    checks = [listed]
-    if listed.ok or models:
+    models, listing = _list_models(llm)
+    checks = [listing]
+    if listing.ok or models:
         checks += [_window(llm)]
     checks.append(_chat(llm))
     if checks[-1].ok:
@@ -51,11 +51,11 @@ def probe(llm: "Endpoint", embedder: "EndpointEmbedder | None" = None) -> Probe:
     return Probe(tuple(checks), models)
 
 
-def _listed(llm: "Endpoint") -> tuple[tuple[str, ...], Check]:
+def _list_models(llm: "Endpoint") -> tuple[tuple[str, ...], Check]:
     try:
         models = llm.models()
     except ModelError as error:
-        return (), _failed("models", error)
+        return (), _report("models", error)
     if not models:
         return models, Check("models", True,
                              "The endpoint lists no models; the name is taken as it is.")
@@ -71,10 +71,10 @@ def _window(llm: "Endpoint") -> Check:
     try:
         size = llm.context_length()
     except ModelError as error:
-        return _failed("context length", error)
+        return _report("context length", error)
     if not size:
         return Check("context length", True,
-                     "The endpoint does not say how much the model can read at once.")
+                     "The endpoint does not list the model's context length.")
     return Check("context length", True,
                  f"{size:,} tokens.")
 
@@ -83,7 +83,7 @@ def _chat(llm: "Endpoint") -> Check:
     try:
         reply = llm.complete((Message("user", "Reply with the word: ready"),), max_tokens=200)
     except ModelError as error:
-        return _failed("chat", error)
+        return _report("chat", error)
     if reply.estimated:
         return Check("chat", True,
                      f"{llm.name} answers; it does not count tokens, so they are estimated.")
@@ -96,10 +96,10 @@ def _json(llm: "Endpoint") -> Check:
         llm.complete(_ASK, schema=_SCHEMA, max_tokens=200)
     except MalformedReplyError:
         return Check("JSON", False,
-                     f"{llm.name} was asked for JSON and wrote none: planning, judging and "
+                     f"{llm.name} did not write JSON: planning, judging and "
                      "extraction will mostly fall back to the local rules.")
     except ModelError as error:
-        return _failed("JSON", error)
+        return _report("JSON", error)
     return Check("JSON", True,
                  _JSON[llm.json_mode].format(mode=llm.json_mode))
 
@@ -109,8 +109,8 @@ def _vectors(embedder: "EndpointEmbedder") -> Check:
         return Check("embeddings", True,
                      f"{embedder.name} gives {embedder.dimension} dimensions.")
     except ModelError as error:
-        return _failed("embeddings", error)
+        return _report("embeddings", error)
 
 
-def _failed(name: str, error: ModelError) -> Check:
+def _report(name: str, error: ModelError) -> Check:
     return Check(name, False, str(error))

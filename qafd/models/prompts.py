@@ -63,7 +63,7 @@ same form, then {done}"""
 
 @dataclass(frozen=True)
 class Records:
-    """The records of a reply as the model wrote them, cleaned, not yet compared with the passage.
+    """The records of a reply, cleaned but not yet compared with the passage.
 
     Entities have a `source` and no `target`; `keywords` are those of the whole passage.
     """
@@ -82,7 +82,7 @@ class Records:
 
 def extract_messages(chunks: Sequence[Chunk], types: Sequence[str] = ENTITY_TYPES,
                      language: str = "English", prompt: str = EXTRACT) -> tuple[Message, ...]:
-    """Prompt 1 for some passages; their text is data, between lines that it cannot hold."""
+    """Build Prompt 1 for passages; their text is data between lines that it cannot contain."""
     texts = []
     for chunk in chunks:
         above = "\n".join(dict.fromkeys(filter(None, (chunk.title, chunk.heading))))
@@ -97,13 +97,13 @@ def extract_messages(chunks: Sequence[Chunk], types: Sequence[str] = ENTITY_TYPE
 
 
 def again(messages: Sequence[Message], reply: str) -> tuple[Message, ...]:
-    """The same request after a reply of no use, which is shown."""
+    """Build the same request after a useless reply, which is shown."""
     shown = [Message("assistant", reply[:SHOWN])] if reply.strip() else []
     return (*messages, *shown, Message("user", fill(_AGAIN, field=FIELD)))
 
 
 def more(messages: Sequence[Message], reply: str) -> tuple[Message, ...]:
-    """The gleaning pass: what was missed in the reply."""
+    """Build the request of the gleaning pass, for records that the reply missed."""
     return (*messages, Message("assistant", reply), Message("user", fill(_MORE, done=DONE)))
 
 
@@ -118,7 +118,7 @@ _NUMBERED = re.compile(r"\)\s*\d+[.)]\s*$")  # of the record that follows
 _QUOTES = " \t\n\"'`\u201c\u201d*"
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _STRENGTH = re.compile(r"\s*\d+(?:\.\d+)?(?:\s*/\s*10)?\s*")
-# How JSON of models calls the fields of a record.
+# Names that models give the fields of a record in JSON.
 _NAMES = ("entity", "name", "entity_name", "title")
 _TYPES = ("entity_type", "type", "kind", "category")
 _SOURCES = ("source", "source_entity", "src", "src_id", "subject", "head", "from")
@@ -129,9 +129,9 @@ _STRENGTHS = ("strength", "relationship_strength", "weight", "score")
 
 
 def read_passages(text: str, count: int) -> list[Records]:
-    """The records of a reply for each of `count` passages, see `read_records`.
+    """Return the records of a reply for each of `count` passages, see `read_records`.
 
-    Where it does not number them, all records may be about every passage.
+    If it does not number them, all records may be about every passage.
     """
     text = _shorten(text)
     pieces = _PASSAGE.split(text.replace(RECORD, RECORD + "\n"))
@@ -141,22 +141,22 @@ def read_passages(text: str, count: int) -> list[Records]:
     for number, piece in zip(pieces[1::2], pieces[2::2], strict=True):
         if 0 < int(number) <= count:
             found[int(number)] += read_records(piece)
-    return [found[0] + one for one in found[1:]]
+    return [found[0] + records for records in found[1:]]
 
 
 def last_passage(text: str) -> int:
-    """The number of the passage that a reply came to, 1 where it does not number them."""
+    """Return the number of the last passage in a reply, 1 if it does not number them."""
     numbers = _PASSAGE.findall(_shorten(text).replace(RECORD, RECORD + "\n"))
     return int(numbers[-1]) if numbers else 1
 
 
 def read_records(text: str) -> Records:
-    """The records of a reply; what cannot be understood is left out.
+    """Return the records of a reply, without those that cannot be read.
 
-    Survives code fences, prose, wrong delimiters, a missing end, and a reply that was cut: then
-    the last record, which is not whole, is read as far as it goes. Records as JSON, in lines, lists
-    or under names, are read too, and those in the order that LightRAG ("relation": keywords before
-    the description) and GraphRAG (without keywords) ask for.
+    Accepts code fences, prose, wrong delimiters, a missing end, and a reply that was cut: its last,
+    incomplete record is read as far as it goes. JSON records in lines, lists or under names are read
+    too, and so are those in the order of LightRAG ("relation": keywords before the description) and
+    GraphRAG (without keywords).
     """
     text = _shorten(text)
     found = Records()
@@ -170,12 +170,12 @@ def read_records(text: str) -> Records:
 
 
 def _shorten(text: str) -> str:
-    """Cut a reply, and its long runs without a letter or digit, over which patterns backtrack."""
+    """Cut a reply, and its long runs without a letter or digit, on which patterns backtrack."""
     return _EMPTY.sub(r"\1", text[:LONGEST_REPLY])
 
 
 def _of_fields(kind: str, fields: Sequence[str]) -> Records:
-    """The record with these fields after its kind; none when they are too few."""
+    """Return the record with these fields after its kind; none if there are too few."""
     if kind == "content_keywords":
         return Records(keywords=_keywords(",".join(fields)))
     if kind == "entity" and len(fields) >= 2:
@@ -196,21 +196,21 @@ def _of_fields(kind: str, fields: Sequence[str]) -> Records:
 
 
 def _of_json(value: object) -> Records:
-    """The records in a JSON value, however deep."""
+    """Return the records in a JSON value, however deep."""
     if isinstance(value, dict):
-        one = _of_object(value)
-        parts: Sequence[object] = () if one else list(value.values())
+        records = _of_object(value)
+        parts: Sequence[object] = () if records else list(value.values())
     elif isinstance(value, list) and value and str(value[0]).lower() in _KINDS:
-        one, parts = _of_fields(str(value[0]).lower(), [_text(field) for field in value[1:]]), ()
+        records, parts = _of_fields(str(value[0]).lower(), [_text(field) for field in value[1:]]), ()
     else:
-        one, parts = Records(), value if isinstance(value, list) else ()
+        records, parts = Records(), value if isinstance(value, list) else ()
     for part in parts:
-        one += _of_json(part)
-    return one
+        records += _of_json(part)
+    return records
 
 
 def _of_object(value: Mapping[str, object]) -> Records:
-    """The record that a JSON object is, if it is one."""
+    """Return the record in a JSON object, empty if it is not one."""
     fields = {str(name).lower(): _text(given) for name, given in value.items()}
     text, keywords = _field(fields, _TEXTS), _keywords(_field(fields, _KEYWORDS))
     source, target, name = (_field(fields, names) for names in (_SOURCES, _TARGETS, _NAMES))
@@ -232,7 +232,7 @@ def _field(fields: Mapping[str, str], names: Sequence[str]) -> str:
 
 
 def _text(value: object) -> str:
-    """A JSON value as a field; a list of words with commas, "" for what holds records."""
+    """Return a JSON value as a field: words of a list with commas, "" for lists of records."""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = ", ".join(value)
     if isinstance(value, dict | list) or value is None:
@@ -242,8 +242,8 @@ def _text(value: object) -> str:
 
 def _records(text: str) -> Iterator[tuple[str, list[str]]]:
     starts = list(_KIND.finditer(text))
-    for here, following in zip_longest(starts, starts[1:]):
-        body = text[here.end():following.start() if following else len(text)]
+    for start, following in zip_longest(starts, starts[1:]):
+        body = text[start.end():following.start() if following else len(text)]
         body = _close(_NUMBERED.sub("", _END.split(body, 1)[0]))
         fields = (body.split(FIELD) if FIELD in body
                   else _FIELD.split(body) if _FIELD.search(body) else _commas(body))
@@ -251,11 +251,11 @@ def _records(text: str) -> Iterator[tuple[str, list[str]]]:
         while cleaned and not cleaned[0]:
             cleaned = cleaned[1:]
         if cleaned:
-            yield here[1].lower(), cleaned
+            yield start[1].lower(), cleaned
 
 
 def _close(body: str) -> str:
-    """The fields of a record without what ends it; brackets of its own text stay."""
+    """Return the fields of a record without its end; brackets of its own text stay."""
     body = body.rstrip(" \t\n(]*`-")
     while body.endswith(")") and body.count(")") > body.count("("):
         body = body[:-1].rstrip(" \t\n(]*`-")
@@ -263,7 +263,7 @@ def _close(body: str) -> str:
 
 
 def _commas(body: str) -> list[str]:
-    """Fields in quotes, else between commas."""
+    """Split a record into the fields in quotes, else between commas."""
     quoted = re.findall(r'"([^"]*)"', body)
     return quoted if len(quoted) > 1 else body.split(",")
 
@@ -274,6 +274,6 @@ def _keywords(field: str) -> tuple[str, ...]:
 
 
 def _strength(field: str) -> float:
-    """A number from 1 to 10, 0 where none is stated."""
+    """Return a number from 1 to 10, 0 where none is stated."""
     found = _NUMBER.search(field)
     return min(10.0, max(1.0, float(found[0]))) if found else 0.0

@@ -1,8 +1,8 @@
 """Prompts for planning a question, answering it, and judging an answer.
 
-Structured as Prompts 2, 3 and 4 of the paper (Appendix A4.3 to A4.5), in our own words, and how
-each reply is read. Text from documents stands only between two lines that carry a mark made from
-that very text, so no document can write the line that ends it.
+Structured as Prompts 2, 3 and 4 of the paper (Appendix A4.3 to A4.5), in our own words, with the
+readers of their replies. Text from documents is always between two lines with a mark that is a hash
+of that text, so no document can write the line that ends it.
 """
 
 import hashlib
@@ -88,22 +88,22 @@ response in the order given, each with the keys {keys}."""
 
 
 def fill(prompt: str, **values: object) -> str:
-    """A prompt with its fields, which stand in it as {name}; other braces stay as they are."""
+    """Return a prompt with each field {name} replaced; other braces stay."""
     return _FIELD.sub(lambda found: str(values.get(found[1], found[0])), prompt)
 
 
 def plan_messages(question: str, prompt: str = PLAN) -> tuple[Message, ...]:
-    """Prompt 2: keywords of both levels, and subqueries."""
+    """Build Prompt 2, for keywords of both levels and subqueries."""
     return Message("system", prompt), Message("user", question)
 
 
 def read_plan(text: str) -> tuple[tuple[Keyword, ...], tuple[str, ...]]:
-    """Keywords and subqueries of a reply to `plan_messages`; a string stands for a list of one.
+    """Read keywords and subqueries from a reply to `plan_messages`; a string counts as a list of one.
 
     Raises
     ------
     MalformedReplyError
-        There is no keyword in it.
+        The reply has no keyword.
     """
     value = json.loads(text)
     keywords = [Keyword(phrase, level) for level in ("low", "high")
@@ -115,7 +115,7 @@ def read_plan(text: str) -> tuple[tuple[Keyword, ...], tuple[str, ...]]:
 
 
 def _phrases(value: object, most: int, longest: int) -> list[str]:
-    """The different strings of a list that have a letter or digit, shortened."""
+    """Return the different strings of a list that have a letter or digit, shortened."""
     listed = value if isinstance(value, list) else [value]
     phrases = (one_line(item, longest) for item in listed if isinstance(item, str))
     return list(dict.fromkeys(p for p in phrases if any(c.isalnum() for c in p)))[:most]
@@ -123,16 +123,16 @@ def _phrases(value: object, most: int, longest: int) -> list[str]:
 
 def answer_messages(question: str, data: str, length: str = "short",
                     prompt: str = ANSWER) -> tuple[Message, ...]:
-    """Prompt 3: an answer from the data alone, with the numbers of its passages.
+    """Build Prompt 3, for an answer from the data alone that cites its passages.
 
     Parameters
     ----------
     data : str
-        As from `qafd.answer.context`, quoted from documents and not trusted.
+        The text of `qafd.answer.context`, quoted from documents and not trusted.
     length : str
         A key of `LENGTHS`.
     prompt : str
-        With the fields absent, mark and length.
+        A prompt with the fields absent, mark and length.
     """
     mark = fence(data)
     return (Message("system", fill(prompt, absent=ABSENT, mark=mark, length=LENGTHS[length])),
@@ -147,7 +147,7 @@ def fence(text: str) -> str:
 
 @dataclass(frozen=True)
 class Criterion:
-    """One thing that is graded, from 0 to `highest`."""
+    """A criterion of grades from 0 to `highest`."""
 
     name: str
     highest: float
@@ -173,9 +173,9 @@ EMPOWERMENT = (
 def judge_messages(question: str, responses: Sequence[str],
                    criteria: Sequence[Criterion] = PAPER, number: int = 1,
                    prompt: str = JUDGE) -> tuple[Message, ...]:
-    """Prompt 4, for one response or for several that are graded side by side.
+    """Build Prompt 4, for one response or for several that are graded together.
 
-    `number` is that of the round: no two rounds send the same, so none is answered from memory.
+    `number` is the round's: no two rounds send the same text, so none is answered from the ledger.
     """
     shown = "\n".join(f"Response {i}:\n{text}" for i, text in enumerate(responses, 1))
     mark = fence(shown)
@@ -191,7 +191,7 @@ def judge_messages(question: str, responses: Sequence[str],
 
 
 def judge_schema(count: int, criteria: Sequence[Criterion] = PAPER) -> Mapping[str, Any]:
-    """The JSON schema of a reply to `judge_messages`."""
+    """Return the JSON schema of a reply to `judge_messages`."""
     grades = {"type": "object", "additionalProperties": False,
               "required": [c.name for c in criteria],
               "properties": {c.name: {"type": "number"} for c in criteria}}
@@ -201,19 +201,19 @@ def judge_schema(count: int, criteria: Sequence[Criterion] = PAPER) -> Mapping[s
 
 
 def read_grades(text: str, count: int, criteria: Sequence[Criterion] = PAPER) -> list[list[float]]:
-    """For each response its grade by each criterion; "85", "85/100" and [85] are all 85.
+    """Read the grade of each response by each criterion; "85", "85/100" and [85] are all 85.
 
     Raises
     ------
     MalformedReplyError
-        A grade is missing, is no number or lies outside its range.
+        A grade is missing, is not a number or is outside its range.
     """
     found = json.loads(text).get("grades")
     if not isinstance(found, list) or len(found) != count:
         raise MalformedReplyError("the judge was asked for {count} grades and gave {found}.".format(
                                       count=count,
                                       found=len(found) if isinstance(found, list) else 'none'))
-    return [[_grade(one, criterion) for criterion in criteria] for one in found]
+    return [[_grade(grades, criterion) for criterion in criteria] for grades in found]
 
 
 def _grade(grades: object, criterion: Criterion) -> float:

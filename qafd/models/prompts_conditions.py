@@ -1,8 +1,8 @@
 """Prompts for a question with several conditions, after SG-RAG (paper 002).
 
-Table 12 (question to query graph) and Table 15 (answer from what matched), in our own words. The
-reply to the former is JSON, as that of the other plans is, and says of each edge how its ends are
-related and whether they are not to be, which the paper's records leave out.
+Table 12 (question to query graph) and Table 15 (answer from the matches), in our own words. The
+reply to Table 12 is JSON, like that of the other plans. Each of its edges has the relation and
+whether it is negated, which the paper's records leave out.
 """
 
 import json
@@ -67,47 +67,47 @@ that does not meet all, say which condition is open.
 
 
 def query_messages(question: str, prompt: str = QUERY) -> tuple[Message, ...]:
-    """Table 12: the question as a graph of what it names and what it asks for."""
+    """Build the request of Table 12, for a graph of the question's names and unknowns."""
     return Message("system", prompt), Message("user", question)
 
 
 def exact_messages(question: str, data: str, length: str = "short",
                    prompt: str = EXACT) -> tuple[Message, ...]:
-    """Table 15: an answer from the candidates and their conditions alone.
+    """Build the request of Table 15, for an answer from the candidates and their conditions alone.
 
     Parameters
     ----------
     data, length, prompt : str
-        As of `qafd.models.prompts_answer.answer_messages`.
+        As in `qafd.models.prompts_answer.answer_messages`.
     """
     return answer_messages(question, data, length, prompt)
 
 
 def read_query(text: str) -> QueryGraph:
-    """The query graph of a reply to `query_messages`; keys are labels in canonical form.
+    """Return the query graph of a reply to `query_messages`; keys are labels in canonical form.
 
-    Node 0 is the first unknown one, and every condition points away from it. What says nothing
-    about the answer is left out: an edge between two names, and what only a name joins to it; the
-    labels of such nodes are `unread`.
+    Node 0 is the first unknown one, and every condition points away from it. Parts that do not
+    constrain the answer are left out: an edge between two names, and nodes that only a name joins
+    to the rest. The labels of such nodes are `unread`.
 
     Raises
     ------
     MalformedReplyError
-        A node or an edge has not the form that was asked for, two nodes have one id, nothing is
-        asked for, or no condition is on it.
+        A node or an edge has another form, two nodes have one id, no node is unknown, or no
+        condition is on it.
     """
     value = json.loads(text)
-    nodes = [_node(one) for one in _listed(value, "nodes", MOST_NODES)]
+    nodes = [_node(item) for item in _read_list(value, "nodes", MOST_NODES)]
     places = {identity: place for place, (identity, _) in enumerate(nodes)}
     if len(places) < len(nodes):
         raise MalformedReplyError("two nodes of the model's query graph have one id.")
     unknown = [place for place, (_, node) in enumerate(nodes) if node.unknown]
     if not unknown:
-        raise MalformedReplyError("the model's query graph has nothing that is asked for.")
-    conditions = [_condition(one, places) for one in _listed(value, "edges", MOST_EDGES)]
+        raise MalformedReplyError("the model's query graph has no unknown node.")
+    conditions = [_condition(item, places) for item in _read_list(value, "edges", MOST_EDGES)]
     read = _pointing_away([node for _, node in nodes], conditions, unknown[0])
     if not read.conditions:
-        raise MalformedReplyError("the model's query graph has no condition on what is asked for.")
+        raise MalformedReplyError("the model's query graph has no condition on its unknown node.")
     return read
 
 
@@ -120,17 +120,17 @@ def holds_query(reply: Reply) -> bool:
     return True
 
 
-def _listed(value: Mapping[str, object], key: str, most: int) -> Sequence[object]:
+def _read_list(value: Mapping[str, object], key: str, most: int) -> Sequence[object]:
     listed = value.get(key)
     if not isinstance(listed, list) or not 0 < len(listed) <= most:
-        raise MalformedReplyError(f"the model's query graph has not 1 to {most} {key}.")
+        raise MalformedReplyError(f"the model's query graph does not have 1 to {most} {key}.")
     return listed
 
 
 def _node(value: object) -> tuple[str, QueryNode]:
-    """The id of a node, and the node."""
+    """Return the id of a node, and the node."""
     if not isinstance(value, dict):
-        raise MalformedReplyError("a node of the model's query graph is no object.")
+        raise MalformedReplyError("a node of the model's query graph is not an object.")
     identity, label = value.get("id"), value.get("label")
     description = value.get("description", "")
     for field in (identity, label, description):
@@ -147,11 +147,11 @@ def _node(value: object) -> tuple[str, QueryNode]:
 
 def _condition(value: object, places: Mapping[str, int]) -> QueryCondition:
     if not isinstance(value, dict):
-        raise MalformedReplyError("an edge of the model's query graph is no object.")
+        raise MalformedReplyError("an edge of the model's query graph is not an object.")
     ends = value.get("source"), value.get("target")
     negated, relation = value.get("negated", False), value.get("relation", "")
     if not isinstance(negated, bool) or not isinstance(relation, str):
-        raise MalformedReplyError("an edge of the model's query graph has not the form asked for.")
+        raise MalformedReplyError("an edge of the model's query graph has the wrong form.")
     if ends[0] not in places or ends[1] not in places or ends[0] == ends[1]:
         raise MalformedReplyError("an edge of the model's query graph does not join two of its "
                                   "nodes.")
@@ -161,9 +161,9 @@ def _condition(value: object, places: Mapping[str, int]) -> QueryCondition:
 
 def _pointing_away(nodes: Sequence[QueryNode], conditions: Sequence[QueryCondition], answer: int
                    ) -> QueryGraph:
-    """The graph of what is joined to the answer through unknown nodes, the answer first."""
+    """Return the graph of all nodes joined to the answer through unknown ones, the answer first."""
     order = [answer]
-    kept: list[QueryCondition] = []
+    reached: list[QueryCondition] = []
     for place in order:  # grows
         if not nodes[place].unknown:
             continue
@@ -175,9 +175,9 @@ def _pointing_away(nodes: Sequence[QueryNode], conditions: Sequence[QueryConditi
                 order.append(other)
             if nodes[other].unknown and order.index(other) < order.index(place):
                 continue  # seen from the other end
-            kept.append(replace(condition, source=place, target=other))
+            reached.append(replace(condition, source=place, target=other))
     at = {place: number for number, place in enumerate(order)}
-    pointed = [replace(one, source=at[one.source], target=at[one.target]) for one in kept]
+    pointed = [replace(edge, source=at[edge.source], target=at[edge.target]) for edge in reached]
     left = [node.text for place, node in enumerate(nodes) if place not in at]
     return QueryGraph(tuple(nodes[place] for place in order), tuple(dict.fromkeys(pointed)),
                       tuple(left))

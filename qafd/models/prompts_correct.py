@@ -1,6 +1,6 @@
-"""The prompt for comparing answers with those that are known to be right.
+"""The prompt for comparing answers with known right answers.
 
-The papers count an answer as right by a model's word; they do not print the prompt.
+The papers let a model decide if an answer is right; they do not print the prompt.
 """
 
 import json
@@ -28,9 +28,9 @@ response in the order given."""
 
 def correct_messages(question: str, known: Sequence[str], responses: Sequence[str],
                      number: int = 1, prompt: str = CORRECT) -> tuple[Message, ...]:
-    """The request to mark responses; `known` are the right answers, any of which will do.
+    """Build the request to mark responses; `known` are the right answers, of which any counts.
 
-    `number` is that of the round: no two rounds send the same, so none is answered from memory.
+    `number` is the round's: no two rounds send the same text, so none is answered from the ledger.
     """
     shown = "\n".join(responses)
     mark = fence(shown)
@@ -42,14 +42,14 @@ def correct_messages(question: str, known: Sequence[str], responses: Sequence[st
 
 
 def correct_schema(count: int) -> Mapping[str, Any]:
-    """The JSON schema of a reply to `correct_messages`."""
+    """Return the JSON schema of a reply to `correct_messages`."""
     return {"type": "object", "additionalProperties": False, "required": ["correct"],
             "properties": {"correct": {"type": "array", "items": {"type": "boolean"},
                                        "minItems": count, "maxItems": count}}}
 
 
 def read_correct(text: str, count: int) -> list[bool]:
-    """For each response whether it is correct.
+    """Read the mark of each response, True if it is correct.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """The prompt for a question that refers to earlier ones, and the parser of its reply.
 
-Not from one of the papers: their questions stand alone.
+Not from one of the papers, which have no follow-up questions.
 """
 
 from collections.abc import Sequence
@@ -29,17 +29,17 @@ Reply with the question on one line and nothing else."""
 
 def follow_messages(before: Sequence[tuple[str, str]], typed: str,
                     prompt: str) -> tuple[Message, ...]:
-    """The request for a follow-up, after some questions and their answers, the oldest first."""
-    said = "\n\n".join(f"Question: {question}\nAnswer: {one_line(answer, LONGEST_ANSWER) or 'none'}"
-                       for question, answer in before)
-    mark = fence(said)
+    """Build the request for a follow-up, after earlier questions and answers, the oldest first."""
+    turns = "\n\n".join(f"Question: {question}\nAnswer: {one_line(answer, LONGEST_ANSWER) or 'none'}"
+                        for question, answer in before)
+    mark = fence(turns)
     return (Message("system", fill(prompt, mark=mark)),
-            Message("user", f"{mark} conversation begins\n{said}\n{mark} conversation ends\n\n"
+            Message("user", f"{mark} conversation begins\n{turns}\n{mark} conversation ends\n\n"
                             f"Follow-up question: {typed}"))
 
 
 def read_follow(reply: Reply) -> str:
-    """The question of a reply; raises MalformedReplyError when it has none, half of one or an essay."""
+    """Return the question of a reply; raises MalformedReplyError unless it is one short line."""
     lines = [line.strip().strip("\"\u201c\u201d*") for line in reply.text.splitlines() if line.strip()]
     if reply.cut or len(lines) != 1 or not 0 < len(lines[0]) <= LONGEST_QUESTION:
         raise MalformedReplyError("the model's reply is not one question on one line.")

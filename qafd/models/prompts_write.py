@@ -42,7 +42,7 @@ Rules:
 
 
 def write_messages(prompt: str, material: str) -> tuple[Message, ...]:
-    """The request to condense a material, which is data between lines that it cannot hold."""
+    """Build the request to condense a material, data between lines that it cannot contain."""
     mark = fence(material)
     return (Message("system", fill(prompt, mark=mark)),
             Message("user", f"{mark} data begins\n{material}\n{mark} data ends"))

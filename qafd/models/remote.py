@@ -27,13 +27,13 @@ from qafd.models.wire import CallLimits, bounded_client
 from qafd.reading.text.plaintext import one_line, storable
 
 MAX_BYTES = 8_000_000  # of all answers to one call
-MOST_TOKENS = 100_000_000  # of one call; endpoints that say more cannot count
+MOST_TOKENS = 100_000_000  # of one call; a larger count is wrong
 FORMAT = ("response_format", "json_schema", "json_object", "grammar")  # some know none of them
 TOO_LONG = re.compile(r"context length|less than \d+ tokens|too long|too large to process")
 """The words of OpenAI and vLLM, TEI, and llama.cpp (with status 500) for a text that is too long."""
 
 _LATER = (408, 409, 425, 429)  # and all from 500 on
-# What a client and its parsing raise on answers that are no answers.
+# The errors that a client and its parsing raise on broken answers.
 _ODD = (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError,
         AttributeError, TypeError, LookupError, RecursionError)
 
@@ -41,7 +41,7 @@ Answer = TypeVar("Answer")
 
 
 class RemoteModel:
-    """One client with its deadline, retries and the words for what went wrong.
+    """One client with its deadline, retries and error messages.
 
     Every call ends within `deadline` seconds, retries and the waiting between them included,
     with an answer or a ModelError. Errors hold neither the key nor the original exception.
@@ -49,20 +49,20 @@ class RemoteModel:
     Parameters
     ----------
     model : str
-        As the endpoint calls it.
+        The endpoint's name for it.
     base_url : str
-        Up to and with "/v1".
+        The address up to and including "/v1".
     key : str, optional
-        Sent to the endpoint and kept nowhere else.
+        Sent to the endpoint and stored nowhere.
     client : optional
         Anything with `chat.completions.create` and `embeddings.create` as in `openai.OpenAI`.
-        Its own connections are then used, whose deadlines are its own matter.
+        Its own connections and deadlines are then used.
     deadline, pause : float
-        Seconds: of a call in all, and before the first retry.
+        Seconds for a call with its retries, and before the first retry.
     attempts : int
-        Of one call, for what may pass: 429, 5xx, broken connections, answers that are no JSON.
+        Attempts for temporary failures: 429, 5xx, broken connections, answers that are not JSON.
     resolver : callable
-        A host's name to its addresses; by default as this machine finds them.
+        Maps a host's name to its addresses; by default as this machine finds them.
 
     Raises
     ------
@@ -96,7 +96,7 @@ class RemoteModel:
         return f"{type(self).__name__}({self.name!r}, {self.base_url!r})"
 
     def call(self, ask: Callable[[], Answer], limits: CallLimits | None = None) -> Answer:
-        """Return what `ask` returns; repeat requests whose failure may pass, until the deadline."""
+        """Return the result of `ask`; repeat temporary failures until the deadline."""
         limits = limits or CallLimits(self.deadline, MAX_BYTES)
         for attempt in range(1, self._attempts + 1):
             answer, failure, wait = self._once(ask, limits)
@@ -119,20 +119,21 @@ class RemoteModel:
 
     def _once(self, ask: Callable[[], Answer], limits: CallLimits
               ) -> tuple[Answer | None, ModelError | None, float | None]:
-        """An answer, or the failure with the seconds to wait: 0 unsaid, None for no use."""
+        """Return an answer, or the failure and the seconds to wait: 0 if unknown, None for no retry."""
         try:
             with limits.on():
                 return ask(), None, None
         except MalformedReplyError as error:
             return None, error, None
         except _ODD as error:
-            failure, wait = self._worded(error, limits)
-            # what came through, however broken, was written and will be charged
+            failure, wait = self._word_failure(error, limits)
+            # tokens that arrived, however broken, will be charged
             failure.paid = not isinstance(error, openai.APIStatusError) and (
                 limits.heard or isinstance(failure, DeadlineError))
             return None, failure, wait
 
-    def _worded(self, error: Exception, limits: CallLimits) -> tuple[ModelError, float | None]:
+    def _word_failure(self, error: Exception, limits: CallLimits
+                      ) -> tuple[ModelError, float | None]:
         if limits.refused:
             return RefusedError(f"{limits.refused}."), None
         if limits.broken == "size":
@@ -144,47 +145,47 @@ class RemoteModel:
         if isinstance(error, openai.APIStatusError):
             return self._status(error)
         if isinstance(error, (openai.APIConnectionError, httpx2.HTTPError, OSError)):
-            cause = self.redacted(str(error.__cause__ or error) or type(error).__name__)
+            cause = self.redact(str(error.__cause__ or error) or type(error).__name__)
             return UnreachableError(f"{self.host} cannot be reached or hung up ({cause}); "
                                     "check the address and that the server runs."), 0.0
-        return UnreachableError(f"{self.host} answered with something that is no reply of a "
+        return UnreachableError(f"{self.host} did not answer like a "
                                 f"model ({type(error).__name__}); check the address, it "
                                 "usually ends in /v1."), 0.0
 
     def _status(self, error: openai.APIStatusError) -> tuple[ModelError, float | None]:
         status = error.status_code
-        said = self.redacted(error.message, 400)
+        message = self.redact(error.message, 400)
         if status in (401, 403):
             return MissingKeyError(f"{self.host} refuses the API key ({status}); enter a valid "
                                    "one."), None
         if status < 400:
             return RefusedError(f"{self.host} redirects to another address ({status}), which "
                                 "is not followed; enter the final address."), None
-        if (status in _LATER or status >= 500) and not TOO_LONG.search(said) and not any(
-                word in said for word in ("insufficient_quota", *FORMAT)):
+        if (status in _LATER or status >= 500) and not TOO_LONG.search(message) and not any(
+                word in message for word in ("insufficient_quota", *FORMAT)):
             wait = _seconds(error.response.headers.get("retry-after", ""))
-            return UnreachableError(f"{self.host} cannot answer now ({status}: {said})."), wait
-        return RefusedError(f"{self.host} declines the request ({status}: {said})."), None
+            return UnreachableError(f"{self.host} cannot answer now ({status}: {message})."), wait
+        return RefusedError(f"{self.host} declines the request ({status}: {message})."), None
 
-    def redacted(self, text: str, length: int = 200) -> str:
-        """One line without the key."""
+    def redact(self, text: str, length: int = 200) -> str:
+        """Return a text as one line without the key."""
         return one_line(hide(sendable(text), self.secrets), length)
 
 
 def sendable(text: str) -> str:
-    """The text with its lone surrogates, which nothing can store or send, as question marks."""
+    """Replace lone surrogates, which cannot be stored or sent, by question marks."""
     return text.encode("utf-8", "replace").decode()
 
 
 def plausible_tokens(count: object) -> int:
-    """A count of tokens as an endpoint gives it; 0 when one call cannot have so many."""
+    """Return an endpoint's count of tokens, 0 if one call cannot have so many."""
     if isinstance(count, bool) or not isinstance(count, int):
         return 0
     return count if 0 < count <= MOST_TOKENS else 0
 
 
 def _seconds(retry_after: str) -> float:
-    """A Retry-After header, in seconds from now; 0 when there is none."""
+    """Return a Retry-After header in seconds from now, 0 without one."""
     try:
         return max(0.0, float(retry_after))
     except ValueError:

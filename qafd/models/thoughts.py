@@ -1,4 +1,4 @@
-"""A reply without the thoughts that some models write before or inside it, nor its key."""
+"""Replies without the thoughts that some models write into them, and without the key."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from urllib.parse import quote, quote_plus
 SHORTEST = 4  # letters of a key that is worth hiding
 
 _THOUGHTS = ("<think>", "</think>", "<thinking>", "</thinking>", "[think]", "[/think]")
-# Servers with a wrong template pass the tokens on by which a model marks turns.
+# Servers with a wrong template pass on the tokens that mark turns.
 _CONTROL = ("<|im_start|>", "<|im_end|>", "<|im_sep|>", "<|endoftext|>", "<|end|>", "<|eot_id|>",
             "<|eom_id|>", "<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>",
             "<|end_header_id|>", "<|assistant|>", "<|user|>", "<|system|>", "<start_of_turn>",
@@ -19,17 +19,16 @@ _TAG = re.compile("|".join(map(re.escape, _TAGS)), re.I)
 
 
 class Hearing:
-    """A reply that comes piece by piece: `add` and `end` return the words that may be shown.
+    """A reply that arrives piece by piece: `add` and `end` return the words that may be shown.
 
     `text` is all of it. A thought, between <think> and </think> or [THINK] and [/THINK], is left
-    out, also when it never ends, and so are tokens that mark turns. Where only the end of a thought
-    comes, all before it was one, since some servers write the beginning themselves: `text` then
-    starts again.
+    out, even if it never ends, and so are tokens that mark turns. Some servers omit the beginning
+    of a thought; at an end without a beginning, `text` restarts after it.
 
     Parameters
     ----------
     secrets : sequence of str
-        What becomes "***", also when it comes in several pieces.
+        Texts that become "***", also if split over several pieces.
     """
 
     def __init__(self, secrets: Sequence[str] = ()) -> None:
@@ -39,14 +38,14 @@ class Hearing:
         self._thinking = False
 
     def add(self, piece: str) -> str:
-        """The words that are known to be no part of a thought or of a secret."""
+        """Return the words that cannot be part of a thought or of a secret."""
         text = hide(self._waiting + piece, self._secrets)
         whole = _begun(text, self._secrets)
         self._waiting = text[whole:]
         return self._hear(text[:whole])
 
     def end(self) -> str:
-        """The words that waited for more."""
+        """Return the words that were held back."""
         return self._hear(self._waiting)
 
     def _hear(self, text: str) -> str:
@@ -70,7 +69,7 @@ class Hearing:
 
 
 def hear(text: str, secrets: Sequence[str] = ()) -> str:
-    """A whole reply without thoughts and secrets."""
+    """Return a whole reply without thoughts and secrets."""
     hearing = Hearing(secrets)
     hearing.add(text)
     hearing.end()
@@ -78,16 +77,16 @@ def hear(text: str, secrets: Sequence[str] = ()) -> str:
 
 
 def hide(text: str, secrets: Sequence[str]) -> str:
-    """The text with three asterisks for each secret."""
+    """Replace each secret in a text by three asterisks."""
     for secret in secrets:
         text = text.replace(secret, "***")
     return text
 
 
 def forms_of(key: str) -> tuple[str, ...]:
-    """A key as servers may send it back: as it is, in base64 at any place, in a URL, in hex, as JSON.
+    """Return a key in the forms that servers may send back: plain, base64, URL, hex and JSON.
 
-    The longest first; none of a key that is too short to be one.
+    The longest is first; a key that is too short has none.
     """
     if len(key) < SHORTEST:
         return ()
@@ -95,7 +94,7 @@ def forms_of(key: str) -> tuple[str, ...]:
     forms = [key, json.dumps(key)[1:-1], quote(key), quote(key, safe=""), quote_plus(key),
              raw.hex(), raw.hex().upper()]
     for before in range(3):
-        # letters at the ends hold bits of what stands beside the key
+        # letters at the ends also hold bits of the neighboring text
         first, last = -(-8 * before // 6), 8 * (before + len(raw)) // 6
         for encode in (b64encode, urlsafe_b64encode):
             forms.append(encode(b"\0" * before + raw).decode()[first:last])

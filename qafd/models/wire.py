@@ -1,9 +1,9 @@
-"""HTTP in which every read and write ends, and that connects only where it may.
+"""HTTP with a deadline for every read and write, and only to allowed addresses.
 
 The timeouts of HTTP clients restart with every byte, so that a dripping answer never ends. Here
-each operation on the socket, those for the headers and for TLS included, gets only the time that
-the call has left, and the call only so many bytes. A name is resolved once per connection, and the
-addresses that were checked are those that are connected to.
+each operation on the socket, including headers and TLS, gets only the time that the call has left.
+A call also has a limit of bytes. A name is resolved once per connection, which then uses the
+addresses that were checked.
 """
 
 import ssl
@@ -24,7 +24,7 @@ Where = Callable[[str], Sequence[str]]
 class CallLimits:
     """Limits of one call; `broken` is "", "time" or "size", `refused` the reason of a refusal.
 
-    `heard` says whether anything was received since `on`.
+    `heard` is True if anything was received since `on`.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class CallLimits:
 
     @contextmanager
     def on(self) -> Iterator[None]:
-        """Hold for what this thread sends and receives inside the block."""
+        """Apply to everything that this thread sends and receives inside the block."""
         self.heard = False
         token = _LIMITS.set(self)
         try:
@@ -55,15 +55,15 @@ class CallLimits:
             _LIMITS.reset(token)
 
     def timeout(self, asked: float | None = None) -> float:
-        """For one operation on a socket; raises when no time is left."""
+        """Return the seconds for one operation on a socket; raises if none are left."""
         left = self.left
         if not left:
             self.broken = "time"
             raise httpcore2.ReadTimeout("the deadline has passed")
         return left if asked is None else min(left, asked)
 
-    def received(self, size: int) -> None:
-        """Count bytes; raises when they are too many."""
+    def count(self, size: int) -> None:
+        """Count received bytes; raises if there are too many."""
         self.heard = self.heard or size > 0
         self._size -= size
         if self._size < 0:
@@ -81,7 +81,7 @@ class _Stream(httpcore2.NetworkStream):
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         limits = _LIMITS.get()
         received = self._stream.read(max_bytes, limits.timeout(timeout))
-        limits.received(len(received))
+        limits.count(len(received))
         return received
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -124,7 +124,7 @@ class _Backend(httpcore2.SyncBackend):
 
 
 class BoundedTransport(httpx2.HTTPTransport):
-    """The usual transport over sockets that obey the `CallLimits` in force and go where they may."""
+    """The usual transport over sockets that obey the `CallLimits` and connect only where allowed."""
 
     def __init__(self, where: Where) -> None:
         super().__init__()
@@ -134,19 +134,19 @@ class BoundedTransport(httpx2.HTTPTransport):
             keepalive_expiry=5.0, network_backend=_Backend(where))
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; a packed answer is refused, since it can unpack to any size."""
+        """Send a request; a compressed answer is refused, since it can expand to any size."""
         response = super().handle_request(request)
         if response.headers.get("content-encoding", "identity") != "identity":
             response.close()
-            raise httpx2.DecodingError("the answer is packed although that was ruled out")
+            raise httpx2.DecodingError("the answer is compressed although the request excludes that")
         return response
 
 
 def bounded_client(seconds: float, where: Where) -> httpx2.Client:
-    """A client that follows no redirect and asks for answers as they are.
+    """Return a client that follows no redirect and asks for uncompressed answers.
 
-    `where` takes a host to the addresses, at least one, that may be connected to; it raises
-    ParameterError when there is none and OSError when the host is unknown.
+    `where` maps a host to its allowed addresses, at least one. It raises ParameterError if there
+    are none and OSError if the host is unknown.
     """
     return httpx2.Client(transport=BoundedTransport(where), follow_redirects=False, timeout=seconds,
                          headers={"Accept-Encoding": "identity"})

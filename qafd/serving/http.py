@@ -44,7 +44,7 @@ def make_app(knowledge: KnowledgeGraph, token: str, names: Collection[str] = ())
         Every request sends it, as "Authorization: Bearer <token>"; at least 16 characters. Only
         /openapi.json and /health answer without it.
     names : collection of str
-        The names under which it answers, next to those of this machine and addresses of digits.
+        Host names that it accepts, next to those of this machine and addresses of digits.
 
     Raises
     ------
@@ -58,14 +58,14 @@ def make_app(knowledge: KnowledgeGraph, token: str, names: Collection[str] = ())
     routes = [Route("/health", lambda _: _reply({"status": "ok"})),
               Route("/openapi.json", lambda _: _reply(description))]
     for name, verb in VERBS.items():
-        routes.append(Route(f"/v1/{name}", _endpoint(knowledge, verb, token),
+        routes.append(Route(f"/v1/{name}", _make_endpoint(knowledge, verb, token),
                             methods=["GET", "POST"]))
     return Starlette(routes=routes, middleware=[Middleware(OwnNames, names=names)],
                      exception_handlers={HTTPException: _refuse_route, Exception: _report_failure})
 
 
-def _endpoint(knowledge: KnowledgeGraph, verb: Verb, token: str
-              ) -> Callable[[Request], Awaitable[Response]]:
+def _make_endpoint(knowledge: KnowledgeGraph, verb: Verb, token: str
+                   ) -> Callable[[Request], Awaitable[Response]]:
     expected = f"Bearer {token}".encode()
 
     def respond(request: Request, body: bytes) -> Response:
@@ -79,7 +79,7 @@ def _endpoint(knowledge: KnowledgeGraph, verb: Verb, token: str
     async def check(request: Request) -> Response:
         given = request.headers.get("authorization", "").encode()
         if not hmac.compare_digest(given, expected):
-            return _refuse(401, ("this workspace asks for a token; send it as 'Authorization: "
+            return _refuse(401, ("this workspace needs a token; send it as 'Authorization: "
                                  "Bearer TOKEN'"))
         body = b""
         try:
@@ -104,8 +104,8 @@ def _read_arguments(request: Request, body: bytes, verb: Verb) -> dict[str, str 
     arguments: dict[str, str | int] = {}
     for name, value in given:
         if name not in wanted or name in arguments:
-            raise ParameterError(f"the parameter {name!r} is not expected here, or not twice; "
-                                 f"there are {', '.join(wanted)}")
+            raise ParameterError(f"the parameter {name!r} is unknown or repeated; "
+                                 f"choose from {', '.join(wanted)}")
         if not _is_whole(wanted[name]):
             if not isinstance(value, str):
                 raise ParameterError(f"{name} is {str(value)[:40]!r}; give a text")
@@ -134,7 +134,7 @@ def _read_body(body: bytes) -> list[tuple[str, Any]]:
 
 
 def _parameters(verb: Verb) -> dict[str, inspect.Parameter]:
-    """Return those of a verb, without the workspace."""
+    """Return the parameters of a verb, without the workspace."""
     found = dict(inspect.signature(verb).parameters)
     del found["knowledge"]
     return found
@@ -155,11 +155,11 @@ def _refuse(status: int, sentence: str) -> Response:
 
 def _refuse_route(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    return _refuse(status, f"there is no such request ({status}); /openapi.json lists them all")
+    return _refuse(status, f"unknown request ({status}); /openapi.json lists all requests")
 
 
 def _report_failure(_: Request, error: Exception) -> Response:
-    return _refuse(500, f"this is a mistake in qafd ({type(error).__name__}); its log has more")
+    return _refuse(500, f"this is a bug in qafd ({type(error).__name__}); its log has more")
 
 
 class PatientConnection(H11Protocol):
@@ -182,7 +182,7 @@ class PatientConnection(H11Protocol):
             self._limit.cancel()
 
     def _watch(self) -> None:
-        """Let the clock run while a request is awaited, and only then."""
+        """Run the clock only while a request is awaited."""
         waiting = self.cycle is None or self.cycle.response_complete or self.cycle.more_body
         if waiting and self._limit is None:
             self._limit = self.loop.call_later(self.patience, self.transport.close)
@@ -226,7 +226,7 @@ def _describe_verb(name: str, verb: Verb, schemas: dict[str, Any]) -> dict[str, 
             required.append(key)
         else:
             kinds[key]["default"] = parameter.default
-    error = {"description": "One sentence: what, why, what to do.",
+    error = {"description": "One sentence: what happened, why, what to do.",
              "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
     found = {"description": inspect.getdoc(record), "content": {"application/json": {
         "schema": {"$ref": f"#/components/schemas/{record.__name__}"}}}}

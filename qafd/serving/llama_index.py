@@ -16,9 +16,9 @@ class LlamaIndexRetriever(BaseRetriever):
     ----------
     knowledge : KnowledgeGraph
     method : str
-        See `qafd.serving.verbs.retrieve`, which also says what is raised.
+        See `qafd.serving.verbs.retrieve`, also for the errors.
     k : int
-        How many passages, 1 to 50.
+        The number of passages, 1 to 50.
 
     The metadata are the other fields of `qafd.serving.verbs.FoundPassage`.
     """

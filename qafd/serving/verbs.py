@@ -55,7 +55,7 @@ class FoundPassage:
 
 @dataclass(frozen=True)
 class SearchReply:
-    """The best of `total` passages that have the words; `remark` says when some word is nowhere."""
+    """The best of `total` passages that have the words; `remark` names words that no passage has."""
 
     total: int
     sources: tuple[FoundPassage, ...]
@@ -85,7 +85,7 @@ class RetrievalReply:
 
 @dataclass(frozen=True)
 class WhyReply:
-    """Why a node is retrieved for a question, or why not and what would change that."""
+    """The reasons why a node is retrieved for a question, or why not and how to retrieve it."""
 
     question: str
     node: str
@@ -113,10 +113,10 @@ class QuotedPlace:
 
 @dataclass(frozen=True)
 class AnswerReply:
-    """Quoted sentences that answer; `answered` is False where the documents do not say it.
+    """Quoted sentences that answer; `answered` is False if the documents have no answer.
 
-    The first quote answers, those after it support it. Where nothing answers, the quotes are the
-    nearest sentences and `remark` says what is missing.
+    The first quote answers, those after it support it. If nothing answers, the quotes are the
+    nearest sentences and `remark` names the gap.
     """
 
     question: str
@@ -132,9 +132,9 @@ def search_passages(knowledge: KnowledgeGraph, words: Words, limit: Limit = 10) 
     Parameters
     ----------
     words : str
-        What to look for.
+        The words to find.
     limit : int
-        How many passages, 1 to 50.
+        The number of passages, 1 to 50.
 
     Raises
     ------
@@ -159,17 +159,17 @@ def retrieve(knowledge: KnowledgeGraph, question: Question, method: Method = "qa
     Parameters
     ----------
     question : str
-        What to ask, at most 2,000 characters.
+        A question of at most 2,000 characters.
     method : str
         By default query-aware flow diffusion; "pagerank", "exact", "fusion" and the others of
         `qafd compare --help` serve to compare.
     limit : int
-        How many passages and entities, 1 to 50.
+        The number of passages and entities, 1 to 50.
 
     Raises
     ------
     ParameterError
-        There is no question or no such method, or the limit is out of its range.
+        The question is empty, the method is unknown, or the limit is out of its range.
     MissingLayerError
         The method needs a layer that is not built.
     """
@@ -185,19 +185,19 @@ def retrieve(knowledge: KnowledgeGraph, question: Question, method: Method = "qa
 
 
 def explain_why(knowledge: KnowledgeGraph, question: Question, node: Node) -> WhyReply:
-    """Say why query-aware flow diffusion retrieves a node for a question, or why it does not.
+    """Explain why query-aware flow diffusion retrieves a node for a question, or why it does not.
 
     Parameters
     ----------
     question : str
-        What was asked.
+        The question of the retrieval.
     node : str
         The name of an entity, or "¶ " and the title of a passage.
 
     Raises
     ------
     ParameterError
-        There is no question, or no such node.
+        The question is empty, or the node is unknown.
     """
     _check(question, 1)
     _check(node, 1)
@@ -211,23 +211,23 @@ def explain_why(knowledge: KnowledgeGraph, question: Question, node: Node) -> Wh
 
 
 def answer(knowledge: KnowledgeGraph, question: Question) -> AnswerReply:
-    """Answer a question with sentences quoted from the documents, or say that they do not tell.
+    """Answer a question with sentences quoted from the documents, or report that none answers it.
 
     Parameters
     ----------
     question : str
-        What to ask, at most 2,000 characters.
+        A question of at most 2,000 characters.
 
     Raises
     ------
     ParameterError
-        There is no question.
+        The question is empty.
     """
     _check(question, 1)
     given = knowledge.answer(_retrieve(knowledge, question, "qafd"))
     quotes = [QuotedSentence(sentence.text, sentence.citation) for sentence in given.sentences]
-    citations = [QuotedPlace(one.number, one.where, one.passage.document, one.passage.page)
-                 for one in given.citations]
+    citations = [QuotedPlace(cited.number, cited.where, cited.passage.document, cited.passage.page)
+                 for cited in given.citations]
     remark = "" if given.answered else say_status(given)
     return AnswerReply(question, not given.abstained, tuple(quotes), tuple(citations), remark)
 
@@ -245,7 +245,7 @@ def _check(question: str, limit: int) -> None:
     if any("\ud800" <= letter <= "\udfff" for letter in question):
         raise ParameterError("the text has half of a character (a lone surrogate); send it as UTF-8")
     if not question.strip():
-        raise ParameterError("nothing is asked; give a question or some words")
+        raise ParameterError("the question is empty; enter a question or some words")
     if len(question) > LONGEST:
         raise ParameterError(f"the question has {len(question)} characters; ask with at most "
                              f"{LONGEST}")

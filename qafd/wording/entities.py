@@ -28,7 +28,7 @@ _EDITS = {
 
 
 def say_type(words: str) -> str:
-    """A type of entities, with "?" where it is a guess; own words of a workspace stay as they are."""
+    """Return a type of entities, with "?" where it is a guess; own words of a workspace stay as they are."""
     sure = words.rstrip(GUESS)
     return _TYPES[sure] + words[len(sure):] if sure in _TYPES else words
 
@@ -45,7 +45,7 @@ def say_author(one: "Remark") -> str:
 
 
 def say_place(document: str, page: int | None) -> str:
-    """A document, and the page of it where that is known."""
+    """Return a document, and the page of it where that is known."""
     return document if page is None else f"{document}, page {page}"
 
 
@@ -93,7 +93,7 @@ def say_made_by_hand(edge: "Edit | EdgeByHand") -> str:
 
 
 def say_edit(edit: "Edit", known: Mapping[str, str]) -> str:
-    """An edit, with the names of entities where the graph has their keys."""
+    """Return an edit, with the names of entities where the graph has their keys."""
     words = _EDITS[edit.action].format(
         key=edit.key, name=edit.name, one=known.get(edit.key, edit.key),
         other=known.get(edit.name, edit.name),

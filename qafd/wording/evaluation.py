@@ -89,12 +89,12 @@ def say_highest(best: Sequence["Score"], all_of_them: int, measure: str) -> str:
 
 
 def say_interval(found: "Interval", digits: int = 2) -> str:
-    """The ends of an interval."""
+    """Return the ends of an interval."""
     return "{low} to {high}".format(low=f"{found.low:.{digits}f}", high=f"{found.high:.{digits}f}")
 
 
 def say_gap(gap: "Interval", digits: int = 3) -> str:
-    """A difference with its interval, each with its sign."""
+    """Return a difference with its interval, each with its sign."""
     ends = max(digits - 1, 1)
     return "{mean} ({low} to {high})".format(
                mean=f"{gap.mean:+.{digits}f}",

@@ -98,7 +98,7 @@ def _say_parts(why: "Why") -> str:
 
 
 def say_balance(balance: "Balance") -> str:
-    """A balance, e.g. "iPod is full: it holds 1 of 1: 0.46 from Steve Jobs".
+    """Return a balance, e.g. "iPod is full: it holds 1 of 1: 0.46 from Steve Jobs".
 
     At most three neighbors are named on each side; the rest is summed. Numbers are rounded to
     three digits; `Balance` has them in full.
@@ -133,7 +133,7 @@ def _say_flows(balance: "Balance", flows: Sequence[tuple[str, float]],
 
 
 def say_path(path: "ReasoningPath") -> str:
-    """A path, such as "Steve Jobs — showed in ¶ Steve Jobs → iPad"."""
+    """Return a path, such as "Steve Jobs — showed in ¶ Steve Jobs → iPad"."""
     if not path.steps:
         return f"{path.start}, held where it was poured"
     words = [path.start]
@@ -143,12 +143,12 @@ def say_path(path: "ReasoningPath") -> str:
 
 
 def say_chain(chain: "Chain") -> str:
-    """A chain, such as "Jeff Bezos → Andy Jassy → Amazon Web Services"."""
+    """Return a chain, such as "Jeff Bezos → Andy Jassy → Amazon Web Services"."""
     return " → ".join([chain.start, *(hop.name for hop in chain.hops)])
 
 
 def say_hop(hop: "ChainHop") -> str:
-    """The sentence of a hop, where it stands, that it joins two by their passage only, and its flow."""
+    """Return the sentence of a hop, its document and its flow."""
     said = _HOPS[hop.level].format(sentence=hop.sentence, document=hop.document)
     if hop.flow < LEAST:
         return said
@@ -190,7 +190,7 @@ def say_unquoted(kind: str) -> str:
 
 
 def say_gate(gate: "Gate") -> str:
-    """An edge with the numbers that make its weight."""
+    """Return an edge with the numbers that make its weight."""
     return (f"{gate.source_name} – {gate.target_name}: weight {gate.weight:.3g}, of strength "
             f"{gate.structure:.3g} and likeness {gate.alignment_source:.3g} and "
             f"{gate.alignment_target:.3g}")

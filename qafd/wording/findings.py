@@ -55,7 +55,7 @@ _FINDINGS = {
 
 
 def say_finding(finding: "Finding") -> str:
-    """One thing that was proved or is wrong."""
+    """Return one thing that was proved or is wrong."""
     values = dict(finding.values)
     if "flaws" in values:
         values["flaws"] = say_flaws(values["flaws"])
@@ -66,5 +66,5 @@ def say_finding(finding: "Finding") -> str:
 
 
 def say_verification(checked: "Verification") -> list[str]:
-    """All that a check found, sentence by sentence."""
+    """Return all that a check found, sentence by sentence."""
     return [say_finding(finding) for finding in checked.findings]

@@ -33,7 +33,7 @@ _WORDS = {
 
 
 def say_words() -> dict[str, str]:
-    """The words of the component that draws panels, in the language in force."""
+    """Return the words of the component that draws panels, in the language in force."""
     return dict(_WORDS.items())
 
 
@@ -53,7 +53,7 @@ def say_number(value: float) -> str:
 
 
 def say_percent(share: float) -> str:
-    """A share as people read it: "100%", "27.7%"."""
+    """Return a share as people read it: "100%", "27.7%"."""
     return f"{say_number(100 * share)}%" if share <= 0 or share >= 1e-4 else "<0.01%"
 
 
@@ -89,7 +89,7 @@ def say_footer(shown: "Shown", graph_size: int | None) -> str:
 
 def say_picture(title: str, shown: "Shown", names: Sequence[str],
                 largest: tuple[str, str, float] | None) -> str:
-    """The picture in words, for those who cannot see it.
+    """Return the picture in words, for those who cannot see it.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def say_idiom(shape: str, title: str, number: int) -> str:
 
 
 def say_alone(names: Sequence[str]) -> str:
-    """The nodes that one of two results retrieves alone."""
+    """Return the nodes that one of two results retrieves alone."""
     if not names:
         return "nothing that the other has not"
     return f"only here: {len(names)} ({join_some(names, 2)})"

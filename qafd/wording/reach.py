@@ -57,11 +57,11 @@ def _list(moved: "Sequence[Moved]", titles: Mapping[str, str], searched: int, ho
 
 
 def say_place(place: int | None) -> str:
-    """A place in another ranking, "not listed" where that ends before."""
+    """Return a place in another ranking, "not listed" where that ends before."""
     return ordinal(place) if place is not None else "not listed"
 
 
 def ordinal(number: int) -> str:
-    """A place as people write it: "1st", "12th", "23rd"."""
+    """Return a place as people write it: "1st", "12th", "23rd"."""
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number:,}{ending}"

@@ -290,7 +290,7 @@ _COUNTED_NOTICES = {
 
 
 def word_reason(reason: Reason) -> str:
-    """All that a method says about a node, in sentences."""
+    """Return all that a method says about a node, in sentences."""
     sentences = [_word_one(part) for part in (reason, *reason.also)]
     return " ".join(filter(None, sentences))
 
@@ -368,7 +368,7 @@ def _count(one: str, many: str, values: dict[str, object]) -> str:
 
 
 def _worded(values: Mapping[str, Value]) -> dict[str, object]:
-    """The values as a sentence takes them: no period at the end of a name, lists as words."""
+    """Return the values as a sentence takes them: no period at the end of a name, lists as words."""
     worded: dict[str, object] = {}
     for name, value in values.items():
         if name == "way" and isinstance(value, tuple):

@@ -20,12 +20,12 @@ def say_exact(exact: bool | None) -> str:
 
 
 def say_setting_name(key: str) -> str:
-    """The name of a setting: "restart probability", "vectors by"."""
+    """Return the name of a setting: "restart probability", "vectors by"."""
     return _SETTINGS.get(key, key.replace("_", " "))
 
 
 def say_value(value: Any) -> str:
-    """The value of a setting; options such as "budget" are words of a language too."""
+    """Return the value of a setting; options such as "budget" are words of a language too."""
     if isinstance(value, float):
         return f"{value:g}"
     return str(value) if value != "" else "unknown"
@@ -62,13 +62,13 @@ def _say_nodes(found: "RunDifference", first: str, second: str) -> str:
 
 
 def _say_names(changes: Sequence["NodeChange"]) -> str:
-    """The first names of some nodes, "" when they are all texts."""
+    """Return the first names of some nodes, "" when they are all texts."""
     return join_some([change.name for change in changes
                      if change.kind not in ("passage", "sentence", "summary")])
 
 
 def say_change(setting: "Setting") -> str:
-    """A setting that differs: "mass 60 → 20"."""
+    """Return a setting that differs: "mass 60 → 20"."""
     return f"{say_setting_name(setting.name)} {say_value(setting.before)} → {say_value(setting.after)}"
 
 

@@ -29,7 +29,7 @@ def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
         return
     calls = preferences().calls
     drafts = [(name, knowledge.draft(retrieval, budget=calls.fit(budget))) for name, retrieval in columns]
-    known = {name: model.stored(model.key(draft.messages, None, calls.answer_tokens))
+    known = {name: model.find_stored(model.key(draft.messages, None, calls.answer_tokens))
              for name, draft in drafts}
     missing = [(name, draft) for name, draft in drafts if known[name] is None]
     if missing:

@@ -157,7 +157,7 @@ def _draft(view: View) -> Draft:
 
 
 def _stored(draft: Draft, model: Metered) -> Reply | None:
-    return model.stored(model.key(draft.messages, None, preferences().calls.answer_tokens))
+    return model.find_stored(model.key(draft.messages, None, preferences().calls.answer_tokens))
 
 
 def _written(view: View, model: Metered) -> None:
