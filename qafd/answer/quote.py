@@ -115,7 +115,7 @@ def _is_statement(candidate: Candidate) -> bool:
 
 
 def _find_sides(order: Sequence[Candidate], names: Sequence[str]) -> Iterator[Candidate]:
-    """Return the best sentence about each name, in the passage of its title or with its words."""
+    """Yield the best sentence about each name, in the passage of its title or with its words."""
     for name in names:
         for each in order:
             if stems(name) <= stems(f"{each.passage.title}\n{each.text}"):

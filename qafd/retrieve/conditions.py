@@ -138,7 +138,7 @@ def count_conditions(graph: Graph, plan: QueryPlan) -> int:
 
 
 def _notices(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> Iterator[Notice]:
-    """Return notices about faulty conditions, and about parts of the question in no condition."""
+    """Yield notices about faulty conditions, and about parts of the question in no condition."""
     contradictions = linked.contradictions()
     for row in contradictions:
         yield notice(NoticeKind.CONTRADICTION, name=graph.names[row])
@@ -289,7 +289,7 @@ def _read(graph: Graph, plan: QueryPlan) -> QueryGraph:
 
 
 def _find_written(names: Names, question: str) -> Iterator[tuple[str, str]]:
-    """Return the names of entities as the question writes them, and their keys."""
+    """Yield the names of entities as the question writes them, and their keys."""
     for key, start, end in names.matches(question, plural=True):
         text = question[start:end]
         if text.casefold() not in FUNCTION_WORDS:

@@ -310,7 +310,7 @@ def _largest_inflows(flow: Flow) -> dict[int, int]:
 
 
 def _edges(graph: Graph, flow: Flow) -> Iterator[RetrievedEdge]:
-    """Return the edges between entities and passages, with the net energy over all hops."""
+    """Yield the edges between entities and passages, with the net energy over all hops."""
     net: defaultdict[tuple[int, int], float] = defaultdict(float)
     for number, hop in enumerate(flow.hops):
         for u, v, moved in zip(hop.source.tolist(), hop.target.tolist(), hop.moved.tolist(),

@@ -198,7 +198,7 @@ def activate(graph: Graph, sentences: Sentences, plan: QueryPlan, *, breadth: in
 
 
 def _named(graph: Graph, plan: QueryPlan) -> Iterator[tuple[int, float]]:
-    """Return for every low-level keyword the entity with the nearest name, and their cosine."""
+    """Yield for every low-level keyword the entity with the nearest name, and their cosine."""
     rows = np.flatnonzero(graph.kinds == "entity")
     low = [at for at, keyword in enumerate(plan.keywords) if keyword.level == "low"]
     if graph.name_vectors is None or not len(rows):
@@ -257,7 +257,7 @@ def _sentences(graph: Graph, sentences: Sentences, spread: Activation) -> Iterat
 
 
 def _links(graph: Graph, sentences: Sentences, spread: Activation) -> Iterator[RetrievedEdge]:
-    """Return the links from the entity that activated a sentence to those it activated in turn."""
+    """Yield the links from the entity that activated a sentence to those it activated in turn."""
     for row, (at, origin) in sorted(spread.through.items(), key=lambda p: graph.ids[p[0]]):
         if at >= 0 and row != origin:
             for end, other in ((graph.ids[origin], sentences.id(graph, at)),

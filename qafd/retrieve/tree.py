@@ -141,7 +141,7 @@ def _summaries(graph: Graph, tree: Tree, summaries: dict[int, int],
 
 def _edges(graph: Graph, rows: Nodes, tree: Tree, summaries: dict[int, int], near: Floats,
            above: Nodes) -> Iterator[RetrievedEdge]:
-    """Return the edges from summaries to their parts; flow is the cosine that ranks a passage."""
+    """Yield the edges from summaries to their parts; flow is the cosine that ranks a passage."""
     ids = {at: tree.id(graph, at) for at in summaries}
     for at in summaries:
         for row in tree.passages_below(at).tolist():

@@ -178,7 +178,7 @@ def _plain(value: Any) -> str:
 
 
 def _flatten(value: Any, path: str = "") -> Iterator[str]:
-    """ "column: value" lines of nested values; a path of keys names the column."""
+    """Yield nested values as "column: value" lines; a path of keys names the column."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _flatten(inner, f"{path} {key}".strip())
