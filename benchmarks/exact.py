@@ -34,7 +34,7 @@ from qafd.reading.text import canonical
 from qafd.records import QueryCondition, node_id
 from qafd.retrieve.decomposition import complete_labels, decompose_paths
 from qafd.retrieve.matching import match_exactly
-from qafd.retrieve.methods import configured
+from qafd.retrieve.methods import read_methods
 
 FIRST = ["Alma", "Bruno", "Clara", "Dario", "Edith", "Felix", "Greta", "Hugo", "Irene", "Jonas",
          "Karla", "Leon", "Marta", "Nils", "Olga", "Pavel", "Rosa", "Simon", "Tilda", "Victor"]
@@ -172,7 +172,7 @@ def measure_facts(name, questions, workspace):
     """A row a method, for all questions, by number of conditions, and with relations deleted."""
     knowledge = KnowledgeGraph.open(workspace)
     asked = read_factual_questions(Path(questions).read_bytes(), questions)
-    methods = configured(FACTS, knowledge.graph)
+    methods = read_methods(FACTS, knowledge.graph)
     result = evaluate_conditions(knowledge, asked, methods)
     rows = [_factual_row("all", score) for score in result.scores()]
     for size in result.sizes:
@@ -218,7 +218,7 @@ def main():
         knowledge = KnowledgeGraph.open(Path(folder) / "notes.qafd")
         knowledge.add_files(sorted(Path(folder).glob("*.txt")), processes=1)
         knowledge.build_layers()
-        rows = measure(knowledge, known, wanted, configured(arguments.methods, knowledge.graph), rng)
+        rows = measure(knowledge, known, wanted, read_methods(arguments.methods, knowledge.graph), rng)
     for row in rows:
         print(f"{row['method']:12} first {row['first']:.2f}  of five {row['of five']:.2f}  "
               f"{row['milliseconds']:6.1f} ms", flush=True)

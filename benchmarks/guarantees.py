@@ -40,7 +40,7 @@ def main():
     rows.append(row(MODEL, False, rng))
     data = planted(2000, queries=1)
     seeds = data.seeds[0]
-    curve = converge(data.graph, Gates(Weights.named("hybrid"), data.queries[0]), seeds,
+    curve = converge(data.graph, Gates(Weights.of_variant("hybrid"), data.queries[0]), seeds,
                      source_mass(data.graph, seeds, "source-degree", 10.0, "degree"))
     places = np.unique(np.geomspace(1, len(curve.gap), 30).astype(int)) - 1
     rows.append({"theorem": 3, "pushes": (places + 1).tolist(), "gap": curve.gap[places].tolist(),

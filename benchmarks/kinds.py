@@ -168,7 +168,7 @@ def settings():
 
 
 def ranking_of(chosen, certainty):
-    """`Ranking.suited` with chosen weights at its two ends."""
+    """`Ranking.for_certainty` with chosen weights at its two ends."""
     named = Ranking(flow=chosen["flow"], lead=chosen["flow"], lexical=chosen["lexical"],
                     numbers=chosen["numbers"], coverage=chosen["coverage"],
                     bridge=chosen["bridge"])
@@ -204,7 +204,7 @@ def leave_out(kinds):
     tried = list(settings())
     tables = {kind.name: try_settings(kind) for kind in kinds}
     ours = asdict(Ranking()) | {f"unnamed_{name}": weight
-                                for name, weight in asdict(Ranking.suited(0)).items()}
+                                for name, weight in asdict(Ranking.for_certainty(0)).items()}
     shipped = [one.items() <= ours.items() for one in tried].index(True)
     lines = []
     for name, table in tables.items():

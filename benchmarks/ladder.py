@@ -31,7 +31,7 @@ METHOD = FlowDiffusion()
 
 def read_with(problem, graph, importance, parts):
     """The ids of the best passages, with some of PARTS alone."""
-    ranking = Ranking.suited(problem.seeds.certainty)
+    ranking = Ranking.for_certainty(problem.seeds.certainty)
     weights = {name: getattr(ranking, name) * (name in parts) for name in PARTS
                if hasattr(ranking, name)}
     found = problem.found

@@ -34,7 +34,7 @@ from qafd.reading.names import LocalExtractor
 from qafd.records import Chunk, Extraction
 from qafd.retrieve import METHODS as METHODS_OF
 from qafd.retrieve import qafd
-from qafd.retrieve.methods import configured
+from qafd.retrieve.methods import read_methods
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "assets" / "samples" / "apple-amazon"
@@ -122,7 +122,7 @@ def read_by(reader: type, collection: Collection, path: Path) -> KnowledgeGraph:
 
 def measure(knowledge: KnowledgeGraph, collection: Collection) -> dict[str, dict[str, float]]:
     """Means over the questions, by method."""
-    result = evaluate(knowledge, collection.questions, configured(METHODS, knowledge.graph))
+    result = evaluate(knowledge, collection.questions, read_methods(METHODS, knowledge.graph))
     found: dict[str, dict[str, float]] = {}
     for score in result.scores:
         values = {name: score.intervals[name].mean for name in ("node_recall", "node_precision")
@@ -135,7 +135,7 @@ def measure(knowledge: KnowledgeGraph, collection: Collection) -> dict[str, dict
 def prompts(knowledge: KnowledgeGraph, collection: Collection) -> dict[str, dict[str, float]]:
     """Means over the questions of what a model is shown for an answer, by method."""
     found: dict[str, dict[str, float]] = {}
-    for name, method in configured(METHODS, knowledge.graph).items():
+    for name, method in read_methods(METHODS, knowledge.graph).items():
         rows = []
         for question in collection.questions:
             plan = knowledge.plan(question.text)

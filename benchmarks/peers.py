@@ -181,7 +181,7 @@ def laplacian(graph, gates, rows):
 def general(data, alpha):
     """OSQP and Clarabel on the whole of a small graph: same problem, times and objectives."""
     graph, query, seeds = data.graph, data.queries[0], data.seeds[0]
-    gates = Gates(Weights.named("hybrid"), query)
+    gates = Gates(Weights.of_variant("hybrid"), query)
     mass = source_mass(graph, seeds, "source-degree", alpha, "degree")
     fitted = fit(graph, seeds, mass, "degree")
     q = graph.capacity("degree").copy()
@@ -224,7 +224,7 @@ def local(data, alpha, library, count):
         times.setdefault(peer, []).append((1e3 * seconds, support, same))
 
     for query, seeds in list(zip(data.queries, data.seeds, strict=True))[:count]:
-        gates = Gates(Weights.named("hybrid"), query)
+        gates = Gates(Weights.of_variant("hybrid"), query)
         for _ in range(3):
             began = time.process_time()
             mass = source_mass(graph, seeds, "source-degree", alpha, "degree")
@@ -232,7 +232,7 @@ def local(data, alpha, library, count):
             used = time.process_time() - began
         support = set(solution.support.tolist())
         add("qafd", used, len(support), 1.0)
-        plain = Gates(Weights.named("plain"))
+        plain = Gates(Weights.of_variant("plain"))
         for _ in range(3):
             began = time.process_time()
             unaware = solve(graph, plain, seeds, mass, "degree", RTOL)

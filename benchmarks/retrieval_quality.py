@@ -105,7 +105,7 @@ class Variant:
     method: FlowDiffusion = QAFD
     ranking: Ranking | None = Ranking()
 
-    def fitted(self, _):
+    def fit_to(self, _):
         return self
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:

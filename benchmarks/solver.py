@@ -44,7 +44,7 @@ if sys.argv[1] == "compiled":
     kernel.load()
 began = time.process_time()
 mass = source_mass(data.graph, data.seeds[0], "source-degree", 50.0, "degree")
-solve(data.graph, Gates(Weights.named("hybrid"), data.queries[0]), data.seeds[0], mass, "degree")
+solve(data.graph, Gates(Weights.of_variant("hybrid"), data.queries[0]), data.seeds[0], mass, "degree")
 print(1e3 * (time.process_time() - began))
 """
 
@@ -55,7 +55,7 @@ def measure(data, alpha, repeats):
     solves, cold, certificates, sizes = [], [], [], []
     for turn in range(2 * repeats):
         for query, seeds in zip(data.queries, data.seeds, strict=True):
-            gates = Gates(Weights.named("hybrid"), query)
+            gates = Gates(Weights.of_variant("hybrid"), query)
             if turn >= repeats:
                 OTHER_WORK.sum()
             began = time.process_time()
@@ -119,7 +119,7 @@ def main():
             for query, seeds in zip(data.queries, data.seeds, strict=True):
                 direction = source_mass(data.graph, seeds, "source-degree", 1.0, "degree")
                 began = time.process_time()
-                path = entry_alphas(data.graph, Gates(Weights.named("hybrid"), query), seeds,
+                path = entry_alphas(data.graph, Gates(Weights.of_variant("hybrid"), query), seeds,
                                     direction, "degree", 10.0)
                 times.append(time.process_time() - began)
                 sizes.append(len(path.rows))

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from qafd.answer import Answer, Draft, Written, draft, written
+from qafd.answer import Answer, Draft, Written, check_reply, draft
 from qafd.answer.context import BUDGET as TOKENS
 from qafd.answer.context import WAYS
 from qafd.answer.conversation import SHOWN, FollowUp, Turn, follow_up, turns, what_was_said
@@ -50,7 +50,7 @@ from qafd.retrieve.base import (
     params_of,
     wants_subqueries,
 )
-from qafd.retrieve.compare import BUDGET, DEFAULT, Comparison, chosen, make_column
+from qafd.retrieve.compare import BUDGET, DEFAULT, Comparison, choose_columns, make_column
 from qafd.retrieve.external import ForeignMethod
 from qafd.retrieve.layers import (
     LAYERS,
@@ -401,8 +401,8 @@ class KnowledgeGraph:
             A plan saves reading the question again.
         method : str or Retriever
             A name (`qafd.retrieve.methods.canonical`) with its `params`, or a configured method. Without
-            `mass`, it suits graph and question as in the app, see `FlowDiffusion.fitted` and
-            `FlowDiffusion.started`. `alpha` is the paper's word: `alpha=50` is short for rule
+            `mass`, it suits graph and question as in the app, see `FlowDiffusion.fit_to` and
+            `FlowDiffusion.start_for`. `alpha` is the paper's word: `alpha=50` is short for rule
             "source-degree" with mass 50.
         graph : Graph, optional
             The version to retrieve from; by default the one of this moment. Only then layers
@@ -442,7 +442,7 @@ class KnowledgeGraph:
         corpus = corpus_of(graph, store, chosen.needs)
         corpus = replace(corpus, passages=corpus.passages.reading(partial(sentences_of, store)))
         if massless and isinstance(chosen, FlowDiffusion):
-            chosen = chosen.started(corpus, plan)
+            chosen = chosen.start_for(corpus, plan)
         retrieval = chosen.retrieve(corpus, plan)
         return replace(add_texts(retrieval, graph, store), made_by=self._imprint(graph, store),
                        notices=plan.notices + retrieval.notices)
@@ -497,7 +497,7 @@ class KnowledgeGraph:
         if isinstance(methods, Mapping):
             methods = [self._method_in(name, value) for name, value in methods.items()]
         graph, methods = graph or self.graph, tuple(methods)
-        columns = chosen(methods, graph)
+        columns = choose_columns(methods, graph)
         named = {canonical(method) for method in methods if isinstance(method, str)}
         needs = sorted(set(chain.from_iterable(method.needs for _, method in columns.values())))
         if needs:
@@ -789,7 +789,7 @@ class KnowledgeGraph:
     def written(self, draft: Draft, reply: Reply, model: str) -> Written:
         """A model's reply to a draft with its citations resolved."""
         with self.store() as store:
-            return written(draft, reply, model, store, self._asked(draft.question))
+            return check_reply(draft, reply, model, store, self._asked(draft.question))
 
     def _language_model(self, client: "LLM | openai.OpenAI", model: str) -> LLM:
         if hasattr(client, "complete"):

@@ -70,7 +70,7 @@ def problem(variant, seed, largest=12):
     sink = graph.capacity(capacity)
     mass = (rng.integers(1, 5, len(rows)) * sink[rows] if whole
             else rng.uniform(0.05, 1.1, len(rows)) * sink.sum() / len(rows))
-    return Problem(graph, Gates(Weights.named(variant), alignment=alignment), capacity, rows, mass)
+    return Problem(graph, Gates(Weights.of_variant(variant), alignment=alignment), capacity, rows, mass)
 
 
 def scatter(solution, values):

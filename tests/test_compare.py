@@ -26,7 +26,7 @@ from qafd.retrieve.base import (
     RetrievedNode,
     RetrievedPassage,
 )
-from qafd.retrieve.compare import MOST, ComparedMethod, Comparison, chosen, make_column
+from qafd.retrieve.compare import MOST, ComparedMethod, Comparison, choose_columns, make_column
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.runs.comparison import page, report, rows, rows_csv
 from qafd.wording.comparison import word_missed
@@ -104,13 +104,13 @@ def test_a_method_that_fails_keeps_its_column_and_harms_no_other() -> None:
 
 def test_names_that_mean_one_method_are_one_column() -> None:
     graph = Graph.build([])
-    assert list(chosen(["qafd", "LightRAG", "ego"], graph)) == ["qafd", "ego"]
+    assert list(choose_columns(["qafd", "LightRAG", "ego"], graph)) == ["qafd", "ego"]
     with pytest.raises(ParameterError, match="1 different method cannot be compared; choose 2"):
-        chosen(["ego", "lightrag"], graph)
+        choose_columns(["ego", "lightrag"], graph)
     with pytest.raises(ParameterError, match="there is no method 'oracle'; choose qafd"):
-        chosen(["qafd", "oracle"], graph)
+        choose_columns(["qafd", "oracle"], graph)
     with pytest.raises(ParameterError, match=f"{MOST + 1} different methods"):
-        chosen([FlowDiffusion(seeds=i) for i in range(MOST + 1)], graph)
+        choose_columns([FlowDiffusion(seeds=i) for i in range(MOST + 1)], graph)
 
 
 def test_all_methods_read_the_question_once_and_answer_alone_as_they_do_together(

@@ -55,7 +55,7 @@ def test_a_question_with_gold_says_which_method_finds_it(home: Path) -> None:
                budget="200")
     table = app.dataframe[2].value.set_index("method")
     for name in ("qafd", "ego"):
-        found = knowledge.retrieve(knowledge.plan(asked), METHODS[name]().fitted(knowledge.graph))
+        found = knowledge.retrieve(knowledge.plan(asked), METHODS[name]().fit_to(knowledge.graph))
         best = {p.title for p in found.passages[:5]}
         row = table.loc[label_of(name)]
         assert row["Found in 5"] == len(gold & best) / 2

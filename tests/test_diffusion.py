@@ -83,7 +83,7 @@ def test_the_certificate_holds_on_larger_graphs_and_any_mass(variant):
     rng = np.random.default_rng(1)
     graph = random_graph(rng, 300, 600)
     alignment = 10.0 ** rng.uniform(-15 if variant == "product" else -3, 0, 300)
-    gates = Gates(Weights.named(variant), alignment=alignment)
+    gates = Gates(Weights.of_variant(variant), alignment=alignment)
     for capacity in ("degree", "unit", "tokens"):
         for mass in (0.0, 1e-9, 1.0, 40.0, 500.0, 1e9):
             solution = solve(graph, gates, np.array([5, 90]), np.array([mass, mass / 3]), capacity)
@@ -112,7 +112,7 @@ def test_vectors_that_are_bytes_align_as_their_numbers_say(dimension):
     query = (query / np.linalg.norm(query)).astype(np.float32)
     exact = [max(1e-3, float(query.astype(float) @ row) / float(row @ row) ** 0.5)
              for row in numbers.astype(float)]
-    gates = Gates(Weights.named("mean"), query)
+    gates = Gates(Weights.of_variant("mean"), query)
     solution = solve(replace(graph, vectors=ByteRows.of(numbers)), gates, np.array([4]),
                      np.array([200.0]))
     assert len(solution.rows) > 40
@@ -252,7 +252,7 @@ def test_both_implementations_agree():
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     graph = random_graph(rng, 2000, 6000, vectors)
     for similarity in ("clip", "shift", "rbf"):
-        gates = Gates(Weights.named("hybrid", 0.1, 2.0), vectors[3])
+        gates = Gates(Weights.of_variant("hybrid", 0.1, 2.0), vectors[3])
         gates = replace(gates, similarity=replace(gates.similarity, kind=similarity))
         rows, mass = np.array([3, 4, 5]), np.array([100.0, 80.0, 60.0])
         kernel.unload()
@@ -289,7 +289,7 @@ def test_only_retrieved_nodes_are_read_each_once_through_expand():
 def test_concurrent_queries_do_not_disturb_each_other():
     p = problem("hybrid", 5, 40)
     graph = random_graph(np.random.default_rng(0), 3000, 9000)
-    gates = Gates(Weights.named("hybrid"), alignment=np.linspace(0.01, 1, 3000))
+    gates = Gates(Weights.of_variant("hybrid"), alignment=np.linspace(0.01, 1, 3000))
     asked = [(np.array([7 * k, 11 * k + 1]), np.array([60.0 + k, 40.0])) for k in range(60)]
     alone = [solve(graph, gates, rows, mass) for rows, mass in asked]
     with ThreadPoolExecutor(4) as pool:
@@ -318,9 +318,9 @@ def test_mass_and_flow_of_a_full_graph_are_right_at_any_span_of_weights(orders, 
     graph = random_graph(rng, 30, 20)
     alignment = 10.0 ** -rng.uniform(0, orders, 30)
     kernel.unload()
-    solution = solve(graph, Gates(Weights.named("product"), alignment=alignment), np.array([3, 9]),
+    solution = solve(graph, Gates(Weights.of_variant("product"), alignment=alignment), np.array([3, 9]),
                      np.array([15.0, 14.95]))
-    weight = dense_weights(graph, Gates(Weights.named("product"), alignment=alignment))
+    weight = dense_weights(graph, Gates(Weights.of_variant("product"), alignment=alignment))
     x, mass = rational_solution(weight, scatter(solution, solution.source), np.ones(30))
     assert set(solution.support.tolist()) == {i for i, value in enumerate(x) if value > 0}
     assert scatter(solution, solution.mass) == pytest.approx([float(m) for m in mass], abs=1e-10)

@@ -26,7 +26,7 @@ from qafd.reasons import UNSTATED, NoticeKind, notice
 from qafd.records import QueryPlan
 from qafd.resources import assets
 from qafd.retrieve.base import Corpus, RankedPassage, Retrieval, RetrievedNode, Work
-from qafd.retrieve.methods import configured
+from qafd.retrieve.methods import read_methods
 from qafd.samples import SAMPLES
 
 PASSAGES = (
@@ -59,7 +59,7 @@ class Listed:
         self.plans: list[QueryPlan]
         object.__setattr__(self, "plans", [])
 
-    def fitted(self, _: Graph) -> "Listed":
+    def fit_to(self, _: Graph) -> "Listed":
         return self
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
@@ -264,7 +264,7 @@ def test_answers_are_compared_as_squad_and_hotpotqa_do(
 def test_a_method_that_is_not_there_is_refused(
         specs: str, message: str, library: KnowledgeGraph) -> None:
     with pytest.raises(ParameterError, match=message):
-        configured(specs, library.graph)
+        read_methods(specs, library.graph)
 
 
 def test_the_same_passages_are_used_again_and_others_refused(library: KnowledgeGraph) -> None:

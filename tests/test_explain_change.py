@@ -32,7 +32,7 @@ def posed(variant: str, seed: int, n: int = 14, mass: float | None = None) -> Pr
     rows = np.sort(rng.choice(n, 2, replace=False)).astype(np.int64)
     shares = np.array([0.35, 0.65])
     method = FlowDiffusion(mass=float(total), rule="total", capacity=capacity, variant=variant)
-    gates = Gates(Weights.named(variant), alignment=rng.uniform(0.05, 1.0, n))
+    gates = Gates(Weights.of_variant(variant), alignment=rng.uniform(0.05, 1.0, n))
     return Problem(method, NOTHING, NOTHING, NOTHING, Seeds(
         rows, shares, (UNSTATED, UNSTATED)), graph, gates, total * shares)
 

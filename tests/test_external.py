@@ -35,7 +35,7 @@ def column_of(apple: KnowledgeGraph, retriever: Any) -> ComparedMethod:
 def found_by(apple: KnowledgeGraph, retriever: Any) -> list[str]:
     column = column_of(apple, retriever)
     assert column.error is None
-    return list(column.ranked("passages"))
+    return list(column.list_ids("passages"))
 
 
 @pytest.mark.parametrize("form", [
@@ -67,7 +67,7 @@ def test_what_matches_nothing_is_counted_and_shown(
     assert notice.kind == NoticeKind.FOREIGN_UNMATCHED
     assert (notice.values["count"], notice.values["total"]) == (2, 3)
     assert strange in word_notice(notice)
-    assert column.ranked("passages") == (passages[0].id,)
+    assert column.list_ids("passages") == (passages[0].id,)
     assert "mine" in word_reason(column.brought_passages[0].reason)
 
 
@@ -75,7 +75,7 @@ def test_nothing_found_is_a_column_without_passages(apple: KnowledgeGraph) -> No
     column = column_of(apple, lambda _: [])
     assert column.retrieval is not None
     assert [n.kind for n in column.retrieval.notices] == [NoticeKind.FOREIGN_EMPTY]
-    assert column.ranked("passages") == ()
+    assert column.list_ids("passages") == ()
 
 
 def fail(_: str) -> None:

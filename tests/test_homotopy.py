@@ -68,7 +68,7 @@ def test_the_next_node_beyond_the_path_enters_where_it_says():
     rng = np.random.default_rng(0)
     for _ in range(10):
         graph = random_graph(rng, 60, 60)
-        gates = Gates(Weights.named("hybrid"), alignment=rng.uniform(0.01, 1, 60))
+        gates = Gates(Weights.of_variant("hybrid"), alignment=rng.uniform(0.01, 1, 60))
         rows, direction = np.array([1, 30]), np.array([1.0, 0.1])
         path = entry_alphas(graph, gates, rows, direction, "unit", 9.0)
         further = entry_alphas(graph, gates, rows, direction, "unit", path.next_alpha * 1.001)

@@ -75,7 +75,7 @@ def test_a_sweep_reports_its_progress_and_refuses_what_makes_no_sense(corpus, pl
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_variation_is_a_retrieval_of_its_own(name, apple, corpus, plan):
-    method = METHODS[name]().fitted(corpus.graph)
+    method = METHODS[name]().fit_to(corpus.graph)
     if not method.needs:
         name = fields(method)[-1].name
         result, = vary(corpus, plan, method, {name: [getattr(method, name)]})

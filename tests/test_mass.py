@@ -62,7 +62,7 @@ def asked(request, tmp_path_factory):
 def test_the_browser_agrees_with_the_solver_at_200_masses(asked, name, tmp_path):
     """Mass and flow to a millionth of the capacity, states exactly, and what passages carry."""
     knowledge, plan = asked
-    method = METHODS[name].fitted(knowledge.graph)
+    method = METHODS[name].fit_to(knowledge.graph)
     corpus = knowledge.corpus(knowledge.graph, method.needs)
     problem, graph = method.problem(corpus, plan), knowledge.graph
     widest = method.retrieve(corpus, plan)
@@ -108,7 +108,7 @@ def assert_drawn_alike(retrieval, found, data, largest):
 
 def test_a_path_that_is_too_long_is_left_to_the_server(asked):
     knowledge, plan = asked
-    method = FlowDiffusion().fitted(knowledge.graph)
+    method = FlowDiffusion().fit_to(knowledge.graph)
     problem = method.problem(knowledge.corpus(knowledge.graph, method.needs), plan)
     widest = problem.retrieval(problem.solve())
     full, scale = len(widest.retrieved), scale_of(widest, Drawing())

@@ -169,7 +169,7 @@ def test_the_preset_follow_ranks_like_qafd_with_the_walk_in_the_place_of_x():
     layer = graph.layer({"mention", "synonym"})
     seeds = FlowDiffusion().retrieve(SHELF, plan).seeds
     assert found.seeds == seeds
-    weight = entry_weights(layer, Gates(Weights.named("product"), plan.embedding))
+    weight = entry_weights(layer, Gates(Weights.of_variant("product"), plan.embedding))
     start = np.repeat(np.arange(len(graph)), layer.degree)
     s = np.maximum(graph.vectors @ plan.embedding, 1e-3)
     assert weight == pytest.approx(s[start] * s[layer.neighbors])
@@ -178,7 +178,7 @@ def test_the_preset_follow_ranks_like_qafd_with_the_walk_in_the_place_of_x():
         score[graph.row[node.id]] = node.importance
     matched = match(SHELF.passages, plan)
     sure = select_seeds(graph, SHELF.passages, plan, matched).certainty
-    order, scores, _ = rank(layer, SHELF.passages, matched, score, Ranking.suited(sure))
+    order, scores, _ = rank(layer, SHELF.passages, matched, score, Ranking.for_certainty(sure))
     assert [p.id for p in found.ranking] == [graph.ids[row] for row in order]
     assert [p.score for p in found.ranking] == pytest.approx(scores)
 

@@ -45,7 +45,7 @@ def scores_of(retrieval):
 @pytest.mark.parametrize(("alpha", "facts"), [(2.0, 1), (2.0, 2), (6.0, 1)])
 def test_a_passage_scores_two_lazy_steps_and_its_own_x(corpus, plan, alpha, facts):
     graph = corpus.graph
-    gates = Gates(Weights.named("hybrid"), plan.embedding, similarity=Similarity("shift"))
+    gates = Gates(Weights.of_variant("hybrid"), plan.embedding, similarity=Similarity("shift"))
     weight = dense_weights(graph.layer(LAYER), gates)
     # By hand: both ends of a fact have its cosine over the number of their passages.
     fact = {"a": 0.8, "b": 0.8} | ({"c": 0.2, "d": 0.2} if facts == 2 else {})

@@ -80,7 +80,7 @@ def sample(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_node_and_edge_of_every_preset_has_its_sentence(
         sample: KnowledgeGraph, preset: str, mass: float | None) -> None:
-    graph, method = sample.graph, PRESETS[preset].method.fitted(sample.graph)
+    graph, method = sample.graph, PRESETS[preset].method.fit_to(sample.graph)
     plan = sample.plan(EXAMPLES[sample.name][0])
     if mass is not None:
         method = replace(method, mass=mass)
@@ -143,7 +143,7 @@ def test_the_strangest_questions_have_an_answer_or_one_sentence(tiny: KnowledgeG
 def test_the_page_shows_a_seed_without_neighbors(home: Path) -> None:
     apple = KnowledgeGraph.sample("apple-amazon", home)
     question = EXAMPLES["apple-amazon"][0]
-    retrieval = apple.retrieve(question, PRESETS["paper"].method.fitted(apple.graph))
+    retrieval = apple.retrieve(question, PRESETS["paper"].method.fit_to(apple.graph))
     seed = next(node for node in retrieval.nodes if node.capacity == 0)
     app = page("explore", q=question, preset="paper", node=seed.id)
     assert not app.error

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from qafd.graph import Graph
 from qafd.records import node_id
-from qafd.retrieve.rank import PARTS, log_scale, rank, stated, within_budget
+from qafd.retrieve.rank import PARTS, log_scale, rank, within_budget, word_parts
 from qafd.retrieve.seeds import Match, Passages
 
 TEXTS = ["mill corn", "river flood", "ship river", "town"]
@@ -54,7 +54,7 @@ def test_every_part_of_a_score_is_stated(passages):
                                       "beside a better one": 0,
                                       "words the first lacks": 0.6, "named in the first": 0,
                                       "kept first": 0})
-    assert stated(terms[2]) == "meaning 0.25 + words 0.12 + words the first lacks 0.60"
+    assert word_parts(terms[2]) == "meaning 0.25 + words 0.12 + words the first lacks 0.60"
 
 
 def test_the_first_stays_before_one_of_its_score_in_an_earlier_row(passages):

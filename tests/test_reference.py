@@ -18,7 +18,7 @@ def case():
     kernel.unload()
     rng = np.random.default_rng(0)
     graph = random_graph(rng, 60, 60)
-    gates = Gates(Weights.named("hybrid"), alignment=rng.uniform(0.01, 1, 60))
+    gates = Gates(Weights.of_variant("hybrid"), alignment=rng.uniform(0.01, 1, 60))
     return graph, gates, np.array([3, 9]), np.array([9.0, 11.0])
 
 

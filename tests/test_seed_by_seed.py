@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from qafd.flow.solver import solve
-from qafd.flow.verify import sealed, verify
+from qafd.flow.verify import seal, verify
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
@@ -43,7 +43,7 @@ def test_the_seeds_share_the_mass_of_the_question(songs: KnowledgeGraph, each: R
 
 
 def test_every_part_and_their_sum_can_be_verified(each: Retrieval) -> None:
-    assert verify(sealed(each.to_dict())).ok
+    assert verify(seal(each.to_dict())).ok
     assert all(len(part.seeds) == 1 for part in each.parts)
 
 
@@ -60,7 +60,7 @@ def test_balances_and_paths_of_the_union_add_up(songs: KnowledgeGraph, each: Ret
 
 
 def test_more_mass_than_fits_is_told_once_for_all_seeds(songs: KnowledgeGraph) -> None:
-    notices = songs.retrieve(BORN, PRESETS["paper"].method.fitted(songs.graph)).notices
+    notices = songs.retrieve(BORN, PRESETS["paper"].method.fit_to(songs.graph)).notices
     assert notices
     assert len({notice.kind for notice in notices}) == len(notices)
     assert all(word_notice(notice) for notice in notices)

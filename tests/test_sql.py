@@ -13,7 +13,7 @@ import pytest
 
 from qafd.cli import main
 from qafd.errors import MalformedReplyError
-from qafd.flow.verify import sealed, verify
+from qafd.flow.verify import seal, verify
 from qafd.models import Recorded
 from qafd.models.embedder import local_embedder
 from qafd.resources import assets
@@ -23,7 +23,7 @@ from qafd.sql.dialect import check_select
 from qafd.sql.diffusion import METHOD, schema_graph
 from qafd.sql.draft import GapKind, draft
 from qafd.sql.linking import LinkedSchema, QuestionWords, join_tables
-from qafd.sql.schema import Column, Join, Schema, Table, quoted
+from qafd.sql.schema import Column, Join, Schema, Table, quote_name
 from qafd.sql.write import read_sql, sql_messages, write_sql
 
 FERRIES = assets() / "samples" / "ferries.sqlite"
@@ -133,8 +133,8 @@ def test_a_name_that_is_a_keyword_of_sqlite_is_read_as_a_name() -> None:
         for word in words_of_sqlite.split():
             database.execute(f'CREATE TABLE "{word}" ("{word}" INTEGER)')
             database.execute(f'INSERT INTO "{word}" VALUES (7)')
-            assert database.execute(f"SELECT {quoted(word)}.{quoted(word)} FROM {quoted(word)} "
-                                    f"WHERE {quoted(word)}.{quoted(word)} = 7").fetchall() == [(7,)]
+            assert database.execute(f"SELECT {quote_name(word)}.{quote_name(word)} FROM {quote_name(word)} "
+                                    f"WHERE {quote_name(word)}.{quote_name(word)} = 7").fetchall() == [(7,)]
 
 
 def test_the_graph_has_each_table_column_and_reference_once(ferries: Database) -> None:
@@ -151,7 +151,7 @@ def test_the_graph_has_each_table_column_and_reference_once(ferries: Database) -
 
 def test_every_diffusion_over_the_schema_is_certified(asked: dict[str, DatabaseQuestion]) -> None:
     for one in asked.values():
-        result = verify(json.loads(json.dumps(sealed(one.retrieval.to_dict()))))
+        result = verify(json.loads(json.dumps(seal(one.retrieval.to_dict()))))
         assert result.ok, result.findings
 
 

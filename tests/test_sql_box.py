@@ -95,7 +95,7 @@ def test_no_attack_is_answered_changes_a_byte_or_makes_a_file(
 
 
 def test_without_the_authorizer_nothing_can_be_written_either(file: Path) -> None:
-    with closing(child.opened(str(file), 5)) as connection:
+    with closing(child.open_read_only(str(file), 5)) as connection:
         for sql in ("CREATE TEMP TABLE u (a)", "DELETE FROM t", "VACUUM INTO 'copy.db'"):
             with pytest.raises(sqlite3.OperationalError):
                 connection.execute(sql)

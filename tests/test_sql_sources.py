@@ -12,7 +12,7 @@ from servers import postgres_database
 
 from qafd.cli import main
 from qafd.errors import SqlError
-from qafd.flow.verify import sealed, verify
+from qafd.flow.verify import seal, verify
 from qafd.models import Recorded
 from qafd.models.embedder import local_embedder
 from qafd.resources import assets
@@ -262,7 +262,7 @@ def test_seeds_of_a_model_are_its_columns_by_confidence(ports: Database) -> None
         "ferries.home_port": 0.9}),)
     asked = ports.ask("Which ports have ferries?", chosen=chosen)
     assert {n.name for n in asked.retrieval.nodes if n.seed} == {"ports.Name", "ferries.home_port"}
-    assert verify(sealed(asked.retrieval.to_dict())).ok
+    assert verify(seal(asked.retrieval.to_dict())).ok
     assert asked.plan.planner == model.name
 
 

@@ -23,12 +23,12 @@ def test_every_preset_works_with_every_rule(
     if rule not in (own.rule, "budget", "total"):
         assert method.mass == {"source-degree": 50.0, "source-unit": 10.0, "path": 10.0,
                                "volume": 0.25, "paper-literal": 0.01}[rule]
-    started = method.started(songs.corpus(), plan)
+    started = method.start_for(songs.corpus(), plan)
     found = songs.retrieve(plan, started)
     assert any(n.state == "saturated" for n in found.nodes)
     # A mass that the rule cannot take is made to fit as well.
     if rule in ("volume", "paper-literal"):
-        full = replace(method, mass=2.0).started(songs.corpus(), plan)
+        full = replace(method, mass=2.0).start_for(songs.corpus(), plan)
         assert 0 < songs.retrieve(plan, full).params["mass"] < 1
 
 

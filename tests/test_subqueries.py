@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from local_models import embedder
 
-from qafd.flow.verify import FindingKind, sealed, verify
+from qafd.flow.verify import FindingKind, seal, verify
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan import Planner
@@ -68,7 +68,7 @@ def test_the_budget_is_divided_among_the_parts(united: Retrieval) -> None:
 
 
 def test_a_union_proves_itself_part_by_part(united: Retrieval) -> None:
-    stored = sealed(united.to_dict())
+    stored = seal(united.to_dict())
     assert verify(stored).ok
     stored["parts"][1]["nodes"][0]["mass"] *= 1.01
     wrong = verify(stored).findings

@@ -25,7 +25,7 @@ def test_two_seeds_of_a_chain_by_hand():
 def test_opposite_flows_cancel_and_mass_is_neither_made_nor_lost():
     rng = np.random.default_rng(0)
     graph = random_graph(rng, 80, 120)
-    gates = Gates(Weights.named("hybrid"), alignment=rng.uniform(0.01, 1, 80))
+    gates = Gates(Weights.of_variant("hybrid"), alignment=rng.uniform(0.01, 1, 80))
     whole = union([solve(graph, gates, np.array([seed]), np.array([mass]))
                    for seed, mass in ((1, 9.0), (5, 12.0), (60, 4.0))])
     balance = whole.source.copy()
@@ -38,7 +38,7 @@ def test_opposite_flows_cancel_and_mass_is_neither_made_nor_lost():
 
 def test_subqueries_with_other_gates_are_united():
     graph = Graph.build("abc", None, None, [0, 0], [1, 2])
-    parts = [solve(graph, Gates(Weights.named("product"), alignment=np.array(s)), np.array([0]),
+    parts = [solve(graph, Gates(Weights.of_variant("product"), alignment=np.array(s)), np.array([0]),
                    np.array([2.4])) for s in ([1, 1, 1e-3], [1, 1e-3, 1])]
     assert union(parts).brought_by == ((0, 1), (0,), (1,))
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qafd.flow.solver import solve
-from qafd.flow.verify import FindingKind, sealed, verify
+from qafd.flow.verify import FindingKind, seal, verify
 from qafd.flow.weights import PLAIN
 from qafd.graph import Graph
 from qafd.reasons import given_reason
@@ -88,7 +88,7 @@ def test_an_honest_retrieval_passes_and_says_what_is_not_proved(honest):
 @pytest.mark.parametrize("capacity", ["unit", "degree"])
 @pytest.mark.parametrize("seed", range(5))
 def test_retrievals_of_other_graphs_pass_after_a_round_trip(seed, capacity):
-    obj = sealed(stored(grid(12, seed), [5, 77, 100], 40.0, capacity))
+    obj = seal(stored(grid(12, seed), [5, 77, 100], 40.0, capacity))
     assert verify(json.loads(json.dumps(obj, sort_keys=True, indent=1))).ok
 
 
@@ -148,7 +148,7 @@ def test_a_change_in_the_seventh_digit_is_noticed_without_a_digest(honest, path)
 
 
 def test_every_changed_number_is_noticed_with_a_digest(honest):
-    obj = sealed(honest)
+    obj = seal(honest)
     paths = list(leaves(obj))
     assert {path[-1] for path in paths} >= {
         "alignment", "score", "milliseconds", "revision", "alpha", "page", "rounds", "importance"}
@@ -162,9 +162,9 @@ def test_what_made_a_retrieval_is_sealed_and_files_from_before_it_still_pass(hon
     oldest = {**older, "certificate": {k: v for k, v in older["certificate"].items()
                                        if k != "rounding"}}
     assert len(oldest["certificate"]) < len(older["certificate"])
-    for obj in (sealed(honest), sealed(older), older, sealed(oldest), oldest):
+    for obj in (seal(honest), seal(older), older, seal(oldest), oldest):
         assert verify(obj).ok, verify(obj).findings
-    assert not verify(changed(sealed(honest), ("made_by", "qafd"), lambda it: it + "1")).ok
+    assert not verify(changed(seal(honest), ("made_by", "qafd"), lambda it: it + "1")).ok
 
 
 @pytest.mark.parametrize("parts", [
@@ -178,7 +178,7 @@ def test_a_deeply_nested_object_is_refused(honest):
     deep = []
     for _ in range(100_000):
         deep = [deep]
-    assert verify({**sealed(honest), "params": deep}).findings[0].kind is K.TOO_DEEP
+    assert verify({**seal(honest), "params": deep}).findings[0].kind is K.TOO_DEEP
 
 
 def without(key, index):

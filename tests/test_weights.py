@@ -11,11 +11,11 @@ H, U, V = np.array([0.5]), np.array([0.8]), np.array([0.2])
 
 
 @pytest.mark.parametrize(("weights", "expected"), [
-    (Weights.named("mean"), (0.5 + 0.8 + 0.2) / 3),
-    (Weights.named("product"), 0.5 * 0.8 * 0.2),
-    (Weights.named("hybrid"), 0.5 * (1 + 0.25 * (0.8 + 0.2))),
-    (Weights.named("hybrid", a=0.1, b=2.0), 0.5 * (0.1 + 2.0 * (0.8 + 0.2))),
-    (Weights.named("plain"), 0.5),
+    (Weights.of_variant("mean"), (0.5 + 0.8 + 0.2) / 3),
+    (Weights.of_variant("product"), 0.5 * 0.8 * 0.2),
+    (Weights.of_variant("hybrid"), 0.5 * (1 + 0.25 * (0.8 + 0.2))),
+    (Weights.of_variant("hybrid", a=0.1, b=2.0), 0.5 * (0.1 + 2.0 * (0.8 + 0.2))),
+    (Weights.of_variant("plain"), 0.5),
     (Weights("plus", "times", a=2.0, b=3.0, c=4.0), 4 * 0.5 + (2 + 3 * 0.8 * 0.2)),
     (Weights("times", "plus", a=2.0, b=3.0, c=4.0), 4 * 0.5 * (2 + 3 * (0.8 + 0.2))),
 ], ids=["2a", "2b", "2c", "2c with a and b", "plain", "1 plus times", "1 times plus"])
@@ -33,7 +33,7 @@ def test_similarities_follow_their_formulas_and_never_reach_zero():
 
 
 @pytest.mark.parametrize("make", [
-    lambda: Weights.named("median"), lambda: Weights("over", "plus"), lambda: Weights(a=-1.0),
+    lambda: Weights.of_variant("median"), lambda: Weights("over", "plus"), lambda: Weights(a=-1.0),
     lambda: Weights(c=0.0), lambda: Weights(a=0.0, b=0.0), lambda: Weights(a=np.inf),
     lambda: Similarity("dot"), lambda: Similarity(floor=0.0), lambda: Similarity(gamma=-1.0),
     lambda: Similarity(gamma=np.nan), lambda: Similarity(gamma=np.inf),

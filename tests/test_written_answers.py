@@ -25,7 +25,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.models import Recorded
 from qafd.models.cost import Cap, Meter, Metered
 from qafd.models.prompts_answer import ABSENT, PAPER
-from qafd.retrieve.methods import configured
+from qafd.retrieve.methods import read_methods
 
 WRITING = Writing(3000, "short", 500)
 QUESTIONS = (Question("1", "Who founded the mill of Lindau?", (), ("Ada Brenner", "Brenner")),
@@ -63,7 +63,7 @@ def test_measures_are_1_for_the_known_answer_and_0_for_another() -> None:
 
 def test_a_model_answers_once_and_equal_requests_are_not_paid_again(knowledge: KnowledgeGraph
                                                                      ) -> None:
-    methods = configured("vector", knowledge.graph)
+    methods = read_methods("vector", knowledge.graph)
     client, model = metered(knowledge, ["Brenner [1]", ABSENT, "A town [1]"])
     found = answer_all(knowledge, QUESTIONS, methods, client, WRITING)
     score = found.scores[0]
@@ -80,13 +80,13 @@ def test_a_model_answers_once_and_equal_requests_are_not_paid_again(knowledge: K
 def test_a_cap_ends_between_questions_and_keeps_those_that_are_done(knowledge: KnowledgeGraph
                                                                     ) -> None:
     client, _ = metered(knowledge, ["Brenner [1]", "Ulm [1]"], Cap(calls=1))
-    found = answer_all(knowledge, QUESTIONS, configured("vector", knowledge.graph), client, WRITING)
+    found = answer_all(knowledge, QUESTIONS, read_methods("vector", knowledge.graph), client, WRITING)
     assert len(found.questions) == len(found.scores[0].answers) == 1
     assert "cap" in found.stopped
 
 
 def test_a_method_that_refuses_a_question_has_not_answered_it(knowledge: KnowledgeGraph) -> None:
-    refusing = configured("vector,qafd(rule=paper-literal,mass=9000)", knowledge.graph)
+    refusing = read_methods("vector,qafd(rule=paper-literal,mass=9000)", knowledge.graph)
     found = answer_all(knowledge, QUESTIONS, refusing, None, WRITING)
     assert [score.errors for score in found.scores] == [0, len(QUESTIONS)]
     assert found.scores[1].means["f1"].mean == 0

@@ -163,7 +163,7 @@ def draft(retrieval: Retrieval, store: Workspace, ways: Sequence[ReasoningPath |
                  answer_messages(retrieval.query, context.text, length, told.prompt("answer")))
 
 
-def written(draft: Draft, reply: Reply, model: str, store: Workspace, embedder: Embedder) -> Written:
+def check_reply(draft: Draft, reply: Reply, model: str, store: Workspace, embedder: Embedder) -> Written:
     """Return a model's reply with its citations resolved to sentences, and its statements checked.
 
     For each statement, the sentence of the cited passage that is nearest to it in meaning is
@@ -237,9 +237,9 @@ def pages_of(passage: RetrievedPassage | Chunk, marks: Sequence[Mark]) -> list[i
     return sorted({mark.page for mark in inside if mark.page is not None})
 
 
-def paged(passage: RetrievedPassage | Chunk, marks: Sequence[Mark]) -> str:
+def name_pages(passage: RetrievedPassage | Chunk, marks: Sequence[Mark]) -> str:
     """Return the page or pages of a passage for people, "" where its format has none."""
-    return _paged(pages_of(passage, marks))
+    return _word_pages(pages_of(passage, marks))
 
 
 def where(passage: RetrievedPassage, pages: Sequence[int] = ()) -> str:
@@ -247,10 +247,10 @@ def where(passage: RetrievedPassage, pages: Sequence[int] = ()) -> str:
     if len(pages) < 2:
         pages = [] if passage.page is None else [passage.page]
     stretch = f"characters {passage.start}-{passage.end}"
-    return ", ".join(filter(None, [passage.document, _paged(pages), passage.heading, stretch]))
+    return ", ".join(filter(None, [passage.document, _word_pages(pages), passage.heading, stretch]))
 
 
-def _paged(pages: Sequence[int]) -> str:
+def _word_pages(pages: Sequence[int]) -> str:
     if len(pages) > 1:
         return f"pages {pages[0]}-{pages[-1]}"
     return f"page {pages[0]}" if pages else ""

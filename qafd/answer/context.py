@@ -92,7 +92,7 @@ def build_context(retrieval: Retrieval, store: Workspace, ways: Sequence[Reasoni
     lines = _block_lines(blocks, budget)
     room = budget - count_tokens("\n".join(["Passages:", *lines]))
     chosen = _passages_within(retrieval, room)
-    left = room - sum(count_tokens(_shown(len(chosen), passage)) for passage in chosen)
+    left = room - sum(count_tokens(_write_passage(len(chosen), passage)) for passage in chosen)
     if not described and retrieval.method == "qafd":
         unsaid = _unsaid_chains(ways, "\n".join(passage.text for passage in chosen))
         lines += _block_lines({"Reasoning paths": (unsaid, 1.0)}, left)
@@ -121,7 +121,7 @@ def build_table_context(retrieval: Retrieval, answers: Sequence[AnswerConditions
     rows = []
     for answer in answers:
         said = [_condition(row, numbers) for row in answer.rows]
-        rows.append(f"{_quoted(answer.name)} surely meets {answer.met} of {answer.wanted} conditions: "
+        rows.append(f"{_quote(answer.name)} surely meets {answer.met} of {answer.wanted} conditions: "
                     + "; ".join(said))
     fitting = list(_fitting(iter(rows), room - count_tokens("Candidates:")))
     lines = ["Candidates:", *fitting, ""] if fitting else []
@@ -130,16 +130,16 @@ def build_table_context(retrieval: Retrieval, answers: Sequence[AnswerConditions
 
 def _condition(row: ConditionRow, numbers: Mapping[str, int]) -> str:
     """Return a condition of a candidate, with the number of the passage that shows it."""
-    name = _quoted(row.name)
+    name = _quote(row.name)
     if row.negated:
         return f"not related to {name}, as asked"
     if not row.met:
         return f"{name}: not met"
     cited = f" [{numbers[row.passage]}]" if row.passage in numbers else ""
     if row.level == "sentence":
-        return f"{name}: perhaps, both are named in “{_quoted(row.sentence)}”{cited}"
+        return f"{name}: perhaps, both are named in “{_quote(row.sentence)}”{cited}"
     if row.level == "relation" and row.sentence:
-        return f"{name}: met, “{_quoted(row.sentence)}”{cited}"
+        return f"{name}: met, “{_quote(row.sentence)}”{cited}"
     return f"{name}: {'met' if row.level == 'relation' else 'perhaps, both are named in one passage'}{cited}"
 
 
@@ -148,7 +148,7 @@ def _passages_within(retrieval: Retrieval, left: int) -> list[RetrievedPassage]:
     strong = _strong(retrieval)
     chosen = []
     for passage in _without_copies(strong):
-        cost = count_tokens(_shown(len(strong), passage))
+        cost = count_tokens(_write_passage(len(strong), passage))
         if cost <= left:
             chosen.append(passage)
             left -= cost
@@ -173,7 +173,7 @@ def _with_passages(before: Sequence[str], chosen: Sequence[RetrievedPassage], re
     sources = tuple(Source(number, passage) for number, passage in enumerate(chosen, 1))
     lines = list(before)
     if sources:
-        lines += ["Passages:", *(_shown(source.number, source.passage) for source in sources)]
+        lines += ["Passages:", *(_write_passage(source.number, source.passage) for source in sources)]
     text = "\n".join([*lines, *after]).lstrip("\n")
     return Context(text, sources, count_tokens(text), budget, len(strong) - copies - len(sources),
                    len(retrieval.passages) - len(strong), copies)
@@ -191,7 +191,7 @@ def _entities(retrieval: Retrieval, store: Workspace, merged: Mapping[str, str])
     described = store.graph.nodes(named)
     for key, name in named.items():
         if key in described:
-            yield f"{_quoted(name)}: {_quoted(merged.get(key, described[key].text))}"
+            yield f"{_quote(name)}: {_quote(merged.get(key, described[key].text))}"
 
 
 def _relations(retrieval: Retrieval, store: Workspace, x: Mapping[str, float]) -> Iterator[str]:
@@ -204,7 +204,7 @@ def _relations(retrieval: Retrieval, store: Workspace, x: Mapping[str, float]) -
     labeled.sort(key=lambda e: -min(x[e.source], x[e.target]))
     said = _said_of_relations(store, labeled[:RELATIONS])
     for edge in labeled:
-        row = f"{_quoted(names[edge.source])} - {_quoted(edge.label)} - {_quoted(names[edge.target])}"
+        row = f"{_quote(names[edge.source])} - {_quote(edge.label)} - {_quote(names[edge.target])}"
         told = said.get(frozenset((edge.source, edge.target)))
         yield f"{row}: {told}" if told else row
 
@@ -224,7 +224,7 @@ def _said_of_relations(store: Workspace, edges: Sequence[Edge]) -> dict[frozense
         known = len(pair) == 2 and "" not in pair and bool(about.text)
         if known and (pair not in said or strength > strongest[pair]):
             strongest[pair] = strength
-            said[pair] = _quoted(about.text, SAID)
+            said[pair] = _quote(about.text, SAID)
     return said
 
 
@@ -232,16 +232,16 @@ def _paths(method: str, ways: Sequence[ReasoningPath | Chain]) -> Iterator[str]:
     """Yield each path with its measure; of a chain, with the sentence of each hop."""
     for way in ways:
         if isinstance(way, Chain):
-            sentences = " ".join(f'"{_quoted(hop.sentence, SAID)}"' for hop in way.hops)
-            yield f"{_quoted(say_chain(way))}: {sentences}"
+            sentences = " ".join(f'"{_quote(hop.sentence, SAID)}"' for hop in way.hops)
+            yield f"{_quote(say_chain(way))}: {sentences}"
         else:
-            yield f"{_quoted(say_path(way))} ({MEASURES.get(method, 'score')} {way.mass:.3g})"
+            yield f"{_quote(say_path(way))} ({MEASURES.get(method, 'score')} {way.mass:.3g})"
 
 
 def _reports(structures: Sequence[Structure], kind: StructureKind) -> Iterator[str]:
     for one in structures:
         if one.kind == kind:
-            yield f"{_quoted(one.title)}: {_quoted(one.text)}"
+            yield f"{_quote(one.title)}: {_quote(one.text)}"
 
 
 def _fitting(rows: Iterator[str], budget: int) -> Iterator[str]:
@@ -261,11 +261,11 @@ def _unsaid_chains(ways: Sequence[ReasoningPath | Chain], shown: str) -> Iterato
         unsaid = [hop.sentence for hop in way.hops if one_line(hop.sentence, PASSAGE) not in known]
         if unsaid:
             known += " " + " ".join(one_line(sentence, PASSAGE) for sentence in unsaid)
-            quotes = " ".join(f'"{_quoted(sentence, SAID)}"' for sentence in unsaid)
-            yield f"{_quoted(say_chain(way))}: {quotes}"
+            quotes = " ".join(f'"{_quote(sentence, SAID)}"' for sentence in unsaid)
+            yield f"{_quote(say_chain(way))}: {quotes}"
 
 
-def _shown(number: int, passage: RetrievedPassage) -> str:
+def _write_passage(number: int, passage: RetrievedPassage) -> str:
     """Return a numbered passage with its line breaks, below its title, page and heading.
 
     The file is named where it has no other title: of a hundred files of one passage each, their names
@@ -274,11 +274,11 @@ def _shown(number: int, passage: RetrievedPassage) -> str:
     page = "" if passage.page is None else f"page {passage.page}"
     untitled = passage.document.rpartition(".")[0] == passage.title
     places = dict.fromkeys([passage.document if untitled else passage.title, page, passage.heading])
-    head = ", ".join(_quoted(place) for place in places if place)
-    text = "\n".join(_quoted(line) for line in passage.text[:PASSAGE].splitlines() if line.strip())
+    head = ", ".join(_quote(place) for place in places if place)
+    text = "\n".join(_quote(line) for line in passage.text[:PASSAGE].splitlines() if line.strip())
     return f"[{number}] {head}\n{text}"
 
 
-def _quoted(text: str, most: int = PASSAGE) -> str:
+def _quote(text: str, most: int = PASSAGE) -> str:
     """Return one line of a document's text; numbers in brackets are no citations of ours."""
     return CITED.sub(r"(\1)", one_line(text, most).translate({ord("【"): "(", ord("】"): ")"}))

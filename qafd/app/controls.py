@@ -55,7 +55,7 @@ def controls(method: Method, prefix: str, graph: Graph, places: ControlPlaces,
         for spec in free:
             if spec.metadata["advanced"]:
                 chosen[spec.name] = _control(spec, usual, usual, prefix, graph)
-    current = replace(usual, **chosen).fitted(graph)
+    current = replace(usual, **chosen).fit_to(graph)
     for spec in sorted(free, key=lambda spec: spec.name == "mass"):
         if not spec.metadata["advanced"]:
             with places.mass if spec.name == "mass" else places.basic:
@@ -79,8 +79,8 @@ def mass_control(method: FlowDiffusion, usual: FlowDiffusion, prefix: str, graph
 
 
 def started(method: FlowDiffusion, graph: Graph, span: Span) -> FlowDiffusion:
-    """`FlowDiffusion.started`, with the span from memory."""
-    fitted = method.fitted(graph)
+    """`FlowDiffusion.start_for`, with the span from memory."""
+    fitted = method.fit_to(graph)
     return fitted.within(graph, span(fitted))
 
 
@@ -88,7 +88,7 @@ def set_suggested(method: Any, prefix: str, graph: Graph,
                span: Span) -> None:
     """Set the controls of a method to the values suggested for a graph, before they are drawn."""
     fitted = (started(method, graph, span) if isinstance(method, FlowDiffusion) else
-              method.fitted(graph))
+              method.fit_to(graph))
     for spec in fields(fitted):
         put(f"{prefix}_{spec.name}", getattr(fitted, spec.name))
 

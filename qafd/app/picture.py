@@ -63,7 +63,7 @@ def _freeze(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset
     corpus = view.knowledge.corpus(graph, FlowDiffusion.needs)
     preset = next((one.method for one in PRESETS.values() if one.method.rule == view.method.rule),
                   FlowDiffusion())
-    usual = replace(preset, diffusions="joint").fitted(graph).started(corpus, view.plan)
+    usual = replace(preset, diffusions="joint").fit_to(graph).start_for(corpus, view.plan)
     most = replace(usual, mass=min(usual.highest(graph), max(TOP * usual.mass, DRAWN)))
     results = [method.retrieve(corpus, view.plan) for method in (usual, most)]
     first = {n.id for n in results[0].retrieved}
@@ -89,7 +89,7 @@ def scale(view: View, drawing: Drawing) -> Scale | None:
 def _scale(view: View, method: FlowDiffusion, drawing: Drawing) -> Scale | None:
     """Return the scale up to twice the suggested mass: importance has no bound if all is full."""
     graph = view.graph
-    start, end, _ = method.fitted(graph).scale(graph, span_of(view.knowledge, view.plan.question, method))
+    start, end, _ = method.fit_to(graph).scale(graph, span_of(view.knowledge, view.plan.question, method))
     widest = replace(method, mass=min(TOP * start, end))
     return scale_of(widest.retrieve(view.knowledge.corpus(graph, method.needs), view.plan), drawing)
 

@@ -19,7 +19,7 @@ from qafd.errors import ParameterError
 from qafd.export import table_csv
 from qafd.export.formats import FORMATS, OF_GRAPH, OF_RETRIEVAL, write_graph
 from qafd.export.whole import whole
-from qafd.flow.verify import sealed
+from qafd.flow.verify import seal
 from qafd.knowledge import KnowledgeGraph
 from qafd.lab.sweep import Cell, Grid, masses_for, sweep, vary
 from qafd.reading.text.plaintext import one_line
@@ -29,7 +29,7 @@ from qafd.retrieve.compare import BUDGET, DEFAULT, Comparison
 from qafd.retrieve.external import External, RecordedResults
 from qafd.retrieve.methods import canonical, given_params, method_of
 from qafd.retrieve.qafd import PRESETS
-from qafd.retrieve.rank import stated
+from qafd.retrieve.rank import word_parts
 from qafd.runs import Run
 from qafd.runs import keep as keep_run
 from qafd.runs.comparison import page, rows_csv
@@ -58,7 +58,7 @@ def query(inquiry: Inquiry, keep: str | None) -> Outcome:
     lines = [*_retrieval_lines(retrieval, answer)]
     if retrieval.method == "qafd" and retrieval.nodes:
         lines += ["", *chain_lines(inquiry.explain().chains(CHAINS))]
-    return Outcome(sealed(retrieval.to_dict()), lines,
+    return Outcome(seal(retrieval.to_dict()), lines,
                    found=not answer.abstained, notes=[word_notice(one) for one in retrieval.notices])
 
 
@@ -70,7 +70,7 @@ def _retrieval_lines(retrieval: Retrieval, answer: Answer) -> Iterator[str]:
     for rank, passage in enumerate(retrieval.passages[:5], 1):
         score = f"score {passage.score:.2f}"
         if passage.parts:
-            score += f" = {stated(passage.parts)}"
+            score += f" = {word_parts(passage.parts)}"
         yield (f"{rank}. {one_line(passage.title, 200)}  ({one_line(passage.document, 200)}, "
                f"{score})")
         yield f"   {one_line(passage.text, 400)}\n"
@@ -242,7 +242,7 @@ def sweep_settings(knowledge: KnowledgeGraph, question: str, preset: str, titles
     if alphas:
         method = replace(method, rule="source-degree")
     plan = knowledge.plan(text_of(question), corpus.graph)
-    method = method.fitted(corpus.graph).started(corpus, plan)
+    method = method.fit_to(corpus.graph).start_for(corpus, plan)
     gold = _gold_titled(corpus, titles)
     grid = Grid(alphas or masses or masses_for(method.problem(corpus, plan)),
                 axes["seeds"] or [method.seeds], axes["variants"] or [method.variant])
@@ -266,7 +266,7 @@ def _vary(knowledge: KnowledgeGraph, question: str, varied: Sequence[str], title
     knowledge.build_layers(method.needs)
     corpus = knowledge.corpus()
     gold = _gold_titled(corpus, titles)
-    found = vary(corpus, knowledge.plan(question, corpus.graph), method.fitted(corpus.graph), values, gold)
+    found = vary(corpus, knowledge.plan(question, corpus.graph), method.fit_to(corpus.graph), values, gold)
     head = [*values, "nodes", "tokens", "ms", "recall"]
     rows = []
     for one in found:

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 import click
 
-from qafd.answer import paged
+from qafd.answer import name_pages
 from qafd.cli.command import (
     Outcome,
     command,
@@ -85,7 +85,7 @@ def _search(knowledge: KnowledgeGraph, words: str) -> Outcome:
     with knowledge.store() as store:
         found = store.passages.search(words)
         for hit in found.hits:
-            page = paged(hit.chunk, store.documents.get(hit.chunk.document).marks)
+            page = name_pages(hit.chunk, store.documents.get(hit.chunk.document).marks)
             lines += _hit_lines(hit, page)
     if found.said:
         notes.append(found.said)

@@ -12,7 +12,7 @@ from qafd.cli.models import ModelRequest, may_call_model
 from qafd.cli.options import db_option, question_argument
 from qafd.cli.streams import text_of
 from qafd.errors import ModelError, ParameterError
-from qafd.flow.verify import sealed
+from qafd.flow.verify import seal
 from qafd.models.cost import Metered
 from qafd.models.embedder import local_embedder
 from qafd.reading.text.plaintext import one_line
@@ -87,7 +87,7 @@ def sql(source: str, question: str, running: bool, dialect: str, db: Location | 
         "columns": found.linked.columns, "values": found.values, "sql": written,
         "complete": draft.complete, "summary": summary,
         "dialect": database.schema.dialect, "notices": gaps, "rows": rows,
-        "retrieval": sealed(found.retrieval.to_dict())}
+        "retrieval": seal(found.retrieval.to_dict())}
     lines = _lines(found, summary, written, rows)
     return Outcome(data, lines, found=rows is None or bool(rows.rows), notes=notes)
 

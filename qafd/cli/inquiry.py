@@ -47,7 +47,7 @@ class Inquiry:
         method = self._method(graph)
         plan = self.knowledge.plan(self.text, graph, subqueries=wants_subqueries(method), client=client)
         if isinstance(method, FlowDiffusion) and len(graph) and "mass" not in self.knobs:
-            method = method.started(self.knowledge.corpus(graph, method.needs), plan)
+            method = method.start_for(self.knowledge.corpus(graph, method.needs), plan)
         return plan, method
 
     def retrieve(self, client: "LLM | None" = None) -> Retrieval:

@@ -43,7 +43,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered
 from qafd.models.instructions import Instructed, instructions_of
 from qafd.reading.text.plaintext import one_line
-from qafd.retrieve.methods import configured
+from qafd.retrieve.methods import read_methods
 from qafd.storage import Location
 from qafd.wording.evaluation import MEASURES, say_differences
 from qafd.wording.reasons import word_notice
@@ -85,7 +85,7 @@ def retrieval(questions: Path, passages: Path | None, methods: str, db: Location
         note(word_notice(notice))
     with _workspace(asked, questions.name, passages, db) as (knowledge, meter):
         kernel.warm()
-        result = evaluate(knowledge, asked.questions, configured(methods, knowledge.graph),
+        result = evaluate(knowledge, asked.questions, read_methods(methods, knowledge.graph),
                           progress=meter.show)
     for notice in result.notices:
         note(word_notice(notice))
@@ -117,7 +117,7 @@ def conditions(questions: Path, db: Location, methods: str, limit: int | None, d
     """
     asked = read_factual_questions(_read(questions), questions.name, limit)
     knowledge = open_graph(db)
-    chosen = configured(methods, knowledge.graph)
+    chosen = read_methods(methods, knowledge.graph)
     with ProgressLine() as meter:
         result = evaluate_conditions(knowledge, asked, chosen,
                                      progress=lambda done, total: meter("asking", done, total))
@@ -173,7 +173,7 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Lo
         client = asked.client(knowledge, "answer") if asked.model else None
         calls = instructions_of(client).calls
         writing = Writing(calls.fit(how["tokens"]), how["length"], calls.answer_tokens)
-        chosen = configured(methods, knowledge.graph)
+        chosen = read_methods(methods, knowledge.graph)
         judging = None
         if client is not None and how["judge"]:
             judging = Judging(_judge_named(how["judge_model"], asked.base_url, client), how["rounds"],

@@ -85,7 +85,7 @@ class Explanation:
     def retrieved(self, node: str) -> bool:
         """Return True if a node is full, for some subquery where there are several."""
         row = self.find(node)
-        return any(run.diffusion.retrieved(row) for run in self.runs)
+        return any(run.diffusion.retrieves(row) for run in self.runs)
 
     def why(self, node: str) -> Why:
         """Explain the mass at a touched node.
@@ -221,7 +221,7 @@ class Explanation:
         if not self.retrieval.parts:
             return Effect.of(self.retrieval, problems[0].retrieval(solved[0]))
         corpus = self.runs[0].problem.corpus
-        return Effect.of(self.retrieval, self.method.united(corpus, self.plan, problems, solved))
+        return Effect.of(self.retrieval, self.method.unite_parts(corpus, self.plan, problems, solved))
 
     def without(self, *, nodes: Iterable[str] = (), edges: Iterable[tuple[str, str]] = (),
                 seeds: Iterable[str] = (), documents: Iterable[str] = ()) -> Effect:

@@ -154,16 +154,16 @@ def _remedies(problem: Problem, diffusion: Diffusion, row: int, shortfall: float
     """Return the remedies that retrieve a row: more mass, the row as a seed, or a wider gate."""
     found, mass = [], problem.method.mass
     if entry.mass is not None and mass > 0 and (
-            problem.at(entry.mass * (1 + MARGIN)).retrieved(row)):
+            problem.at(entry.mass * (1 + MARGIN)).retrieves(row)):
         found.append(Remedy(RemedyKind.MASS, entry.mass / mass))
     if problem.layer.degree_of(np.array([row]))[0]:
         poured = Change(poured=((row, shortfall * (1 + MARGIN)),))
-        if apply_change(problem, poured).solve().retrieved(row):
+        if apply_change(problem, poured).solve().retrieves(row):
             found.append(Remedy(RemedyKind.SEED, shortfall))
     if gate is not None:
         u = problem.layer.row[gate.source]
         factor = _wider(problem, diffusion, u, row, gate.weight, shortfall)
-        if factor is not None and _scale(problem, u, row, factor * (1 + MARGIN)).retrieved(row):
+        if factor is not None and _scale(problem, u, row, factor * (1 + MARGIN)).retrieves(row):
             found.append(Remedy(RemedyKind.EDGE, factor))
     return found
 
@@ -192,17 +192,17 @@ def _wider(problem: Problem, diffusion: Diffusion, u: int, v: int, weight: float
     if gain > 0:
         factor = 1 + shortfall / gain / weight
         above, below = factor * (1 + MARGIN), factor * (1 - MARGIN)
-        if factor < WIDER and _scale(problem, u, v, above).retrieved(v) and not (
-                _scale(problem, u, v, below).retrieved(v)):
+        if factor < WIDER and _scale(problem, u, v, above).retrieves(v) and not (
+                _scale(problem, u, v, below).retrieves(v)):
             return factor
     low, high = 1.0, 2.0
-    while not _scale(problem, u, v, high).retrieved(v):
+    while not _scale(problem, u, v, high).retrieves(v):
         low, high = high, 8 * high
         if low > WIDER:
             return None
     while high - low > 1e-3 * high:
         middle = (low * high) ** 0.5
-        if _scale(problem, u, v, middle).retrieved(v):
+        if _scale(problem, u, v, middle).retrieves(v):
             high = middle
         else:
             low = middle

@@ -96,7 +96,7 @@ def draw(model: Model, rng: np.random.Generator) -> Draw:
     graph = Graph.build([str(i) for i in range(n)], None, None, u, v,
                         _kernel(vectors[u] - vectors[v], model.gamma))
     alignment = _kernel(vectors - query, model.gamma)
-    gates = Gates(Weights.named("product"), alignment=alignment)
+    gates = Gates(Weights.of_variant("product"), alignment=alignment)
     start = graph.starts
     weight = gates.weights(graph.similarity, alignment[start], alignment[graph.neighbors])
     return Draw(graph, gates, np.arange(r), weight)

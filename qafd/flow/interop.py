@@ -65,8 +65,8 @@ def _number(what: str, value: object) -> float:
         raise ParameterError(f"{what} must be below 1e308, the largest number there is") from None
 
 
-def _seeded(seeds: Mapping[Hashable, float] | Iterable[Hashable], row: Mapping[Hashable, int]
-            ) -> tuple[Nodes, Floats]:
+def _share_seeds(seeds: Mapping[Hashable, float] | Iterable[Hashable], row: Mapping[Hashable, int]
+                 ) -> tuple[Nodes, Floats]:
     """Return the rows of the seeds and their shares, which add up to 1."""
     if isinstance(seeds, str) or not isinstance(seeds, Iterable):
         raise ParameterError("seeds are a list of nodes or a mapping of nodes to shares, not "
@@ -90,7 +90,7 @@ def _bind_gates(weights: Weights | str | None, alignment: Mapping[Hashable, floa
                 nodes: Iterable[Hashable]) -> Gates:
     """Return the weights of the edges between nodes with these alignments."""
     if isinstance(weights, str):
-        weights = Weights.named(weights)
+        weights = Weights.of_variant(weights)
     if not isinstance(weights, Weights | None):
         raise ParameterError(f"weights is {weights!r}; give Weights or the name of a variant")
     if alignment is None:
@@ -101,7 +101,7 @@ def _bind_gates(weights: Weights | str | None, alignment: Mapping[Hashable, floa
     aligned = _numbers("every alignment", (alignment.get(node, 1.0) for node in nodes))
     if not np.all((aligned > 0) & (aligned < np.inf)):
         raise ParameterError("every alignment must be positive; a gate of 0 is a missing edge")
-    return Gates(weights or Weights.named("hybrid"), alignment=aligned)
+    return Gates(weights or Weights.of_variant("hybrid"), alignment=aligned)
 
 
 def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hashable],
@@ -146,7 +146,7 @@ def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hash
                              "values into an attribute of the edges")
     graph = Graph.from_networkx(G, weight)
     nodes = list(G)
-    rows, share = _seeded(seeds, {node: i for i, node in enumerate(nodes)})
+    rows, share = _share_seeds(seeds, {node: i for i, node in enumerate(nodes)})
     mass = _number("the mass", mass)
     if not (np.isfinite(mass) and mass >= 0):
         raise ParameterError(f"the mass must be at least 0 and finite, not {mass}")

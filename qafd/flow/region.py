@@ -258,13 +258,13 @@ class Region:
             for _ in range(STEPS if refinement else 1):
                 step = solve(left)
                 parts = _add(parts, step)
-                left = left - self._sent(inside, step)
+                left = left - self._apply_laplacian(inside, step)
                 if (np.abs(left) <= allowed).all():
                     break
         self.x[inside], self.rest[inside], self.dust[inside] = best
         self.solver = inside, solve
 
-    def _sent(self, inside: Nodes, x: Floats) -> Floats:
+    def _apply_laplacian(self, inside: Nodes, x: Floats) -> Floats:
         """Return L_SS x for the nodes in S, by differences of x."""
         full = np.zeros(len(self.rows))
         full[inside] = x

@@ -132,7 +132,7 @@ class Diffusion:
         """Return the index of a graph row in the arrays above, None when it was not touched."""
         return self._index.get(row)
 
-    def retrieved(self, row: int) -> bool:
+    def retrieves(self, row: int) -> bool:
         """Return True if x of a graph row is above 0."""
         i = self.find(row)
         return i is not None and bool(self.x[i] > 0)

@@ -89,7 +89,7 @@ class Verification:
     findings: tuple[Finding, ...]
 
 
-def found(kind: FindingKind, **values: Any) -> Finding:
+def build_finding(kind: FindingKind, **values: Any) -> Finding:
     """Build a finding from its values."""
     return Finding(kind, values)
 
@@ -102,7 +102,7 @@ class _MalformedError(Exception):
         self.finding = Finding(kind, values)
 
 
-def sealed(obj: Mapping[str, Any]) -> dict[str, Any]:
+def seal(obj: Mapping[str, Any]) -> dict[str, Any]:
     """Return the object with a digest of everything in it, as `verify` checks it.
 
     The digest goes into the certificate; an object without one is returned as it is.
@@ -122,24 +122,24 @@ def verify(obj: Any) -> Verification:
     Parameters
     ----------
     obj : dict
-        As from `Retrieval.to_dict`, `sealed` or not; any other value is reported, not raised.
+        As from `Retrieval.to_dict`, sealed by `seal` or not; any other value is reported, not raised.
     """
     try:
         wrong = tuple(_complaints(obj))
     except _MalformedError as error:
         return Verification(False, (error.finding,))
     except RecursionError:
-        return Verification(False, (found(FindingKind.TOO_DEEP),))
+        return Verification(False, (build_finding(FindingKind.TOO_DEEP),))
     if wrong:
         return Verification(False, wrong)
     certificate, proved = obj["certificate"], []
     if obj.get("parts"):
-        proved.append(found(FindingKind.UNION_CHECKED, count=len(obj["parts"])))
+        proved.append(build_finding(FindingKind.UNION_CHECKED, count=len(obj["parts"])))
     proved += [
-        found(FindingKind.FLOWS_RIGHT, edges=len(obj["edges"]), nodes=len(obj["nodes"])),
-        found(FindingKind.OPTIMAL, support=certificate["support"], gap=certificate["gap"]),
-        found(FindingKind.UNCHANGED if DIGEST in certificate else FindingKind.NO_DIGEST),
-        found(FindingKind.RELEVANCE_OPEN)]
+        build_finding(FindingKind.FLOWS_RIGHT, edges=len(obj["edges"]), nodes=len(obj["nodes"])),
+        build_finding(FindingKind.OPTIMAL, support=certificate["support"], gap=certificate["gap"]),
+        build_finding(FindingKind.UNCHANGED if DIGEST in certificate else FindingKind.NO_DIGEST),
+        build_finding(FindingKind.RELEVANCE_OPEN)]
     return Verification(True, tuple(proved))
 
 
@@ -150,14 +150,14 @@ def _complaints(obj: Any) -> Iterator[Finding]:
         raise _MalformedError(FindingKind.NO_CERTIFICATE, method=str(obj.get("method"))[:60])
     _dict(certificate, "certificate")
     if DIGEST in certificate and certificate[DIGEST] != _digest(obj):
-        yield found(FindingKind.CHANGED)
+        yield build_finding(FindingKind.CHANGED)
     if obj.get("parts"):
         yield from _union_complaints(obj)
         return
     stored = _Stored(obj)
     marked = [node["id"] for node in stored.nodes if node.get("seed") is True]
     if sorted(map(str, _list(obj, "seeds"))) != sorted(marked):
-        yield found(FindingKind.WRONG_SEEDS)
+        yield build_finding(FindingKind.WRONG_SEEDS)
     yield from _passage_complaints(obj)
     yield from _flow_complaints(stored)
     yield from _certificate_complaints(certificate, stored)
@@ -195,21 +195,21 @@ def _flow_complaints(stored: _Stored) -> Iterator[Finding]:
         FindingKind.WRONG_ORDER: (np.diff(x) > 0).any()}
     for kind, wrong in broken.items():
         if wrong:
-            yield found(kind)
+            yield build_finding(kind)
     for node, full, held in zip(stored.nodes, x > 0, stored.mass > 0, strict=True):
         state = "saturated" if full else "wet" if held else "dry"
         if node.get("state") != state:
-            yield found(FindingKind.WRONG_STATE, node=node["id"][:80], found=state,
-                        stated=str(node.get("state"))[:20])
+            yield build_finding(FindingKind.WRONG_STATE, node=node["id"][:80], found=state,
+                                stated=str(node.get("state"))[:20])
     off = np.abs(stored.flow - stored.weight * (x[u] - x[v])) > TOLERANCE * stored.level
     if off.any():
         first = stored.edges[int(np.argmax(off))]
-        yield found(FindingKind.WRONG_FLOW, count=int(off.sum()), source=first["source"][:80],
-                    target=first["target"][:80])
+        yield build_finding(FindingKind.WRONG_FLOW, count=int(off.sum()), source=first["source"][:80],
+                            target=first["target"][:80])
     edges = np.bincount(u, minlength=len(x)) + np.bincount(v, minlength=len(x))
     for i in np.flatnonzero((edges > degree) | ((x > 0) & (edges != degree)))[:3]:
-        yield found(FindingKind.WRONG_DEGREE, node=stored.nodes[i]["id"][:80],
-                    found=int(edges[i]), stated=float(degree[i]))
+        yield build_finding(FindingKind.WRONG_DEGREE, node=stored.nodes[i]["id"][:80],
+                            found=int(edges[i]), stated=float(degree[i]))
 
 
 def _certificate_complaints(certificate: dict[str, Any], stored: _Stored) -> Iterator[Finding]:
@@ -224,10 +224,10 @@ def _certificate_complaints(certificate: dict[str, Any], stored: _Stored) -> Ite
     again = certify(ClaimedSolution(x[part], source[part], capacity[part], row[stored.u], row[stored.v],
                           stored.weight, stored.mass[part]), rtol)
     if not again.optimal:
-        yield found(FindingKind.NOT_OPTIMAL, flaws=again.to_dict()["flaws"])
+        yield build_finding(FindingKind.NOT_OPTIMAL, flaws=again.to_dict()["flaws"])
     if certificate.get("optimal") is not True or certificate.get("reason") or (
             certificate.get("flaws")):
-        yield found(FindingKind.NOT_CLAIMED)
+        yield build_finding(FindingKind.NOT_CLAIMED)
     # Sums in another order differ by rounding in the numbers that are summed.
     scale = float(np.sum(stored.level) + capacity.sum() + source.sum())
     energy = scale * (1.0 + float(x.max(initial=0.0)))
@@ -242,11 +242,11 @@ def _certificate_complaints(certificate: dict[str, Any], stored: _Stored) -> Ite
             continue
         stated, given = _number(certificate, key, "certificate"), getattr(again, key)
         if not abs(stated - given) <= allowed.get(key, 0.0):
-            yield found(FindingKind.WRONG_MEASURE, key=key, stated=stated, found=given)
+            yield build_finding(FindingKind.WRONG_MEASURE, key=key, stated=stated, found=given)
     balance = np.sort([_number({"": b}, "", "balance") for b in _list(certificate, "balance")])
     due = np.sort(again.balance)
     if len(balance) != len(due) or not (np.abs(balance - due) <= TOLERANCE * scale).all():
-        yield found(FindingKind.WRONG_BALANCE)
+        yield build_finding(FindingKind.WRONG_BALANCE)
 
 
 def _union_complaints(obj: dict[str, Any]) -> Iterator[Finding]:
@@ -261,14 +261,14 @@ def _union_complaints(obj: dict[str, Any]) -> Iterator[Finding]:
             sums[name] = sums.get(name, 0.0) + values
     nodes = _records(obj, "nodes")
     if {node.get("id") for node in nodes} != sums.keys():
-        yield found(FindingKind.OTHER_NODES)
+        yield build_finding(FindingKind.OTHER_NODES)
         return
     for node in nodes:
         for key, total in zip(_SUMMED, sums[node["id"]].tolist(), strict=True):
             stated = _number(node, key, "a node")
             if abs(stated - total) > TOLERANCE * abs(total):
-                yield found(FindingKind.WRONG_SUM, node=node["id"][:80], key=key, stated=stated,
-                            found=total)
+                yield build_finding(FindingKind.WRONG_SUM, node=node["id"][:80], key=key, stated=stated,
+                                    found=total)
 
 
 def _passage_complaints(obj: dict[str, Any]) -> Iterator[Finding]:
@@ -278,16 +278,16 @@ def _passage_complaints(obj: dict[str, Any]) -> Iterator[Finding]:
         text = _text(passage, "text", where)
         start, end = (_number(passage, key, where) for key in ("start", "end"))
         if start < 0 or end - start != len(text):
-            yield found(FindingKind.WRONG_OFFSETS, place=place, start=start, end=end,
-                        length=len(text))
+            yield build_finding(FindingKind.WRONG_OFFSETS, place=place, start=start, end=end,
+                                length=len(text))
         score = _number(passage, "score", where)
         if score > last:
-            yield found(FindingKind.WRONG_RANK, place=place)
+            yield build_finding(FindingKind.WRONG_RANK, place=place)
         parts = _dict(passage.get("parts", {}), f"parts of {where}")
         values = [_number(parts, name, f"parts of {where}") for name in parts]
         total = math.fsum(values)
         if values and (min(values) < 0 or not math.isclose(total, score, rel_tol=1e-9)):
-            yield found(FindingKind.WRONG_SCORE, place=place, stated=score, found=total)
+            yield build_finding(FindingKind.WRONG_SCORE, place=place, stated=score, found=total)
         last = score
 
 

@@ -94,7 +94,7 @@ class Weights:
             raise ParameterError("a = b = 0 closes every edge; raise one of them")
 
     @classmethod
-    def named(cls, variant: str, a: float = 1.0, b: float = 0.25) -> "Weights":
+    def of_variant(cls, variant: str, a: float = 1.0, b: float = 0.25) -> "Weights":
         """Build a variant of the paper; `a` and `b` are those of "hybrid" only.
 
         "mean" is Eq. (2a), "product" (2b), "hybrid" (2c); "plain" is H(h(u), h(v)) alone,
@@ -192,4 +192,4 @@ def positive(alignment: Floats) -> Floats:
     return alignment
 
 
-PLAIN = Gates(Weights.named("plain"))
+PLAIN = Gates(Weights.of_variant("plain"))

@@ -104,7 +104,7 @@ def problem(card: Card, settings: Settings) -> ToyProblem:
         sink = graph.capacity(settings.capacity)
         amount = (1 + settings.mass) * float(
             sum(sink[graph.row[name]] for name in card.toy.relevant))
-    return ToyProblem(graph, Gates(Weights.named(settings.variant), alignment=alignment),
+    return ToyProblem(graph, Gates(Weights.of_variant(settings.variant), alignment=alignment),
                    np.array([graph.row[settings.source]]), np.array([amount]), settings.capacity)
 
 

@@ -52,10 +52,10 @@ def _clauses(doc: "Doc", names: Sequence[Name]) -> list[str]:
     clauses = [doc[a:b] for a, b in zip(starts, ends, strict=True)]
     first = next((doc.text[a:b] for a, b in names if a < clauses[0].end_char), "")
     return [_question(clauses[0].text),
-            *(_question(_resolved(clause, first, names)) for clause in clauses[1:])]
+            *(_question(_resolve(clause, first, names)) for clause in clauses[1:])]
 
 
-def _resolved(clause: "Span", name: str, names: Sequence[Name]) -> str:
+def _resolve(clause: "Span", name: str, names: Sequence[Name]) -> str:
     if not name or any(clause.start_char <= a < clause.end_char for a, _ in names):
         return clause.text
     return _PRONOUN.sub(

@@ -278,7 +278,7 @@ class Retriever(Protocol):
     source: ClassVar[str]
     needs: ClassVar[tuple[str, ...]]
 
-    def fitted(self, graph: Graph) -> "Retriever":
+    def fit_to(self, graph: Graph) -> "Retriever":
         """Return the method with the parameters suggested for a graph of this size."""
         ...
 
@@ -324,7 +324,7 @@ class Method:
                 raise ParameterError(f"{spec.name} is {str(value)[:40]}; it lies between "
                                      f"{meta['low']:g} and {meta['high']:g}")
 
-    def fitted(self, graph: Graph) -> Self:  # noqa: ARG002
+    def fit_to(self, graph: Graph) -> Self:  # noqa: ARG002
         """Return the method itself, where nothing depends on the size of the graph."""
         return self
 

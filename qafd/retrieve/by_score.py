@@ -9,7 +9,7 @@ import numpy as np
 from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, QueryPlan
 from qafd.retrieve.base import Corpus, Retrieval, Work, params_of
-from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
+from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, rank_passages
 
 
 class PassageMethod(Protocol):
@@ -66,7 +66,7 @@ def retrieve_by_score(method: PassageMethod, name: str, corpus: Corpus, plan: Qu
         nodes=nodes(layer, plan, picked, importance, reasons,
                     seeds=set(rows[chosen].tolist())),
         edges=edges(layer, entries_among(layer, picked)),
-        ranking=ranked(graph, rows[order], scores[order]),
+        ranking=rank_passages(graph, rows[order], scores[order]),
         work=Work(len(rows) + len(names), len(around.neighbors), 0, total, total),
         notices=() if len(chosen) or not len(rows) else (notice(NoticeKind.NO_SHARED_WORD),),
         revision=graph.revision)

@@ -25,7 +25,14 @@ from qafd.retrieve.base import (
 )
 from qafd.retrieve.layers.communities import Communities
 from qafd.retrieve.seeds import match, named_rows
-from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, order_by_mentions, ranked
+from qafd.retrieve.subgraph import (
+    edges,
+    entries_among,
+    foremost,
+    nodes,
+    order_by_mentions,
+    rank_passages,
+)
 
 
 @dataclass(frozen=True)
@@ -110,7 +117,7 @@ class CommunityReports(Method):
             query=plan.question, method="community", params=params_of(self),
             seeds=tuple(node.id for node in kept if node.seed), nodes=kept,
             edges=edges(layer, among),
-            ranking=ranked(graph, order, 1 / np.arange(1, len(order) + 1)),
+            ranking=rank_passages(graph, order, 1 / np.arange(1, len(order) + 1)),
             work=Work(len(rows), len(among), 1, total, total), revision=graph.revision,
             structures=tuple(Structure(StructureKind.REPORT, float(near[at]), (), found.titles[at],
                                        found.texts[at]) for at in chosen.tolist()))

@@ -61,7 +61,7 @@ class ComparedMethod:
             Brought(p.id, p.name, reasons.get(p.id, reason(ReasonKind.RANKED, place=place)))
             for place, p in enumerate(self.retrieval.passages, 1))
 
-    def ranked(self, of: str) -> tuple[str, ...]:
+    def list_ids(self, of: str) -> tuple[str, ...]:
         """Return ids of what was found, best first; `of` is "nodes" or "passages"."""
         if of == "nodes":
             return tuple(n.id for n in self.found)
@@ -109,7 +109,7 @@ class Comparison:
         columns without any have 0 in common, also with themselves; the row and the column of a
         method that failed are NaN.
         """
-        sets = [set(column.ranked(of)) for column in self.columns]
+        sets = [set(column.list_ids(of)) for column in self.columns]
         shares = np.zeros((len(sets), len(sets)))
         for (i, a), (j, b) in product(enumerate(sets), repeat=2):
             shares[i, j] = len(a & b) / max(len(a | b), 1)
@@ -119,7 +119,7 @@ class Comparison:
 
     def only(self, of: str = "nodes") -> dict[str, tuple[str, ...]]:
         """Return the nodes that only one method found, by name of its column; ids, best first."""
-        ranked = {column.name: column.ranked(of) for column in self.columns}
+        ranked = {column.name: column.list_ids(of) for column in self.columns}
         found = Counter(chain.from_iterable(ranked.values()))
         for name, ids in ranked.items():
             ranked[name] = tuple(node for node in ids if found[node] == 1)
@@ -135,7 +135,7 @@ class Comparison:
         worked = [column for column in self.columns if column.retrieval is not None]
         groups = []
         for other in worked[1:]:
-            groups += [_missed(other, worked[0]), _missed(worked[0], other)]
+            groups += [_find_missed(other, worked[0]), _find_missed(worked[0], other)]
         return tuple(group for group in groups if group is not None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class Comparison:
             "differences": [asdict(d) for d in self.differences()]}
 
 
-def chosen(methods: Iterable[str | Retriever], graph: Graph) -> dict[str, tuple[str, Retriever]]:
+def choose_columns(methods: Iterable[str | Retriever], graph: Graph) -> dict[str, tuple[str, Retriever]]:
     """Return the label and method per column; names are fitted to the graph, configured methods kept.
 
     Raises
@@ -166,21 +166,21 @@ def chosen(methods: Iterable[str | Retriever], graph: Graph) -> dict[str, tuple[
     for method in methods:
         if isinstance(method, str):
             name = canonical(method)
-            columns[name] = label_of(name), method_of(name).fitted(graph)
+            columns[name] = label_of(name), method_of(name).fit_to(graph)
         else:
             name = key = name_of(method)
             number = 1
             while name in columns:
                 number += 1
                 name = f"{key}-{number}"
-            columns[name] = (_told(method) if is_dataclass(method) else method.label), method
+            columns[name] = (_label_changes(method) if is_dataclass(method) else method.label), method
     if not FEWEST <= len(columns) <= MOST:
         raise ParameterError(f"{len(columns)} different method{'s' * (len(columns) != 1)} cannot "
                              f"be compared; choose {FEWEST} to {MOST}")
     return columns
 
 
-def _told(method: Any) -> str:
+def _label_changes(method: Any) -> str:
     """Return the label of a configured method with what differs from its defaults."""
     changed = [f"{f.name} {getattr(method, f.name)}" for f in fields(method)
                if getattr(method, f.name) != f.default]
@@ -204,12 +204,12 @@ def make_column(name: str, label: str, retrieve: Callable[[], Retrieval], graph:
     return ComparedMethod(name, label, replace(retrieval, passages=kept), sum(tokens[:len(kept)]))
 
 
-def _missed(finder: ComparedMethod, other: ComparedMethod) -> MissedGroup | None:
+def _find_missed(finder: ComparedMethod, other: ComparedMethod) -> MissedGroup | None:
     """Return the largest group of what only `finder` brings; None when there is nothing."""
-    there = {*other.ranked("nodes"), *other.ranked("passages")}
+    there = {*other.list_ids("nodes"), *other.list_ids("passages")}
     named = [Brought(n.id, n.name, n.reason) for n in finder.found if n.id not in there]
     passages = [one for one in finder.brought_passages if one.id not in there]
-    texts = bool(passages) and not (finder.found and other.found) and bool(other.ranked("passages"))
+    texts = bool(passages) and not (finder.found and other.found) and bool(other.list_ids("passages"))
     extra = passages if texts else named
     if not extra:
         return None

@@ -136,13 +136,13 @@ def _paths(around: Mapping[int, Sequence[int]], length: int) -> list[tuple[int, 
 def _cover(first: tuple[int, ...], candidates: Sequence[tuple[int, ...]], edges: Collection[Edge],
            around: Mapping[int, Sequence[int]]) -> tuple[QueryPath, ...]:
     """Return the paths that cover all edges, beginning with one, each the best at its turn."""
-    chosen = [_measured(first, set(), around)]
+    chosen = [_measure(first, set(), around)]
     covered = set(chosen[0].edges)
     while len(covered) < len(edges):
         reached = {node for edge in covered for node in edge}
         best: QueryPath | None = None
         for nodes in candidates:
-            path = _measured(nodes, covered, around)
+            path = _measure(nodes, covered, around)
             if path.overlap == len(path.edges):
                 continue
             better = best is None or _order(path, reached) < _order(best, reached)
@@ -159,8 +159,8 @@ def _order(path: QueryPath, reached: Collection[int]) -> tuple[bool, int, int, i
     return apart, -len(path.nodes), path.overlap, path.weight, path.nodes
 
 
-def _measured(nodes: tuple[int, ...], covered: Collection[Edge],
-              around: Mapping[int, Sequence[int]]) -> QueryPath:
+def _measure(nodes: tuple[int, ...], covered: Collection[Edge],
+             around: Mapping[int, Sequence[int]]) -> QueryPath:
     path = QueryPath(nodes, 0, -sum(len(around[node]) for node in nodes))
     overlap = sum(edge in covered for edge in path.edges)
     return QueryPath(nodes, overlap, path.weight)

@@ -20,7 +20,7 @@ from qafd.retrieve.subgraph import (
     foremost,
     nodes,
     order_by_mentions,
-    ranked,
+    rank_passages,
 )
 
 MODES = ("hybrid", "local", "global")
@@ -96,7 +96,7 @@ class EgoNet(Method):
             query=plan.question, method="ego", params=params_of(self),
             seeds=tuple(node.id for node in kept if node.seed), nodes=kept,
             edges=edges(layer, np.array(list(net.entries.values()), np.int64)),
-            ranking=ranked(graph, order, 1 / np.arange(1, len(order) + 1)),
+            ranking=rank_passages(graph, order, 1 / np.arange(1, len(order) + 1)),
             work=Work(len(net.found), net.looked_at, 2, total, total),
             notices=() if len(rows) or not len(graph) else (notice(NoticeKind.NO_SEED),),
             revision=graph.revision)

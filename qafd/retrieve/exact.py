@@ -28,7 +28,7 @@ from qafd.retrieve.conditions import LinkedQuery, link_conditions
 from qafd.retrieve.evidence import LEVELS, EvidenceIndex, JointSentence
 from qafd.retrieve.matching import match_exactly
 from qafd.retrieve.seeds import match
-from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
+from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, rank_passages
 
 FOUND = {"relation": 1.0, "sentence": 0.2, "passage": 0.1}  # by which candidates are chosen
 RARE = 0.1  # how much more a condition counts for each e-fold that its name is rarer
@@ -110,7 +110,7 @@ class ExactMatches(Method):
             nodes=nodes(layer, plan, rows, np.array([x for x, _, _ in told.values()]),
                         [why for _, why, _ in told.values()], seeds=seeds,
                         states=[state for _, _, state in told.values()]),
-            edges=edges(layer, among), ranking=ranked(graph, passages, scores),
+            edges=edges(layer, among), ranking=rank_passages(graph, passages, scores),
             work=Work(len(answers) + len(linked.known), evidence.looked_at, 1, total, total),
             notices=(*linked.notices, *_notices(linked, answers)), revision=graph.revision)
 
@@ -180,7 +180,7 @@ class _Search:
         best = foremost(self._evidence.graph, rows, counted, COMPARED)
         found = {row: self._met(reached, row) for row in rows[best].tolist()}
         if any(place not in self._rows for place in range(1, len(self._query.nodes))):
-            found = {row: self._consistent(row, met) for row, met in found.items()} | self._exact()
+            found = {row: self._keep_consistent(row, met) for row, met in found.items()} | self._exact()
         return found
 
     def _count(self, source: int) -> tuple[dict[int, _Reached], Nodes, Floats]:
@@ -240,7 +240,7 @@ class _Search:
                 met |= self._met(self._count(target)[0], end)
         return met
 
-    def _consistent(self, row: int, met: dict[int, int]) -> dict[int, int]:
+    def _keep_consistent(self, row: int, met: dict[int, int]) -> dict[int, int]:
         """Return the conditions that a row meets together, under one choice of the other unknown
         nodes; where no choice meets all, the last is left out."""
         conditions = self._query.conditions

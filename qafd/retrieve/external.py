@@ -140,7 +140,7 @@ class ForeignMethod:
         self.name = self.label = name
         self._texts_of = texts_of
 
-    def fitted(self, _: object) -> "ForeignMethod":
+    def fit_to(self, _: object) -> "ForeignMethod":
         """Return the method itself."""
         return self
 

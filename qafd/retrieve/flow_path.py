@@ -31,7 +31,7 @@ from qafd.retrieve.base import (
 )
 from qafd.retrieve.layers.sentences import Sentences
 from qafd.retrieve.layers.summaries import Summaries
-from qafd.retrieve.subgraph import foremost, nodes, ranked
+from qafd.retrieve.subgraph import foremost, nodes, rank_passages
 
 NAME = 60  # characters of a sentence that a reason quotes
 
@@ -111,7 +111,7 @@ class FlowPaths(Method):
             query=plan.question, method="flow_path", params=params_of(self),
             seeds=tuple(sorted(node.id for node in listed if node.seed)),
             nodes=tuple(sorted(listed, key=lambda n: (-n.importance, n.id))), edges=lines,
-            ranking=ranked(graph, order, flow.energy[order]),
+            ranking=rank_passages(graph, order, flow.energy[order]),
             work=Work(len(listed), len(lines), len(flow.hops), solved,
                       1000 * (time.perf_counter() - started)),
             revision=graph.revision,

@@ -33,7 +33,7 @@ from qafd.retrieve.subgraph import (
     foremost_of,
     nodes,
     number_places,
-    ranked,
+    rank_passages,
 )
 
 SHOWN = 5  # passages that count as seeds when no entity does
@@ -76,7 +76,7 @@ class TriGraph(Method):
                                  help="Weight of passages beside entities.")
     top: int = passages_ranked()
 
-    def fitted(self, graph: Graph) -> Self:
+    def fit_to(self, graph: Graph) -> Self:
         """Return the method with fewer nodes in a small graph, the share of it that QAFD may fill."""
         return self.fewer("nodes", SHARE * len(graph))
 
@@ -120,7 +120,7 @@ class TriGraph(Method):
             nodes=(*kept, *said),
             edges=(*lines, *(e for e in _links(graph, sentences, spread)
                              if e.source in shown and e.target in shown)),
-            ranking=ranked(graph, order, score[order]),
+            ranking=rank_passages(graph, order, score[order]),
             work=Work(reached, layer.edge_count, rounds, solved,
                       1000 * (time.perf_counter() - started)),
             revision=graph.revision)
@@ -171,7 +171,7 @@ def activate(graph: Graph, sentences: Sentences, plan: QueryPlan, *, breadth: in
     """Activate entities through the sentences, level after level."""
     spread = Activation()
     current: dict[int, float] = {}
-    for row, cosine in _named(graph, plan):
+    for row, cosine in _match_keywords(graph, plan):
         current[row] = max(cosine, current.get(row, 0.0))
     for row, score in current.items():
         spread.take(row, score, 1, -1, row)
@@ -190,14 +190,14 @@ def activate(graph: Graph, sentences: Sentences, plan: QueryPlan, *, breadth: in
                 passed = score * spread.cosine[at]
                 if passed < threshold:
                     continue
-                for row in _mentioned(sentences, at):
+                for row in _mentions_of(sentences, at):
                     spread.take(row, passed, level, at, origin)
                     following[row] = max(passed, following.get(row, 0.0))
         current = following
     return spread
 
 
-def _named(graph: Graph, plan: QueryPlan) -> Iterator[tuple[int, float]]:
+def _match_keywords(graph: Graph, plan: QueryPlan) -> Iterator[tuple[int, float]]:
     """Yield for every low-level keyword the entity with the nearest name, and their cosine."""
     rows = np.flatnonzero(graph.kinds == "entity")
     low = [at for at, keyword in enumerate(plan.keywords) if keyword.level == "low"]
@@ -209,7 +209,7 @@ def _named(graph: Graph, plan: QueryPlan) -> Iterator[tuple[int, float]]:
         yield int(rows[best]), max(float(cosines[best]), 0.0)
 
 
-def _mentioned(sentences: Sentences, sentence: int) -> Sequence[int]:
+def _mentions_of(sentences: Sentences, sentence: int) -> Sequence[int]:
     first, last = np.searchsorted(sentences.mentions[:, 0], [sentence, sentence + 1])
     rows: list[int] = sentences.mentions[first:last, 1].tolist()
     return rows
@@ -253,7 +253,7 @@ def _sentences(graph: Graph, sentences: Sentences, spread: Activation) -> Iterat
         yield RetrievedNode(
             sentences.id(graph, at), sentences.texts[at], "sentence", 0.0, 0.0, WET,
             reason(ReasonKind.SENTENCE_USED, cosine=spread.cosine[at]),
-            degree=len(_mentioned(sentences, at)), alignment=spread.cosine[at])
+            degree=len(_mentions_of(sentences, at)), alignment=spread.cosine[at])
 
 
 def _links(graph: Graph, sentences: Sentences, spread: Activation) -> Iterator[RetrievedEdge]:

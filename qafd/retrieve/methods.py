@@ -77,7 +77,7 @@ def tune(method: Retriever, given: Mapping[str, Any], graph: Graph) -> Retriever
             raise ParameterError(f"this method has no parameter {name[:40]!r}; it has "
                                  f"{', '.join(own)}")
     changed: Retriever = replace(method, **given)  # type: ignore[type-var]
-    return replace(changed.fitted(graph), **given)  # type: ignore[type-var]
+    return replace(changed.fit_to(graph), **given)  # type: ignore[type-var]
 
 
 def method_by(method: str | Retriever, params: Mapping[str, Any], graph: Graph) -> Retriever:
@@ -107,7 +107,7 @@ def method_by(method: str | Retriever, params: Mapping[str, Any], graph: Graph) 
 
 
 def label_of(text: str) -> str:
-    """Return the label of a method written as for `configured`; else the text itself."""
+    """Return the label of a method written as for `read_methods`; else the text itself."""
     spec = _SPEC.fullmatch(text)
     try:
         name = canonical(spec["method"] if spec else text)
@@ -119,7 +119,7 @@ def label_of(text: str) -> str:
     return f"{label} ({own})" if own else label
 
 
-def configured(specs: str, graph: Graph) -> dict[str, Retriever]:
+def read_methods(specs: str, graph: Graph) -> dict[str, Retriever]:
     """Return methods from text such as ``qafd,qafd:paper,qafd(mass=30,variant=plain)``, by that text.
 
     After the colon comes a preset, in parentheses parameters. Unless `mass` is given, it is the
@@ -131,10 +131,10 @@ def configured(specs: str, graph: Graph) -> dict[str, Retriever]:
         On an unknown method, preset or parameter, or a value that is out of range.
     """
     texts = ("".join(part.split()) for part in re.split(r",(?![^()]*\))", specs))
-    return {text: _configured(text, graph) for text in texts}
+    return {text: _read_method(text, graph) for text in texts}
 
 
-def _configured(text: str, graph: Graph) -> Retriever:
+def _read_method(text: str, graph: Graph) -> Retriever:
     spec = _SPEC.fullmatch(text)
     if spec is None:
         raise ParameterError(f"{text!r} is no method; write a name, name:preset or "

@@ -22,7 +22,7 @@ from qafd.retrieve.subgraph import (
     foremost_of,
     nodes,
     number_places,
-    ranked,
+    rank_passages,
 )
 
 LAYER = frozenset({"mention", "relation", "synonym"})
@@ -63,7 +63,7 @@ class MultiHop(Method):
     nodes: int = knob(60, 1, 500, help="How many of the most important nodes are retrieved.")
     top: int = passages_ranked()
 
-    def fitted(self, graph: Graph) -> Self:
+    def fit_to(self, graph: Graph) -> Self:
         """Return the method with fewer nodes in a small graph."""
         return self.fewer("nodes", len(graph) / 4)
 
@@ -73,7 +73,7 @@ class MultiHop(Method):
         graph, layer, rows = corpus.graph, corpus.graph.layer(LAYER), corpus.passages.rows
         dense = match(corpus.passages, plan).dense
         share, why = self._sources(corpus, plan, dense)
-        gates = Gates(Weights.named(self.variant), plan.embedding, similarity=Similarity("shift"))
+        gates = Gates(Weights.of_variant(self.variant), plan.embedding, similarity=Similarity("shift"))
         sources = np.flatnonzero(share)
         sink = np.maximum(layer.degree, 1).astype(np.float64)
         sink *= HELD / max(sink.sum(), 1.0)
@@ -94,7 +94,7 @@ class MultiHop(Method):
             seeds=graph.ids_of(why),
             nodes=nodes(layer, plan, shown, score[shown], reasons, seeds=why),
             edges=edges(layer, entries_among(layer, shown)),
-            ranking=ranked(graph, rows[order], score[rows[order]]),
+            ranking=rank_passages(graph, rows[order], score[rows[order]]),
             work=Work(reached, layer.edge_count, len(trace.node), solved,
                       1000 * (time.perf_counter() - started)),
             notices=() if len(sources) or not len(graph) else (notice(NoticeKind.NO_SEED),),

@@ -33,7 +33,7 @@ from qafd.retrieve.subgraph import (
     foremost_of,
     nodes,
     number_places,
-    ranked,
+    rank_passages,
 )
 
 TOLERANCE = 1e-9  # change of a round, in probability summed over all nodes, below which it ends
@@ -82,7 +82,7 @@ class PageRank(Method):
                         "probability in the place of importance.")
     top: int = passages_ranked()
 
-    def fitted(self, graph: Graph) -> Self:
+    def fit_to(self, graph: Graph) -> Self:
         """Return the method with fewer nodes in a small graph, the share of it that QAFD may fill."""
         return self.fewer("nodes", SHARE * len(graph))
 
@@ -94,17 +94,17 @@ class PageRank(Method):
         layer = graph.layer(WIDE[self.layer])
         seeds = self._sources(corpus, plan, found)
         weight = entry_weights(layer, Gates(
-            Weights.named(self.variant), None if self.variant == "plain" else plan.embedding))
+            Weights.of_variant(self.variant), None if self.variant == "plain" else plan.embedding))
         began = time.perf_counter()
         score, rounds = pagerank(layer, weight, seeds.rows, seeds.shares, self.damping)
         solved = 1000 * (time.perf_counter() - began)
         if self.ranking == "evidence":
-            order = rank(layer, passages, found, score, Ranking.suited(seeds.certainty), self.top)
-            ranking = ranked(graph, order.rows, order.scores, order.parts)
+            order = rank(layer, passages, found, score, Ranking.for_certainty(seeds.certainty), self.top)
+            ranking = rank_passages(graph, order.rows, order.scores, order.parts)
         else:
             scores = score[passages.rows]
             places = np.lexsort((-found.dense, -scores))[:self.top]
-            ranking = ranked(graph, passages.rows[places], scores[places])
+            ranking = rank_passages(graph, passages.rows[places], scores[places])
         shown = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=False))
         rows, reached = foremost_of(layer, score, self.nodes, shown)
         reasons = _reasons(layer, weight, score, rows, shown, seeds, self.damping)

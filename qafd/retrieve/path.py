@@ -28,7 +28,7 @@ from qafd.retrieve.base import (
 )
 from qafd.retrieve.ego import entity_seeds
 from qafd.retrieve.seeds import Seeds
-from qafd.retrieve.subgraph import edges, nodes, ranked
+from qafd.retrieve.subgraph import edges, nodes, rank_passages
 
 SHARE = 0.1  # of a small graph's entities, that the suggested seeds are
 
@@ -69,7 +69,7 @@ class RelationalPaths(Method):
                         "question as for QAFD.")
     top: int = passages_ranked()
 
-    def fitted(self, graph: Graph) -> Self:
+    def fit_to(self, graph: Graph) -> Self:
         """Return the method with fewer seeds in a small graph, at most a tenth of its entities."""
         return self.fewer("seeds", SHARE * graph.count("entity"))
 
@@ -83,8 +83,8 @@ class RelationalPaths(Method):
         kept = found[:self.paths]
         solved = 1000 * (time.perf_counter() - started)
         told = _tell(layer, seeds, kept)
-        steps, carried = _carried(kept)
-        order = _ranked(graph, rows, kept)[:self.top]
+        steps, carried = _find_carried(kept)
+        order = _rank_passages(graph, rows, kept)[:self.top]
         return Retrieval(
             query=plan.question, method="path", params=params_of(self),
             seeds=graph.ids_of(rows.tolist()),
@@ -94,7 +94,7 @@ class RelationalPaths(Method):
                         states=[SATURATED if x > 0 else DRY for x, _ in told.values()]),
             edges=edges(layer, np.array([layer.entry(u, v) for u, v in steps], np.int64),
                         np.array(carried)),
-            ranking=ranked(graph, order, 1 / np.arange(1, len(order) + 1)),
+            ranking=rank_passages(graph, order, 1 / np.arange(1, len(order) + 1)),
             work=Work(looked_at, 0, 3, solved, 1000 * (time.perf_counter() - started)),
             notices=() if kept or not len(rows) else (notice(NoticeKind.NO_JOINED_PAIR),),
             revision=graph.revision,
@@ -127,7 +127,7 @@ def _tell(layer: Graph, seeds: Seeds, paths: Sequence[FlowPath]) -> dict[int, tu
     return best
 
 
-def _carried(paths: Sequence[FlowPath]) -> tuple[list[tuple[int, int]], list[float]]:
+def _find_carried(paths: Sequence[FlowPath]) -> tuple[list[tuple[int, int]], list[float]]:
     """Return the edges of some paths, each in the direction that carries more, and what it carries."""
     carried: dict[tuple[int, int], float] = defaultdict(float)
     for path in paths:
@@ -172,7 +172,7 @@ def flow_paths(layer: Graph, seeds: Nodes, decay: float,
         flows = (choices > 0) & (joined | (choices * threshold < 1))
         for j in np.flatnonzero(flows).tolist():
             first = columns[leads[j]].tolist()
-            for path in _between(layer, a, int(seeds[j]), first, decay, threshold):
+            for path in _connect(layer, a, int(seeds[j]), first, decay, threshold):
                 key = min(path.rows, path.rows[::-1])
                 if key not in best or path.reliability > best[key].reliability + 1e-12:
                     best[key] = path
@@ -181,7 +181,7 @@ def flow_paths(layer: Graph, seeds: Nodes, decay: float,
     return paths, len(np.unique(np.concatenate([columns, twice.indices]))) if k else 0
 
 
-def _between(layer: Graph, a: int, b: int, first: Sequence[int], decay: float,
+def _connect(layer: Graph, a: int, b: int, first: Sequence[int], decay: float,
              threshold: float) -> list[FlowPath]:
     """Return the paths from a to b that keep their resource; `first` are the nodes they begin with."""
     target = layer.around(b)
@@ -215,7 +215,7 @@ def _between(layer: Graph, a: int, b: int, first: Sequence[int], decay: float,
     return paths
 
 
-def _ranked(graph: Graph, seeds: Nodes, paths: Sequence[FlowPath]) -> Nodes:
+def _rank_passages(graph: Graph, seeds: Nodes, paths: Sequence[FlowPath]) -> Nodes:
     """Return rows of the passages of the seeds, then of those that support paths only, best first."""
     mentions = graph.layer({"mention"})
     support: dict[int, float] = defaultdict(float)
@@ -224,8 +224,8 @@ def _ranked(graph: Graph, seeds: Nodes, paths: Sequence[FlowPath]) -> Nodes:
             for row in np.intersect1d(mentions.around(u), mentions.around(v)).tolist():
                 support[row] += path.reliability / (len(path.rows) - 1)
 
-    def ordered(rows: Iterable[int]) -> list[int]:
+    def order(rows: Iterable[int]) -> list[int]:
         return sorted(rows, key=lambda row: (-round(support.get(row, 0.0), 12), graph.ids[row]))
 
-    own = [ordered(mentions.around(seed).tolist()) for seed in seeds.tolist()]
-    return np.array(list(dict.fromkeys(chain(*own, ordered(support)))), np.int64)
+    own = [order(mentions.around(seed).tolist()) for seed in seeds.tolist()]
+    return np.array(list(dict.fromkeys(chain(*own, order(support)))), np.int64)

@@ -35,7 +35,7 @@ from qafd.retrieve.base import (
 from qafd.retrieve.deferred import Deferred
 from qafd.retrieve.rank import Order, Ranking, rank
 from qafd.retrieve.seeds import ENTITY_SHARE, Match, Seeds, keyword_seeds, match, select_seeds
-from qafd.retrieve.subgraph import ranked
+from qafd.retrieve.subgraph import rank_passages
 from qafd.retrieve.united import unite
 
 LAYERS = {"passages": frozenset({"mention", "synonym", "by_hand", "extracted"}),
@@ -112,7 +112,7 @@ class FlowDiffusion(Method):
         if self.a == 0 and self.b == 0:
             raise ParameterError("a = b = 0 closes every edge; raise one of them")
 
-    def fitted(self, graph: Graph) -> Self:
+    def fit_to(self, graph: Graph) -> Self:
         """Return the method with mass and seeds suggested for a graph: less than usual in a small one.
 
         The mass of a preset with another rule counts something else: it becomes the start of this
@@ -137,7 +137,7 @@ class FlowDiffusion(Method):
         """Count the nodes that keyword seeds are chosen from."""
         return graph.count("entity") if self.layer == "entities" else len(graph)
 
-    def started(self, corpus: Corpus, plan: QueryPlan) -> Self:
+    def start_for(self, corpus: Corpus, plan: QueryPlan) -> Self:
         """Return a fitted method as app, command line and Python start with it for a question."""
         return self.within(corpus.graph, self.span(corpus, plan))
 
@@ -199,12 +199,12 @@ class FlowDiffusion(Method):
                  else select_seeds(graph, passages, plan, found, best=self.seeds,
                                    entity_share=self.entity_share))
         layer = graph.layer(LAYERS[self.layer])
-        gates = Gates(Weights.named(self.variant, self.a, self.b), plan.embedding,
+        gates = Gates(Weights.of_variant(self.variant, self.a, self.b), plan.embedding,
                       similarity=Similarity(self.similarity, gamma=self.gamma))
         return Problem(self, corpus, plan, found, seeds, layer, gates,
-                       self._poured(layer, seeds, self.mass))
+                       self._pour(layer, seeds, self.mass))
 
-    def _poured(self, layer: Graph, seeds: Seeds, mass: float) -> Floats:
+    def _pour(self, layer: Graph, seeds: Seeds, mass: float) -> Floats:
         if not len(seeds.rows):
             return np.zeros(0)
         paths = seed_paths(layer, seeds.rows) if self.rule == "path" else ()
@@ -228,7 +228,7 @@ class FlowDiffusion(Method):
         diffusions = [problem.solve() for problem in problems]
         solved = time.perf_counter() - began
         retrieval = (problems[0].retrieval(diffusions[0]) if len(problems) == 1 else
-                     self.united(corpus, plan, problems, diffusions))
+                     self.unite_parts(corpus, plan, problems, diffusions))
         return replace(retrieval, work=replace(
             retrieval.work, milliseconds=1000 * solved,
             total_milliseconds=1000 * (time.perf_counter() - started)))
@@ -253,25 +253,25 @@ class FlowDiffusion(Method):
         """Return True if subqueries divide the mass among them; under other rules each has all of it."""
         return self.rule in ("budget", "total")
 
-    def united(self, corpus: Corpus, plan: QueryPlan, problems: Sequence["Problem"],
-               diffusions: Sequence[Diffusion]) -> Retrieval:
+    def unite_parts(self, corpus: Corpus, plan: QueryPlan, problems: Sequence["Problem"],
+                    diffusions: Sequence[Diffusion]) -> Retrieval:
         """Return the retrieval of a question whose subqueries have these problems and solutions."""
         parts = [problem.retrieval(diffusion)
                  for problem, diffusion in zip(problems, diffusions, strict=True)]
         gone = frozenset().union(*(problem.gone for problem in problems))
         return replace(unite(problems[0].layer, parts, diffusions), query=plan.question,
                        params=params_of(self),
-                       ranking=self._ranked(corpus, plan, problems, diffusions, gone))
+                       ranking=self._rank(corpus, plan, problems, diffusions, gone))
 
-    def _ranked(self, corpus: Corpus, plan: QueryPlan, problems: Sequence["Problem"],
-                diffusions: Sequence[Diffusion], gone: frozenset[int]) -> tuple[RankedPassage, ...]:
+    def _rank(self, corpus: Corpus, plan: QueryPlan, problems: Sequence["Problem"],
+              diffusions: Sequence[Diffusion], gone: frozenset[int]) -> tuple[RankedPassage, ...]:
         """Return the passages by the importance of all parts together and the whole question."""
         graph, passages = corpus.graph, corpus.passages
         importance = sum((importance_of(graph, diffusion, self.layer) for diffusion in diffusions),
                          np.zeros(len(graph)))
         certainty = max(problem.seeds.certainty for problem in problems)
         order = rank(problems[0].layer, passages, match(passages, plan), importance,
-                     Ranking.suited(certainty), self.top + len(gone))
+                     Ranking.for_certainty(certainty), self.top + len(gone))
         return _foremost(graph, order, gone, self.top)
 
 
@@ -330,8 +330,8 @@ class Problem:
         """Return Delta for mass 1: every rule is proportional to the method's mass, shape (k,)."""
         if self.beside is not None:
             seeds, place = self.beside
-            return self.method._poured(self.layer, seeds, SMALL)[place:place + 1] / SMALL
-        return self.method._poured(self.layer, self.seeds, SMALL) / SMALL
+            return self.method._pour(self.layer, seeds, SMALL)[place:place + 1] / SMALL
+        return self.method._pour(self.layer, self.seeds, SMALL) / SMALL
 
     def span(self) -> tuple[float, float]:
         """Return the masses of the method between which its result changes; 0 and 0 without a source.
@@ -364,7 +364,7 @@ class Problem:
         graph, certificate = self.corpus.graph, diffusion.certificate
         importance = importance_of(graph, diffusion, self.method.layer)
         order = rank(self.layer, self.corpus.passages, self.found, importance,
-                     Ranking.suited(self.seeds.certainty), self.method.top + len(self.gone))
+                     Ranking.for_certainty(self.seeds.certainty), self.method.top + len(self.gone))
         unseeded = (notice(NoticeKind.NO_SEED),) if (
             len(graph) and not len(self.seeds.rows)) else ()
         return Retrieval(
@@ -388,7 +388,7 @@ def _foremost(graph: Graph, order: Order, gone: frozenset[int], top: int
               ) -> tuple[RankedPassage, ...]:
     """Return the first passages of an order without those that are taken out."""
     kept = np.flatnonzero(~np.isin(order.rows, sorted(gone)))[:top]
-    return ranked(graph, order.rows[kept], order.scores[kept], order.parts[kept])
+    return rank_passages(graph, order.rows[kept], order.scores[kept], order.parts[kept])
 
 
 def importance_of(graph: Graph, diffusion: Diffusion, layer: str) -> Floats:
@@ -435,7 +435,7 @@ def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> Deferred[Retriev
             state = SATURATED if x_v > 0 else WET if held > 0 else DRY
             made.append(RetrievedNode(
                 id, name, kind, x_v, held, state,
-                reasons[row] if row in reasons else _reached(state, origin), full, poured, degree,
+                reasons[row] if row in reasons else _find_source(state, origin), full, poured, degree,
                 row in reasons, s))
         return made
 
@@ -456,7 +456,7 @@ def _foremost_first(layer: Graph, rows: Nodes, x: Floats, mass: Floats) -> Nodes
 
 
 @lru_cache(4096)  # many are touched from one node
-def _reached(state: str, origin: str | None) -> Reason:
+def _find_source(state: str, origin: str | None) -> Reason:
     """Return the source of the largest part of a node's mass."""
     if origin is None:
         return reason(ReasonKind.UNREACHED)

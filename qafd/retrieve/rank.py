@@ -56,7 +56,7 @@ class Ranking:
     floor: float = 1e-3
 
     @classmethod
-    def suited(cls, certainty: float) -> Self:
+    def for_certainty(cls, certainty: float) -> Self:
         """Return the weights for a question whose names are so sure, from 0 to 1.
 
         Sure names make importance the first of the parts, and what the best passage leaves open or
@@ -149,7 +149,7 @@ def rank(
         [part[order] for part in (flow, meaning, words, lift, coverage, bridge, lead)], axis=1))
 
 
-def stated(parts: Mapping[str, float]) -> str:
+def word_parts(parts: Mapping[str, float]) -> str:
     """Return the parts of a score that are not 0 as a sum: "importance 1.50 + meaning 0.81"."""
     return " + ".join(f"{name} {value:.2f}" for name, value in parts.items() if value >= 0.005)
 

@@ -19,7 +19,7 @@ from qafd.retrieve.subgraph import (
     foremost_of,
     nodes,
     number_places,
-    ranked,
+    rank_passages,
 )
 
 HELD = 10.0  # capacity of all nodes together
@@ -55,7 +55,7 @@ class ReleasedCode(Method):
     nodes: int = knob(60, 1, 500, help="How many of the most important nodes are retrieved.")
     top: int = passages_ranked()
 
-    def fitted(self, graph: Graph) -> Self:
+    def fit_to(self, graph: Graph) -> Self:
         """Return the method with fewer seeds and nodes in a small graph."""
         entities = graph.count("entity")
         return self.fewer("seeds", entities // 2).fewer("nodes", len(graph) / 4)
@@ -65,7 +65,7 @@ class ReleasedCode(Method):
         started = time.perf_counter()
         graph, layer = corpus.graph, corpus.graph.layer(LAYER)
         seeds = keyword_seeds(graph, plan, self.seeds, "entities")
-        gates = Gates(Weights.named("hybrid"), plan.embedding, similarity=Similarity("shift"))
+        gates = Gates(Weights.of_variant("hybrid"), plan.embedding, similarity=Similarity("shift"))
         pushing = Pushing("largest", RELEASED.epsilon, int(self.pushes))
         x = np.zeros(len(graph))
         sink = np.maximum(layer.degree, 1).astype(np.float64)
@@ -91,7 +91,7 @@ class ReleasedCode(Method):
             seeds=graph.ids_of(seeds.rows.tolist()),
             nodes=nodes(layer, plan, rows, x[rows], reasons, seeds=set(why)),
             edges=edges(layer, entries_among(layer, rows)),
-            ranking=ranked(graph, found[:self.top], scores[:self.top]),
+            ranking=rank_passages(graph, found[:self.top], scores[:self.top]),
             work=Work(reached, layer.edge_count, int(self.pushes) * len(why), solved,
                       1000 * (time.perf_counter() - started)),
             notices=() if len(why) or not len(graph) else (notice(NoticeKind.NO_SEED),),

@@ -123,8 +123,8 @@ def order_by_mentions(corpus: Corpus, passages: Nodes, entities: Nodes, dense: F
     return [int(passages[i]) for i in order]
 
 
-def ranked(graph: Graph, rows: Nodes, scores: Floats, parts: Floats | None = None
-           ) -> tuple[RankedPassage, ...]:
+def rank_passages(graph: Graph, rows: Nodes, scores: Floats, parts: Floats | None = None
+                  ) -> tuple[RankedPassage, ...]:
     """Return rows of passages, best first, with their scores and what those are the sums of."""
     sums: list[dict[str, float]] = [{}] * len(rows) if parts is None else [
         dict(zip(PARTS, row, strict=True)) for row in parts.tolist()]

@@ -27,7 +27,7 @@ from qafd.retrieve.base import (
 )
 from qafd.retrieve.layers.tree import Tree
 from qafd.retrieve.seeds import match
-from qafd.retrieve.subgraph import nodes, ranked
+from qafd.retrieve.subgraph import nodes, rank_passages
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class CollapsedTree(Method):
             nodes=tuple(sorted(kept, key=lambda n: (-n.importance, n.id))),
             edges=tuple(e for e in _edges(graph, rows, tree, summaries, near, above)
                         if e.source in shown and e.target in shown),
-            ranking=ranked(graph, rows[order], score[order]),
+            ranking=rank_passages(graph, rows[order], score[order]),
             work=Work(len(rows) + len(tree), 0, 1, total, total), revision=graph.revision,
             structures=tuple(Structure(StructureKind.SUMMARY, float(near[at]), (), tree.titles[at],
                                        tree.texts[at]) for at in summaries))

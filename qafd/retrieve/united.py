@@ -49,7 +49,7 @@ def unite(layer: Graph, parts: Sequence[Retrieval], diffusions: Sequence[Diffusi
         edge = drawn[frozenset((ids[u], ids[v]))]
         edges.append(replace(edge, source=ids[u], target=ids[v], flow=flow))
     works = [astuple(part.work) for part in parts]
-    nodes = sorted(map(_joined, versions.values()), key=lambda n: (-n.importance, -n.mass, n.id))
+    nodes = sorted(map(_join, versions.values()), key=lambda n: (-n.importance, -n.mass, n.id))
     return replace(
         parts[0], parts=tuple(parts), nodes=tuple(nodes), edges=tuple(edges),
         certificate=_certificate([part.certificate or {} for part in parts], len(whole.support)),
@@ -73,7 +73,7 @@ def _notices(found: Sequence[Notice]) -> tuple[Notice, ...]:
     return tuple(merged.values())
 
 
-def _joined(versions: Sequence[tuple[int, RetrievedNode]]) -> RetrievedNode:
+def _join(versions: Sequence[tuple[int, RetrievedNode]]) -> RetrievedNode:
     """Return one node from what it is in each part; the reason is that of the most important one."""
     nodes = [node for _, node in versions]
     best = max(nodes, key=lambda node: (node.importance, node.mass))

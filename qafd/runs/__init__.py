@@ -8,7 +8,7 @@ from typing import Any
 
 from qafd.answer import Answer, where
 from qafd.errors import StoreError
-from qafd.flow.verify import sealed
+from qafd.flow.verify import seal
 from qafd.graph import Graph
 from qafd.reading.text.plaintext import one_line
 from qafd.records import QueryPlan
@@ -118,7 +118,7 @@ def run_of(store: Workspace, graph: Graph, retrieval: Retrieval, plan: QueryPlan
                    for s in answer.sentences)
     same = store.graph.version == retrieval.made_by.workspace
     if retrieval.certificate is not None:
-        retrieval = replace(retrieval, certificate=sealed(retrieval.to_dict())["certificate"])
+        retrieval = replace(retrieval, certificate=seal(retrieval.to_dict())["certificate"])
     tokens = sum(int(graph.tokens[graph.row[n.id]]) for n in retrieval.retrieved if n.id in graph.row)
     return Run(retrieval, plan, layout or {}, quotes, say_status(answer),
                store.graph.digest() if same else "", tokens, now(), one_line(note, NOTE))

@@ -16,7 +16,7 @@ from typing import Any
 
 from qafd import __version__, export
 from qafd.errors import ParseError
-from qafd.flow.verify import FindingKind, Verification, found, verify
+from qafd.flow.verify import FindingKind, Verification, build_finding, verify
 from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval
 from qafd.runs import Run
 from qafd.runs.report import report
@@ -117,14 +117,14 @@ def examined(data: bytes) -> Examined:
     wrong = []
     for name in NAMES:
         if name != MANIFEST and stated.get(name) != hashlib.sha256(files[name]).hexdigest():
-            wrong.append(found(FindingKind.FILE_CHANGED, name=name))
+            wrong.append(build_finding(FindingKind.FILE_CHANGED, name=name))
     if run.plan.question != run.retrieval.query:
-        wrong.append(found(FindingKind.OTHER_QUESTION))
+        wrong.append(build_finding(FindingKind.OTHER_QUESTION))
     if wrong:
         return Examined(run, False, Verification(False, tuple(wrong)))
     proved = verify(obj["retrieval"])
     return Examined(run, True, Verification(proved.ok, (
-        *proved.findings, found(FindingKind.FILES_AS_WRITTEN))))
+        *proved.findings, build_finding(FindingKind.FILES_AS_WRITTEN))))
 
 
 def check_size(retrieval: Retrieval) -> None:

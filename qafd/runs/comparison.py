@@ -181,7 +181,7 @@ def panels(comparison: Comparison) -> dict[str, Any]:
         if column.retrieval is not None:
             retrievals.append(column.retrieval)
             found = say_retrieved(len(column.found))
-            ranked = count(len(column.ranked("passages")), "passage")
+            ranked = count(len(column.list_ids("passages")), "passage")
             captions.append(Caption(column.label, "", f"{found} · {ranked} ranked"))
     first = set()
     if retrievals:
@@ -226,7 +226,7 @@ def _numbers(comparison: Comparison, columns: Sequence[ComparedMethod]) -> Itera
     for column in columns:
         if column.retrieval is not None:
             yield (column.label, str(len(column.found)), str(len(names[column.name])),
-                   str(len(column.ranked("passages"))), str(len(passages[column.name])),
+                   str(len(column.list_ids("passages"))), str(len(passages[column.name])),
                    f"{column.tokens:,}", f"{column.retrieval.work.total_milliseconds:.1f}")
 
 

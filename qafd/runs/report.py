@@ -8,7 +8,7 @@ from qafd.export import imprint
 from qafd.flow.verify import verify
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import RetrievedNode
-from qafd.retrieve.rank import stated
+from qafd.retrieve.rank import word_parts
 from qafd.runs import Run
 from qafd.wording.explanations import say_balance
 from qafd.wording.findings import say_verification
@@ -49,7 +49,7 @@ def _lines(run: Run) -> Iterator[str]:
     yield "\n## Passages\n"
     for rank, passage in enumerate(retrieval.passages[:PASSAGES], 1):
         page = f", page {passage.page}" if passage.page is not None else ""
-        sums = f" = {said(stated(passage.parts))}" if passage.parts else ""
+        sums = f" = {said(word_parts(passage.parts))}" if passage.parts else ""
         yield f"{rank}. **{said(passage.title)}** ({said(passage.document)}{page}, characters " \
               f"{passage.start}-{passage.end}, score {passage.score:.2f}{sums})\n\n   > " \
               f"{said(passage.text, 8000)}\n"

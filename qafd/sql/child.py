@@ -47,11 +47,11 @@ def main() -> None:
     content = b""
     try:
         if request["do"] == "copy":
-            content = copied(request["path"], request["seconds"])
+            content = copy_database(request["path"], request["seconds"])
             reply: dict[str, Any] = {}
         else:
             with_file = {"schema": schema, "values": values, "run": run}[request["do"]]
-            reply = with_file(opened(request["path"], request["seconds"]), request)
+            reply = with_file(open_read_only(request["path"], request["seconds"]), request)
     except (sqlite3.Error, sqlite3.Warning) as error:
         reply = {"error": str(error)}
     except UnicodeError:
@@ -76,7 +76,7 @@ def confine(memory: int, seconds: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def opened(path: str, seconds: float) -> sqlite3.Connection:
+def open_read_only(path: str, seconds: float) -> sqlite3.Connection:
     """Return a read-only connection whose statements end after some seconds, all together."""
     # Opening a file in WAL mode makes two more beside it, unless it is said not to change.
     with Path(path).open("rb") as file:
@@ -95,9 +95,9 @@ def opened(path: str, seconds: float) -> sqlite3.Connection:
     return connection
 
 
-def copied(path: str, seconds: float) -> bytes:
+def copy_database(path: str, seconds: float) -> bytes:
     """Return the whole database as it is now, checked first, by the backup interface."""
-    connection = opened(path, seconds)
+    connection = open_read_only(path, seconds)
     found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":
         raise sqlite3.DatabaseError(f"quick_check says: {found}")
@@ -108,7 +108,7 @@ def copied(path: str, seconds: float) -> bytes:
 
 def schema(connection: sqlite3.Connection, _: dict[str, Any]) -> dict[str, Any]:
     """Describe tables and views: columns, first values, row counts, declared keys, what is left out."""
-    listed = [(name, kind) for name, kind in _listed(connection) if kind in ("table", "view")]
+    listed = [(name, kind) for name, kind in _list_declared(connection) if kind in ("table", "view")]
     views = {name for name, kind in listed if kind == "view"}
     named = [name for name, _ in listed]
     left, notices = MOST_COLUMNS, []
@@ -146,7 +146,7 @@ def _columns(connection: sqlite3.Connection, table: str) -> list[tuple[Any, ...]
     return [row for row in rows if row[3] != 1]
 
 
-def _listed(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+def _list_declared(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     """Return names and kinds of what the file declares, without SQLite's own tables."""
     return [(name, kind) for name, kind in connection.execute(
         "SELECT t.name, t.type FROM pragma_table_list AS t LEFT JOIN sqlite_schema AS s "
@@ -157,7 +157,7 @@ def _listed(connection: sqlite3.Connection) -> list[tuple[str, str]]:
 def _count(connection: sqlite3.Connection, table: str) -> int | None:
     try:
         rows: int = connection.execute(
-            f"SELECT count(*) FROM (SELECT 1 FROM {_quoted(table)} LIMIT {COUNTED})").fetchone()[0]
+            f"SELECT count(*) FROM (SELECT 1 FROM {_quote(table)} LIMIT {COUNTED})").fetchone()[0]
     except _UNREAD:
         return None
     return rows if rows < COUNTED else None
@@ -171,10 +171,10 @@ def _samples(connection: sqlite3.Connection, table: str, columns: Sequence[str],
                 *_samples(connection, table, columns[AT_ONCE:])]
     listed = ", ".join(
         f"CASE typeof({c}) WHEN 'blob' THEN NULL ELSE substr({c}, 1, {SHORT}) END"
-        for c in map(_quoted, columns))
+        for c in map(_quote, columns))
     try:
         rows = connection.execute(
-            f"SELECT {listed} FROM {_quoted(table)} LIMIT {SAMPLED}").fetchall()
+            f"SELECT {listed} FROM {_quote(table)} LIMIT {SAMPLED}").fetchall()
     except _UNREAD:
         rows = []
     found = []
@@ -215,8 +215,8 @@ def values(connection: sqlite3.Connection, request: dict[str, Any]) -> dict[str,
 
 def _hits(connection: sqlite3.Connection, table: str, column: str, phrases: dict[str, str],
           names: Sequence[str]) -> Iterator[list[Any]]:
-    place = f"FROM {_quoted(table)} WHERE typeof({_quoted(column)}) = 'text' AND {_quoted(column)}"
-    select = f"SELECT DISTINCT substr({_quoted(column)}, 1, {LONGEST}) {place}"
+    place = f"FROM {_quote(table)} WHERE typeof({_quote(column)}) = 'text' AND {_quote(column)}"
+    select = f"SELECT DISTINCT substr({_quote(column)}, 1, {LONGEST}) {place}"
     marks = ", ".join("?" * len(phrases))
     for (value,) in connection.execute(
             f"{select} COLLATE NOCASE IN ({marks}) LIMIT {HITS}", list(phrases.values())):
@@ -234,8 +234,8 @@ def _hits(connection: sqlite3.Connection, table: str, column: str, phrases: dict
 
 def run(connection: sqlite3.Connection, request: dict[str, Any]) -> dict[str, Any]:
     """Return columns and rows of one statement; `cut` says what is missing, "" when nothing is."""
-    allowed = {name.lower() for name, kind in _listed(connection) if kind in ("table", "view")}
-    hidden = {name.lower() for name, _ in _listed(connection)} - allowed
+    allowed = {name.lower() for name, kind in _list_declared(connection) if kind in ("table", "view")}
+    hidden = {name.lower() for name, _ in _list_declared(connection)} - allowed
     hidden |= {name for (name,) in connection.execute("SELECT name FROM pragma_module_list")}
     connection.set_authorizer(_authorizer(allowed, hidden))
     began = time.monotonic()
@@ -281,5 +281,5 @@ def _cell(value: Any) -> Any:
     return value[:CELL] if isinstance(value, str) else value
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'

@@ -91,10 +91,10 @@ class SchemaDiffusion(FlowDiffusion):
         else:
             seeds = schema_seeds(graph, corpus.layer("schema"), plan, corpus.layer("values"),
                                  self.seeds)
-        gates = Gates(Weights.named(self.variant, self.a, self.b), plan.embedding,
+        gates = Gates(Weights.of_variant(self.variant, self.a, self.b), plan.embedding,
                       similarity=Similarity(self.similarity, gamma=self.gamma))
         return Problem(self, corpus, plan, match(corpus.passages, plan), seeds, graph, gates,
-                       self._poured(graph, seeds, self.mass))
+                       self._pour(graph, seeds, self.mass))
 
 
 METHOD = SchemaDiffusion(mass=2.0, seeds=10, rule="source-unit")
@@ -162,7 +162,7 @@ def find_evidence(graph: Graph, schema: Schema, plan: QueryPlan, values: Sequenc
     """Return the evidence of a question, see `schema_seeds`."""
     assert graph.name_vectors is not None
     assert graph.vectors is not None
-    named = _named(schema, plan.question)
+    named = _measure_names(schema, plan.question)
     near = (graph.name_vectors @ _asked_vectors(plan).T).max(axis=1).astype(np.float64)
     text = plan.question.casefold()
     held = {schema.column[v.label].sql: v for v in reversed(values) if v.phrase in text}
@@ -177,7 +177,7 @@ def _asked_vectors(plan: QueryPlan) -> Vectors:
     return np.vstack([plan.keyword_embeddings, plan.embedding[None, :]])
 
 
-def _named(schema: Schema, question: str) -> Floats:
+def _measure_names(schema: Schema, question: str) -> Floats:
     """Return the share of its name's words that the question has, for each table and column."""
     asked = {stem(word) for word in content_words(question)} - FUNCTION_WORDS
     table = {t.name: _share(t.stems, asked) for t in schema.tables}

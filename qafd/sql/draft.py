@@ -12,7 +12,7 @@ from enum import StrEnum
 from qafd.sql.box import Value
 from qafd.sql.dialect import write_dialect
 from qafd.sql.linking import HALF, LinkedSchema, QuestionWords
-from qafd.sql.schema import Column, Join, Schema, quoted, stems
+from qafd.sql.schema import Column, Join, Schema, quote_name, stems
 
 MOST = 100  # rows of a list
 
@@ -249,9 +249,9 @@ def _write(expression: str, shown: Sequence[Column], tables: Sequence[str], join
     """Write the SELECT, a clause on each line."""
     columns = ", ".join(column.sql for column in shown) or "*"
     selected = expression or (f"DISTINCT {columns}" if distinct else columns)
-    lines = [f"SELECT {selected}", f"FROM {quoted(tables[0])}"]
+    lines = [f"SELECT {selected}", f"FROM {quote_name(tables[0])}"]
     for table, join in zip(tables[1:], joins, strict=True):
-        lines.append(f"JOIN {quoted(table)} ON {join.sql}")
+        lines.append(f"JOIN {quote_name(table)} ON {join.sql}")
     if conditions:
         lines.append("WHERE " + "\n  AND ".join(conditions))
     if not expression:

@@ -36,7 +36,7 @@ class Column:
     @property
     def sql(self) -> str:
         """Return the name in SQL, quoted where needed."""
-        return f"{quoted(self.table)}.{quoted(self.name)}"
+        return f"{quote_name(self.table)}.{quote_name(self.name)}"
 
     @cached_property
     def numeric(self) -> bool:
@@ -85,7 +85,7 @@ class Table:
     @property
     def sql(self) -> str:
         """Its name as SQL has it."""
-        return quoted(self.name)
+        return quote_name(self.name)
 
     @cached_property
     def stems(self) -> list[str]:
@@ -126,7 +126,7 @@ class Join:
     def sql(self) -> str:
         """The condition."""
         return " AND ".join(
-            f"{quoted(self.table)}.{quoted(a)} = {quoted(self.target)}.{quoted(b)}"
+            f"{quote_name(self.table)}.{quote_name(a)} = {quote_name(self.target)}.{quote_name(b)}"
             for a, b in zip(self.columns, self.target_columns, strict=True))
 
 
@@ -179,13 +179,13 @@ class Schema:
                                   other[0].table, tuple(column.name for column in other)))
                 joined.update(own)
         for column in columns:
-            target = None if column in joined else _referred(column, tables)
+            target = None if column in joined else _find_referred(column, tables)
             if target is not None:
                 joins.append(Join(column.table, (column.name,), target.table, (target.name,), True))
         return cls(tuple(tables), tuple(joins), tuple(notices), dialect, has_rows)
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Return a name as SQL can read it."""
     plain = re.fullmatch(r"[a-z_][a-z0-9_]*", name, re.I) and name.upper() not in RESERVED
     return name if plain else '"' + name.replace('"', '""') + '"'
@@ -214,7 +214,7 @@ def stems(name: str) -> list[str]:
     return [stem(word) for word in words(name)]
 
 
-def _referred(column: Column, tables: Sequence[Table]) -> Column | None:
+def _find_referred(column: Column, tables: Sequence[Table]) -> Column | None:
     """Return the key of another table that a column refers to by its name.
 
     "artist_id" is the key of artists, "home_port_id" that of ports, and "customer_id" any key

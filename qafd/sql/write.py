@@ -18,7 +18,7 @@ from qafd.reading.text.plaintext import one_line
 from qafd.sql.box import Value
 from qafd.sql.database import DatabaseQuestion
 from qafd.sql.dialect import dialect_name
-from qafd.sql.schema import Schema, Table, quoted
+from qafd.sql.schema import Schema, Table, quote_name
 from qafd.wording.explanations import say_path
 
 PATHS = 3  # of each subquery
@@ -78,7 +78,7 @@ def _describe_table(table: Table, needed: Collection[str]) -> str:
     for column in table.columns:
         if column.key or column.label in needed:
             kind = f"{column.type} PRIMARY KEY" if column.key else column.type
-            columns.append(f"{quoted(column.name)} {kind}".strip())
+            columns.append(f"{quote_name(column.name)} {kind}".strip())
     return f"table {table.sql} ({', '.join(columns)})"
 
 
@@ -136,7 +136,7 @@ def read_sql(text: str) -> str:
     """
     candidates: Sequence[str] = [*_BLOCK.findall(text), text]
     for candidate in candidates:
-        found = _SELECT.search(_unwrapped(candidate))
+        found = _SELECT.search(_unwrap(candidate))
         if found is not None and (candidate is not text or _begins(found[0])):
             return found[0].strip().rstrip(";").rstrip()
     raise MalformedReplyError(f"The model wrote no SELECT but: “{one_line(text, 200)}”; use "
@@ -157,7 +157,7 @@ def _begins(text: str) -> bool:
         " FROM " in " ".join(text.upper().split()))
 
 
-def _unwrapped(text: str) -> str:
+def _unwrap(text: str) -> str:
     """Return the text under "sql" where it is JSON."""
     try:
         value = json.loads(text)

@@ -141,7 +141,7 @@ def _freeze(sides: Sides, names: Sequence[str]) -> tuple[Positions, tuple[Retrie
     """
     graph, question = sides.graph, sides.plan.question
     columns = [make_column(name, name, partial(
-        retrieved, sides.knowledge, graph, sides.version, question, method_of(name).fitted(graph),
+        retrieved, sides.knowledge, graph, sides.version, question, method_of(name).fit_to(graph),
         sides.plan), graph, BUDGET) for name in names]
     retrievals = [column.retrieval for column in columns if column.retrieval is not None]
     boxes: set[str] = set()
@@ -151,7 +151,7 @@ def _freeze(sides: Sides, names: Sequence[str]) -> tuple[Positions, tuple[Retrie
         seeds = [node for node in seeds if node.kind != "passage"] or seeds
         seeds.sort(key=lambda node: (-node.importance, node.id))
         boxes |= {node.id for node in seeds[:BOXES]}
-    view = explored(sides.knowledge, question, FlowDiffusion().fitted(graph))
+    view = explored(sides.knowledge, question, FlowDiffusion().fit_to(graph))
     known, _ = placed(view)
     shown = _prominent(retrievals)
     positions = beside(known, shown.values(), _near(graph, retrievals), EXPLORE_ASPECT)

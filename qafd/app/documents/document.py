@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from qafd.answer import paged
+from qafd.answer import name_pages
 from qafd.app.escaping import brief, safe, said
 from qafd.app.links import link
 from qafd.app.markup import marked, spaced
@@ -136,7 +136,7 @@ def _spans(texts: Sequence[str]) -> list[tuple[int, int]]:
 def _text(shown: Excerpt, asked: int | None, spans: Sequence[tuple[int, int]]) -> str:
     sections = []
     for passage in shown.passages:
-        pages = paged(passage.chunk, shown.marks)
+        pages = name_pages(passage.chunk, shown.marks)
         if passage.number == asked:
             sections.append(_section(passage, pages, spans, " class=asked"))
         else:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from qafd.answer import paged
+from qafd.answer import name_pages
 from qafd.app.escaping import plain, safe
 from qafd.app.links import in_document
 from qafd.app.markup import bold, paragraph, small, spaced
@@ -54,7 +54,7 @@ def search(knowledge: KnowledgeGraph) -> None:
 
 def _shown(hit: Hit, marks: Sequence[Mark]) -> str:
     chunk = hit.chunk
-    place = [safe(chunk.document, 120), paged(chunk, marks)]
+    place = [safe(chunk.document, 120), name_pages(chunk, marks)]
     if chunk.heading != chunk.title:
         place.append(safe(chunk.heading, 120))
     text = "".join(f"<mark>{spaced(part)}</mark>" if on else spaced(part) for part, on in hit.parts)

@@ -17,7 +17,7 @@ from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever
-from qafd.retrieve.methods import PAPER, configured, label_of
+from qafd.retrieve.methods import PAPER, label_of, read_methods
 from qafd.time_left import TimeLeft
 from qafd.view.panel import clean
 from qafd.wording.counts import count, say_left
@@ -89,7 +89,7 @@ def choose_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
     if not specs:
         st.caption("Choose at least one method.")
         return {}
-    return configured(",".join(specs), knowledge.graph)
+    return read_methods(",".join(specs), knowledge.graph)
 
 
 @st.cache_resource(show_spinner=False)

@@ -118,7 +118,7 @@ def _questions(view: View) -> None:
 def _released(view: View) -> None:
     """Draw the contrast with the authors' released code, which is not a method of the page."""
     st.caption(ReleasedCode.idea)
-    method = ReleasedCode().fitted(view.graph)
+    method = ReleasedCode().fit_to(view.graph)
     found = retrieved(view.knowledge, view.graph, view.version, view.question, method, view.plan)
     drawn(view, (view.retrieval, found), ("as set in the sidebar", ReleasedCode.label))
 

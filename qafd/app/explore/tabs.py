@@ -18,7 +18,7 @@ from qafd.app.picture import caption, chosen_drawing, groups_of, placed, scale
 from qafd.app.result import View, detail_notes
 from qafd.app.tables import columns_of, download, format_button, table
 from qafd.export.formats import OF_RETRIEVAL, ExportFormat
-from qafd.flow.verify import sealed
+from qafd.flow.verify import seal
 from qafd.graph import Graph
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
@@ -203,7 +203,7 @@ def proof(retrieval: Retrieval, graph: Graph) -> None:
                    rounds=count(work.rounds, "round"),
                    time=f"{work.milliseconds:.2f}"))
     download("Download this run",
-             lambda: json.dumps(sealed(retrieval.to_dict()), ensure_ascii=False), "run.json",
+             lambda: json.dumps(seal(retrieval.to_dict()), ensure_ascii=False), "run.json",
              "application/json",
              help="`qafd verify run.json` checks it from its own numbers, without a solver.")
 

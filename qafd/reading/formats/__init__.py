@@ -11,7 +11,7 @@ from collections import Counter
 from qafd.errors import ParseError
 from qafd.extensions import READERS, find_extensions
 from qafd.reading.formats.chats import is_subtitles, read_subtitles
-from qafd.reading.formats.draft import SAVE_AS, DocumentDraft, unsupported
+from qafd.reading.formats.draft import SAVE_AS, DocumentDraft, unsupported_error
 from qafd.reading.formats.excel import read_workbook
 from qafd.reading.formats.feeds import FEEDS, read_feed
 from qafd.reading.formats.graphs import draft_graph
@@ -93,8 +93,8 @@ def _read_package(package: Package) -> DocumentDraft:
     if "[Content_Types].xml" in names and any(name.startswith("word/") for name in names):
         return read_docx(package)
     if "content.xml" in names and "mimetype" in names:
-        raise unsupported("an OpenDocument file", SAVE_AS)
-    raise unsupported("a zip archive", "unpack it and add its files")
+        raise unsupported_error("an OpenDocument file", SAVE_AS)
+    raise unsupported_error("a zip archive", "unpack it and add its files")
 
 
 _OFFICE = {"xl/workbook.xml": read_workbook, "ppt/presentation.xml": read_presentation}
@@ -131,9 +131,9 @@ def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[Do
     text = _decode_file(data, notices)
     start = _START.sub("", text[:10000])
     if start.startswith("{\\rtf"):
-        raise unsupported("a rich text (RTF) file", SAVE_AS)
+        raise unsupported_error("a rich text (RTF) file", SAVE_AS)
     if start.startswith("%!PS"):
-        raise unsupported("a PostScript file", "save it as pdf and add that")
+        raise unsupported_error("a PostScript file", "save it as pdf and add that")
     ending = name.rsplit(".", 1)[-1].lower() if "." in name else ""
     root = _ROOT.search(start) if start.startswith("<") else None
     if root and root[1].lower() in ("graphml", "gexf"):
@@ -159,7 +159,7 @@ def _decode_file(data: bytes, notices: list[str]) -> str:
     try:
         text, guessed = decode(data, declared and declared[1].decode())
     except ValueError:
-        raise unsupported("binary data of an unknown kind") from None
+        raise unsupported_error("binary data of an unknown kind") from None
     if guessed:
         notices.append("The character set was guessed; if letters are wrong, save it as UTF-8.")
     return text.lstrip("\ufeff")
@@ -189,6 +189,6 @@ def _refuse(data: bytes) -> None:
     """Raise ParseError where the first bytes are those of a program's own format."""
     for magic, what, advice in _FOREIGN:
         if data.startswith(magic):
-            raise unsupported(what, advice) if advice else unsupported(what)
+            raise unsupported_error(what, advice) if advice else unsupported_error(what)
     if data[4:8] == b"ftyp":
-        raise unsupported("a video or sound file")
+        raise unsupported_error("a video or sound file")

@@ -84,7 +84,7 @@ class DocumentDraft:
         self._page, self._heading = page, heading or self._heading
 
 
-def unsupported(what: str, advice: str = "add a file of a kind that can") -> ParseError:
+def unsupported_error(what: str, advice: str = "add a file of a kind that can") -> ParseError:
     """Return the refusal of a kind of file, with what to do instead."""
     return ParseError(f"The file is {what}, which cannot be read; {advice} ({SUPPORTED}).")
 

@@ -112,11 +112,11 @@ def build(name: str, graph: Graph, texts: Texts, embedder: Embeds, old: Layer | 
     ParameterError
         There is no layer of this name.
     """
-    remembering = _Remembering(embedder, _known(old), name, report)
+    remembering = _Remembering(embedder, _map_vectors(old), name, report)
     return _kind(name).build(graph, texts, remembering, writer or Extracts())
 
 
-def _known(layer: Layer | None) -> dict[str, Vectors]:
+def _map_vectors(layer: Layer | None) -> dict[str, Vectors]:
     """Return the vectors of a layer's texts."""
     return {} if layer is None else dict(zip(layer.texts, layer.vectors, strict=True))
 
@@ -137,7 +137,7 @@ def bring_up_to_date(
     StoreError
         The graph is not up to date.
     """
-    wanted = _wanted(names)
+    wanted = _check_names(names)
     author = find_author(store)
 
     def writer(_: str) -> Writer:
@@ -165,7 +165,7 @@ def write_layers(store: Workspace, embedder: Embeds, names: Iterable[str], clien
     ModelError
         From the model; a cap that would be exceeded is one.
     """
-    wanted = _wanted(names)
+    wanted = _check_names(names)
     author = _author_of(store, client)
     keep_author(store, author)
     builder = _Builder(store, embedder, report, stopped)
@@ -173,7 +173,7 @@ def write_layers(store: Workspace, embedder: Embeds, names: Iterable[str], clien
     def asking(name: str) -> Writer:
         return Asking(client, author, partial(report, name), stopped)
 
-    def kept(_: str) -> Writer:
+    def reuse(_: str) -> Writer:
         return Kept(store.place.url, author)
 
     built: list[str] = []
@@ -181,7 +181,7 @@ def write_layers(store: Workspace, embedder: Embeds, names: Iterable[str], clien
         try:
             built += builder.build([name], asking)
         except ModelError:
-            builder.build([name], kept)
+            builder.build([name], reuse)
             raise
     return tuple(built)
 
@@ -197,7 +197,7 @@ def plan_layers(store: Workspace, embedder: Embeds, names: Iterable[str], client
         graph = store.graph.read()
         texts = texts_of(graph, store)
         given = find_kept(store, store.layers.rows())
-    for name in _wanted(names):
+    for name in _check_names(names):
         if given is None or name != "communities":
             writer = Kept(store.place.url, author)
             build(name, graph, texts, embedder, writer=writer)
@@ -214,7 +214,7 @@ def _author_of(store: Workspace, client: Metered) -> Authorship:
                       before.counts if before else {})
 
 
-def _wanted(names: Iterable[str]) -> tuple[str, ...]:
+def _check_names(names: Iterable[str]) -> tuple[str, ...]:
     wanted = tuple(dict.fromkeys(names))
     for name in wanted:
         _kind(name)
@@ -249,7 +249,7 @@ class _Builder:
                 break
             writer = writer_of(name)
             if given is not None and name == "communities":
-                known = _known(olds.get(name))
+                known = _map_vectors(olds.get(name))
                 layer: Layer = make_communities(
                     graph, given, _Remembering(self._embedder, known, name, self._report))
             else:

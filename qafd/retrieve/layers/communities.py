@@ -125,14 +125,14 @@ def _reports(graph: Graph, texts: Texts, k: int,
         nearness = texts.vectors[said] @ centers[community]
         best = said[np.lexsort((said, -nearness))]
         relations = sorted(inside.get(community, []), key=lambda at: (-texts.relations[at, 2], at))
-        stated = [_stated(graph, texts, at) for at in relations[:SHOWN]]
+        stated = [_write_relation(graph, texts, at) for at in relations[:SHOWN]]
 
-        def told(most: int, chosen: Nodes = best) -> list[str]:
+        def pick(most: int, chosen: Nodes = best) -> list[str]:
             return [texts.sentences[at] for at in sorted(chosen[:most].tolist())]
 
         titles.append(", ".join(names[:3]))
-        report = [f"{', '.join(names[:NAMES])}.", *stated[:RELATIONS], *told(SENTENCES)]
-        shown = [f"{', '.join(names[:SHOWN])}.", *stated, *told(SHOWN)]
+        report = [f"{', '.join(names[:NAMES])}.", *stated[:RELATIONS], *pick(SENTENCES)]
+        shown = [f"{', '.join(names[:SHOWN])}.", *stated, *pick(SHOWN)]
         passages = np.unique(texts.owner[said])
         drafts.append(LayerText(
             "report", " ".join(fit_texts(report, REPORT_TOKENS)), "\n".join(fit_texts(shown, SHOWN_TOKENS)),
@@ -151,7 +151,7 @@ def _relations_inside(relations: Nodes, belongs: csr_matrix) -> dict[int, list[i
     return inside
 
 
-def _stated(graph: Graph, texts: Texts, relation: int) -> str:
+def _write_relation(graph: Graph, texts: Texts, relation: int) -> str:
     u, v, _ = texts.relations[relation].tolist()
     return f"{graph.names[u]} {texts.labels[relation] or 'and'} {graph.names[v]}."
 

@@ -86,7 +86,7 @@ def texts_of(graph: Graph, store: Workspace) -> Texts:
     vectors = _vectors_of_sentences(store, chunks, spans, len(ids))
     made = gather(graph, ids, [chunk.text for chunk in chunks], sentences, vectors,
                   store.graph.edges(graph.ids), {nodes[i].key: i for i in ids})
-    return replace(made, described=_described(graph, log, store.edits.map_merged()))
+    return replace(made, described=_collect_descriptions(graph, log, store.edits.map_merged()))
 
 
 def _vectors_of_sentences(store: Workspace, chunks: Sequence[Chunk],
@@ -104,7 +104,8 @@ def _vectors_of_sentences(store: Workspace, chunks: Sequence[Chunk],
     return np.concatenate([np.zeros((0, dimension), np.float32), *(kept[key][1:] for key in keys)])
 
 
-def _described(graph: Graph, log: Log, merged: Mapping[str, str]) -> dict[str, dict[str, tuple[str, ...]]]:
+def _collect_descriptions(graph: Graph, log: Log, merged: Mapping[str, str]
+                          ) -> dict[str, dict[str, tuple[str, ...]]]:
     """Return the descriptions of the entities of a graph, in the order of the texts."""
     found: dict[str, dict[str, set[str]]] = {}
     for chunk, extraction in zip(log.chunks, log.extractions, strict=True):

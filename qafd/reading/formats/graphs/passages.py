@@ -127,7 +127,7 @@ class _Maker:
         """Say what relates the names of a text; the first text of an edge has its description."""
         for edge in edges:
             ends = self._keys[edge.source], self._keys[edge.target]
-            given.assertions.append(Assertion(*ends, given.shared(*ends), edge.label))
+            given.assertions.append(Assertion(*ends, given.find_sentence(*ends), edge.label))
             if edge.texts[0] == text and (edge.description or edge.weight is not None):
                 given.descriptions.append(self._state(edge))
 
@@ -225,7 +225,7 @@ class _Given:
         """Add a name that is in the text as it is."""
         self.mentions.append(Mention(key, name, start, start + len(name), number, kind))
 
-    def shared(self, *keys: str) -> int:
+    def find_sentence(self, *keys: str) -> int:
         """Return the first sentence with all of these keys, else with one of them.
 
         All mentions must have been added.
