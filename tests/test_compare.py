@@ -3,19 +3,16 @@
 import csv
 import io
 import json
-import re
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hostile import STRINGS
-from lxml import html as lxml_html
-from test_export import opened
 
 from qafd.cli import main
 from qafd.errors import InfeasibleError, ParameterError, QafdError
+from qafd.export.comparison import rows, rows_csv
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import Reason, ReasonKind, given_reason, reason
@@ -28,7 +25,6 @@ from qafd.retrieve.base import (
 )
 from qafd.retrieve.compare import MOST, ComparedMethod, Comparison, choose_columns, make_column
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.runs.comparison import page, report, rows, rows_csv
 from qafd.wording.comparison import word_missed
 from qafd.wording.reasons import word_reason
 
@@ -129,7 +125,7 @@ def test_all_methods_read_the_question_once_and_answer_alone_as_they_do_together
 def test_large_workspaces_say_which_layer_is_missing_and_fail(
         monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
         capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("qafd.knowledge.AT_ONCE", 0)
+    monkeypatch.setattr("qafd.knowledge.BUILT_FOR", 0)
     large = KnowledgeGraph.open(tmp_path / "large.db")
     large.add_text("a.txt", "Ada Lovelace met Charles Babbage in London.")
     code = main(["compare", "Whom did Ada Lovelace meet?", "--methods", "community,qafd,ego",
@@ -204,67 +200,20 @@ def test_passages_of_one_document_have_names_of_their_own(tmp_path: Path) -> Non
     assert len(set(named.values())) == len(named)
 
 
-def drawn_in(text: str) -> dict[str, Any]:
-    """What the script of a page draws."""
-    (script,) = lxml_html.fromstring(text.encode()).xpath("//script/text()")
-    data: dict[str, Any] = json.loads(re.search(r"\nstart\((.*)\);\n", script)[1])
-    return data
-
-
-def test_the_page_has_a_panel_for_each_method_and_loads_nothing(three: Comparison) -> None:
-    text = page(three)
-    root = lxml_html.fromstring(text)
-    assert "default-src 'none'; script-src 'sha256-" in text
-    assert not root.xpath("//script[@src] | //link | //img | //iframe | //a")
-    data = drawn_in(text)
-    assert [panel["title"] for panel in data["panels"]] == ["Method one", "Method two"]
-    names = [[data["nodes"][node["n"]]["name"] for node in panel["nodes"]] for panel in data["panels"]]
-    assert [sorted(some) for some in names] == [["A", "B", "W", "¶ P"], ["A", "C"]]
-    assert len(root.xpath("//h2")) == 7
-
-
-@pytest.mark.browser
-def test_the_page_draws_its_panels_and_a_card_says_what_each_method_found(
-        three: Comparison, tmp_path: Path, browser: Any) -> None:
-    with opened(page(three), tmp_path, browser) as (tab, requests, problems):
-        tab.locator(".card").nth(1).get_by_role("button", name=re.compile("^A, ")).click()
-        card = tab.locator("aside")
-        assert card.locator("h2").inner_text() == "A"
-        assert card.locator("h3").all_inner_texts() == ["Method one", "Method two"]
-    assert len(requests) == 1
-    assert problems == []
-
-
-def test_hostile_texts_stay_text_in_report_and_page() -> None:
-    short = [s[:300] for s in STRINGS]
+def test_no_text_of_the_table_is_a_formula() -> None:
     nodes = tuple(RetrievedNode(f"{i}", s, s, 1.0, 1.0, "saturated", given_reason(s)) for i, s in
-                  enumerate(short))
-    retrieval = Retrieval(short[0], "m", {}, (), nodes, tuple(
-        RetrievedEdge("0", n.id, "relation", 1.0, 1.0, n.name) for n in nodes[1:]), ())
-    columns = (ComparedMethod("a", short[1], retrieval), ComparedMethod("b", short[2], retrieval),
-               ComparedMethod("c", short[3], error=QafdError(short[4])))
-    three = Comparison(short[5], 100, columns)
-    text = page(three)
-    root = lxml_html.fromstring(text.encode())
-    assert len(root.xpath("//script")) == 1
-    assert drawn_in(text)["nodes"]
-    assert not root.xpath("//img | //iframe | //a | //*[@onerror] | //*[@onload]")
-    assert not re.search(r"(?<!\\)<", report(three))
-    for row in csv.reader(io.StringIO(rows_csv(three), newline="")):
+                  enumerate(text[:300] for text in STRINGS))
+    both = Comparison("q", 100, (
+        ComparedMethod("a", "A", Retrieval("q", "m", {}, (), nodes, (), ())),
+        ComparedMethod("c", "C", error=QafdError("It failed."))))
+    for row in csv.reader(io.StringIO(rows_csv(both), newline="")):
         assert not [cell for cell in row if cell.startswith(("=", "+", "-", "@"))]
 
 
-def test_the_command_writes_report_page_and_table(
-        tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_the_table(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path)
     ask = ["compare", "Who founded Apple?", "--methods", "qafd,lexical", "--db",
            knowledge.place.written]
-    assert main([*ask, "--format", "markdown"]) == 0
-    text = capfd.readouterr().out
-    assert text.startswith("# Who founded Apple?")
-    assert "## Answers" in text
-    assert main([*ask, "--format", "html", "--out", str(tmp_path / "c.html")]) == 0
-    assert len(drawn_in((tmp_path / "c.html").read_text("utf-8"))["panels"]) == 2
     assert main([*ask, "--format", "csv"]) == 0
     assert "qafd: score" in capfd.readouterr().out
     assert main([*ask, "--out", str(tmp_path / "x")]) == 2

@@ -1,12 +1,8 @@
-"""What differs between two runs, against sets and shares worked out by hand."""
+"""Differences of two runs, against sets and shares worked out by hand."""
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
 
 from qafd.reasons import UNSTATED
-from qafd.records import QueryPlan
 from qafd.retrieve.base import Imprint, Retrieval, RetrievedNode, RetrievedPassage
 from qafd.runs import Run
 from qafd.runs.difference import difference
@@ -19,8 +15,7 @@ def run(importance, passages=(), params=None, graph="aa", revision=1, **fields):
     found = tuple(RetrievedPassage(c, c, "d", c, "text", 1.0, 0, 4) for c in passages)
     retrieval = Retrieval("Who?", "qafd", params or {"mass": 60.0}, (), nodes, (), (), found,
                           revision=revision, made_by=Imprint("w-1", "m", "e", "1"))
-    plan = QueryPlan("Who?", (), np.zeros(2, np.float32), np.zeros((0, 2), np.float32))
-    return replace(Run(retrieval, plan, {}, (), "", graph, 10, "2026-01-01T00:00:00"), **fields)
+    return Run(retrieval, {}, **{"graph": graph, "tokens": 10, **fields})
 
 
 def test_nodes_are_gained_lost_and_shared():

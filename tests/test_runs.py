@@ -1,16 +1,28 @@
-"""The history of runs: what is kept is what comes back, and deleting can be undone once."""
+"""Saved runs and their files: every number comes back, deleting can be undone once."""
 
+import json
+import random
+import tomllib
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from qafd.cli.streams import LARGEST
 from qafd.errors import ParseError, StoreError
-from qafd.flow.verify import FindingKind, verify
+from qafd.explain import mass_balance
+from qafd.flow.verify import FindingKind, seal, verify
 from qafd.knowledge import KnowledgeGraph
-from qafd.runs import delete, keep, kept, load
-from qafd.runs.replay import recorded
+from qafd.runs import Run, delete_runs, list_runs, load_run, save_run
+from qafd.runs.difference import settings_of
+from qafd.runs.file import PARTS, read_run, run_json, write_run
+from qafd.runs.replay import record_run
 from qafd.runs.stored import plain_of, record_of
 from qafd.storage import open_workspace
+from qafd.view.drawing import Drawing
+from qafd.view.panel import panel_data
+from qafd.view.placement import freeze, with_new
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 
@@ -18,7 +30,7 @@ QUESTION = "Introduce Steve Jobs's products in Apple."
 @pytest.fixture(scope="module")
 def run(apple):
     plan = apple.plan(QUESTION)
-    return recorded(apple, apple.retrieve(plan), plan, layout={"a": (0.25, 1.5)},
+    return record_run(apple, apple.retrieve(plan), plan, layout={"a": (0.25, 1.5)},
                     note="first\ntry")
 
 
@@ -28,8 +40,8 @@ def store(path):
         yield opened
 
 
-def test_a_kept_run_comes_back_with_every_number(run, store):
-    back = load(store, keep(store, run))
+def test_a_saved_run_comes_back_with_every_number(run, store):
+    back = load_run(store, save_run(store, run))
     assert back.retrieval.nodes == run.retrieval.nodes
     assert back.retrieval.edges == run.retrieval.edges
     assert back.retrieval.passages == run.retrieval.passages
@@ -40,15 +52,13 @@ def test_a_kept_run_comes_back_with_every_number(run, store):
     assert back.retrieval.made_by == run.retrieval.made_by
     assert back.layout == {"a": (0.25, 1.5)}
     assert back.quotes == run.quotes
-    assert (back.tokens, back.graph, back.note) == (run.tokens, run.graph, "first try")
-    assert (back.plan.embedding == run.plan.embedding).all()
-    assert (back.plan.keyword_embeddings == run.plan.keyword_embeddings).all()
-    assert back.plan.keywords == run.plan.keywords
+    assert (back.tokens, back.graph, back.note, back.planner) == (
+        run.tokens, run.graph, "first try", run.planner)
 
 
 def test_the_list_is_newest_first_and_says_what_was_asked(run, store):
-    first, second = keep(store, run), keep(store, replace(run, note=""))
-    rows = kept(store)
+    first, second = save_run(store, run), save_run(store, replace(run, note=""))
+    rows = list_runs(store)
     assert [row.id for row in rows] == [second, first]
     assert rows[1].question == QUESTION
     assert rows[1].params == run.retrieval.params
@@ -59,59 +69,58 @@ def test_the_list_is_newest_first_and_says_what_was_asked(run, store):
 
 @pytest.mark.parametrize("body", [b"no zlib", b"x\x9cK\xad\x00\x00\x00\x00"])
 def test_a_damaged_run_is_refused_in_one_sentence(body, run, store):
-    key = keep(store, run)
+    key = save_run(store, run)
     with store.transaction() as connection:
         connection.execute("DROP TRIGGER runs_never_change")
         connection.execute("UPDATE runs SET body = ?", (body,))
     with pytest.raises(StoreError, match="is damaged; ask its question again"):
-        load(store, key)
+        load_run(store, key)
 
 
-def test_subqueries_come_back_with_their_plans_and_their_parts(apple, store):
+def test_subqueries_come_back_with_their_parts(apple, store):
     plan = apple.plan("Who founded Apple and which cities lie on the Amazon?", subqueries=True)
-    run = recorded(apple, apple.retrieve(plan, subqueries="on"), plan)
-    back = load(store, keep(store, run))
-    assert [p.question for p in back.plan.subqueries] == [p.question for p in plan.subqueries]
+    run = record_run(apple, apple.retrieve(plan, subqueries="on"), plan)
+    back = load_run(store, save_run(store, run))
     assert [p.nodes for p in back.retrieval.parts] == [p.nodes for p in run.retrieval.parts]
     assert len(back.retrieval.parts) == 2
     assert verify(back.retrieval.to_dict()).ok
 
 
 def test_the_last_deletion_can_be_undone_and_those_before_are_gone_for_good(run, store):
-    a, b, c = (keep(store, run) for _ in range(3))
-    delete(store, [a])
-    delete(store, [b, c])
-    assert (kept(store), store.runs.list_deleted()) == ((), 2)
+    a, b, c = (save_run(store, run) for _ in range(3))
+    delete_runs(store, [a])
+    delete_runs(store, [b, c])
+    assert (list_runs(store), store.runs.list_deleted()) == ((), 2)
     assert store.runs.undo() == 2
-    assert {row.id for row in kept(store)} == {b, c}
+    assert {row.id for row in list_runs(store)} == {b, c}
     with pytest.raises(StoreError, match="no saved run"):
         store.runs.load(a)
 
 
 def test_an_unknown_or_ambiguous_id_is_refused(run, store):
-    keys = [keep(store, run) for _ in range(17)]  # two of them begin alike
-    with pytest.raises(StoreError, match="no kept run 'xyz'"):
-        load(store, "xyz")
-    with pytest.raises(StoreError, match="no kept run ''"):
-        load(store, "")
+    keys = [save_run(store, run) for _ in range(17)]  # two of them begin alike
+    with pytest.raises(StoreError, match="no saved run 'xyz'"):
+        load_run(store, "xyz")
+    with pytest.raises(StoreError, match="no saved run ''"):
+        load_run(store, "")
     twice = next(k[0] for k in keys if sum(o[0] == k[0] for o in keys) > 1)
     with pytest.raises(StoreError, match="More than one run begins"):
-        load(store, twice)
+        load_run(store, twice)
 
 
 def test_a_run_leaves_with_a_document_that_it_quotes(path, run):
     knowledge = KnowledgeGraph.open(path)
     knowledge.add_text("steve-jobs.md", "Steve Jobs led Apple.")
     with knowledge.store() as store:
-        keep(store, run)
+        save_run(store, run)
         store.documents.delete("steve-jobs.md")
         store.documents.purge("steve-jobs.md")
-        assert kept(store) == ()
+        assert list_runs(store) == ()
 
 
 @pytest.mark.parametrize(("change", "sentence"), [
     ({"tokens": float("nan")}, r"the run.tokens is not a finite number"),
-    ({"tokens": 1.5}, "no whole number"),
+    ({"tokens": 1.5}, "not a whole number"),
     ({"tokens": True}, "not a finite number"),
     ({"made_at": 7}, "the run.made_at is not text"),
     ({"layout": {"a": [1.0]}}, r"layout\['a'\] has 1 values instead of 2"),
@@ -127,14 +136,118 @@ def test_a_value_of_another_type_is_named(change, sentence, run):
         record_of(type(run), {**plain_of(run), **change}, "the run")
 
 
-@pytest.mark.parametrize(("change", "sentence"), [
-    ({"shape": [1, 1, 384]}, "do not fit its shape"), ({"shape": [-384]}, "do not fit its shape"),
-    ({"shape": [383]}, "do not fit its shape"), ({"float32": "?"}, "not in base 64"),
-    ({"shape": [0, 10**30], "float32": ""}, "do not fit its shape"),
-    ({"float32": "\u202e"}, "not in base 64"),
-    ({"shape": [1], "float32": "AADAfw=="}, "holds NaN or infinity")], ids=str)
-def test_vectors_have_the_shape_and_the_numbers_that_they_state(change, sentence, run):
-    plain = plain_of(run.plan)
-    plain["embedding"] |= change
+@pytest.mark.parametrize("printed", [False, True], ids=["saved", "query --json"])
+def test_a_run_comes_back_from_its_file(printed, run):
+    obj = seal(run.retrieval.to_dict()) if printed else json.loads(write_run(run))
+    assert verify(obj).ok
+    back = read_run(json.dumps(obj).encode())
+    assert back.retrieval.nodes == run.retrieval.nodes
+    assert back.retrieval.passages == run.retrieval.passages
+    assert verify(back.retrieval.to_dict()).ok
+    assert back.quotes == (() if printed else run.quotes)
+    assert (write_run(back) == write_run(run)) is not printed
+
+
+@pytest.mark.parametrize("path", [("nodes", 0, "mass"), ("passages", 0, "score"), ("run", "tokens")], ids=str)
+def test_a_changed_number_is_refused(path, run):
+    obj = run_json(run)
+    *way, last = path
+    inner = obj = json.loads(json.dumps(obj, default=str))
+    for key in way:
+        inner = inner[key]
+    inner[last] += 1
+    with pytest.raises(ParseError, match="does not hold"):
+        read_run(json.dumps(obj).encode())
+
+
+def with_node(run: Run, node: dict[str, Any], **more: Any) -> Run:
+    first, *rest = run.retrieval.nodes
+    return replace(run, retrieval=replace(
+        run.retrieval, nodes=(replace(first, **node), *rest), **more))
+
+
+def bare(run: Run) -> Any:
+    return replace(run.retrieval, nodes=run.retrieval.nodes[:1], edges=(), passages=(), ranking=())
+
+
+@pytest.mark.parametrize(("make", "sentence"), [
+    (lambda r: with_node(r, {"id": r.retrieval.nodes[1].id}), "lists a node twice"),
+    (lambda r: with_node(r, {"state": "boiling"}), "unknown state"),
+    (lambda r: with_node(r, {"id": "elsewhere"}), "an edge to a node that it does not list"),
+    (lambda r: with_node(r, {"importance": -1.0}), "negative importance, flow or weight"),
+    (lambda r: with_node(r, {}, edges=(replace(r.retrieval.edges[0], weight=-1.0),)),
+     "negative importance, flow or weight"),
+    (lambda r: with_node(r, {}, certificate={"gap": 0.0}), "does not state whether it is optimal"),
+    (lambda r: with_node(r, {}, parts=(bare(r),) * (PARTS + 1)), f"{PARTS + 1} parts"),
+    (lambda r: with_node(r, {}, parts=(replace(r.retrieval, parts=(r.retrieval,)),)), "parts of parts"),
+], ids=["twice", "state", "ends", "importance", "weight", "certificate", "parts", "nested"])
+def test_a_run_that_cannot_be_drawn_is_refused(make, sentence, run):
     with pytest.raises(ParseError, match=sentence):
-        record_of(type(run.plan), plain, "the plan")
+        read_run(write_run(make(run)).encode())
+
+
+def test_a_run_too_large_to_draw_is_refused(run):
+    hub = replace(run.retrieval.nodes[0], id="hub", kind="passage")
+    rim = tuple(replace(hub, id=f"{i}", kind="entity") for i in range(2100))
+    edge = run.retrieval.edges[0]
+    star = replace(run.retrieval, certificate=None, passages=(), parts=(), nodes=(hub, *rim),
+                   edges=tuple(replace(edge, source="hub", target=node.id) for node in rim))
+    with pytest.raises(ParseError, match="4,410,000 ways .*'qafd verify'"):
+        read_run(write_run(replace(run, retrieval=star)).encode())
+    small = replace(star, nodes=tuple(replace(node, kind="entity") for node in star.nodes))
+    assert len(read_run(write_run(replace(run, retrieval=small)).encode()).retrieval.nodes) == 2101
+
+
+@pytest.mark.parametrize(("data", "sentence"), [
+    (b"", "not JSON"), (b"\xff\xfe", "not JSON"), (b"[" * 10**5, "not JSON"), (b"9" * 5000, "not JSON"),
+    (b"[]", "not a run"), (b'{"query": 1}', "not a run"), (b'{"a": NaN}', "holds NaN"),
+    (b"[" + b"[]," * 1_000_000 + b"[]]", "at most 2,000,000 are read"),
+    (b'{"query": 1, "method": "x", "nodes": []}', "retrieval.query is not text"),
+    (b'{"query": "", "method": "x", "nodes": []}', "the run.retrieval has no 'params'"),
+], ids=["empty", "no-utf8", "deep", "long-number", "list", "object", "nan", "many", "type", "missing"])
+def test_a_file_that_is_not_a_run_is_refused_in_one_sentence(data, sentence):
+    with pytest.raises(ParseError, match=sentence) as refused:
+        read_run(data)
+    assert "\n" not in str(refused.value)
+
+
+def list_places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = (value.items() if isinstance(value, dict) else
+             enumerate(value) if isinstance(value, list) else ())
+    return [path, *(place for key, item in inner for place in list_places(item, (*path, key)))]
+
+
+def test_a_run_with_any_other_value_is_refused_or_can_be_drawn(run):
+    rng, drawn = random.Random(0), 0
+    # without a certificate there is no digest that refuses every change
+    plain = write_run(replace(run, retrieval=replace(run.retrieval, certificate=None)))
+    places = list_places(json.loads(plain))
+    values = (-1, 0, 1e149, -1e149, 1e-300, 10**400, "", "x" * 5000, "\ud800<b>", None, [], {},
+              True, [1], {"a": 1}, 0.5)
+    for _ in range(25):
+        obj = json.loads(plain)
+        *way, last = rng.choice(places[1:])
+        inner = obj
+        for key in way:
+            inner = inner[key]
+        inner[last] = rng.choice(values)
+        try:
+            back = read_run(json.dumps(obj).encode())
+        except ParseError:
+            continue
+        drawn += 1
+        retrieval = back.retrieval
+        positions = (with_new(back.layout, retrieval) if back.layout else freeze([retrieval], ())[0])
+        for contract in (True, False):
+            json.dumps(panel_data([retrieval], Drawing(contract), positions=positions), allow_nan=False)
+        for node in retrieval.nodes:
+            mass_balance(retrieval, node.id)
+            back.quote_name(node.name)
+        assert settings_of(back)
+    assert drawn > 3
+
+
+def test_an_upload_may_be_as_large_as_the_largest_file_that_is_read():
+    config = Path(__file__).parents[1] / ".streamlit" / "config.toml"
+    limit = tomllib.loads(config.read_text("utf-8"))["server"]["maxUploadSize"]
+    assert limit * 2**20 <= LARGEST

@@ -13,7 +13,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 if TYPE_CHECKING:
     from qafd.app.explore.question import Followed
-    from qafd.app.runs.opened import Sent
     from qafd.ingest.tuning import Tuned
     from qafd.knowledge import KnowledgeGraph
     from qafd.models.cost import Meter
@@ -61,8 +60,6 @@ class Session:
     """A typed API key, after the address it is for."""
     meter: "Meter | None" = None
     """Cost of this session's questions."""
-    bundle: "Sent | None" = None
-    """The bundle that is open on Runs."""
     chosen_seeds: "dict[tuple[str, str], SchemaPlan]" = field(default_factory=dict)
     """A model's choices for questions to databases, by source and question."""
     drafted: dict[tuple[str, str], str] = field(default_factory=dict)

@@ -17,6 +17,7 @@ from qafd.cli.options import db_option, out_option, question_argument
 from qafd.cli.streams import check_output, open_output, text_of, write_out
 from qafd.errors import ParameterError
 from qafd.export import table_csv
+from qafd.export.comparison import rows_csv
 from qafd.export.formats import FORMATS, OF_GRAPH, OF_RETRIEVAL, write_graph
 from qafd.export.whole import whole
 from qafd.flow.verify import seal
@@ -30,12 +31,8 @@ from qafd.retrieve.external import External, RecordedResults
 from qafd.retrieve.methods import canonical, given_params, method_of
 from qafd.retrieve.qafd import PRESETS
 from qafd.retrieve.rank import word_parts
-from qafd.runs import Run
-from qafd.runs import keep as keep_run
-from qafd.runs.comparison import page, rows_csv
-from qafd.runs.comparison import report as comparison_report
-from qafd.runs.formats import RUN_FORMATS
-from qafd.runs.replay import recorded
+from qafd.runs import save_run
+from qafd.runs.replay import record_run
 from qafd.storage import Location
 from qafd.wording.answers import say_certainty
 from qafd.wording.comparison import word_missed
@@ -52,9 +49,10 @@ def query(inquiry: Inquiry, keep: str | None) -> Outcome:
         retrieval = inquiry.retrieve()
         answer = knowledge.answer(retrieval)
     if keep is not None:
+        plan = knowledge.plan(retrieval.query, subqueries=retrieval.by_subqueries)
         with knowledge.store() as store:
-            kept = keep_run(store, _record(knowledge, retrieval, keep))
-        note(f"saved as {kept}; 'qafd runs' lists saved runs")
+            run = save_run(store, record_run(knowledge, retrieval, plan, note=keep))
+        note(f"saved as {run}; 'qafd runs' lists saved runs")
     lines = [*_retrieval_lines(retrieval, answer)]
     if retrieval.method == "qafd" and retrieval.nodes:
         lines += ["", *chain_lines(inquiry.explain().chains(CHAINS))]
@@ -79,15 +77,10 @@ def _retrieval_lines(retrieval: Retrieval, answer: Answer) -> Iterator[str]:
     yield f"nodes: {', '.join(full[:20])}" if full else "No name was retrieved."
 
 
-def _record(knowledge: KnowledgeGraph, retrieval: Retrieval, note: str = "") -> Run:
-    plan = knowledge.plan(retrieval.query, subqueries=retrieval.by_subqueries)
-    return recorded(knowledge, retrieval, plan, note=note)
-
-
 @command(as_json=False)
 @asks(method=True, needed=False)
 @click.option("--graph", is_flag=True, help="Write the whole graph instead of a retrieval.")
-@click.option("--format", "form", required=True, type=click.Choice([*FORMATS, *RUN_FORMATS]),
+@click.option("--format", "form", required=True, type=click.Choice(list(FORMATS)),
               help=f"Of the whole graph: {', '.join(OF_GRAPH)}; csv is a zip file of two tables, and "
               "of the whole graph only.")
 @out_option
@@ -100,14 +93,11 @@ def export(inquiry: Inquiry, graph: bool, form: str, out: Path | None) -> int:
                              "the whole graph")
     if graph:
         return _export_graph(knowledge, form, out)
-    if form in FORMATS and form not in OF_RETRIEVAL:
+    if form not in OF_RETRIEVAL:
         raise ParameterError(f"{form} is a format of the whole graph; for a question choose "
                              f"{', '.join(OF_RETRIEVAL)}, or add --graph")
     retrieval = inquiry.retrieve()
-    if form in FORMATS:
-        write_out(FORMATS[form].write(retrieval), out)
-    else:
-        write_out(RUN_FORMATS[form].write(_record(knowledge, retrieval)), out)
+    write_out(FORMATS[form].write(retrieval), out)
     return DONE if retrieval.nodes else NOTHING_FOUND
 
 
@@ -127,15 +117,14 @@ def _export_graph(knowledge: KnowledgeGraph, form: str, out: Path | None) -> int
               help="Two to six methods, separated by commas; names of papers such as lightrag "
               "work too. NAME=FILE.jsonl or NAME=http://... adds a retriever of yours.")
 @click.option("--budget", type=int, default=BUDGET, help="Tokens of passages for each method.")
-@click.option("--format", "form", type=click.Choice(["markdown", "html", "csv"]),
-              help="Write a report, a page with the panels, or a table of all results "
-              "instead of the overview.")
+@click.option("--format", "form", type=click.Choice(["csv"]),
+              help="Write a table of all results instead of the overview.")
 @out_option
 def compare(db: Location | None, question: str, methods: str, budget: int, form: str | None,
             out: Path | None) -> Outcome | int:
     if out is not None:
         if not form:
-            raise ParameterError("--out needs --format: markdown, html or csv")
+            raise ParameterError("--out needs --format csv")
         check_output(out, db)
     if wants_json() and form:
         raise ParameterError("--json and --format exclude each other; choose one")
@@ -156,7 +145,7 @@ def compare(db: Location | None, question: str, methods: str, budget: int, form:
     overview = Outcome(printed, _comparison_lines(comparison), found, bool(failed))
     if not form:
         return overview
-    write_out(_comparison_file(knowledge, comparison, form), out)
+    write_out(rows_csv(comparison), out)
     return overview.code
 
 
@@ -182,16 +171,6 @@ def _comparison_lines(comparison: Comparison) -> Iterator[str]:
         yield " ".join([f"{column.name:20}", *(f"{value:5.2f}" for value in row)])
     for difference in comparison.differences():
         yield "\n" + one_line(word_missed(difference), 600)
-
-
-def _comparison_file(knowledge: KnowledgeGraph, comparison: Comparison, form: str) -> str:
-    if form == "csv":
-        return rows_csv(comparison)
-    answers = {name: knowledge.answer(retrieval)
-               for name, retrieval in comparison.retrievals.items()}
-    if form == "markdown":
-        return comparison_report(comparison, answers)
-    return page(comparison, None, answers)
 
 
 class ListOf(click.ParamType[list[Any]]):

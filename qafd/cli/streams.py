@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from qafd.errors import ParameterError, QafdError
 
-LARGEST = 100 * 2**20  # bytes of a stored query or bundle
+LARGEST = 100 * 2**20  # bytes of a stored query
 
 
 def text_of(argument: str) -> str:

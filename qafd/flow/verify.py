@@ -38,7 +38,6 @@ class FindingKind(StrEnum):
     UNCHANGED = "unchanged"
     NO_DIGEST = "no_digest"
     RELEVANCE_OPEN = "relevance_open"
-    FILES_AS_WRITTEN = "files_as_written"
     # What is wrong with the shape
     NO_CERTIFICATE = "no_certificate"  # method
     TOO_DEEP = "too_deep"
@@ -49,8 +48,6 @@ class FindingKind(StrEnum):
     SAME_ID = "same_id"
     UNKNOWN_END = "unknown_end"  # key, where, node
     RTOL_OUTSIDE = "rtol_outside"  # rtol
-    FILE_CHANGED = "file_changed"  # name
-    OTHER_QUESTION = "other_question"
     # What is wrong with the values
     CHANGED = "changed"
     WRONG_SEEDS = "wrong_seeds"

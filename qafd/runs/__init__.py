@@ -1,4 +1,4 @@
-"""Kept runs: everything needed to draw a retrieval again, with a note; nothing is recomputed."""
+"""Saved runs: the retrieval of a question with all that is needed to draw and check it again."""
 
 import re
 import secrets
@@ -11,7 +11,6 @@ from qafd.errors import StoreError
 from qafd.flow.verify import seal
 from qafd.graph import Graph
 from qafd.reading.text.plaintext import one_line
-from qafd.records import QueryPlan
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retrieval, RetrievedNode, params_of
 from qafd.runs.stored import plain_of, record_of
@@ -26,7 +25,7 @@ NAMING = 3  # sentences with a name
 
 @dataclass(frozen=True)
 class Quote:
-    """A sentence that answered the question; `best` marks the one that answered most of it."""
+    """A sentence that answers the question; `best` marks the best one."""
 
     text: str
     title: str
@@ -36,32 +35,34 @@ class Quote:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A retrieval and all that it takes to draw it, check it and ask it again.
+    """A retrieval with all that is needed to draw it, check it and ask it again.
 
     Parameters
     ----------
     layout : mapping of id to (x, y)
-        Where the nodes stood, see `qafd.view.layout.layout`; empty when nothing was drawn.
+        Positions of the nodes in the picture; empty if nothing was drawn.
     quotes : tuple of Quote
-        The answer in sentences of the documents; `absence` says why there is none.
+        The answer in sentences of the documents; `absence` states why there is none.
+    planner : str
+        The model or rules that read the question.
     graph : str
-        SHA-256 of the graph (`Store.digest`), "" when it had changed by the time of keeping.
+        SHA-256 of the graph (`Store.digest`), "" if it had changed before the run was saved.
     tokens : int
-        Of the retrieved nodes.
+        Tokens of the retrieved nodes.
     made_at : str
         ISO 8601, UTC.
     id : str
-        Its name in the workspace that keeps it, else "".
+        Its id in the workspace that holds it, else "".
     """
 
     retrieval: Retrieval
-    plan: QueryPlan
     layout: Positions
-    quotes: tuple[Quote, ...]
-    absence: str
-    graph: str
-    tokens: int
-    made_at: str
+    quotes: tuple[Quote, ...] = ()
+    absence: str = ""
+    planner: str = ""
+    graph: str = ""
+    tokens: int = 0
+    made_at: str = ""
     note: str = ""
     id: str = ""
 
@@ -72,44 +73,44 @@ class Run:
 
     @property
     def exact(self) -> bool | None:
-        """Whether the diffusion was solved to its optimum; None without a certificate."""
+        """True if the diffusion was solved to its optimum; None without a certificate."""
         certificate = self.retrieval.certificate
         return None if certificate is None else bool(certificate["optimal"])
 
-    def naming(self, name: str) -> tuple[Quote, ...]:
-        """The first sentences of the run's own passages that have a name in them, the best passages first."""
+    def quote_name(self, name: str) -> tuple[Quote, ...]:
+        """Return the first sentences of the run's passages that contain a name, best passages first."""
         word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.I)
-        found: list[Quote] = []
+        quotes: list[Quote] = []
         for passage in self.retrieval.passages:
             for sentence in re.split(r"(?<=[.!?])\s+|\n+", passage.text):
                 if word.search(sentence):
-                    found.append(Quote(sentence, passage.title, where(passage)))
-        return tuple(found[:NAMING])
+                    quotes.append(Quote(sentence, passage.title, where(passage)))
+        return tuple(quotes[:NAMING])
 
     def missing_from(self, graph: Graph) -> tuple[RetrievedNode, ...]:
-        """The retrieved nodes that a graph does not have (any more)."""
-        return tuple(n for n in self.retrieved if n.id not in graph.row)
+        """Return the retrieved nodes that a graph does not have."""
+        return tuple(node for node in self.retrieved if node.id not in graph.row)
 
 
-class KeptRun(RunRow):
-    """A row of the history."""
+class SavedRun(RunRow):
+    """A row of the list of saved runs."""
 
     @property
     def changed(self) -> dict[str, Any]:
-        """What `changed` tells of its parameters."""
-        return changed(self.method, self.params)
+        """Its mass, and the parameters that differ from the method's defaults."""
+        return changed_params(self.method, self.params)
 
 
-def changed(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The mass, and all other parameters that are not the method's defaults."""
+def changed_params(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the mass, and all other parameters that differ from the method's defaults."""
     usual = params_of(METHODS[method]()) if method in METHODS else {}
     return {name: value for name, value in params.items()
             if name == "mass" or value != usual.get(name)}
 
 
-def run_of(store: Workspace, graph: Graph, retrieval: Retrieval, plan: QueryPlan, answer: Answer,
-           layout: Positions | None, note: str) -> Run:
-    """The run of a retrieval that was just made on `graph`, with the digest that `verify` checks.
+def build_run(store: Workspace, graph: Graph, retrieval: Retrieval, planner: str, answer: Answer,
+              layout: Positions | None, note: str) -> Run:
+    """Build the run of a retrieval that was just made on `graph`, with the digest that `verify` checks.
 
     Hashes the graph: about 0.1 s of processor time per thousand nodes.
     """
@@ -117,15 +118,20 @@ def run_of(store: Workspace, graph: Graph, retrieval: Retrieval, plan: QueryPlan
     quotes = tuple(Quote(s.line, sources[s.citation].title, sources[s.citation].where, s.best)
                    for s in answer.sentences)
     same = store.graph.version == retrieval.made_by.workspace
-    if retrieval.certificate is not None:
-        retrieval = replace(retrieval, certificate=seal(retrieval.to_dict())["certificate"])
     tokens = sum(int(graph.tokens[graph.row[n.id]]) for n in retrieval.retrieved if n.id in graph.row)
-    return Run(retrieval, plan, layout or {}, quotes, say_status(answer),
+    return Run(seal_retrieval(retrieval), layout or {}, quotes, say_status(answer), planner,
                store.graph.digest() if same else "", tokens, now(), one_line(note, NOTE))
 
 
-def keep(store: Workspace, run: Run) -> str:
-    """Put a run into the history of the workspace, wherever it was made; returns its id."""
+def seal_retrieval(retrieval: Retrieval) -> Retrieval:
+    """Return a retrieval whose certificate, if it has one, holds the digest of all its numbers."""
+    if retrieval.certificate is None:
+        return retrieval
+    return replace(retrieval, certificate=seal(retrieval.to_dict())["certificate"])
+
+
+def save_run(store: Workspace, run: Run) -> str:
+    """Save a run in a workspace, wherever it was made, and return its id."""
     retrieval = run.retrieval
     key = secrets.token_hex(6)
     row = RunRow(key, now(), retrieval.query, retrieval.method, retrieval.params, retrieval.revision,
@@ -134,41 +140,41 @@ def keep(store: Workspace, run: Run) -> str:
     return key
 
 
-def kept(store: Workspace) -> tuple[KeptRun, ...]:
-    """The history, newest first."""
-    return tuple(KeptRun(**vars(row)) for row in store.runs.history())
+def list_runs(store: Workspace) -> tuple[SavedRun, ...]:
+    """List the saved runs, newest first."""
+    return tuple(SavedRun(**vars(row)) for row in store.runs.history())
 
 
-def load(store: Workspace, key: str) -> Run:
-    """A kept run by its id, or the beginning of it.
+def load_run(store: Workspace, key: str) -> Run:
+    """Load a saved run by its id, or by the beginning of it.
 
     Raises
     ------
     StoreError
         No run, or more than one, begins so; or its bytes have changed.
     """
-    key, note = _found(store, key)
+    key, note = _find(store, key)
     body = store.runs.load(key)
     run: Run = record_of(Run, {**body, "note": note, "id": key}, "the run")
     return run
 
 
-def annotate(store: Workspace, key: str, note: str) -> None:
-    """Give a run another note; raises StoreError as `load` does."""
-    store.runs.annotate(_found(store, key)[0], one_line(note, NOTE))
+def annotate_run(store: Workspace, key: str, note: str) -> None:
+    """Replace the note of a run; raises StoreError as `load_run` does."""
+    store.runs.annotate(_find(store, key)[0], one_line(note, NOTE))
 
 
-def delete(store: Workspace, keys: Sequence[str]) -> None:
-    """Take runs out of the history; `undo` brings back those of the last call, no others."""
-    store.runs.delete([_found(store, key)[0] for key in keys])
+def delete_runs(store: Workspace, keys: Sequence[str]) -> None:
+    """Delete runs; `undo` restores those of the last call, no others."""
+    store.runs.delete([_find(store, key)[0] for key in keys])
 
 
-def _found(store: Workspace, key: str) -> tuple[str, str]:
-    """Id and note of the one run whose id begins so."""
-    found = store.runs.notes(key) if key else {}
-    if not found:
-        raise StoreError(f"There is no kept run {key[:40]!r} in {store.place.name}; 'qafd "
+def _find(store: Workspace, key: str) -> tuple[str, str]:
+    """Return the id and the note of the one run whose id begins with `key`."""
+    notes = store.runs.notes(key) if key else {}
+    if not notes:
+        raise StoreError(f"There is no saved run {key[:40]!r} in {store.place.name}; 'qafd "
                          "runs' lists them.")
-    if len(found) > 1:
+    if len(notes) > 1:
         raise StoreError(f"More than one run begins with {key[:40]!r}; give more of its id.")
-    return next(iter(found.items()))
+    return next(iter(notes.items()))

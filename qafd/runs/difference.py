@@ -12,9 +12,9 @@ from qafd.runs import Run
 class NodeChange:
     """A node that one or both of two runs retrieved.
 
-    `before` and `after` are its importance x in each run, None where it was not retrieved;
-    `share_before` and `share_after` the same over the largest of the run, in [0, 1], which also
-    runs of different methods can be compared by.
+    `before` and `after` are its importance x in each run, None where it was not retrieved.
+    `share_before` and `share_after` are x over the largest of the run, in [0, 1]. They can be
+    compared between methods.
     """
 
     id: str
@@ -33,7 +33,7 @@ class NodeChange:
 
 @dataclass(frozen=True)
 class Setting:
-    """What was set, or made the graph, and differs; by its key in `settings_of`, or "graph"."""
+    """A setting that differs, by its key in `settings_of`, or "graph"."""
 
     name: str
     before: Any
@@ -42,7 +42,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class RunDifference:
-    """What a second run has otherwise than a first one.
+    """Differences of a second run from a first one.
 
     Parameters
     ----------
@@ -66,12 +66,12 @@ class RunDifference:
 
     @property
     def same(self) -> bool:
-        """Whether both retrieved the same nodes and passages."""
+        """True if both retrieved the same nodes and passages."""
         return not (self.gained or self.lost or self.passages_gained or self.passages_lost)
 
 
 def difference(first: Run, second: Run) -> RunDifference:
-    """What the second run has otherwise than the first; nothing is retrieved anew."""
+    """List how the second run differs from the first; nothing is retrieved again."""
     a, b = _shares(first), _shares(second)
     gained: list[NodeChange] = []
     lost: list[NodeChange] = []
@@ -95,10 +95,10 @@ def difference(first: Run, second: Run) -> RunDifference:
         (first.tokens, second.tokens))
 
 
-def _passages_beyond(one: Run, other: Run) -> tuple[RetrievedPassage, ...]:
-    """The passages that only the one has."""
-    there = {passage.chunk for passage in other.retrieval.passages}
-    return tuple(p for p in one.retrieval.passages if p.chunk not in there)
+def _passages_beyond(run: Run, other: Run) -> tuple[RetrievedPassage, ...]:
+    """Return the passages that the other run does not have."""
+    chunks = {passage.chunk for passage in other.retrieval.passages}
+    return tuple(p for p in run.retrieval.passages if p.chunk not in chunks)
 
 
 def _shares(run: Run) -> dict[str, tuple[float, float]]:
@@ -121,8 +121,8 @@ def _settings(first: Run, second: Run) -> Iterator[Setting]:
 
 
 def settings_of(run: Run) -> dict[str, Any]:
-    """Question, method, parameters, models and version of a run."""
+    """Return question, method, parameters, models and version of a run."""
     made = run.retrieval.made_by
     return {"question": run.retrieval.query, "method": run.retrieval.method,
-            **run.retrieval.params, "planner": run.plan.planner, "embedder": made.embedder,
+            **run.retrieval.params, "planner": run.planner, "embedder": made.embedder,
             "extractor": made.extractor, "qafd": made.qafd}

@@ -1,6 +1,5 @@
 """Records as plain JSON values and back; what comes from a file is checked field by field."""
 
-import base64
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -10,31 +9,22 @@ from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
-
 from qafd.errors import ParseError
 from qafd.reading.text.plaintext import storable
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, Value, notice, reason
-from qafd.records import OnDemand, Vectors
 from qafd.wording.reasons import word_cause, word_notice, word_reason
 
 Kind = TypeVar("Kind", bound=StrEnum)
 LARGEST = 1e150  # beyond, products of two numbers leave the range of floats
-DIMENSIONS = 2  # of an array at most
 DEEPEST = 20  # levels of a value of any type
 FURTHER = 20  # sentences of a reason after the first
 VALUES = 2_000_000  # of a JSON text at most: a small text of empty lists would fill the memory
 
 
 def plain_of(value: Any) -> Any:
-    """A record as JSON values; vectors become their shape and their bytes in base 64."""
+    """Return a record as JSON values."""
     if is_dataclass(value):
         return {f.name: plain_of(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, OnDemand):
-        return plain_of(value.vectors)
-    if isinstance(value, np.ndarray):
-        data = base64.b64encode(value.astype("<f4").tobytes()).decode()
-        return {"shape": list(value.shape), "float32": data}
     if isinstance(value, Mapping):
         return {str(k): plain_of(v) for k, v in value.items()}
     listed = isinstance(value, Sequence) and not isinstance(value, str)
@@ -42,9 +32,9 @@ def plain_of(value: Any) -> Any:
 
 
 def record_of(kind: Any, value: Any, where: str) -> Any:
-    """A value of this type, made from JSON values; `where` names it in errors.
+    """Build a value of this type from JSON values; `where` names it in errors.
 
-    Unknown fields are passed over, missing ones take their defaults.
+    Unknown fields are ignored, missing ones take their defaults.
 
     Raises
     ------
@@ -53,8 +43,6 @@ def record_of(kind: Any, value: Any, where: str) -> Any:
     """
     if kind is Any:
         return _finite(value, where)
-    if kind == Vectors:
-        return _vectors(value, where)
     if kind is Reason:
         return _reason(value, where)
     if kind is Notice:
@@ -90,31 +78,31 @@ def _scalar(kind: Any, value: Any, where: str) -> Any:
         return _of(bool, value, where)
     number = _number(value, where)
     if kind is int and number % 1:
-        raise ParseError(f"{where} is {number:g} and no whole number.")
+        raise ParseError(f"{where} is {number:g} and not a whole number.")
     return int(number) if kind is int else number
 
 
-def json_of(data: bytes, what: str) -> Any:
-    """The value of a JSON text.
+def json_of(data: bytes, name: str) -> Any:
+    """Parse a JSON text.
 
     Raises
     ------
     ParseError
-        It is none, also when it holds NaN or infinity or is nested too deeply; or it has more than
-        two million values.
+        It is not JSON, holds NaN or infinity, is nested too deeply, or has more than two million
+        values.
     """
     many = sum(data.count(mark) for mark in (b",", b"[", b"{"))
     if many > VALUES:
-        raise ParseError(f"{what} has up to {many:,} values, and at most {VALUES:,} are read.")
+        raise ParseError(f"{name} has up to {many:,} values, and at most {VALUES:,} are read.")
 
-    def refuse(name: str) -> Any:
-        raise ParseError(f"{what} holds {name}, which is no number of JSON; it was damaged or "
+    def refuse(constant: str) -> Any:
+        raise ParseError(f"{name} holds {constant}, which is not a number of JSON; it was damaged or "
                          "made by another program.")
 
     try:
         return json.loads(data.decode("utf-8"), parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        raise ParseError(f"{what} is no JSON ({str(error)[:80]}); it was damaged or made by "
+        raise ParseError(f"{name} is not JSON ({str(error)[:80]}); it was damaged or made by "
                          "another program.") from error
 
 
@@ -135,13 +123,13 @@ def _record(kind: Any, value: Any, where: str) -> Any:
 
 
 def _reason(value: Any, where: str) -> Reason:
-    """A reason that can be said; runs of before reasons had kinds hold its text."""
+    """Build a reason that can be worded; in old runs it is its text."""
     if isinstance(value, str):
         return reason(ReasonKind.GIVEN, text=storable(value))
     kind, values = _kind_and_values(ReasonKind, value, where)
     listed = _of(list, value.get("also", []), where)[:FURTHER]
-    found = Reason(kind, values, tuple(_reason(one, where) for one in listed))
-    _check_said(lambda: (word_reason(found), word_cause([found])), where)
+    found = Reason(kind, values, tuple(_reason(item, where) for item in listed))
+    _check_wording(lambda: (word_reason(found), word_cause([found])), where)
     return found
 
 
@@ -149,7 +137,7 @@ def _notice(value: Any, where: str) -> Notice:
     if isinstance(value, str):
         return notice(NoticeKind.GIVEN, text=storable(value))
     found = Notice(*_kind_and_values(NoticeKind, value, where))
-    _check_said(lambda: word_notice(found), where)
+    _check_wording(lambda: word_notice(found), where)
     return found
 
 
@@ -160,23 +148,23 @@ def _kind_and_values(
     if name not in [str(kind) for kind in kinds]:
         raise ParseError(f"{where} is of an unknown kind, {name[:40]!r}.")
     values = _of(dict, given.get("values", {}), f"{where}.values")
-    return kinds(name), {key: _value(one, where) for key, one in values.items()}
+    return kinds(name), {key: _value(item, where) for key, item in values.items()}
 
 
 def _value(value: Any, where: str) -> Value:
-    """A text, a number, or a tuple of either."""
+    """Return a text, a number, or a tuple of either."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, list):
-        if all(isinstance(one, str) for one in value):
-            return tuple(storable(one) for one in value)
-        return tuple(int(_number(one, where)) for one in value)
+        if all(isinstance(item, str) for item in value):
+            return tuple(storable(item) for item in value)
+        return tuple(int(_number(item, where)) for item in value)
     _number(value, where)
     number: int | float = value
     return number
 
 
-def _check_said(say: Callable[[], object], where: str) -> None:
+def _check_wording(say: Callable[[], object], where: str) -> None:
     try:
         say()
     except (LookupError, ValueError, TypeError) as error:
@@ -207,19 +195,3 @@ def _finite(value: Any, where: str, left: int = DEEPEST) -> Any:
     if isinstance(value, dict):
         return {key: _finite(v, where, left - 1) for key, v in value.items()}
     return [_finite(v, where, left - 1) for v in value] if isinstance(value, list) else value
-
-
-def _vectors(value: Any, where: str) -> Vectors:
-    given = _of(dict, value, where)
-    shape = record_of(tuple[int, ...], given.get("shape"), f"{where}.shape")
-    try:
-        data = base64.b64decode(_of(str, given.get("float32"), where), validate=True)
-    except ValueError as error:
-        raise ParseError(f"{where} is not in base 64.") from error
-    if (len(shape) > DIMENSIONS or not all(0 <= size <= VALUES for size in shape)
-            or 4 * math.prod(shape) != len(data)):
-        raise ParseError(f"{where} has {len(data)} bytes, which do not fit its shape.")
-    found = np.frombuffer(data, "<f4").reshape(shape).astype(np.float32)
-    if not np.isfinite(found).all():
-        raise ParseError(f"{where} holds NaN or infinity.")
-    return found

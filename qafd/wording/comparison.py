@@ -7,8 +7,8 @@ from qafd.wording import count_words, join_some, join_words
 from qafd.wording.reasons import word_cause
 
 if TYPE_CHECKING:
+    from qafd.evaluate.key_passage import AnswerPlaces
     from qafd.retrieve.compare import MissedGroup
-    from qafd.runs.verdict import AnswerPlaces
 
 
 def word_missed(group: "MissedGroup") -> str:

@@ -18,7 +18,6 @@ _FINDINGS = {
     "no_digest": "There is no digest: scores, similarities, times, counts of work, the method and "
                  "the kinds and labels of edges cannot be checked.",
     "relevance_open": "Relevance is not part of the proof.",
-    "files_as_written": "All files of the bundle are as they were written.",
     "no_certificate": "The method {method!r} gave no certificate, so there is nothing to verify.",
     "too_deep": "The object is nested too deeply to be a retrieval.",
     "no_object": "There is no object at {where}.",
@@ -28,9 +27,6 @@ _FINDINGS = {
     "same_id": "Two nodes have the same id.",
     "unknown_end": "The {key} of {where} is {node!r}, which is not among the nodes.",
     "rtol_outside": "The certificate's rtol is {rtol:g}; it lies between 0 and 0.1.",
-    "file_changed": "{name} is not what the manifest states: it was changed after the bundle was "
-                    "made.",
-    "other_question": "The plan asks another question than the retrieval answers.",
     "changed": "The digest does not fit: something was changed after the retrieval.",
     "wrong_seeds": "The listed seeds are not the nodes marked as seeds.",
     "bad_edge": "An edge is listed twice or leads to its own node.",

@@ -1,4 +1,4 @@
-"""Kept runs as sentences: settings, what two runs have otherwise, what asking again gave."""
+"""Saved runs as sentences: settings, the difference of two runs, the result of a replay."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,90 +15,76 @@ _EXACT = {True: "exact", False: "not exact", None: "no certificate"}
 
 
 def say_exact(exact: bool | None) -> str:
-    """Whether a run was solved to its optimum."""
+    """Word the state of a run's certificate."""
     return _EXACT[exact]
 
 
 def say_setting_name(key: str) -> str:
-    """Return the name of a setting: "restart probability", "vectors by"."""
+    """Name a setting: "restart probability", "vectors by"."""
     return _SETTINGS.get(key, key.replace("_", " "))
 
 
 def say_value(value: Any) -> str:
-    """Return the value of a setting; options such as "budget" are words of a language too."""
+    """Word the value of a setting."""
     if isinstance(value, float):
         return f"{value:g}"
     return str(value) if value != "" else "unknown"
 
 
 def say_settings(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Settings as people read them: {"mass": "30", "restart probability": "0.15"}."""
+    """Word settings: {"mass": "30", "restart probability": "0.15"}."""
     return {say_setting_name(key): say_value(value) for key, value in settings.items()}
 
 
-def say_difference(found: "RunDifference", first: str, second: str) -> str:
-    """What differs, e.g. "2f brings Lisa and leaves out iPod; settings that differ: mass 60 → 20."."""
-    if found.settings:
-        settings = ", ".join(map(say_change, found.settings))
-        rest = f"settings that differ: {settings}"
+def say_difference(change: "RunDifference") -> list[str]:
+    """Word the difference of two runs, e.g. "Only the second retrieves Lisa."."""
+    sentences = []
+    for label, nodes in (("second", change.gained), ("first", change.lost)):
+        names = _join_names(nodes)
+        if names:
+            sentences.append(f"Only the {label} run retrieves {names}.")
+    if change.same:
+        sentences.append("Both runs retrieve the same nodes and passages.")
+    elif not sentences:
+        sentences.append("Both runs retrieve the same names, but not the same passages.")
+    if change.settings:
+        sentences.append(f"Settings that differ: {', '.join(map(say_change, change.settings))}.")
     else:
-        rest = "their settings are the same"
-    words = f"{_say_nodes(found, first, second)}; {rest}"
-    return words if words.endswith(("?", ".")) else words + "."
+        sentences.append("Their settings are the same.")
+    return sentences
 
 
-def _say_nodes(found: "RunDifference", first: str, second: str) -> str:
-    values = {"first": first, "second": second, "gained": _say_names(found.gained),
-              "lost": _say_names(found.lost)}
-    if values["gained"] and values["lost"]:
-        return "{second} brings {gained} and leaves out {lost}".format(**values)
-    if values["gained"]:
-        return "{second} brings {gained}".format(**values)
-    if values["lost"]:
-        return "{second} leaves out {lost}".format(**values)
-    if found.same:
-        return "{first} and {second} retrieve the same".format(**values)
-    return "{first} and {second} retrieve the same names, not the same passages".format(**values)
-
-
-def _say_names(changes: Sequence["NodeChange"]) -> str:
-    """Return the first names of some nodes, "" when they are all texts."""
+def _join_names(changes: Sequence["NodeChange"]) -> str:
+    """Join the first names of some nodes; "" if all of them are texts."""
     return join_some([change.name for change in changes
-                     if change.kind not in ("passage", "sentence", "summary")])
+                      if change.kind not in ("passage", "sentence", "summary")])
 
 
 def say_change(setting: "Setting") -> str:
-    """Return a setting that differs: "mass 60 → 20"."""
+    """Word a setting that differs: "mass 60 → 20"."""
     return f"{say_setting_name(setting.name)} {say_value(setting.before)} → {say_value(setting.after)}"
 
 
-def say_replay(again: "Replay") -> list[str]:
-    """What asking a run again gave, and why it differs, sentence by sentence."""
-    found = again.difference
-    before = len(found.shared) + len(found.lost)
-    values = {"nodes": before, "shared": len(found.shared), "lost": len(found.lost),
-              "gained": len(found.gained), "passages": len(again.run.retrieval.passages),
-              "passages_lost": len(found.passages_lost),
-              "passages_gained": len(found.passages_gained), "deviation": again.deviation}
-    if not again.equal:
-        words = [("Not equal: {shared} of {nodes:,} nodes are retrieved again, {lost} are "
-                  "not, {gained} are new; {passages_lost} passages are gone and "
-                  "{passages_gained} new; importances differ by up to {deviation:.1e} of the "
-                  "largest.").format(**values)]
-    elif again.deviation:
-        words = [("Equal: the same {nodes:,} nodes with the same importances, to "
-                  "{deviation:.1e} of the largest, and the same {passages} passages.").format(
-                     **values)]
+def say_replay(replay: "Replay") -> list[str]:
+    """Word the result of a replay, and why it differs, sentence by sentence."""
+    change = replay.difference
+    before = len(change.shared) + len(change.lost)
+    if replay.equal:
+        passages = len(replay.run.retrieval.passages)
+        return [f"Equal: the same {before:,} nodes and {passages} passages; importances differ by at "
+                f"most {replay.deviation:.1e} of the largest."]
+    sentences = [
+        f"Not equal: {len(change.shared)} of {before:,} nodes are retrieved again, {len(change.lost)} "
+        f"are not, {len(change.gained)} are new; {len(change.passages_lost)} passages are gone and "
+        f"{len(change.passages_gained)} new; importances differ by up to {replay.deviation:.1e} of the "
+        "largest."]
+    if change.settings:
+        sentences.append(f"Settings that differ: {', '.join(map(say_change, change.settings))}.")
     else:
-        words = [("Equal: the same {nodes:,} nodes with the same importances and the same "
-                  "{passages} passages.").format(**values)]
-    if found.settings:
-        words.append(f"What differs: {', '.join(map(say_change, found.settings))}.")
-    elif not again.equal:
-        words.append("Graph, models, settings and versions are the same; derived layers or "
-                      "the machine's arithmetic are what is left.")
-    if again.missing:
-        words.append(count_words(again.missing, "{number} of {nodes:,} nodes does not exist in this "
-                               "graph.", "{number} of {nodes:,} nodes do not exist in this graph.",
-                               nodes=before))
-    return words
+        sentences.append("Graph, models, settings and versions are the same; derived layers or the "
+                         "machine's arithmetic may differ.")
+    if replay.missing:
+        sentences.append(count_words(
+            replay.missing, "{number} of {nodes:,} nodes does not exist in this graph.",
+            "{number} of {nodes:,} nodes do not exist in this graph.", nodes=before))
+    return sentences

@@ -8,23 +8,21 @@ import streamlit as st
 from qafd.answer import Answer, Citation, where
 from qafd.app import markup
 from qafd.app.compare.comparison import Sides, answers_of
-from qafd.app.compare.picture import compare_panels
 from qafd.app.compare.written import written_answers
 from qafd.app.escaping import capital, plain, safe, said
 from qafd.app.evaluate.gold import with_gold
 from qafd.app.explore.answer import quoted_html
 from qafd.app.links import in_document
 from qafd.app.markup import bold, paragraph, small
-from qafd.app.picture import chosen_drawing
 from qafd.app.result import retrieved
 from qafd.app.tables import columns_of, download, table
 from qafd.errors import ParameterError
 from qafd.evaluate import MEASURES, Trial, trial_of
 from qafd.evaluate.collection import gold_documents, gold_nodes
 from qafd.evaluate.gold import Question
+from qafd.export.comparison import FoundNode, Row, rows, rows_csv
 from qafd.retrieve.base import SATURATED, Retrieval, StructureKind
 from qafd.retrieve.compare import ComparedMethod
-from qafd.runs.comparison import FoundNode, Row, page, report, rows, rows_csv
 from qafd.view.panel import clean, shown_name
 from qafd.wording import evaluation, join_words
 from qafd.wording.answers import say_heading, say_status
@@ -205,13 +203,6 @@ def table_tab(sides: Sides) -> None:
     with st.container(horizontal=True):
         download("Table as CSV", lambda: rows_csv(comparison), "comparison.csv",
                  help="With each method's own score, rank and reason.")
-        download("Report", lambda: report(comparison, answers_of(sides)), "comparison.md",
-                 "text/markdown", help=("Differences, answers, numbers, overlap and this table "
-                                        "as Markdown."))
-        download("Offline HTML",
-                 lambda: page(comparison, compare_panels(sides, chosen_drawing()),
-                              answers_of(sides)), "comparison.html", "text/html",
-                 help="The same with the panels, in one file that needs no network.")
 
 
 def _found_table(sides: Sides, found: Sequence[Row]) -> None:

@@ -16,13 +16,13 @@ from qafd.app.markup import paragraph
 from qafd.app.result import plan_of, retrieved
 from qafd.app.session import remember
 from qafd.errors import StoreError
+from qafd.evaluate.key_passage import find_verdict
 from qafd.graph import Graph
 from qafd.ingest.jobs import enqueue, worth_building
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import QueryPlan
 from qafd.retrieve.compare import AT_ONCE, ComparedMethod, Comparison, make_column
 from qafd.retrieve.methods import label_of
-from qafd.runs.verdict import find_verdict
 from qafd.wording import count_words, join_some
 from qafd.wording.comparison import say_verdict
 

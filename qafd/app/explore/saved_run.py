@@ -7,8 +7,8 @@ from qafd.app.picture import placed
 from qafd.app.result import View
 from qafd.app.session import remembered, session
 from qafd.knowledge import KnowledgeGraph
-from qafd.runs import NOTE, Run, keep, kept
-from qafd.runs.replay import recorded
+from qafd.runs import NOTE, Run, list_runs, save_run
+from qafd.runs.replay import record_run
 
 KEPT = "kept run"
 
@@ -16,7 +16,7 @@ KEPT = "kept run"
 def run_shown(view: View, note: str = "") -> Run:
     """Build the run of a view, with the places of its nodes."""
     places = placed(view)[0]
-    return recorded(view.knowledge, view.retrieval, view.plan, graph=view.graph, note=note,
+    return record_run(view.knowledge, view.retrieval, view.plan, graph=view.graph, note=note,
                     layout={n.id: places[n.id] for n in view.retrieval.nodes if n.id in places})
 
 
@@ -48,10 +48,10 @@ def _form(view: View) -> str | None:
             return None
     place.empty()
     with view.knowledge.store() as store:
-        return keep(store, run_shown(view, note))
+        return save_run(store, run_shown(view, note))
 
 
 def _is_kept(knowledge: KnowledgeGraph, key: str) -> bool:
     """Return True if a run is still in the history."""
     with knowledge.store() as store:
-        return any(row.id == key for row in kept(store))
+        return any(row.id == key for row in list_runs(store))

@@ -12,18 +12,15 @@ from qafd.answer.quote import find_near
 from qafd.app import markup
 from qafd.app.escaping import safe
 from qafd.app.explore.card import relative
-from qafd.app.explore.saved_run import run_shown
 from qafd.app.links import in_document
 from qafd.app.picture import caption, chosen_drawing, groups_of, placed, scale
 from qafd.app.result import View, detail_notes
 from qafd.app.tables import columns_of, download, format_button, table
-from qafd.export.formats import OF_RETRIEVAL, ExportFormat
+from qafd.export.formats import OF_RETRIEVAL
 from qafd.flow.verify import seal
 from qafd.graph import Graph
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
-from qafd.runs import Run
-from qafd.runs.formats import RUN_FORMATS
 from qafd.view.drawing import Drawing, Look
 from qafd.view.panel import shown_name
 from qafd.wording.answers import say_certainty
@@ -111,8 +108,6 @@ def table_tab(view: View) -> None:
         for name, form in OF_RETRIEVAL.items():
             write = partial(_offline, view, drawing) if name == "html" else partial(form.write, retrieval)
             format_button(form, write)
-        for of_run in RUN_FORMATS.values():
-            format_button(of_run, partial(_write_run, of_run, view))
 
 
 def both_tables(retrieval: Retrieval) -> None:
@@ -129,11 +124,6 @@ def csv_buttons(retrieval: Retrieval) -> None:
     for form in OF_RETRIEVAL.values():
         if form.mime == "text/csv":
             format_button(form, partial(form.write, retrieval))
-
-
-def _write_run(form: ExportFormat[Run], view: View) -> str | bytes:
-    """Write the shown run in one of its formats."""
-    return form.write(run_shown(view))
 
 
 def _offline(view: View, drawing: Drawing) -> str:

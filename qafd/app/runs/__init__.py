@@ -1,27 +1,208 @@
-"""The Runs page: what was kept, one run drawn again as it was, what differs between two; bundles."""
+"""The Runs page: the saved runs, one drawn as it was, the difference of two."""
 
-from qafd.app.pages import heading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from qafd import runs
+from qafd.app.asking import empty_workspace
+from qafd.app.compare.choice import PREFIXES
+from qafd.app.escaping import said
+from qafd.app.pages import heading, page, way
 from qafd.app.picture import drawing_controls
-from qafd.app.runs.history import history, many_runs, one_run, two_runs
-from qafd.app.runs.opened import bundle_view, open_bundle
+from qafd.app.runs.run import (
+    draw_figures,
+    draw_question,
+    draw_run,
+    list_differences,
+    word_settings,
+    word_time,
+)
+from qafd.app.session import empty, exchange, forget_all_but, fresh_key, in_store, shared
+from qafd.app.tables import columns_of, download, table
 from qafd.app.workspaces import workspace
+from qafd.errors import QafdError
+from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve.methods import label_of
+from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.runs import Run, SavedRun
+from qafd.runs.file import read_run, write_run
+from qafd.storage import Workspace
+from qafd.wording.counts import count
+from qafd.wording.runs import say_exact
+
+
+@dataclass(frozen=True)
+class History:
+    """The saved runs of a workspace, and the ids of the selected ones, oldest first."""
+
+    knowledge: KnowledgeGraph
+    rows: tuple[SavedRun, ...]
+    chosen: tuple[str, ...] = ()
 
 
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading("Runs", "Runs that were kept, as they were: nothing is computed anew to show them.")
-    sent = open_bundle()
-    if sent is not None:
-        bundle_view(sent, knowledge, drawing_controls())
+    heading("Runs", "Saved runs, shown as they were when they were saved.")
+    past = _history(knowledge)
+    _upload(knowledge)
+    if not past.chosen:
         return
-    past = history(knowledge)
-
-    if past.chosen:
+    both = [_load(past, key) for key in past.chosen[:2]]
+    if len(past.chosen) == 1:
         drawing = drawing_controls()
-        if len(past.chosen) == 1:
-            one_run(past, drawing)
-        elif len(past.chosen) == 2:
-            two_runs(past, drawing)
-        else:
-            many_runs(past)
+        _status(knowledge, both[0])
+        _actions(past, both[0])
+        draw_run(both[0], f"run-{both[0].id}", drawing)
+        return
+    if len(past.chosen) == 2:
+        list_differences(*both)
+    else:
+        st.caption(f"{len(past.chosen)} runs are selected. Select one to see it, or two to compare.")
+    _delete_button(past)
+
+
+def _history(knowledge: KnowledgeGraph) -> History:
+    """Draw the table of saved runs; the link names the selected ones."""
+    if exchange("workspace", knowledge.id) != knowledge.id:
+        # Explore would take the controls of another workspace for those of its link
+        forget_all_but("contract", "thickness", "ramp")
+    with knowledge.store() as store:
+        rows, deleted = runs.list_runs(store), store.runs.list_deleted()
+    if deleted:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"{count(deleted, 'run')} deleted.")
+            st.button("Undo", on_click=partial(
+                _change, knowledge, lambda store: store.runs.undo()), type="tertiary")
+    chosen = _choose(knowledge, rows) if rows else ()
+    if not rows and not len(knowledge.graph):
+        empty_workspace(knowledge)
+    elif not rows:
+        st.write("No run is saved yet. Ask a question on Explore and press *Save this run*: "
+                 "its question, settings and result are kept here.")
+        way("explore", "Ask a question")
+    return History(knowledge, rows, chosen)
+
+
+def _choose(knowledge: KnowledgeGraph, rows: Sequence[SavedRun]) -> tuple[str, ...]:
+    """Draw the table of saved runs and return the selected ids, oldest first."""
+    places = {row.id: place for place, row in enumerate(rows)}
+    linked = [places[key] for key in st.query_params.get_all("run") if key in places]
+    columns = columns_of(
+        ("saved (UTC)", "question", "note", "method", "settings", "nodes", "tokens", "exact"),
+        [(word_time(row.made_at), row.question, row.note, label_of(row.method),
+          word_settings(row.changed), row.nodes, row.tokens, say_exact(row.exact)) for row in rows])
+    widths = {"question": 260, "note": 110, "method": 120, "settings": 130}
+    if not any(columns["note"]):
+        del columns["note"]
+    event = table(
+        columns, formats={"tokens": "localized"}, on_select="rerun", selection_mode="multi-row",
+        # other rows make another table, which begins with the same selection
+        key=f"runs {knowledge.name} {rows[0].id} {len(rows)}",
+        selection_default={"selection": {"rows": linked}},
+        column_config={name: st.column_config.TextColumn(width=width)
+                       for name, width in widths.items()})
+    chosen = tuple(rows[place].id for place in sorted(event["selection"]["rows"], reverse=True))
+    if chosen:
+        st.query_params["run"] = list(chosen)
+    else:
+        st.query_params.pop("run", None)
+        st.caption("Select a run to see it again, or two to compare them.")
+    return chosen
+
+
+def _upload(knowledge: KnowledgeGraph) -> None:
+    """Save the run of an uploaded JSON file in this workspace and select it."""
+    key = fresh_key("run file")
+    with st.expander("Open a run from a file", expanded=st.session_state.get(key) is not None):
+        upload = st.file_uploader("JSON file of a run", type="json", key=key,
+                                  help="Save it with *JSON* on this page or `qafd query --json`.")
+        if upload is None:
+            return
+        try:
+            run = read_run(upload.getvalue())
+        except QafdError as error:
+            st.error(said(error), icon=":material/error:")
+            return
+    with knowledge.store() as store:
+        st.query_params["run"] = runs.save_run(store, run)
+    empty("run file")
+    st.rerun()
+
+
+def _status(knowledge: KnowledgeGraph, run: Run) -> None:
+    """Draw the question and figures, and how far the graph has changed since."""
+    draw_question(run)
+    draw_figures(run)
+    graph, made_on = knowledge.graph, run.retrieval.made_by.workspace
+    now = knowledge.version(graph)
+    if now == made_on:
+        return
+    gone = len(run.missing_from(graph))
+    if now.split("-")[0] == made_on.split("-")[0]:
+        origin = "Made on an earlier graph."
+    else:
+        origin = "Made in another workspace."
+    if gone:
+        left = f"{gone} of its {count(len(run.retrieved), 'node')} are not in this graph."
+    else:
+        left = "This graph has all of its nodes."
+    st.caption(f":material/history: {origin} {left}")
+
+
+def _actions(past: History, run: Run) -> None:
+    name = run.id
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        target, link = _link(past.knowledge, run)
+        st.page_link(page(target), label=f"Open in {page(target).title}",
+                     icon=":material/open_in_new:", query_params=link)
+        download("JSON", partial(write_run, run), f"run-{name}.json", "application/json",
+                 help="`qafd verify` checks this file, `qafd replay` asks its question again.")
+        with st.popover("Note", icon=":material/edit:"), st.form(f"note {name}", border=False):
+            note = st.text_input("Note", run.note, max_chars=runs.NOTE, key=f"note of {name}")
+            if st.form_submit_button("Save"):
+                _change(past.knowledge, lambda store: runs.annotate_run(store, name, note))
+                st.rerun()
+        _delete_button(past)
+
+
+def _delete_button(past: History) -> None:
+    """Draw the button that deletes the selected runs; the page then offers to undo it."""
+    many = len(past.chosen)
+    st.button("Delete" if many == 1 else f"Delete these {many}", icon=":material/delete:",
+              type="secondary" if many == 1 else "tertiary", on_click=partial(
+        _change, past.knowledge, lambda store: runs.delete_runs(store, past.chosen)))
+
+
+def _change(knowledge: KnowledgeGraph, do: Callable[[Workspace], Any]) -> None:
+    with knowledge.store() as store:
+        do(store)
+
+
+def _load(past: History, key: str) -> Run:
+    row = next(row for row in past.rows if row.id == key)
+    run = shared("run", (past.knowledge.id, key), lambda: in_store(
+        past.knowledge, lambda store: runs.load_run(store, key)))
+    return replace(run, note=row.note)
+
+
+def _link(knowledge: KnowledgeGraph, run: Run) -> tuple[str, dict[str, Any]]:
+    """Return the page that asks the question of a run again, and its controls in the address."""
+    name, params = run.retrieval.method, run.retrieval.params
+    link: dict[str, Any] = {"ws": knowledge.name, "q": run.retrieval.query}
+    if name != "qafd":
+        prefix = PREFIXES.get(name, name)
+        return "compare", {**link, "methods": ["qafd", name],
+                           **{f"{prefix}_{key}": str(value) for key, value in params.items()}}
+    preset = next((key for key, each in PRESETS.items()
+                   if each.method.rule == params.get("rule")), next(iter(PRESETS)))
+    # the control of the mass belongs to its rule
+    rule = "" if PRESETS[preset].method.rule == params.get("rule") else f"_{params.get('rule')}"
+    known = {spec.name for spec in fields(FlowDiffusion)}
+    return "explore", {**link, "preset": PRESETS[preset].label, **{
+        f"{preset}_{key}{rule if key == 'mass' else ''}": str(value)
+        for key, value in params.items() if key in known}}

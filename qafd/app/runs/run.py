@@ -1,0 +1,193 @@
+"""A saved run drawn from its own numbers, and the tables of the difference of two."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from qafd.app import markup
+from qafd.app.escaping import plain, safe, said
+from qafd.app.explore.card import heading, held, importances
+from qafd.app.explore.tabs import both_tables, csv_buttons, ranked
+from qafd.app.pages import fold_tabs
+from qafd.app.picture import pick
+from qafd.app.session import shared
+from qafd.app.tables import columns_of, download_csv, table
+from qafd.flow.verify import verify
+from qafd.retrieve.base import RetrievedNode
+from qafd.retrieve.methods import label_of
+from qafd.runs import Quote, Run, changed_params
+from qafd.runs.difference import RunDifference, difference, settings_of
+from qafd.view.drawing import Caption, Drawing, Look
+from qafd.view.panel import clean, panel_data
+from qafd.view.placement import freeze, with_new
+from qafd.wording.counts import count
+from qafd.wording.findings import say_verification
+from qafd.wording.panels import say_kind
+from qafd.wording.reasons import word_notice, word_reason
+from qafd.wording.runs import say_difference, say_exact, say_setting_name, say_settings, say_value
+
+FOREMOST = 12  # names in the table next to a picture
+NOTICES, QUOTES = 8, 40  # shown of a run, which may come from a stranger
+
+
+def draw_question(run: Run) -> None:
+    """Draw the question of a run as a heading."""
+    st.html(markup.heading(clean(run.retrieval.query, 300)))
+
+
+def draw_figures(run: Run) -> None:
+    """Draw the time, size and unusual settings of a run in one line."""
+    st.caption(plain(" · ".join([
+        f"{clean(word_time(run.made_at, 19), 19)} UTC",
+        f"{count(len(run.retrieved), 'node')} retrieved",
+        count(run.tokens, "token"), say_exact(run.exact),
+        clean(word_settings(changed_params(run.retrieval.method, run.retrieval.params)), 600)])))
+
+
+def word_time(at: str, length: int = 16) -> str:
+    """Word a time of ISO 8601, to the minute or the second."""
+    return at[:length].replace("T", " ")
+
+
+def word_settings(params: Mapping[str, Any]) -> str:
+    """Word parameters: "mass 30, variant plain"."""
+    return ", ".join(f"{name} {value}" for name, value in say_settings(params).items())
+
+
+def draw_run(run: Run, key: str, drawing: Drawing) -> None:
+    """Draw a run: picture, reasons, answer, passages, tables, certificate and settings."""
+    for notice in run.retrieval.notices[:NOTICES]:
+        st.caption(f":material/info: {said(clean(word_notice(notice), 300))}")
+    left, right = st.columns([5, 2], gap="medium")
+    with left:
+        if run.layout:
+            positions = with_new(run.layout, run.retrieval)
+        else:
+            ids = {node.id for node in run.retrieved}
+            positions = shared("frozen runs", key, lambda: freeze([run.retrieval], ids))[0]
+        caption = Caption(label_of(run.retrieval.method), run.note)
+        picked = pick(lambda chosen: panel_data([run.retrieval], drawing, positions=positions,
+                                                look=Look([caption], (), chosen)), key)
+    with right:
+        _reasons(run, picked)
+    views: dict[str, Callable[[Run], None]] = {
+        "Answer": _answer, "Passages": _passages, "Table": _table,
+        "Certificate": _certificate, "Settings": _settings}
+    fold_tabs(views, run)
+
+
+def _reasons(run: Run, picked: str | None) -> None:
+    """Draw the reasons of the selected node, or the most important names."""
+    node = run.retrieval.node(picked)
+    if node is not None:
+        reason = markup.paragraph(safe(word_reason(node.reason)))
+        st.html(heading(node) + _texts_html(run, node) + reason)
+        if node.capacity > 0:
+            held(run.retrieval, node)
+        return
+    st.caption("The most important names. Click a node to see why it was retrieved.")
+    names = [n for n in run.retrieved if n.kind != "passage"]
+    st.html(importances(run.retrieval, names[:FOREMOST]))
+
+
+def _texts_html(run: Run, node: RetrievedNode) -> str:
+    """Return the sentences of a run that mention a node, or the text of a passage, as HTML."""
+    if node.kind != "passage":
+        return _quotes_html(run.quote_name(node.name))
+    return "".join(markup.paragraph(safe(passage.text, 600))
+                   for passage in run.retrieval.passages if passage.id == node.id)
+
+
+def _quotes_html(quotes: Sequence[Quote]) -> str:
+    html = ""
+    for quote in quotes:
+        source = markup.small(safe(f"{quote.title} · {quote.where}"))
+        html += markup.paragraph(markup.lines(markup.best(quote.text, quote.best), source))
+    return html
+
+
+def _answer(run: Run) -> None:
+    if run.absence:
+        st.write(plain(run.absence))
+    if run.quotes:
+        st.html(_quotes_html(run.quotes[:QUOTES]))
+    else:
+        st.write("The run has no quoted sentence.")
+
+
+def _passages(run: Run) -> None:
+    ranked(run.retrieval.passages)
+    if not run.retrieval.passages:
+        st.write("No passage was retrieved.")
+
+
+def _table(run: Run) -> None:
+    both_tables(run.retrieval)
+    with st.container(horizontal=True):
+        csv_buttons(run.retrieval)
+
+
+def _settings(run: Run) -> None:
+    known = settings_of(run) | {"graph": run.retrieval.revision, "graph SHA-256": run.graph}
+    table(columns_of(("setting", "value"), list(say_settings(known).items())))
+
+
+def _certificate(run: Run) -> None:
+    if run.retrieval.certificate is None:
+        st.write("The method gives no certificate: its result is not the optimum of a stated problem.")
+        return
+    checked = verify(run.retrieval.to_dict())
+    st.write("The certificate was checked again from the stored numbers: it holds." if checked.ok else
+             "The certificate was checked again from the stored numbers: it does not hold.")
+    st.html(markup.bullets(say_verification(checked)))
+
+
+def list_differences(first: Run, second: Run) -> None:
+    """List the nodes, passages and settings in which two runs differ."""
+    change = difference(first, second)
+    for label, run in (("First", first), ("Second", second)):
+        words = [f"{label}: {clean(run.retrieval.query, 200)}", run.note, word_time(run.made_at)]
+        st.caption(plain(" · ".join(filter(None, words))))
+    st.html(markup.paragraph(safe(" ".join(say_difference(change)), 2000), "lead"))
+    st.caption(plain(f"{count(len(change.shared), 'node')} in both · tokens {change.tokens[0]:,} "
+                     f"→ {change.tokens[1]:,}"))
+    fold_tabs({"Nodes": _changes, "Passages": _changed_passages, "Settings": _changed_settings}, change)
+
+
+def _changes(change: RunDifference) -> None:
+    rows = []
+    for nodes, where in ((change.gained, "second only"), (change.lost, "first only"),
+                         (change.shared, "both")):
+        for node in nodes:
+            before = None if node.before is None else round(100 * node.share_before, 1)
+            after = None if node.after is None else round(100 * node.share_after, 1)
+            rows.append((node.name, say_kind(node.kind), where, before, after,
+                         round(100 * node.difference, 1)))
+    columns = ("name", "kind", "retrieved by", "importance in the first, %",
+               "importance in the second, %", "change, points")
+    _difference_table(columns, rows, "nodes", "Neither run retrieved a node.")
+    st.caption("100% is the largest importance of a run.")
+
+
+def _changed_passages(change: RunDifference) -> None:
+    rows = [(p.title, p.document, "the first") for p in change.passages_lost]
+    rows += [(p.title, p.document, "the second") for p in change.passages_gained]
+    _difference_table(("passage", "document", "only in"), rows, "passages",
+                      "Both runs have the same passages.")
+
+
+def _changed_settings(change: RunDifference) -> None:
+    rows = [(say_setting_name(s.name), say_value(s.before), say_value(s.after)) for s in change.settings]
+    _difference_table(("setting", "first", "second"), rows, "settings",
+                      "Both runs have the same settings.")
+
+
+def _difference_table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], name: str,
+                      nothing: str) -> None:
+    if not rows:
+        st.write(nothing)
+        return
+    table(columns_of(columns, rows))
+    download_csv("Data as CSV", columns, lambda: rows, f"difference-{name}.csv",
+                 key=f"difference-{name}")
