@@ -130,10 +130,11 @@ class Answer:
 
     @property
     def likelihood(self) -> Likelihood:
-        """The chance in a word; unlikely for what no sentence can answer."""
-        if self.beyond or self.unknown or self.chance < UNSURE:
+        """The chance in a word; unlikely for what no sentence can answer, or about an unknown name."""
+        lacks_name = any(not word.islower() for word in self.unknown)
+        if self.beyond or lacks_name or self.chance < UNSURE:
             return Likelihood.UNLIKELY
-        return Likelihood.LIKELY if self.chance >= LIKELY else Likelihood.UNSURE
+        return Likelihood.LIKELY if self.chance >= LIKELY and not self.unknown else Likelihood.UNSURE
 
     @property
     def answered(self) -> bool:

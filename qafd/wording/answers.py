@@ -27,14 +27,16 @@ _BEYOND = {
 
 def say_status(answer: "Answer") -> str:
     """Say what no document mentions, else why no sentence can answer, else how likely the first does."""
-    if answer.unknown:
-        words = join_words([f"“{word}”" for word in answer.unknown])
-        return f"These documents do not mention {words}."
+    words = join_words([f"“{word}”" for word in answer.unknown])
+    lacking = f"These documents do not mention {words}. " if words else ""
+    if words and answer.abstained and not answer.beyond:
+        return lacking.strip()
     if answer.beyond:
-        return _BEYOND[answer.beyond]
+        return lacking + _BEYOND[answer.beyond]
     if not answer.sentences:
         return "No sentence was found."
-    return f"{str(answer.likelihood).capitalize()} to answer the question ({say_chance(answer.chance)})."
+    rated = f"{str(answer.likelihood).capitalize()} to answer the question ({say_chance(answer.chance)})."
+    return lacking + rated
 
 
 def say_chance(chance: float) -> str:
