@@ -20,7 +20,7 @@ from qafd.curate.neighbors import connect, disconnect
 from qafd.curate.splitting import split
 from qafd.edits import Edit
 from qafd.errors import ParameterError, StoreError
-from qafd.explain import Chain, Explanation, PathFlow, ReasoningPath, tell_paths
+from qafd.explain import Chain, Explanation, PathFlow, ReasoningPath, describe_paths
 from qafd.explain.conditions import AnswerConditions, tabulate_conditions
 from qafd.explain.explanation import explain
 from qafd.explain.reach import put_reached_first
@@ -783,7 +783,7 @@ class KnowledgeGraph:
             found = [PathFlow(tuple(graph.row[node] for node in one.nodes), one.score)
                      for one in retrieval.structures if one.kind == StructureKind.PATH]
             with self.store() as store:
-                return tell_paths(graph, graph, found, 0.0, store)
+                return describe_paths(graph, graph, found, 0.0, store)
         return self.explain(retrieval, graph=graph, plan=plan).chains(WAYS)
 
     def written(self, draft: Draft, reply: Reply, model: str) -> Written:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import streamlit as st
 from panel_example import apple, hostile, large
 
-from qafd.app.component import panels, selected
+from qafd.app.component import panels, read_selection
 from qafd.retrieve.base import Retrieval
 from qafd.view.drawing import Caption, Drawing, Look, scale_of
 from qafd.view.groups import Groups
@@ -53,7 +53,7 @@ ids = sorted(n.id for n in wide.nodes)
 groups = Groups(("even.md", "odd.md"), ("one",), {n: [i % 2] for i, n in enumerate(ids)}, {})
 picked = panels(panel_data(
     [retrieve(sample, mass, method) for method in methods], drawing, positions=positions,
-    look=Look([CAPTIONS[method] for method in methods], wide.nodes, selected("picture"),
+    look=Look([CAPTIONS[method] for method in methods], wide.nodes, read_selection("picture"),
               scale=scale_of(wide, drawing) if "steady" in query else None, groups=groups,
               graph_size=4311 if len(methods) == 1 else None)), key="picture")
 st.text(f"selected: {picked}")

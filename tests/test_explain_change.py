@@ -10,7 +10,7 @@ from solver import scatter
 
 from qafd.errors import ParameterError
 from qafd.explain import Change, Streams, apply_change, entry_of
-from qafd.explain.sensitivity import Places, sensitivities, worth
+from qafd.explain.sensitivity import Places, compute_worth, sensitivities
 from qafd.explain.whynot import why_not
 from qafd.flow.solver import solve
 from qafd.flow.weights import VARIANTS, Gates, Weights
@@ -121,7 +121,7 @@ def test_sensitivity_to_a_seed_is_the_finite_difference_of_its_mass(variant: str
             mass[k] *= 1 + sign * h
             sums.append(x_of(case, case.layer, case.seeds.rows, mass)[wanted].sum())
         slope = (sums[0] - sums[1]) / (2 * h) / d.x[d.x > 0].sum()
-        found = worth(streams)[1]
+        found = compute_worth(streams)[1]
         assert one.elasticity * found / d.x[d.x > 0].sum() == pytest.approx(slope, rel=1e-4,
                                                                              abs=1e-6)
         assert one.share == pytest.approx(case.mass[k] / case.mass.sum())

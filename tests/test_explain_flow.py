@@ -106,5 +106,5 @@ def test_what_passed_a_mark_is_the_sum_of_the_paths_over_it(variant: str, seed: 
             steps = zip(path, path[1:], strict=False)
             if nodes[list(path), k].any() or any(edges[edge[step], k] for step in steps):
                 wanted[path[-1], k] += mass
-    found = Streams.of(d).passed(nodes, edges) * d.mass[:, None]
+    found = Streams.of(d).share_passed(nodes, edges) * d.mass[:, None]
     assert found == pytest.approx(wanted, abs=1e-9 * max(1.0, d.source.sum()))

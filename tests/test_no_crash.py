@@ -89,7 +89,7 @@ def test_every_node_and_edge_of_every_preset_has_its_sentence(
     empty = [node.id for node in retrieval.nodes if node.capacity == 0]
     # The search for the entry of a node takes up to a second.
     for id in [*empty[:2], *graph.ids[::11]]:
-        if explanation.retrieved(id):
+        if explanation.is_retrieved(id):
             assert say_why(explanation.why(id))
         else:
             assert say_why_not(explanation.why_not(id, 50))
@@ -136,7 +136,7 @@ def test_the_strangest_questions_have_an_answer_or_one_sentence(tiny: KnowledgeG
         if method == "qafd" and retrieval.nodes:
             explanation = tiny.explain(retrieval, plan=plan)
             for id in tiny.graph.ids:
-                ask = explanation.why if explanation.retrieved(id) else explanation.why_not
+                ask = explanation.why if explanation.is_retrieved(id) else explanation.why_not
                 assert ask(id).id == id
 
 

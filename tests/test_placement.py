@@ -6,7 +6,7 @@ import pytest
 
 from qafd.reasons import UNSTATED
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
-from qafd.view.placement import beside, freeze
+from qafd.view.placement import freeze, place_beside
 
 FROZEN = {"a": (0.2, 0.5), "b": (0.6, 0.5)}
 
@@ -17,7 +17,7 @@ def node(name: str, importance: float = 1.0, state: str = "saturated", seed: boo
 
 
 def test_late_nodes_stand_beside_the_mean_of_their_neighbors() -> None:
-    placed = beside(FROZEN, [node("late")], [("late", "a"), ("b", "late"), ("late", "a")], 1.4)
+    placed = place_beside(FROZEN, [node("late")], [("late", "a"), ("b", "late"), ("late", "a")], 1.4)
     x, y = placed["late"]
     assert hypot(x - 0.4, y - 0.5) == pytest.approx(0.07)
     assert {n: placed[n] for n in FROZEN} == FROZEN
@@ -25,8 +25,8 @@ def test_late_nodes_stand_beside_the_mean_of_their_neighbors() -> None:
 
 def test_a_late_node_stands_still_whatever_else_is_late() -> None:
     edges = [("late", "a"), ("other", "late"), ("other", "b")]
-    alone = beside(FROZEN, [node("late")], edges, 1.4)
-    among = beside(FROZEN, [node("other"), node("late")], [*edges, ("a", "late")], 1.4)
+    alone = place_beside(FROZEN, [node("late")], edges, 1.4)
+    among = place_beside(FROZEN, [node("other"), node("late")], [*edges, ("a", "late")], 1.4)
     assert among["late"] == alone["late"]
 
 

@@ -22,7 +22,7 @@ from qafd.runs.stored import plain_of, record_of
 from qafd.storage import open_workspace
 from qafd.view.drawing import Drawing
 from qafd.view.panel import panel_data
-from qafd.view.placement import freeze, with_new
+from qafd.view.placement import add_new, freeze
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 
@@ -237,7 +237,7 @@ def test_a_run_with_any_other_value_is_refused_or_can_be_drawn(run):
             continue
         drawn += 1
         retrieval = back.retrieval
-        positions = (with_new(back.layout, retrieval) if back.layout else freeze([retrieval], ())[0])
+        positions = (add_new(back.layout, retrieval) if back.layout else freeze([retrieval], ())[0])
         for contract in (True, False):
             json.dumps(panel_data([retrieval], Drawing(contract), positions=positions), allow_nan=False)
         for node in retrieval.nodes:

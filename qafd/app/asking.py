@@ -7,7 +7,7 @@ import streamlit as st
 from qafd.app.error_display import with_errors_shown
 from qafd.app.escaping import brief
 from qafd.app.pages import way
-from qafd.app.session import QUESTION, bound, exchange, in_store, put, session, shared
+from qafd.app.session import QUESTION, bound, compute_shared, exchange, in_store, put, session
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import questions_of
 from qafd.samples import EXAMPLES
@@ -63,7 +63,7 @@ def ask_something(knowledge: KnowledgeGraph) -> None:
     graph = knowledge.graph
     st.write("Ask a question to see which part of the graph answers it, and why.")
     with st.container(horizontal=True, gap="small"):
-        for question in shared("suggested", (knowledge.id, knowledge.version(graph)),
+        for question in compute_shared("suggested", (knowledge.id, knowledge.version(graph)),
                                lambda: in_store(
                                    knowledge, lambda store: questions_of(store, graph))):
             st.button(brief(question), key=f"ask {question}",

@@ -42,13 +42,13 @@ def panels(data: dict[str, Any], *, key: str) -> str | None:
     return selected
 
 
-def selected(key: str) -> str | None:
+def read_selection(key: str) -> str | None:
     """Return the selection of the instance `key` before it is drawn in this run."""
     state = st.session_state.get(key)
     return state.get("selected") if state else None
 
 
-def expanded(key: str) -> list[str]:
+def read_expanded(key: str) -> list[str]:
     """Return the nodes to show neighbors of in the instance `key`."""
     state = st.session_state.get(key)
     return list(state.get("expanded") or ()) if state else []
@@ -56,11 +56,11 @@ def expanded(key: str) -> list[str]:
 
 def component(name: str) -> "ComponentRenderer":
     """Register the component of the assets NAME.js, which the browser loads once, and NAME.css."""
-    return _registered(name, get_bidi_component_manager())
+    return _register(name, get_bidi_component_manager())
 
 
 @lru_cache(maxsize=8)
-def _registered(name: str, manager: BidiComponentManager) -> "ComponentRenderer":
+def _register(name: str, manager: BidiComponentManager) -> "ComponentRenderer":
     manifest = ComponentManifest("qafd", __version__, [ComponentConfig(name, assets().name)])
     manager.register_from_manifest(manifest, assets().parent)
     # A style that came later than the script would let it measure what nobody sees.

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from qafd.app.escaping import plain, said
+from qafd.app.escaping import escape_sentence, plain
 from qafd.app.provider import language_model
 from qafd.app.session import bound, choose_option, exchange, put
 from qafd.app.tables import columns_of, table
@@ -36,10 +36,10 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
     """Draw the conditions of a question, and the table of answers that meet them."""
     st.caption("Each name of the question is a condition on the answer. Exact retrieval lists "
                 "what meets all of them, with what shows it.")
-    plan = _read(knowledge, graph, plan)
+    plan = _read_plan(knowledge, graph, plan)
     left, right = st.columns([2, 3], gap="medium")
     with right:
-        plan = _edited(graph, plan)
+        plan = _edit_conditions(graph, plan)
         by_sentences = _match(knowledge, graph, plan, "sentence")
         begin = "sentence" if _meets_all(by_sentences) else "passage"
         # A choice of the user's is in the address and stays; else each question begins afresh.
@@ -57,7 +57,7 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
         st.image(draw_query(linked, graph.names), caption=legend, alt=say_query(linked.query))
     retrieval = by_sentences if evidence == "sentence" else _match(knowledge, graph, plan, evidence)
     if retrieval.notices:
-        st.write(" ".join(said(word_notice(notice)) for notice in retrieval.notices))
+        st.write(" ".join(escape_sentence(word_notice(notice)) for notice in retrieval.notices))
     rows: list[tuple[str, ...]] = []
     for answer in knowledge.conditions(retrieval):
         first = f"{answer.name} ({say_met(answer)})"
@@ -84,7 +84,7 @@ def _meets_all(retrieval: Retrieval) -> bool:
                for notice in retrieval.notices)
 
 
-def _read(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> QueryPlan:
+def _read_plan(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> QueryPlan:
     """Return the plan, its conditions read by a model if one is set and the user wants it."""
     model = language_model(knowledge.url, "plan", plan.question)
     if model is None:
@@ -111,7 +111,7 @@ def _read_by(key: tuple[str, ...], _knowledge: KnowledgeGraph, _graph: Graph,  #
     return _knowledge.read_conditions(_plan, _model, graph=_graph)
 
 
-def _edited(graph: Graph, plan: QueryPlan) -> QueryPlan:
+def _edit_conditions(graph: Graph, plan: QueryPlan) -> QueryPlan:
     """Draw the list of conditions, and return the plan with those that the user leaves in it."""
     now = list_conditions(graph, link_conditions(graph, plan))
     texts = st.multiselect(
@@ -121,5 +121,5 @@ def _edited(graph: Graph, plan: QueryPlan) -> QueryPlan:
     try:
         return restate_conditions(graph, plan, texts)
     except ParameterError as error:
-        st.caption(said(error))
+        st.caption(escape_sentence(error))
         return plan

@@ -24,7 +24,7 @@ Method = TypeVar("Method")
 Span = Callable[[FlowDiffusion], tuple[float, float]]
 
 
-def unknown(_: FlowDiffusion) -> tuple[float, float]:
+def unknown_span(_: FlowDiffusion) -> tuple[float, float]:
     """Return an empty span, for a method whose masses of change are unknown."""
     return 0.0, 0.0
 
@@ -39,7 +39,7 @@ class ControlPlaces:
 
 
 def controls(method: Method, prefix: str, graph: Graph, places: ControlPlaces,
-             fixed: Mapping[str, Any] = MappingProxyType({}), span: Span = unknown) -> Method:
+             fixed: Mapping[str, Any] = MappingProxyType({}), span: Span = unknown_span) -> Method:
     """Draw the controls of a method into their places, and return it with their values.
 
     `prefix` begins the keys of the widgets, in session and URL; parameters in `fixed` have the
@@ -78,7 +78,7 @@ def mass_control(method: FlowDiffusion, usual: FlowDiffusion, prefix: str, graph
     return chosen
 
 
-def started(method: FlowDiffusion, graph: Graph, span: Span) -> FlowDiffusion:
+def start_method(method: FlowDiffusion, graph: Graph, span: Span) -> FlowDiffusion:
     """`FlowDiffusion.start_for`, with the span from memory."""
     fitted = method.fit_to(graph)
     return fitted.within(graph, span(fitted))
@@ -87,14 +87,14 @@ def started(method: FlowDiffusion, graph: Graph, span: Span) -> FlowDiffusion:
 def set_suggested(method: Any, prefix: str, graph: Graph,
                span: Span) -> None:
     """Set the controls of a method to the values suggested for a graph, before they are drawn."""
-    fitted = (started(method, graph, span) if isinstance(method, FlowDiffusion) else
+    fitted = (start_method(method, graph, span) if isinstance(method, FlowDiffusion) else
               method.fit_to(graph))
     for spec in fields(fitted):
         put(f"{prefix}_{spec.name}", getattr(fitted, spec.name))
 
 
 def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
-             span: Span = unknown) -> Any:
+             span: Span = unknown_span) -> Any:
     """Draw the control of a parameter from its range or options, and return its value."""
     value, meta = getattr(method, spec.name), spec.metadata
     key, label = f"{prefix}_{spec.name}", _label(spec.name, method)

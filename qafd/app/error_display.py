@@ -9,7 +9,7 @@ from typing import ParamSpec
 
 import streamlit as st
 
-from qafd.app.escaping import plain, said
+from qafd.app.escaping import escape_sentence, plain
 from qafd.errors import QafdError
 
 P = ParamSpec("P")
@@ -23,7 +23,7 @@ def show_errors() -> Iterator[None]:
     try:
         yield
     except QafdError as error:
-        st.error(said(error), icon=":material/error:")
+        st.error(escape_sentence(error), icon=":material/error:")
     except OSError as error:
         if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
             raise

@@ -11,12 +11,12 @@ from qafd.view.panel import clean
 _MARKDOWN = MarkdownIt("commonmark", {"html": False})
 
 
-def said(error: QafdError | str) -> str:
+def escape_sentence(error: QafdError | str) -> str:
     """Escape the sentence of an error or a notice for Streamlit's markdown, and capitalize it."""
-    return plain(capital(str(error) if isinstance(error, QafdError) else error))
+    return plain(capitalize(str(error) if isinstance(error, QafdError) else error))
 
 
-def capital(text: str) -> str:
+def capitalize(text: str) -> str:
     """Capitalize a sentence that begins with a plain word; another one may begin with a name."""
     return text[:1].upper() + text[1:] if re.match(r"[a-z]+( |$)", text) else text
 

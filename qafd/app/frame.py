@@ -105,14 +105,14 @@ def _say_what_was_refused(linked: dict[str, list[str]]) -> None:
     """Name the values of the link that the page does not show."""
     refused = []
     for key, texts in linked.items():
-        refused += [plain(f"{key}={text[:40]}") for text in texts if not _taken(key, text)]
+        refused += [plain(f"{key}={text[:40]}") for text in texts if not _is_taken(key, text)]
     if refused:
         st.toast((f"The link asks for {join_words(refused)}, which this page cannot show. The "
                   "controls say what it shows."),
                  icon=":material/link_off:", duration="infinite")
 
 
-def _taken(key: str, text: str) -> bool:
+def _is_taken(key: str, text: str) -> bool:
     """Return True if the page's widget shows the value of the link, or there is no such widget."""
     # Streamlit drops invalid values from the address, and those shown anyway; the two
     # named here have their own sentences.

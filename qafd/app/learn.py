@@ -25,7 +25,7 @@ OPTIONS = {"unit": "1 each", "degree": "number of pipes"}
 
 def show() -> None:
     """Draw the card of the address, or the one that the visitor picks."""
-    card = taught()
+    card = read_taught()
     if card is not None:
         show_card(card, taught=True)
         return
@@ -36,7 +36,7 @@ def show() -> None:
     _turn(card)
 
 
-def taught() -> Card | None:
+def read_taught() -> Card | None:
     """Return the card of a teacher's link, which hides all controls; None without such a link."""
     if not for_a_class():
         return None

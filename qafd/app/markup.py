@@ -20,7 +20,7 @@ def paragraph(html: str, style: str = "") -> str:
     return f"<p class='{style}'>{html}</p>" if style else f"<p>{html}</p>"
 
 
-def bold(html: str) -> str:
+def embolden(html: str) -> str:
     """Make words bold."""
     return f"<b>{html}</b>"
 
@@ -57,7 +57,7 @@ def bullets(texts: Iterable[str]) -> str:
 
 def best(text: str, is_best: bool, length: int = 2000) -> str:
     """Quote a sentence, bold if it is the best one."""
-    return bold(safe(text, length)) if is_best else safe(text, length)
+    return embolden(safe(text, length)) if is_best else safe(text, length)
 
 
 def find_names(text: str, names: Mapping[str, str]) -> list[tuple[int, int, str]]:
@@ -87,7 +87,7 @@ def mark_names(html: str, names: Mapping[str, str]) -> str:
     return "".join(parts)
 
 
-def cited(words: str) -> str:
+def cite(words: str) -> str:
     """Build the raised number of a source."""
     return f"<sup>{words}</sup>"
 
@@ -103,12 +103,12 @@ def jump(text: str, anchor: str) -> str:
     return f"<a href='#{anchor}'>{safe(text)} ↓</a>"
 
 
-def anchored(html: str, anchor: str, number: int) -> str:
-    """Build a source to which `cited` leads."""
+def anchor_source(html: str, anchor: str, number: int) -> str:
+    """Build a source to which `cite` leads."""
     return f"<div id='{anchor}-{number}' class='source'>{html}</div>"
 
 
-def spaced(text: str, between: str = "<br>") -> str:
+def keep_spaces(text: str, between: str = "<br>") -> str:
     """Escape text with the spaces at the ends of its lines; `between` replaces line breaks."""
     lines_html = []
     for line in text.split("\n"):
@@ -118,7 +118,7 @@ def spaced(text: str, between: str = "<br>") -> str:
     return between.join(lines_html)
 
 
-def marked(text: str, marks: Iterable[tuple[int, int]], start: int = 0, end: int | None = None, *,
+def mark_spans(text: str, marks: Iterable[tuple[int, int]], start: int = 0, end: int | None = None, *,
            names: Iterable[tuple[int, int]] = (), between: str = "<br>") -> str:
     """Mark the spans and names in a stretch of a text; `between` replaces line breaks."""
     end = len(text) if end is None else end
@@ -128,7 +128,7 @@ def marked(text: str, marks: Iterable[tuple[int, int]], start: int = 0, end: int
         cuts |= {min(max(first, start), end), min(max(last, start), end)}
     html = ""
     for here, there in pairwise(sorted(cuts)):
-        part = spaced(text[here:there], between)
+        part = keep_spaces(text[here:there], between)
         for tag, pairs in spans.items():
             if any(first <= here and there <= last for first, last in pairs):
                 part = f"<{tag}>{part}</{tag}>"
@@ -136,12 +136,12 @@ def marked(text: str, marks: Iterable[tuple[int, int]], start: int = 0, end: int
     return html
 
 
-def folded(summary_html: str, html: str) -> str:
+def fold(summary_html: str, html: str) -> str:
     """Build a part that opens when its summary is clicked."""
     return f"<details><summary>{summary_html}</summary>{html}</details>"
 
 
-def hinted(text: str, hint: str) -> str:
+def add_hint(text: str, hint: str) -> str:
     """Build words with a hint for the pointer."""
     return f"<span title='{safe(hint)}'>{safe(text)}</span>"
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from qafd.app.escaping import said
+from qafd.app.escaping import escape_sentence
 from qafd.app.session import remember
 from qafd.errors import QafdError, StoreError
 from qafd.knowledge import KnowledgeGraph
@@ -36,7 +36,7 @@ def show_page(knowledge: KnowledgeGraph, document: str, spans: Sequence[tuple[in
         image = remember("page", (knowledge.id, head.source, head.characters, page, quotes),
                          lambda: _draw(knowledge, head.source, page, quotes))
     except QafdError as error:
-        st.caption(said(error))
+        st.caption(escape_sentence(error))
         return False
     st.image(image, caption=f"Page {page} of {head.pages}",
              width="stretch", alt="The page as it was printed, with the quoted sentences marked")

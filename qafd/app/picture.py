@@ -9,10 +9,10 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from qafd.app.component import component, expanded, panels, selected
-from qafd.app.result import View, retrieved, span_of
-from qafd.app.session import bound, choose_option, exchange, session, shared, value_of
-from qafd.explain import contrast, shown
+from qafd.app.component import component, panels, read_expanded, read_selection
+from qafd.app.result import View, retrieve_by, span_of
+from qafd.app.session import bound, choose_option, compute_shared, exchange, session, value_of
+from qafd.explain import contrast, row_name
 from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.view.contraction import drawn_contracted
@@ -22,7 +22,7 @@ from qafd.view.layout import Positions
 from qafd.view.mass import mass_data
 from qafd.view.neighbors import new_neighbors, with_neighbors
 from qafd.view.panel import clean, panel_data
-from qafd.view.placement import ASPECT, DRAWN, beside, freeze, with_new
+from qafd.view.placement import ASPECT, DRAWN, add_new, freeze, place_beside
 from qafd.wording.panels import say_alone
 
 TOP = 2.0  # of the suggested mass, where colors and widths end
@@ -48,8 +48,8 @@ def chosen_drawing() -> Drawing:
                    DRAWN, ASPECT)
 
 
-def _frozen(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset[str]]:
-    return shared("frozen", (view.about, view.method.rule), lambda: _freeze(view))
+def _recall_layout(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset[str]]:
+    return compute_shared("frozen", (view.about, view.method.rule), lambda: _freeze(view))
 
 
 def _freeze(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset[str]]:
@@ -70,20 +70,20 @@ def _freeze(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset
     return (*freeze(results, first), frozenset(first))
 
 
-def placed(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
+def place_nodes(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
     """Return positions of all that the picture may show, and the nodes they were made for.
 
     Nodes of unusual settings are put next to their neighbors, so that nothing else moves.
     """
-    frozen, others, _ = _frozen(view)
-    return with_new(frozen, view.retrieval), others
+    frozen, others, _ = _recall_layout(view)
+    return add_new(frozen, view.retrieval), others
 
 
 def scale(view: View, drawing: Drawing) -> Scale | None:
     """Return the scale of colors and widths at every mass of the question."""
     method = replace(view.method, mass=type(view.method)().mass)
     read = view.knowledge.id, view.version, view.plan.question, view.plan.planner
-    return shared("scale", (read, method, drawing), lambda: _scale(view, method, drawing))
+    return compute_shared("scale", (read, method, drawing), lambda: _scale(view, method, drawing))
 
 
 def _scale(view: View, method: FlowDiffusion, drawing: Drawing) -> Scale | None:
@@ -103,13 +103,13 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = (),
     key = _key(view)
     # Another question begins with its answer, not with what was selected for the one before.
     fresh = exchange(key, view.question) != view.question
-    opened = [] if fresh else expanded(key)
+    opened = [] if fresh else read_expanded(key)
     retrieval = with_neighbors(view.retrieval, view.graph, opened, drawing.contract)
-    known, others = placed(view)
+    known, others = place_nodes(view)
     positions = known
     if opened:
         edges = ((e.source, e.target) for e in retrieval.edges)
-        positions = beside(known, retrieval.nodes, edges)
+        positions = place_beside(known, retrieval.nodes, edges)
     unsure, steady, groups = view.lacks_answer, scale(view, drawing), groups_of(view)
 
     def joined(node: str | None) -> int:
@@ -133,14 +133,16 @@ def both_weights(view: View, drawing: Drawing) -> str | None:
 
     Passages are drawn, as in Figure 1 of the paper. Nodes of one weight alone are in color.
     """
-    plain = retrieved(view.knowledge, view.graph, view.version, view.question,
+    plain = retrieve_by(view.knowledge, view.graph, view.version, view.question,
                       replace(view.method, variant="plain"), view.plan)
     found = contrast(plain, view.retrieval)
-    known, others = placed(view)
-    positions = with_new(known, plain)
+    known, others = place_nodes(view)
+    positions = add_new(known, plain)
     drawing = replace(drawing, contract=False)
-    captions = [Caption(title, say_alone([clean(shown(view.graph, view.graph.row[id]), 40) for id in only]))
-                for title, only in (("Plain", found.only_first), ("Query-aware", found.only_second))]
+    captions = []
+    for title, only in (("Plain", found.only_first), ("Query-aware", found.only_second)):
+        names = [clean(row_name(view.graph, view.graph.row[id]), 40) for id in only]
+        captions.append(Caption(title, say_alone(names)))
     key = f"both-{view.knowledge.name}"
     return pick(lambda chosen: panel_data(
         [plain, view.retrieval], drawing, positions=positions, look=Look(
@@ -155,7 +157,7 @@ def _animate(view: View, drawing: Drawing, positions: Positions, steady: Scale |
     if not joint or steady is None or drawing.thickness != "flow" or view.plan.planner != "local":
         return
     widest = replace(method, mass=highest)
-    data = shared("mass", (view.about, widest, drawing),
+    data = compute_shared("mass", (view.about, widest, drawing),
                   lambda: _mass_data(view, widest, drawing, positions, steady))
     if data is not None:
         component("mass")(key=f"mass-{view.knowledge.name}", data=data)
@@ -188,12 +190,12 @@ def _key(view: View) -> str:
 
 def groups_of(view: View) -> Groups:
     """Return the documents and communities of all that the picture may show."""
-    return shared("groups", (view.about, view.method.rule), lambda: _groups(view))
+    return compute_shared("groups", (view.about, view.method.rule), lambda: _groups(view))
 
 
 def _groups(view: View) -> Groups:
     graph = view.graph
-    frozen, _, first = _frozen(view)
+    frozen, _, first = _recall_layout(view)
     ids = [node for node in frozen if node in graph.row]
     passages: dict[str, None] = {}
     for node in ids:
@@ -220,7 +222,7 @@ def pick(draw: Callable[[str | None], dict[str, Any]], key: str, *,
     elif fresh:
         chosen = None
     else:
-        chosen = selected(key) or linked
+        chosen = read_selection(key) or linked
     told = panels({**draw(chosen), "told": back or fresh}, key=key)
     picked = chosen if back or fresh else told
     kind = "line" if picked and SEPARATOR in picked else "node"

@@ -8,8 +8,8 @@ import streamlit as st
 
 from qafd.answer import Answer
 from qafd.app.controls import ControlPlaces, controls, mass_control, set_suggested
-from qafd.app.escaping import capital, plain, said
-from qafd.app.session import bound, choose_option, forget_all_but, session, shared, value_of
+from qafd.app.escaping import capitalize, escape_sentence, plain
+from qafd.app.session import bound, choose_option, compute_shared, forget_all_but, session, value_of
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import LLM
@@ -68,7 +68,7 @@ def method_controls(knowledge: KnowledgeGraph, question: str,
                     mass_apart: bool = False) -> FlowDiffusion:
     """Draw the parameters of flow diffusion in the sidebar; each preset keeps its own values.
 
-    With `mass_apart` the mass has no control here: see `upon_controls`.
+    With `mass_apart` the mass has no control here: see `draw_mass`.
     """
     graph, span = knowledge.graph, partial(span_of, knowledge, question)
     with st.sidebar:
@@ -86,7 +86,7 @@ def method_controls(knowledge: KnowledgeGraph, question: str,
         return controls(method, name, graph, places, fixed, span)
 
 
-def upon_controls(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion) -> FlowDiffusion:
+def draw_mass(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion) -> FlowDiffusion:
     """Draw the control of the mass and the switch of edge weights, and return the method.
 
     They are above the picture and drawn with it, so that moving them waits for nothing else.
@@ -112,12 +112,12 @@ def span_of(knowledge: KnowledgeGraph, question: str,
         return 0.0, 0.0
     graph, method = knowledge.graph, replace(method, mass=0.0)
     version = knowledge.version(graph)
-    return shared("span", (knowledge.id, version, question, method), lambda: method.span(
+    return compute_shared("span", (knowledge.id, version, question, method), lambda: method.span(
         knowledge.corpus(graph, method.needs),
         plan_of(knowledge, graph, version, question)))
 
 
-def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion,
+def explore_question(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion,
              client: LLM | None = None) -> View:
     """Answer the question by the method on the present graph; repeats come from memory.
 
@@ -133,13 +133,13 @@ def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion,
             plan = _read((knowledge.id, version), question, apart, client.name if client else "",
                          knowledge, graph, client)
         asked = question if plan.planner == "local" else f"{question}\n{plan.planner}"
-        retrieval = retrieved(knowledge, graph, version, asked, method, plan)
+        retrieval = retrieve_by(knowledge, graph, version, asked, method, plan)
     return View(knowledge, graph, version, question, plan, method, retrieval)
 
 
 def plan_of(knowledge: KnowledgeGraph, graph: Graph, version: str, question: str) -> QueryPlan:
     """Return the plan of a question by the local rules, kept in memory."""
-    return shared("plan", (knowledge.id, version, question), lambda: knowledge.plan(question, graph))
+    return compute_shared("plan", (knowledge.id, version, question), lambda: knowledge.plan(question, graph))
 
 
 # A model that failed is asked again after a minute; good replies are in the workspace.
@@ -149,10 +149,10 @@ def _read(place: tuple[str, str], question: str, apart: bool, reader: str,  # no
     return _knowledge.plan(question, _graph, subqueries=apart, client=_client)
 
 
-def retrieved(knowledge: KnowledgeGraph, graph: Graph, version: str, question: str, method: Retriever,
+def retrieve_by(knowledge: KnowledgeGraph, graph: Graph, version: str, question: str, method: Retriever,
               plan: QueryPlan) -> Retrieval:
     """Retrieve by a method; repeats come from memory."""
-    return shared("retrieval", (knowledge.id, version, question, method),
+    return compute_shared("retrieval", (knowledge.id, version, question, method),
                   lambda: knowledge.retrieve(plan, method, graph=graph))
 
 
@@ -192,14 +192,14 @@ def reading_notes(view: View) -> None:
     """Draw the notices about the question and its retrieval, a line each."""
     for notice in view.retrieval.notices:
         if notice.kind not in DETAILS:
-            st.caption(f":material/info: {said(word_notice(notice))}")
+            st.caption(f":material/info: {escape_sentence(word_notice(notice))}")
 
 
 def detail_notes(view: View) -> None:
     """Draw the notices that ask for no action."""
     for notice in view.retrieval.notices:
         if notice.kind in DETAILS:
-            st.caption(capital(said(word_notice(notice))))
+            st.caption(capitalize(escape_sentence(word_notice(notice))))
 
 
 def _say_retrieved(view: View, passages: int, full: int) -> str:

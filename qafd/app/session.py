@@ -170,16 +170,16 @@ def remember(name: str, key: object, compute: Callable[[], T]) -> T:
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
-def _shared(name: str, key: object, _compute: Callable[[], Any]) -> Any:  # noqa: ARG001
+def _compute_shared(name: str, key: object, _compute: Callable[[], Any]) -> Any:  # noqa: ARG001
     return _compute()
 
 
-def shared(name: str, key: object, compute: Callable[[], T]) -> T:
+def compute_shared(name: str, key: object, compute: Callable[[], T]) -> T:
     """Compute once for all sessions under a name and a key; nobody may change the result.
 
     The least recently used results are dropped first.
     """
-    return cast("T", _shared(name, key, compute))
+    return cast("T", _compute_shared(name, key, compute))
 
 
 def in_store(knowledge: "KnowledgeGraph", do: Callable[["Workspace"], T]) -> T:
@@ -188,7 +188,7 @@ def in_store(knowledge: "KnowledgeGraph", do: Callable[["Workspace"], T]) -> T:
         return do(store)
 
 
-def remembered(name: str, key: object) -> Any:
+def recall(name: str, key: object) -> Any:
     """Return the result of `remember` under a name, None where its key is another."""
     of, result = session().computed.get(name, (None, None))
     return result if of == key else None

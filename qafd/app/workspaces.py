@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from qafd.app.error_display import with_errors_shown
-from qafd.app.escaping import plain, said
+from qafd.app.escaping import escape_sentence, plain
 from qafd.app.home import home
 from qafd.app.keys import keys
 from qafd.app.pages import page
@@ -120,7 +120,7 @@ def _create(name: str) -> None:
     try:
         location = location_of(name)
     except ParameterError as error:
-        st.error(said(error))
+        st.error(escape_sentence(error))
         return
     if name in names():
         st.error(plain(f"There is a workspace {name} already; choose another name."))

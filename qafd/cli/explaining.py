@@ -52,7 +52,7 @@ def why(inquiry: Inquiry, node: str, elsewhere: bool, to: str | None) -> Outcome
         return NOTHING_FOUND
     if to:
         return _explain_edge(explanation, node, to)
-    if explanation.retrieved(node):
+    if explanation.is_retrieved(node):
         found, lines = _explain_presence(explanation, node)
     else:
         absence = explanation.why_not(node)
@@ -177,7 +177,7 @@ def _read_pair(explanation: Explanation, text: str) -> tuple[str, str]:
     parts = text.split(",")
     for cut in range(1, len(parts)):
         ends = ",".join(parts[:cut]).strip(), ",".join(parts[cut:]).strip()
-        if len(parts) == 2 or all(map(explanation.known, ends)):
+        if len(parts) == 2 or all(map(explanation.has_node, ends)):
             return ends
     raise ParameterError(f"{text[:80]!r} does not name two nodes; write NAME,NAME")
 

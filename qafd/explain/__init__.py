@@ -9,7 +9,7 @@ from qafd.explain.edge_flow import Along, Strand
 from qafd.explain.edge_weight import Gate
 from qafd.explain.entry import Entry, entries, entry_of
 from qafd.explain.explanation import Explanation, OtherReason
-from qafd.explain.paths import Link, Paths, ReasoningPath, Step, links, shown, tell_paths
+from qafd.explain.paths import Link, Paths, ReasoningPath, Step, describe_paths, links, row_name
 from qafd.explain.sensitivity import Sensitivity
 from qafd.explain.whatif import Change, Effect, apply_change
 from qafd.explain.why import Inflow, SeedShare, Why, WhyPart
@@ -20,5 +20,5 @@ __all__ = [
     "Gate", "Inflow", "Link", "OtherReason", "PathFlow", "Paths", "ReasoningPath", "Remedy",
     "RemedyKind", "RunExplanation", "SeedShare", "Sensitivity", "Step", "Strand", "Streams", "Why",
     "WhyNot", "WhyPart", "apply_change", "contrast", "core", "entries", "entry_of", "links",
-    "mass_balance", "shown", "tell_paths",
+    "mass_balance", "row_name", "describe_paths",
 ]

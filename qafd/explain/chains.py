@@ -16,7 +16,7 @@ from itertools import pairwise, permutations
 import numpy as np
 
 from qafd.explain.decomposition import Streams
-from qafd.explain.paths import shown
+from qafd.explain.paths import row_name
 from qafd.plan.kinds import find_asked, rate_kind
 from qafd.reading.text.bm25 import content_words, words
 from qafd.reading.text.stems import stem
@@ -88,7 +88,7 @@ def find_chains(problem: Problem, streams: Streams, ranking: Sequence[RankedPass
         score, covered = search.rate(rows)
         if score > 0 and (rows[-1] not in best or score > best[rows[-1]][0]):
             best[rows[-1]] = score, covered, rows
-    return best_chains([tuple(search.tell(*one) for one in best.values())], most)
+    return best_chains([tuple(search.make_chain(*one) for one in best.values())], most)
 
 
 def best_chains(found: Sequence[tuple[Chain, ...]], most: int) -> tuple[Chain, ...]:
@@ -258,16 +258,16 @@ class _ChainSearch:
         firm = float(np.prod([joint.firm for joint in joints]))
         return firm * near * fits * (BARE + covered), covered
 
-    def tell(self, score: float, covered: float, rows: tuple[int, ...]) -> Chain:
+    def make_chain(self, score: float, covered: float, rows: tuple[int, ...]) -> Chain:
         """Make the chain of some rows with its sentences."""
         graph, hops = self._graph, []
         for u, v in pairwise(rows):
             joint, edge = self._joints[u][v], self._labels.get(frozenset((u, v)))
             label = edge.label if edge is not None and joint.level == "relation" else ""
-            hops.append(ChainHop(graph.ids[u], graph.ids[v], shown(graph, v), joint.level, label,
+            hops.append(ChainHop(graph.ids[u], graph.ids[v], row_name(graph, v), joint.level, label,
                                  " ".join(joint.text.split()), joint.chunk,
                                  self._texts[joint.chunk][0], self._flow(u, v, joint.passage)))
-        return Chain(graph.ids_of(rows), shown(graph, rows[0]), tuple(hops), score,
+        return Chain(graph.ids_of(rows), row_name(graph, rows[0]), tuple(hops), score,
                      covered)
 
     def _flow(self, u: int, v: int, passage: int) -> float:

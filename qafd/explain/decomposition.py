@@ -64,7 +64,7 @@ class Streams:
             sorter.add(end, start)
         return cls(diffusion, diffusion.source + sum_at(v, diffusion.flow[wet], t),
                    np.array(tuple(sorter.static_order()), np.int64),
-                   _grouped(v, wet, t), _grouped(u, wet, t))
+                   _group(v, wet, t), _group(u, wet, t))
 
     def shares(self) -> tuple[Nodes, Floats]:
         """Return the seeds with mass, as indices, and each node's share from each, shape (t, k).
@@ -83,7 +83,7 @@ class Streams:
                 share[i] /= self.through[i]
         return seeds, share
 
-    def passed(self, nodes: Flags, edges: Flags) -> Floats:
+    def share_passed(self, nodes: Flags, edges: Flags) -> Floats:
         """Return the share of each node's mass that passed a marked node or edge, shape (t, g).
 
         Parameters
@@ -147,7 +147,7 @@ def _parts(near: Nodes, ends: Nodes, flow: Floats, through: float) -> list[tuple
     return list(zip((flow[near] / through).tolist(), ends[near].tolist(), strict=True))
 
 
-def _grouped(index: Nodes, values: Nodes, n: int) -> tuple[Nodes, ...]:
+def _group(index: Nodes, values: Nodes, n: int) -> tuple[Nodes, ...]:
     """Group the values of each index 0..n-1, in order."""
     order = np.argsort(index, kind="stable")
     return tuple(np.split(values[order], np.cumsum(np.bincount(index, minlength=n))[:-1]))

@@ -10,7 +10,7 @@ from qafd.explain.balance import Balance, mass_balance
 from qafd.explain.chains import Chain, find_chains
 from qafd.explain.decomposition import Streams
 from qafd.explain.entry import entries
-from qafd.explain.paths import Paths, ReasoningPath, shown, tell_paths
+from qafd.explain.paths import Paths, ReasoningPath, describe_paths, row_name
 from qafd.explain.provenance import Provenance
 from qafd.explain.sensitivity import Sensitivity, sensitivities
 from qafd.explain.sentences import sentences_joining
@@ -69,11 +69,11 @@ class RunExplanation:
         """The documents of its passages and relations."""
         return Provenance(self.problem, self.diffusion, self.open_store)
 
-    def touched(self, row: int) -> bool:
+    def is_touched(self, row: int) -> bool:
         """Return True if mass reached a row."""
         return self.diffusion.find(row) is not None
 
-    def held(self, row: int) -> float:
+    def mass_at(self, row: int) -> float:
         """Return the mass at a row."""
         i = self.diffusion.find(row)
         return 0.0 if i is None else float(self.diffusion.mass[i])
@@ -82,7 +82,7 @@ class RunExplanation:
         """Explain the mass at a row that mass reached."""
         balance = mass_balance(self.retrieval, self.graph.ids[row])
         ways = gather_paths([self.paths(WAYS, row)], WAYS)
-        return Why(self.graph.ids[row], shown(self.graph, row), balance, self.seed_shares(row), ways,
+        return Why(self.graph.ids[row], row_name(self.graph, row), balance, self.seed_shares(row), ways,
                    self._inflows(row, balance))
 
     def why_not(self, row: int, nodes: int) -> WhyNot:
@@ -100,7 +100,7 @@ class RunExplanation:
         found = []
         for seed, part in zip(self.diffusion.rows[seeds].tolist(), share[i].tolist(), strict=True):
             if part > 0:
-                found.append(SeedShare(graph.ids[seed], shown(graph, seed), part, reasons[seed]))
+                found.append(SeedShare(graph.ids[seed], row_name(graph, seed), part, reasons[seed]))
         return tuple(sorted(found, key=lambda seed: (-seed.share, seed.id)))
 
     def paths(self, most: int, to: int | None = None) -> tuple[list[ReasoningPath], float]:
@@ -110,7 +110,7 @@ class RunExplanation:
             return [], 0.0
         total = float(self.diffusion.mass.sum() if i is None else self.diffusion.mass[i])
         with self.open_store() as store:
-            return tell_paths(self.graph, self.problem.layer, self.streams.paths(most, i), total,
+            return describe_paths(self.graph, self.problem.layer, self.streams.paths(most, i), total,
                               store), total
 
     def chains(self, most: int) -> tuple[Chain, ...]:
@@ -145,7 +145,7 @@ class RunExplanation:
         listed = []
         for id, flow in inflows:
             listed.append(Inflow(
-                id, shown(graph, graph.row[id]), flow, share_of(flow, balance.reached), edge[id].weight,
+                id, row_name(graph, graph.row[id]), flow, share_of(flow, balance.reached), edge[id].weight,
                 edge[id].kind, sentences_joining(found, chunks, id, wanted), by_hand.get(id, ())))
         return tuple(listed)
 

@@ -10,7 +10,7 @@ from qafd.errors import ParameterError
 from qafd.explain.balance import mass_balance
 from qafd.explain.diffusion import RunExplanation
 from qafd.explain.edge_weight import Gate, gate_of
-from qafd.explain.paths import shown
+from qafd.explain.paths import row_name
 from qafd.explain.sentences import sentences_in, sentences_joining
 from qafd.retrieve.base import Retrieval
 from qafd.storage.rows import Evidence
@@ -68,7 +68,7 @@ def along(whole: Retrieval, runs: Sequence[RunExplanation], u: str, v: str,
     """
     graph = runs[0].graph
     drawn = drawn_contracted(whole) if contracted else whole
-    names = {id: shown(graph, graph.row[id]) for id in (u, v)}
+    names = {id: row_name(graph, graph.row[id]) for id in (u, v)}
     edge = next((e for e in drawn.edges if {e.source, e.target} == {u, v}), None)
     if edge is None:
         raise ParameterError(f"no edge joins {names[u]} and {names[v]} in what was retrieved; "
@@ -123,7 +123,7 @@ def _strands(run: RunExplanation, u: str, v: str,
         if passage:
             gates = (gate_of(run.problem, row[u], row[passage]),
                      gate_of(run.problem, row[passage], row[v]))
-            strands.append(Strand(shown(graph, row[passage]), flow, gates, "mention",
+            strands.append(Strand(row_name(graph, row[passage]), flow, gates, "mention",
                                   sentences_in(chunks[passage], found, u, v)))
         else:
             kinds = {frozenset((e.source, e.target)): e.kind for e in run.retrieval.edges}

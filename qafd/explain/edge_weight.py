@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qafd.errors import ParameterError
-from qafd.explain.paths import shown
+from qafd.explain.paths import row_name
 from qafd.graph import Graph
 from qafd.retrieve.qafd import Problem
 
@@ -30,7 +30,7 @@ def gate_of(problem: Problem, u: int, v: int) -> Gate:
     structure = float(layer.similarity[edge_place(layer, u, v)])
     s_u, s_v = problem.gates.align(layer, np.array([u, v])).tolist()
     weight = problem.gates.weights.of_edge(structure, s_u, s_v)
-    return Gate(layer.ids[u], layer.ids[v], shown(layer, u), shown(layer, v), weight, structure,
+    return Gate(layer.ids[u], layer.ids[v], row_name(layer, u), row_name(layer, v), weight, structure,
                 s_u, s_v)
 
 

@@ -9,7 +9,7 @@ from qafd.explain.balance import add_balances
 from qafd.explain.chains import Chain, best_chains
 from qafd.explain.diffusion import INFLOWS, WAYS, RunExplanation, gather_paths
 from qafd.explain.edge_flow import Along, along
-from qafd.explain.paths import Paths, shown
+from qafd.explain.paths import Paths, row_name
 from qafd.explain.provenance import nearest_error
 from qafd.explain.sensitivity import Sensitivity, add_sensitivities
 from qafd.explain.whatif import Change, Effect, apply_change
@@ -78,11 +78,11 @@ class Explanation:
             names |= run.provenance.places.nodes.keys() | run.provenance.places.edges.keys()
         return tuple(sorted(names))
 
-    def touched(self, row: int) -> bool:
+    def is_touched(self, row: int) -> bool:
         """Return True if mass reached a graph row."""
-        return any(run.touched(row) for run in self.runs)
+        return any(run.is_touched(row) for run in self.runs)
 
-    def retrieved(self, node: str) -> bool:
+    def is_retrieved(self, node: str) -> bool:
         """Return True if a node is full, for some subquery where there are several."""
         row = self.find(node)
         return any(run.diffusion.retrieves(row) for run in self.runs)
@@ -100,12 +100,12 @@ class Explanation:
             return self.runs[0].why(row)
         id, parts, found = self.graph.ids[row], [], []
         for number, run in enumerate(self.runs, 1):
-            why = run.why(row) if run.touched(row) else None
+            why = run.why(row) if run.is_touched(row) else None
             parts.append(WhyPart(number, run.retrieval.query, why))
             if why is not None:
                 found.append(why)
         if not found:
-            raise ParameterError(f"no diffusion's mass reached {shown(self.graph, row)}; it "
+            raise ParameterError(f"no diffusion's mass reached {row_name(self.graph, row)}; it "
                                  "was not touched, so ask why it is not retrieved")
         whole = next(n for n in self.retrieval.nodes if n.id == id)
         balance = add_balances(whole, [why.balance for why in found])
@@ -114,7 +114,7 @@ class Explanation:
             for inflow in why.inflows:
                 inflows.append(replace(inflow, share=share_of(inflow.mass, balance.reached)))
         inflows.sort(key=lambda inflow: -inflow.mass)
-        return Why(id, shown(self.graph, row), balance, self.seed_shares(id),
+        return Why(id, row_name(self.graph, row), balance, self.seed_shares(id),
                    self.paths(WAYS, to=id), tuple(inflows[:INFLOWS]), tuple(parts))
 
     def why_not(self, node: str, nodes: int = 4000) -> WhyNot:
@@ -129,8 +129,8 @@ class Explanation:
             When it is retrieved.
         """
         row = self.find(node)
-        if self.retrieved(self.graph.ids[row]):
-            raise ParameterError(f"{shown(self.graph, row)} is retrieved; ask why it is")
+        if self.is_retrieved(self.graph.ids[row]):
+            raise ParameterError(f"{row_name(self.graph, row)} is retrieved; ask why it is")
         found = [run.why_not(row, nodes) for run in self.runs]
         if len(found) == 1:
             return found[0]
@@ -158,10 +158,10 @@ class Explanation:
     def seed_shares(self, node: str) -> tuple[SeedShare, ...]:
         """Return the seeds that a node's mass was poured on, largest first; shares sum to 1."""
         row = self.find(node)
-        total = sum(run.held(row) for run in self.runs)
+        total = sum(run.mass_at(row) for run in self.runs)
         joint: dict[str, SeedShare] = {}
         for run in self.runs:
-            part = share_of(run.held(row), total)
+            part = share_of(run.mass_at(row), total)
             for seed in run.seed_shares(row) if part > 0 else ():
                 so_far = joint.get(seed.id, replace(seed, share=0.0))
                 joint[seed.id] = replace(so_far, share=so_far.share + seed.share * part)
@@ -185,7 +185,7 @@ class Explanation:
         row = None if node is None else self.find(node)
         asked = []
         for run in self.runs:
-            if row is None or run.touched(row):
+            if row is None or run.is_touched(row):
                 of = None if row is None else run.diffusion.find(row)
                 asked.append((run.streams, run.sensitivities(row), of))
         return add_sensitivities(asked)
@@ -205,8 +205,8 @@ class Explanation:
         for run in self.runs:
             poured += run.problem.seeds.rows.tolist()
         for row in sorted(gone.difference(poured)):
-            names = [shown(self.graph, seed) for seed in dict.fromkeys(poured)]
-            raise ParameterError(f"{shown(self.graph, row)} is not a seed; the seeds are "
+            names = [row_name(self.graph, seed) for seed in dict.fromkeys(poured)]
+            raise ParameterError(f"{row_name(self.graph, row)} is not a seed; the seeds are "
                                  f"{', '.join(names)}")
         for document in documents:
             for run in self.runs:
@@ -243,7 +243,7 @@ class Explanation:
         has = retrieval.node(node)
         return OtherReason(method, has, len(retrieval.retrieved))
 
-    def known(self, node: str) -> bool:
+    def has_node(self, node: str) -> bool:
         """Return True if a node has this id or name."""
         try:
             self.find(node)
@@ -268,7 +268,7 @@ class Explanation:
         rows = [row for row, name in enumerate(graph.names) if name.casefold().strip() == wanted]
         if rows:
             return min(rows, key=lambda row: ((graph.kinds[row] == "passage") != passage,
-                                              not self.touched(row), row))
+                                              not self.is_touched(row), row))
         for holds in (str.startswith, str.__contains__):
             rows = [row for row, name in enumerate(graph.names)
                     if wanted and holds(name.casefold(), wanted)

@@ -66,7 +66,7 @@ class Paths:
     rest: float
 
 
-def tell_paths(graph: Graph, layer: Graph, found: Sequence[PathFlow], total: float,
+def describe_paths(graph: Graph, layer: Graph, found: Sequence[PathFlow], total: float,
                store: Workspace) -> list[ReasoningPath]:
     """Describe paths over a layer of a graph with the stored links between their nodes."""
     joints = Joints.of(graph, layer, found, store.graph.nodes, store.graph.edges)
@@ -74,7 +74,7 @@ def tell_paths(graph: Graph, layer: Graph, found: Sequence[PathFlow], total: flo
     for path in found:
         ids = graph.ids_of(path.rows)
         paths.append(ReasoningPath(ids, path.mass, share_of(path.mass, total),
-                                   shown(graph, path.rows[0]), joints.steps(path.rows)))
+                                   row_name(graph, path.rows[0]), joints.steps(path.rows)))
     return paths
 
 
@@ -87,7 +87,7 @@ def links(paths: Iterable[ReasoningPath]) -> tuple[tuple[str, str, float], ...]:
     return tuple((u, v, mass) for (u, v), mass in sent.items())
 
 
-def shown(graph: Graph, row: int) -> str:
+def row_name(graph: Graph, row: int) -> str:
     """Return the name of a row on one line; a passage begins with a pilcrow."""
     name = one_line(graph.names[row], 80).strip() or "…"
     return f"¶ {name}" if graph.kinds[row] == "passage" else name
@@ -148,8 +148,8 @@ class Joints:
         return [self._is_passage(row) for row in rows] == [False, True, False]
 
     def _step(self, u: int, v: int, through: int | None) -> Step:
-        graph, target = self.graph, shown(self.graph, v)
-        passage = "" if through is None else shown(graph, through)
+        graph, target = self.graph, row_name(self.graph, v)
+        passage = "" if through is None else row_name(graph, through)
         chunk = None if through is None else self.chunks.get(graph.ids[through])
         kinds = self._kinds(u, v)
         for edge in self.relations.get(frozenset((graph.ids[u], graph.ids[v])), ()):

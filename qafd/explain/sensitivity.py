@@ -58,7 +58,7 @@ class Places:
     edges: Mapping[str, tuple[int, ...]]
 
 
-def worth(streams: Streams, of: int | None = None) -> tuple[Floats, float]:
+def compute_worth(streams: Streams, of: int | None = None) -> tuple[Floats, float]:
     """Return y of every touched node, importance per unit of mass, shape (t,), and J itself.
 
     Parameters
@@ -66,12 +66,12 @@ def worth(streams: Streams, of: int | None = None) -> tuple[Floats, float]:
     of : int, optional
         Index of one retrieved node, whose x is J.
     """
-    found = _counted(streams, of)
+    found = _select_counted(streams, of)
     return response(streams.diffusion, found.astype(np.float64)), float(
         streams.diffusion.x[found].sum())
 
 
-def _counted(streams: Streams, of: int | None) -> Flags:
+def _select_counted(streams: Streams, of: int | None) -> Flags:
     """Return the nodes whose x sums to J."""
     d = streams.diffusion
     found: Flags = d.x > 0
@@ -86,7 +86,7 @@ def sensitivities(streams: Streams, places: Places,
                   of: int | None = None) -> tuple[Sensitivity, ...]:
     """Return all documents, edges and seeds that mass passed, the one worth most first."""
     d = streams.diffusion
-    y, found = worth(streams, of)
+    y, found = compute_worth(streams, of)
     total = float(d.source.sum())
     if not found > 0 or not total > 0:
         return ()
@@ -105,7 +105,7 @@ def sensitivities(streams: Streams, places: Places,
     for k, name in enumerate(documents):
         nodes[list(places.nodes.get(name, ())), k] = True
         edges[list(places.edges.get(name, ())), k] = True
-    passed = d.mass @ streams.passed(nodes, edges) / total
+    passed = d.mass @ streams.share_passed(nodes, edges) / total
     value = ((streams.through * y) @ nodes + (d.flow * y[d.v]) @ edges) / found
     for k, name in enumerate(documents):
         passages = tuple(rows[i] for i in places.nodes.get(name, ()))
@@ -123,7 +123,7 @@ def add_sensitivities(runs: Sequence[tuple[Streams, tuple[Sensitivity, ...], int
     runs : sequence of (streams, its `sensitivities`, the `of` they were asked with)
     """
     mass = [float(streams.diffusion.source.sum()) for streams, _, _ in runs]
-    found = [float(streams.diffusion.x[_counted(streams, of)].sum()) for streams, _, of in runs]
+    found = [float(streams.diffusion.x[_select_counted(streams, of)].sum()) for streams, _, of in runs]
     joint: dict[tuple[str, str, tuple[int, ...]], Sensitivity] = {}
     for (_, some, _), poured, j in zip(runs, mass, found, strict=True):
         for one in some:

@@ -96,14 +96,14 @@ def apply_change(problem: Problem, change: Change) -> Problem:
     for u, v in change.edges:
         edge_place(layer, u, v)
     if change.nodes or change.edges or any(layer.entry(*ends) is None for ends in similarity):
-        layer = _rebuilt(layer, change, similarity)
+        layer = _rebuild(layer, change, similarity)
     elif similarity:
-        layer = reweighted(layer, similarity)
-    seeds, mass = _poured(problem, change)
+        layer = reweight(layer, similarity)
+    seeds, mass = _pour(problem, change)
     return replace(problem, layer=layer, seeds=seeds, gone=problem.gone | change.nodes, mass=mass)
 
 
-def _poured(problem: Problem, change: Change) -> tuple[Seeds, np.ndarray]:
+def _pour(problem: Problem, change: Change) -> tuple[Seeds, np.ndarray]:
     """Return seeds and their mass, without removed ones and with added mass."""
     rows = problem.seeds.rows
     covered = np.isin(rows, sorted(change.seeds | change.nodes))
@@ -123,7 +123,7 @@ def _poured(problem: Problem, change: Change) -> tuple[Seeds, np.ndarray]:
     return seeds, np.concatenate([mass[keep], np.array(list(fresh.values()))])
 
 
-def reweighted(graph: Graph, similarity: Mapping[Pair, float]) -> Graph:
+def reweight(graph: Graph, similarity: Mapping[Pair, float]) -> Graph:
     """Return the graph with other factors H(u, v) on edges it has."""
     values = graph.similarity.copy()
     for (u, v), value in similarity.items():
@@ -133,7 +133,7 @@ def reweighted(graph: Graph, similarity: Mapping[Pair, float]) -> Graph:
 
 def without_edges(graph: Graph, pairs: Iterable[Pair]) -> Graph:
     """Return the graph without the edges between some pairs of rows, in either order."""
-    return _rebuilt(graph, Change(edges=frozenset(pairs)), {})
+    return _rebuild(graph, Change(edges=frozenset(pairs)), {})
 
 
 def _pair(u: int, v: int) -> Pair:
@@ -157,7 +157,7 @@ def _scaled_similarity(problem: Problem, u: int, v: int, factor: float) -> float
     return wanted
 
 
-def _rebuilt(graph: Graph, change: Change, similarity: Mapping[Pair, float]) -> Graph:
+def _rebuild(graph: Graph, change: Change, similarity: Mapping[Pair, float]) -> Graph:
     """Rebuild the graph with fewer or more edges; rows stay, so removed nodes are isolated."""
     start = graph.starts
     once = start < graph.neighbors

@@ -13,7 +13,7 @@ import numpy as np
 
 from qafd.explain.edge_weight import Gate, gate_of
 from qafd.explain.entry import Entry, entry_of, response
-from qafd.explain.paths import shown
+from qafd.explain.paths import row_name
 from qafd.explain.whatif import Change, apply_change
 from qafd.flow.solver import Diffusion
 from qafd.graph import Graph
@@ -109,8 +109,8 @@ def why_not(problem: Problem, diffusion: Diffusion, row: int, nodes: int = 4000,
     remedies = _remedies(problem, diffusion, row, capacity - held, entry,
                          gate if len(way) == 2 else None)
     connected = np.isin(layer.component[row], layer.component[problem.seeds.rows])
-    return WhyNot(layer.ids[row], shown(layer, row), held, capacity, runs * problem.method.mass,
-                  tuple(shown(layer, at) for at in way), bool(connected), gate, widest,
+    return WhyNot(layer.ids[row], row_name(layer, row), held, capacity, runs * problem.method.mass,
+                  tuple(row_name(layer, at) for at in way), bool(connected), gate, widest,
                   entry.times(runs), tuple(sorted(remedies, key=lambda remedy: remedy.length)))
 
 

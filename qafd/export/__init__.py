@@ -24,7 +24,7 @@ from qafd.retrieve.base import Retrieval
 from qafd.view.drawing import Drawing, Look
 from qafd.view.layout import Positions, layout
 from qafd.view.panel import panel_data
-from qafd.view.placement import prominent
+from qafd.view.placement import select_prominent
 from qafd.wording.reasons import word_reason
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def pyvis_html(retrieval: Retrieval, positions: Positions | None = None, *,
 def _drawn(retrieval: Retrieval, positions: Positions | None,
            drawing: Drawing, look: Look) -> dict[str, Any]:
     if positions is None:
-        labels = {node.id: node.name[:40] for node in prominent(retrieval, drawing.limit)}
+        labels = {node.id: node.name[:40] for node in select_prominent(retrieval, drawing.limit)}
         edges = [(e.source, e.target) for e in retrieval.edges]
         positions = layout(labels, edges, drawing.aspect, labels)
     return panel_data([retrieval], drawing, positions=positions, look=look)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qafd.errors import ParameterError
-from qafd.explain.paths import shown
+from qafd.explain.paths import row_name
 from qafd.flow.weights import Similarity
 from qafd.graph import Graph
 from qafd.records import Floats, Nodes, QueryPlan, Vectors
@@ -79,7 +79,7 @@ def returns(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, noise: float
         count.update(problem.solve().support.tolist())
         progress((i + 1) / draws)
     return tuple(sorted(
-        (Return(graph.ids[row], shown(graph, row), str(graph.kinds[row]), count[row] / draws,
+        (Return(graph.ids[row], row_name(graph, row), str(graph.kinds[row]), count[row] / draws,
                 row in usual) for row in usual | set(count)),
         key=lambda r: (-r.share, not r.usual, r.name, r.id)))
 

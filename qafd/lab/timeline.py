@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from qafd.explain.paths import shown
+from qafd.explain.paths import row_name
 from qafd.flow.homotopy import entry_alphas
 from qafd.retrieve.qafd import Problem
 
@@ -40,9 +40,9 @@ def timeline(problem: Problem, up_to: float) -> Timeline:
     path = entry_alphas(graph, problem.gates, rows, unit, problem.method.capacity, up_to)
     seeds = set(rows.tolist())
     entries = tuple(
-        TimelineEntry(graph.ids[row], shown(graph, row), str(graph.kinds[row]), mass, row in seeds)
+        TimelineEntry(graph.ids[row], row_name(graph, row), str(graph.kinds[row]), mass, row in seeds)
         for row, mass in zip(path.rows.tolist(), path.alphas.tolist(), strict=True))
-    name = "" if path.next_row is None else shown(graph, path.next_row)
+    name = "" if path.next_row is None else row_name(graph, path.next_row)
     return Timeline(entries, up_to, name, path.next_alpha)
 
 

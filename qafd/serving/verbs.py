@@ -202,7 +202,7 @@ def explain_why(knowledge: KnowledgeGraph, question: Question, node: Node) -> Wh
     _check(question, 1)
     _check(node, 1)
     explanation = knowledge.explain(question)
-    if explanation.retrieved(node):
+    if explanation.is_retrieved(node):
         why = explanation.why(node)
         return WhyReply(question, node, True, (say_why(why), say_balance(why.balance)))
     absence = explanation.why_not(node)

@@ -107,7 +107,7 @@ def _state(look: Look, index: Mapping[str, int]) -> dict[str, Any]:
         "unsure": look.unsure,
         "boxes": look.boxes,
         "path": [node for node in look.path if node in index],
-        "groups": _named(look.groups) if look.groups else None,
+        "groups": _name_groups(look.groups) if look.groups else None,
         "expanded": list(look.expanded),
         "more": look.more,
         "crowd": [look.scale.nodes, look.scale.edges] if look.scale else None,
@@ -132,7 +132,7 @@ def place(node: RetrievedNode, at: tuple[float, float], drawing: Drawing, look: 
     return place
 
 
-def _named(groups: Groups) -> dict[str, list[str]]:
+def _name_groups(groups: Groups) -> dict[str, list[str]]:
     return {"document": [clean(name, NAME_LENGTH) for name in groups.documents],
             "community": [clean(name, NAME_LENGTH) for name in groups.communities]}
 

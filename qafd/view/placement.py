@@ -14,7 +14,7 @@ MARGIN = 0.08  # of a frame, for names
 LENS = 3.0  # how much more room the nodes of the first view get than those it leaves out
 
 
-def prominent(retrieval: Retrieval, most: int = DRAWN) -> list[RetrievedNode]:
+def select_prominent(retrieval: Retrieval, most: int = DRAWN) -> list[RetrievedNode]:
     """Return the nodes a picture needs first: seeds, full ones, then wet ones."""
     return sorted(retrieval.nodes, key=lambda n: (
         not n.seed, n.state != SATURATED, -n.importance, -n.mass, n.id))[:most]
@@ -31,7 +31,7 @@ def freeze(retrievals: Sequence[Retrieval], first: Collection[str], most: int = 
     degree: Counter[str] = Counter()
     ends: list[tuple[str, str]] = []
     for retrieval in retrievals:
-        for node in prominent(retrieval, most):
+        for node in select_prominent(retrieval, most):
             nodes.setdefault(node.id, node)
         for edge in retrieval.edges:
             degree.update((edge.source, edge.target))
@@ -46,9 +46,9 @@ def freeze(retrievals: Sequence[Retrieval], first: Collection[str], most: int = 
     return layout(nodes, edges, aspect=aspect, labels=names, foremost=first), tuple(nodes.values())
 
 
-def with_new(frozen: Positions, retrieval: Retrieval) -> Positions:
+def add_new(frozen: Positions, retrieval: Retrieval) -> Positions:
     """Add the prominent nodes of a retrieval to frozen positions that lack them."""
-    return beside(frozen, prominent(retrieval), ((e.source, e.target) for e in retrieval.edges))
+    return place_beside(frozen, select_prominent(retrieval), ((e.source, e.target) for e in retrieval.edges))
 
 
 def spread(positions: Positions, aspect: float) -> Positions:
@@ -63,7 +63,7 @@ def spread(positions: Positions, aspect: float) -> Positions:
             for id, (x, y) in positions.items()}
 
 
-def beside(frozen: Positions, nodes: Iterable[RetrievedNode],
+def place_beside(frozen: Positions, nodes: Iterable[RetrievedNode],
            edges: Iterable[tuple[str, str]], aspect: float = ASPECT) -> Positions:
     """Add nodes to frozen positions, next to their neighbors.
 

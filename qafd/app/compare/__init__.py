@@ -11,7 +11,7 @@ from qafd.app.compare.columns import (
     overlap_tab,
     table_tab,
 )
-from qafd.app.compare.comparison import compared, prepare_layers, verdict_line
+from qafd.app.compare.comparison import compare_methods, prepare_layers, verdict_line
 from qafd.app.compare.picture import compare_picture
 from qafd.app.conditions import conditions_panel
 from qafd.app.pages import draw_tabs, heading
@@ -42,7 +42,7 @@ def show() -> None:
     if not enough(choice):
         return
     prepare_layers(knowledge, choice)
-    sides = compared(knowledge, question, choice)
+    sides = compare_methods(knowledge, question, choice)
     verdict_line(sides)
     selected = compare_picture(sides, drawing)
     node_reasons(sides, selected)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import streamlit as st
 
 from qafd.app.controls import ControlPlaces, Span, controls, set_suggested
-from qafd.app.escaping import said
+from qafd.app.escaping import escape_sentence
 from qafd.app.result import span_of
 from qafd.app.session import bound, choose_option, forget_all_but, keep, put, session
 from qafd.errors import ParameterError
@@ -90,7 +90,7 @@ def _methods(options: list[str]) -> list[str]:
             try:
                 linked.append(canonical(name))
             except ParameterError as error:
-                st.caption(f":material/info: {said(error)}")
+                st.caption(f":material/info: {escape_sentence(error)}")
         put("methods", list(dict.fromkeys(linked))[:MOST] or list(DEFAULT))
         keep("methods")
     names = st.multiselect(

@@ -9,12 +9,12 @@ from qafd.answer import Answer, Citation, where
 from qafd.app import markup
 from qafd.app.compare.comparison import Sides, answers_of
 from qafd.app.compare.written import written_answers
-from qafd.app.escaping import capital, plain, safe, said
+from qafd.app.escaping import capitalize, escape_sentence, plain, safe
 from qafd.app.evaluate.gold import with_gold
 from qafd.app.explore.answer import quoted_html
 from qafd.app.links import in_document
-from qafd.app.markup import bold, paragraph, small
-from qafd.app.result import retrieved
+from qafd.app.markup import embolden, paragraph, small
+from qafd.app.result import retrieve_by
 from qafd.app.tables import columns_of, download, table
 from qafd.errors import ParameterError
 from qafd.evaluate import MEASURES, Trial, trial_of
@@ -33,7 +33,7 @@ from qafd.wording.panels import say_kind, say_state
 from qafd.wording.reasons import word_notice, word_reason
 
 
-def _beside(cells_html: Sequence[str]) -> None:
+def _draw_cells(cells_html: Sequence[str]) -> None:
     """Lay cells out in the columns of the picture."""
     st.html(markup.side_by_side(cells_html, 3 if len(cells_html) in (3, 5, 6) else 2))
 
@@ -46,7 +46,7 @@ def node_reasons(sides: Sides, selected: str | None) -> None:
     if selected not in nodes:
         return
     st.html(markup.heading(shown_name(nodes[selected])))
-    _beside([markup.lines(bold(safe(name)), safe(_say_why(column, selected, sides.choice.blind)))
+    _draw_cells([markup.lines(embolden(safe(name)), safe(_say_why(column, selected, sides.choice.blind)))
              for name, column in sides.pairs])
 
 
@@ -63,7 +63,7 @@ def _say_why(column: ComparedMethod, node_id: str, blind: bool) -> str:
 
 
 def _failure(column: ComparedMethod) -> str:
-    return capital(str(column.error)) if column.error else ""
+    return capitalize(str(column.error)) if column.error else ""
 
 
 def differences_tab(sides: Sides) -> None:
@@ -88,8 +88,8 @@ def answers_tab(sides: Sides) -> None:
         below = paragraph(safe(_failure(column)))
         if column.name in answers:
             below = _answer(answers[column.name])
-        cells.append(bold(safe(name)) + below)
-    _beside(cells)
+        cells.append(embolden(safe(name)) + below)
+    _draw_cells(cells)
     written_answers(sides.knowledge, sides.plan.question, sides.choice.budget, [
         (name, column.retrieval) for name, column in sides.pairs if column.retrieval is not None])
 
@@ -123,7 +123,7 @@ def column_passages_tab(sides: Sides) -> None:
     cells = []
     for name, column in sides.pairs:
         tokens = f"{column.tokens:,} of {sides.comparison.budget:,} tokens"
-        html = f"{bold(safe(name))} {small(safe(tokens))}"
+        html = f"{embolden(safe(name))} {small(safe(tokens))}"
         if column.retrieval is None:
             cells.append(html + paragraph(safe(_failure(column))))
             continue
@@ -132,11 +132,11 @@ def column_passages_tab(sides: Sides) -> None:
         for rank, passage in enumerate(column.retrieval.passages, 1):
             title = safe(f"{rank}. {passage.name}")
             if passage.id in only[column.name]:
-                title += f" · {bold(safe('only here'))}"
-            html += markup.folded(title, paragraph(safe(passage.text, 4000))
+                title += f" · {embolden(safe('only here'))}"
+            html += markup.fold(title, paragraph(safe(passage.text, 4000))
                                   + small(safe(where(passage))))
         cells.append(html)
-    _beside(cells)
+    _draw_cells(cells)
 
 
 def _reports(retrieval: Retrieval, origin: str) -> str:
@@ -145,12 +145,12 @@ def _reports(retrieval: Retrieval, origin: str) -> str:
     for one in retrieval.structures:
         if one.kind == StructureKind.REPORT:
             title = f"Report: {one.title}"
-            from_where = small(safe(capital(origin)))
+            from_where = small(safe(capitalize(origin)))
         elif one.kind == StructureKind.SUMMARY:
             title, from_where = f"Summary: {one.title}", ""
         else:
             continue
-        html += markup.folded(safe(title), paragraph(safe(one.text, 4000)) + from_where)
+        html += markup.fold(safe(title), paragraph(safe(one.text, 4000)) + from_where)
     return html
 
 
@@ -160,7 +160,7 @@ def overlap_tab(sides: Sides) -> None:
     names = [name for name, _ in worked]
     comparison = replace(sides.comparison, columns=tuple(column for _, column in worked))
     st.caption("Jaccard index: what two methods share over what either found; 1 is the same.")
-    _beside([markup.matrix(title, names, comparison.overlap(of).tolist())
+    _draw_cells([markup.matrix(title, names, comparison.overlap(of).tolist())
              for of, title in (("nodes", "Names"), ("passages", "Passages within the budget"))])
 
 
@@ -235,7 +235,7 @@ def _reason(name: str, one: FoundNode | None) -> str:
     words = "not found"
     if one:
         words = f"number {one.rank}: {word_reason(one.reason)}"
-    return paragraph(f"{bold(safe(name))} {safe(words, 600)}")
+    return paragraph(f"{embolden(safe(name))} {safe(words, 600)}")
 
 
 def _gold_table(sides: Sides) -> None:
@@ -246,7 +246,7 @@ def _gold_table(sides: Sides) -> None:
     try:
         known, _ = gold_documents(sides.knowledge, [asked])
     except ParameterError as error:
-        st.caption(f":material/info: {said(error)}")
+        st.caption(f":material/info: {escape_sentence(error)}")
         return
     entities, unknown = gold_nodes(sides.knowledge, sides.graph, [asked])
     gold = [known[name] for name in asked.gold]
@@ -261,7 +261,7 @@ def _gold_table(sides: Sides) -> None:
             words = evaluation.MEASURES[key]
             columns[words.label] = list(values)
             meanings[words.label] = words.meaning
-    columns["needed, not among its first 5"] = [_missed(asked, trial)
+    columns["needed, not among its first 5"] = [_name_missed(asked, trial)
                                                 for trial in trials.values()]
     table(columns, formats=dict.fromkeys(meanings, "%.2f"), meanings=meanings)
     needs = [count(len(asked.gold), "document")]
@@ -270,16 +270,16 @@ def _gold_table(sides: Sides) -> None:
     st.caption(f"This question is known to need {join_words(needs)}; the page Evaluate measures "
                 "many such questions.")
     for notice in unknown:
-        st.caption(f":material/info: {said(clean(word_notice(notice), 400))}")
+        st.caption(f":material/info: {escape_sentence(clean(word_notice(notice), 400))}")
 
 
 def _whole(sides: Sides, column: ComparedMethod) -> Retrieval:
     """Compute quality without a token budget, as the page Evaluate does."""
-    return retrieved(sides.knowledge, sides.graph, sides.version, sides.comparison.question,
+    return retrieve_by(sides.knowledge, sides.graph, sides.version, sides.comparison.question,
                      sides.choice.methods[column.name], sides.plan)
 
 
-def _missed(asked: Question, trial: Trial) -> str:
+def _name_missed(asked: Question, trial: Trial) -> str:
     missed = []
     for name, place in zip(asked.gold, trial.ranks, strict=True):
         if place is None or place > 5:

@@ -10,10 +10,10 @@ from qafd.answer import Answer
 from qafd.app.compare.choice import Choice
 from qafd.app.documents.models import start
 from qafd.app.documents.work import jobs_panel
-from qafd.app.escaping import safe, said
+from qafd.app.escaping import escape_sentence, safe
 from qafd.app.evaluate.gold import needed_documents
 from qafd.app.markup import paragraph
-from qafd.app.result import plan_of, retrieved
+from qafd.app.result import plan_of, retrieve_by
 from qafd.app.session import remember
 from qafd.errors import StoreError
 from qafd.evaluate.key_passage import find_verdict
@@ -62,7 +62,7 @@ def prepare_layers(knowledge: KnowledgeGraph, choice: Choice) -> None:
             with st.spinner(f"Building {join_some(missing, len(missing))}"):
                 knowledge.build_layers(missing)
         except StoreError as error:
-            st.caption(f":material/info: {said(error)}")
+            st.caption(f":material/info: {escape_sentence(error)}")
         return
     methods = list(dict.fromkeys(needs[name] for name in missing))
     st.caption(count_words(
@@ -77,7 +77,7 @@ def prepare_layers(knowledge: KnowledgeGraph, choice: Choice) -> None:
     jobs_panel(knowledge)
 
 
-def compared(knowledge: KnowledgeGraph, question: str, choice: Choice) -> Sides:
+def compare_methods(knowledge: KnowledgeGraph, question: str, choice: Choice) -> Sides:
     """Answer the question by every chosen method on the present graph."""
     graph = knowledge.graph
     version = knowledge.version(graph)
@@ -87,7 +87,7 @@ def compared(knowledge: KnowledgeGraph, question: str, choice: Choice) -> Sides:
         Random(choice.order).shuffle(names)
     columns = []
     for name in names:
-        retrieve = partial(retrieved, knowledge, graph, version, question, choice.methods[name], plan)
+        retrieve = partial(retrieve_by, knowledge, graph, version, question, choice.methods[name], plan)
         columns.append(make_column(name, label_of(name), retrieve, graph, choice.budget))
     if choice.blind:
         shown, ideas = tuple(LETTERS[:len(names)]), ("",) * len(names)

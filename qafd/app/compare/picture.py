@@ -7,10 +7,10 @@ from typing import Any
 
 from qafd.app.compare.choice import Choice
 from qafd.app.compare.comparison import Sides
-from qafd.app.escaping import capital
-from qafd.app.picture import pick, placed
-from qafd.app.result import explored, retrieved
-from qafd.app.session import shared
+from qafd.app.escaping import capitalize
+from qafd.app.picture import pick, place_nodes
+from qafd.app.result import explore_question, retrieve_by
+from qafd.app.session import compute_shared
 from qafd.graph import Graph
 from qafd.reasons import UNSTATED
 from qafd.retrieve import METHODS
@@ -24,7 +24,7 @@ from qafd.view.idioms import RIBBON, Idiom, idioms_of
 from qafd.view.layout import Positions
 from qafd.view.panel import panel_data
 from qafd.view.placement import ASPECT as EXPLORE_ASPECT
-from qafd.view.placement import beside, prominent, spread
+from qafd.view.placement import place_beside, select_prominent, spread
 from qafd.wording.counts import count
 from qafd.wording.panels import say_drawn, say_retrieved
 
@@ -49,14 +49,15 @@ def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) ->
     # Without its passages, a method that finds nothing else would have no picture.
     contract = drawing.contract and all(column.found for column in columns if column.retrieval)
     if contract:
-        retrievals = list(map(_contracted, retrievals, idioms))
+        retrievals = list(map(_contract, retrievals, idioms))
     if sides.choice.blind:
-        retrievals = list(map(_anonymous, retrievals))
-    names = _drawable(sides)
-    frozen, others, boxes = shared(
+        retrievals = list(map(_anonymize, retrievals))
+    names = _list_drawable(sides)
+    frozen, others, boxes = compute_shared(
         "compared", (sides.knowledge.id, sides.version, sides.plan.question, names),
         lambda: _freeze(sides, names))
-    positions = beside(frozen, _prominent(retrievals).values(), _near(sides.graph, retrievals), ASPECT)
+    positions = place_beside(frozen, _select_prominent(retrievals).values(),
+                             _near(sides.graph, retrievals), ASPECT)
     footers = map(partial(_footer, sides.choice), columns, retrievals)
     captions = list(map(Caption, sides.names, sides.ideas, footers))
     if contract:
@@ -70,15 +71,15 @@ def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) ->
             late=positions.keys() - frozen.keys()))
 
 
-def _prominent(retrievals: Sequence[Retrieval]) -> dict[str, RetrievedNode]:
+def _select_prominent(retrievals: Sequence[Retrieval]) -> dict[str, RetrievedNode]:
     """Return the nodes to draw of each retrieval, by id."""
     shown: dict[str, RetrievedNode] = {}
     for retrieval in retrievals:
-        shown |= {node.id: node for node in prominent(retrieval, DRAWN)}
+        shown |= {node.id: node for node in select_prominent(retrieval, DRAWN)}
     return shown
 
 
-def _contracted(retrieval: Retrieval, idioms: Sequence[Idiom]) -> Retrieval:
+def _contract(retrieval: Retrieval, idioms: Sequence[Idiom]) -> Retrieval:
     """Contract the passages of a retrieval, except those on drawn paths."""
     passages = {node.id for node in retrieval.nodes if node.kind == "passage"}
     on_paths = set()
@@ -90,7 +91,7 @@ def _contracted(retrieval: Retrieval, idioms: Sequence[Idiom]) -> Retrieval:
     return drawn_contracted(retrieval)
 
 
-def _anonymous(retrieval: Retrieval) -> Retrieval:
+def _anonymize(retrieval: Retrieval) -> Retrieval:
     """Return a retrieval without reasons, masses, flows and touched nodes, which reveal the method."""
     kept = {n.id for n in retrieval.retrieved}
     return replace(
@@ -107,7 +108,7 @@ def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
         for edge in retrieval.edges:
             if edge.source not in graph.row or edge.target not in graph.row:
                 near.append((edge.source, edge.target))
-        for node in prominent(retrieval, DRAWN):
+        for node in select_prominent(retrieval, DRAWN):
             if node.id in graph.row:
                 around = graph.around(graph.row[node.id]).tolist()
                 near += [(node.id, graph.ids[row]) for row in around]
@@ -116,7 +117,7 @@ def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
 
 def _footer(choice: Choice, column: ComparedMethod, drawn: Retrieval) -> str:
     if column.retrieval is None:
-        return capital(str(column.error)) if column.error else ""
+        return capitalize(str(column.error)) if column.error else ""
     size = len(drawn.nodes)
     ranked = count(len(column.retrieval.passages), "passage")
     parts = [say_retrieved(len(column.found), sum(n.state == WET for n in drawn.nodes)),
@@ -128,7 +129,7 @@ def _footer(choice: Choice, column: ComparedMethod, drawn: Retrieval) -> str:
     return " · ".join(parts)
 
 
-def _drawable(sides: Sides) -> tuple[str, ...]:
+def _list_drawable(sides: Sides) -> tuple[str, ...]:
     """Return the default methods whose layers are built."""
     built = {layer.name for layer in sides.knowledge.layers() if layer.state == "built"}
     return tuple(name for name in DEFAULT if built.issuperset(METHODS[name].needs))
@@ -141,7 +142,7 @@ def _freeze(sides: Sides, names: Sequence[str]) -> tuple[Positions, tuple[Retrie
     """
     graph, question = sides.graph, sides.plan.question
     columns = [make_column(name, name, partial(
-        retrieved, sides.knowledge, graph, sides.version, question, method_of(name).fit_to(graph),
+        retrieve_by, sides.knowledge, graph, sides.version, question, method_of(name).fit_to(graph),
         sides.plan), graph, BUDGET) for name in names]
     retrievals = [column.retrieval for column in columns if column.retrieval is not None]
     boxes: set[str] = set()
@@ -151,9 +152,9 @@ def _freeze(sides: Sides, names: Sequence[str]) -> tuple[Positions, tuple[Retrie
         seeds = [node for node in seeds if node.kind != "passage"] or seeds
         seeds.sort(key=lambda node: (-node.importance, node.id))
         boxes |= {node.id for node in seeds[:BOXES]}
-    view = explored(sides.knowledge, question, FlowDiffusion().fit_to(graph))
-    known, _ = placed(view)
-    shown = _prominent(retrievals)
-    positions = beside(known, shown.values(), _near(graph, retrievals), EXPLORE_ASPECT)
+    view = explore_question(sides.knowledge, question, FlowDiffusion().fit_to(graph))
+    known, _ = place_nodes(view)
+    shown = _select_prominent(retrievals)
+    positions = place_beside(known, shown.values(), _near(graph, retrievals), EXPLORE_ASPECT)
     return (spread({id: positions[id] for id in shown}, ASPECT), tuple(shown.values()),
             sorted(boxes))

@@ -6,7 +6,7 @@ import streamlit as st
 
 from qafd.answer import Written
 from qafd.app import markup
-from qafd.app.escaping import capital, plain, safe
+from qafd.app.escaping import capitalize, plain, safe
 from qafd.app.explore.answer import say_leaving
 from qafd.app.provider import language_model, preferences, why_no_model
 from qafd.errors import ModelError
@@ -25,7 +25,7 @@ def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
     """
     model = language_model(knowledge.url, "answer", question)
     if model is None:
-        st.caption(plain(capital(why_no_model())))
+        st.caption(plain(capitalize(why_no_model())))
         return
     calls = preferences().calls
     drafts = [(name, knowledge.draft(retrieval, budget=calls.fit(budget))) for name, retrieval in columns]
@@ -52,13 +52,13 @@ def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
 
 
 def _show(name: str, written: Written, reply: Reply, anchor: str) -> None:
-    st.html(markup.bold(safe(name)) + answer_html(
+    st.html(markup.embolden(safe(name)) + answer_html(
         written.text, {citation.number for citation in written.citations}, anchor))
     for citation in written.citations:
         text = citation.passage.text
-        quotes = [markup.marked(text, [(start, end)], start, end) for start, end in citation.marks]
+        quotes = [markup.mark_spans(text, [(start, end)], start, end) for start, end in citation.marks]
         source = f"[{citation.number}] {safe(citation.passage.name)} — {safe(citation.where)}"
-        st.html(markup.anchored(f"{source}: {' … '.join(quotes)}", anchor, citation.number))
+        st.html(markup.anchor_source(f"{source}: {' … '.join(quotes)}", anchor, citation.number))
     st.caption(plain("Written by {model}, {about}{sent} + {about}{written} tokens.".format(
                          model=written.model,
                          about="~" if reply.estimated else "",

@@ -9,12 +9,13 @@ import streamlit as st
 
 from qafd.app.asking import asked_among
 from qafd.app.database.rows import changed_at, rows_of
-from qafd.app.escaping import brief, plain, said
-from qafd.app.explore.card import heading, held
+from qafd.app.escaping import brief, escape_sentence, plain
+from qafd.app.explore.card import draw_balance, heading
 from qafd.app.home import home
 from qafd.app.picture import chosen_drawing, pick
 from qafd.app.session import (
     bound,
+    compute_shared,
     empty,
     exchange,
     forget,
@@ -23,7 +24,6 @@ from qafd.app.session import (
     put,
     put_next,
     session,
-    shared,
     value_of,
 )
 from qafd.app.workspaces import offer_instead
@@ -38,7 +38,7 @@ from qafd.sql.sources import DDL, JSON, schema_from
 from qafd.view.drawing import Caption, Look
 from qafd.view.layout import Positions
 from qafd.view.panel import clean, panel_data
-from qafd.view.placement import freeze, with_new
+from qafd.view.placement import add_new, freeze
 from qafd.wording.counts import count
 from qafd.wording.databases import describe_draft, say_facts, say_label, word_gap
 from qafd.wording.explanations import say_why, say_why_not
@@ -85,7 +85,7 @@ def chosen_database() -> Database:
                        "add it at the left."), list(found), _choose)
         st.stop()
     file, state = found[name], found[name].stat()
-    return shared("database", (file, state.st_mtime_ns, state.st_size),
+    return compute_shared("database", (file, state.st_mtime_ns, state.st_size),
                   lambda: Database.open(file, local_embedder()))
 
 
@@ -119,7 +119,7 @@ def _upload(found: dict[str, Path]) -> None:
             schema_from(upload)
             upload.replace(folder / upload.name)
     except QafdError as error:
-        st.warning(said(error))
+        st.warning(escape_sentence(error))
         return
     forget("dbq")
     put_next(CHOSEN, name)
@@ -152,7 +152,7 @@ def asked_of(database: Database, question: str, method: SchemaDiffusion) -> Data
     """Ask the question, or return the remembered result."""
     chosen = session().chosen_seeds.get((database.source, question))
     asked = database.source, changed_at(database), question, method, chosen
-    return shared("asked", asked, lambda: database.ask(question, method, chosen))
+    return compute_shared("asked", asked, lambda: database.ask(question, method, chosen))
 
 
 def status_line(asked: DatabaseQuestion) -> None:
@@ -169,12 +169,12 @@ def status_line(asked: DatabaseQuestion) -> None:
     for number, part in enumerate(retrieval.parts, 1):
         st.caption(f"**{number}** {brief(part.query)}")
     for notice in (*asked.database.schema.notices, *map(word_notice, retrieval.notices)):
-        st.caption(f":material/info: {said(clean(notice, 300))}")
+        st.caption(f":material/info: {escape_sentence(clean(notice, 300))}")
 
 
 def database_picture(asked: DatabaseQuestion) -> str | None:
     """Draw the retrieved part of the schema, and return the selected node."""
-    positions, others = shared("frozen schema", (
+    positions, others = compute_shared("frozen schema", (
         asked.database.source, asked.plan.question, asked.method.subqueries, asked.plan.planner),
         lambda: _freeze(asked))
     edges = tuple(replace(edge, label=say_label(edge.label)) for edge in asked.retrieval.edges)
@@ -183,7 +183,7 @@ def database_picture(asked: DatabaseQuestion) -> str | None:
     path = asked.path if value_of("dbpath", True) and asked.importance else ()
     return pick(lambda chosen: panel_data(
         [retrieval], drawing,
-        positions=with_new(positions, retrieval), look=Look(
+        positions=add_new(positions, retrieval), look=Look(
             [Caption("Schema", "the joins of the draft are marked" if path else "")],
             others, selected=chosen, path=path, graph_size=len(asked.database.graph))), key)
 
@@ -210,7 +210,7 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
             return
         st.html(heading(node))
         _explain(asked, node.id, node.name)
-        held(retrieval, node)
+        draw_balance(retrieval, node)
 
 
 def _draft_card(asked: DatabaseQuestion) -> None:
@@ -243,5 +243,5 @@ def _explain(asked: DatabaseQuestion, node: str, name: str) -> None:
 def why_line(asked: DatabaseQuestion, node: str) -> str:
     """Word why a node is retrieved, or why not."""
     explanation = asked.explanation
-    return (say_why(explanation.why(node)) if explanation.retrieved(node) else
+    return (say_why(explanation.why(node)) if explanation.is_retrieved(node) else
             " ".join(say_why_not(explanation.why_not(node))))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from qafd.app.escaping import said
+from qafd.app.escaping import escape_sentence
 from qafd.app.session import remember
 from qafd.app.tables import columns_of, download_csv
 from qafd.errors import QafdError
@@ -22,7 +22,7 @@ def rows_of(database: Database, sql: str, key: str) -> None:
         rows: QueryRows = remember(key, (database.source, changed_at(database), sql),
                                    lambda: box.run(Path(database.source), sql))
     except QafdError as error:
-        st.error(said(error), icon=":material/error:")
+        st.error(escape_sentence(error), icon=":material/error:")
         return
     names = _distinct(rows.columns)
     st.dataframe(columns_of(names, rows.rows), hide_index=True, key=key)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from qafd.app.database.question import why_line
 from qafd.app.database.rows import rows_of
-from qafd.app.escaping import brief, plain, said
+from qafd.app.escaping import brief, escape_sentence, plain
 from qafd.app.explore.explanation import node_choice
 from qafd.app.explore.tabs import proof
 from qafd.app.explore.why import seeds_and_ways
@@ -69,7 +69,7 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
             with st.spinner("One call, or two if its SQL cannot be run"):
                 put_next("sql", write_sql(asked, model))
         except ModelError as error:
-            st.error(said(f"{error} The draft needs no model."))
+            st.error(escape_sentence(f"{error} The draft needs no model."))
         else:
             st.rerun()
     about = f"{tokens_of(messages):,}"
@@ -105,7 +105,7 @@ def _seeds(asked: DatabaseQuestion, model: Metered) -> None:
             with st.spinner("One call"):
                 chosen[key] = choose_seeds(asked.plan.question, asked.database.schema, model)
         except ModelError as error:
-            st.error(said(error))
+            st.error(escape_sentence(error))
         else:
             st.rerun()
 
@@ -118,7 +118,7 @@ def why_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> N
         st.write("Nothing was touched; raise the mass.")
         return
     st.write(brief(why_line(asked, node), 2000))
-    if not explanation.touched(graph.row[node]):
+    if not explanation.is_touched(graph.row[node]):
         return
     seeds_and_ways(explanation.seed_shares(node), explanation.paths(8, to=node))
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from qafd.answer import name_pages
-from qafd.app.escaping import brief, safe, said
+from qafd.app.escaping import brief, escape_sentence, safe
 from qafd.app.links import link
-from qafd.app.markup import marked, spaced
+from qafd.app.markup import keep_spaces, mark_spans
 from qafd.app.page_images import show_page
 from qafd.app.session import WORKSPACE, empty, fresh_key, in_store, value_of
 from qafd.curate.excerpt import Excerpt, Passage, around, read_excerpt
@@ -36,7 +36,7 @@ def opened(knowledge: KnowledgeGraph) -> bool:
         try:
             shown = read_excerpt(store, name, first)
         except StoreError as error:
-            st.warning(said(error))
+            st.warning(escape_sentence(error))
             return True
     _head(knowledge, shown.document)
     if chunk and asked is None:
@@ -155,8 +155,8 @@ def _section(passage: Passage, pages: str, spans: Sequence[tuple[int, int]], sty
                           safe(f"Ask about {passage.subject}", 60)))
     above = ""
     if passage.above not in ("", chunk.title):
-        above = f"<p class='above'>{spaced(passage.above)}</p>"
-    text = marked(chunk.text, [(first - chunk.start, last - chunk.start) for first, last in spans],
+        above = f"<p class='above'>{keep_spaces(passage.above)}</p>"
+    text = mark_spans(chunk.text, [(first - chunk.start, last - chunk.start) for first, last in spans],
                   names=[(found.start, found.end) for found in passage.names])
     return (f"{above}<section id='passage-{passage.number}'{style}>"
             f"<small>{' · '.join(filter(None, place))}</small><p dir='auto'>{text}</p></section>")

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 import streamlit as st
 
 from qafd.app.documents.models import choice_of, start
-from qafd.app.escaping import brief, plain, said
+from qafd.app.escaping import brief, escape_sentence, plain
 from qafd.app.provider import addresses_are_free
 from qafd.app.session import empty, fresh_key
 from qafd.app.workspaces import is_sample, new_workspace
@@ -77,7 +77,7 @@ def _web_page(knowledge: KnowledgeGraph, address: str) -> None:
             # one of this machine's network only where the app is its owner's alone
             found = fetch(address, near=addresses_are_free())
     except (ParameterError, ParseError) as error:
-        st.warning(said(error))
+        st.warning(escape_sentence(error))
         return
     _add(knowledge, [found])
 
@@ -99,12 +99,12 @@ def _graph_file(knowledge: KnowledgeGraph) -> None:
     try:
         graph = _graph_in(tuple(u.getvalue() for u in uploads))
     except ParseError as error:
-        st.warning(said(error))
+        st.warning(escape_sentence(error))
         return
     graph = note_missing([u.name for u in uploads], graph)
     st.markdown(brief(graph.summary, 400))
     for notice in graph.notices:
-        st.caption(said(clean(notice, 400)))
+        st.caption(escape_sentence(clean(notice, 400)))
     if st.button("Add the graph", type="primary"):
         _add(knowledge, [(name_of([PurePosixPath(u.name) for u in uploads]), graph.to_json())])
         empty("graph")  # so that it is not offered twice

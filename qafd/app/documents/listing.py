@@ -8,7 +8,7 @@ import streamlit as st
 from qafd.app.documents.models import notices, start
 from qafd.app.escaping import brief, plain
 from qafd.app.pages import way
-from qafd.app.session import empty, fresh_key, in_store, session, shared
+from qafd.app.session import compute_shared, empty, fresh_key, in_store, session
 from qafd.app.tables import SHARE_BAR, columns_of, table
 from qafd.curate.filelist import FileLine, listing
 from qafd.curate.unread import Unread, find_nameless, unread
@@ -37,7 +37,7 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     _held(knowledge, lines)
     chosen = _table(lines)
     _word_trouble(lines)
-    said = say_nameless(shared("nameless", (knowledge.id, knowledge.version(knowledge.graph)),
+    said = say_nameless(compute_shared("nameless", (knowledge.id, knowledge.version(knowledge.graph)),
                                lambda: in_store(knowledge, find_nameless)))
     if said:
         st.caption(f":material/info: {brief(said, 800)}")

@@ -7,7 +7,7 @@ import streamlit as st
 from qafd.answer import name_pages
 from qafd.app.escaping import plain, safe
 from qafd.app.links import in_document
-from qafd.app.markup import bold, paragraph, small, spaced
+from qafd.app.markup import embolden, keep_spaces, paragraph, small
 from qafd.app.session import keep, put, value_of
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Mark
@@ -57,7 +57,7 @@ def _shown(hit: Hit, marks: Sequence[Mark]) -> str:
     place = [safe(chunk.document, 120), name_pages(chunk, marks)]
     if chunk.heading != chunk.title:
         place.append(safe(chunk.heading, 120))
-    text = "".join(f"<mark>{spaced(part)}</mark>" if on else spaced(part) for part, on in hit.parts)
+    text = "".join(f"<mark>{keep_spaces(part)}</mark>" if on else keep_spaces(part) for part, on in hit.parts)
     title = in_document(chunk.document, chunk.id, words=safe(chunk.title or chunk.document, 120))
-    head = f"{bold(title)} {small(' · '.join(filter(None, place)))}"
+    head = f"{embolden(title)} {small(' · '.join(filter(None, place)))}"
     return paragraph(f"{head}<br><span dir='auto'>{text}</span>", "found")

@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from qafd.app.documents.models import meter, start
 from qafd.app.error_display import with_errors_shown
-from qafd.app.escaping import brief, plain, said
+from qafd.app.escaping import brief, escape_sentence, plain
 from qafd.app.pages import way
 from qafd.app.session import exchange, session
 from qafd.ingest.jobs import cancel, estimate_unparsed, needs_worker, resume
@@ -119,7 +119,7 @@ def _jobs(knowledge: KnowledgeGraph, working: bool, stale: bool) -> None:
         bar.progress(share, plain(words))
         meter(knowledge, job.id)
         if job.error:
-            st.warning(said(job.error))
+            st.warning(escape_sentence(job.error))
         if job.state == "paused" and stop.button("Resume", key=f"resume{job.id}"):
             start(knowledge)
         if stop.button("Cancel", key=f"cancel{job.id}"):

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import streamlit as st
 
-from qafd.app.escaping import plain, said
+from qafd.app.escaping import escape_sentence, plain
 from qafd.app.provider import language_model
-from qafd.app.session import remember, remembered
+from qafd.app.session import recall, remember
 from qafd.errors import QafdError
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered
@@ -43,7 +43,7 @@ def writing_controls(knowledge: KnowledgeGraph) -> None:
         if st.button("What it will cost"):
             with st.spinner("Estimating what this will cost"):
                 remember("writing plan", key, lambda: knowledge.plan_layers(chosen, client))
-        planned: RunPlan | None = remembered("writing plan", key)
+        planned: RunPlan | None = recall("writing plan", key)
         if planned is None:
             return
         st.markdown(plain(say_writing_plan(planned)))
@@ -67,7 +67,7 @@ def _write(knowledge: KnowledgeGraph, client: Metered, names: list[str]) -> None
     try:
         knowledge.write_layers(names, client, progress=report)
     except QafdError as error:
-        st.error(said(error))
+        st.error(escape_sentence(error))
         st.caption("What was written is kept and used; start again to go on.")
         return
     st.rerun()

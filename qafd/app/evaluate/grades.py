@@ -6,7 +6,7 @@ from dataclasses import replace
 import streamlit as st
 
 from qafd.app.error_display import with_errors_shown
-from qafd.app.escaping import brief, plain, said
+from qafd.app.escaping import brief, escape_sentence, plain
 from qafd.app.evaluate.measuring import Running, watch
 from qafd.app.pages import way
 from qafd.app.provider import language_model, leaves_this_machine, preferences
@@ -81,7 +81,7 @@ def _asked(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, 
     if running is None:
         return
     if isinstance(running.error, QafdError):
-        st.error(said(running.error), icon=":material/error:")
+        st.error(escape_sentence(running.error), icon=":material/error:")
     elif running.error is not None:
         raise running.error
     elif running.result is not None:

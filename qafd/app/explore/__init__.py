@@ -14,7 +14,7 @@ from qafd.app.explore.contrast import contrast_tab
 from qafd.app.explore.explanation import next_in
 from qafd.app.explore.overview import overview_map
 from qafd.app.explore.paths import chosen_path, paths_tab
-from qafd.app.explore.question import how_it_was_read, keep_asked, layered, reader
+from qafd.app.explore.question import choose_layer, how_it_was_read, keep_asked, reader
 from qafd.app.explore.saved_run import keep_button
 from qafd.app.explore.sources import best_names
 from qafd.app.explore.tabs import certificate_tab, code_tab, passages_tab, table_tab
@@ -26,11 +26,11 @@ from qafd.app.result import (
     AWARE,
     BOTH,
     View,
-    explored,
+    draw_mass,
+    explore_question,
     method_controls,
     reading_notes,
     status_line,
-    upon_controls,
 )
 from qafd.app.session import value_of
 from qafd.app.tour import tour
@@ -80,10 +80,10 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
     # Where no connection stays open, each part would open and close the file again.
     with knowledge.store():
         with left:
-            view = explored(knowledge, question, upon_controls(knowledge, question, method), client)
+            view = explore_question(knowledge, question, draw_mass(knowledge, question, method), client)
             with notes:
                 reading_notes(view)
-            view = layered(view)
+            view = choose_layer(view)
             following = ""
             with contain_errors("The next node to fill"):
                 following = next_in(view)

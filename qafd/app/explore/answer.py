@@ -9,7 +9,7 @@ import streamlit as st
 from qafd.answer import WEAK, Answer, Citation, Draft, Written
 from qafd.answer.context import BUDGET
 from qafd.app import markup
-from qafd.app.escaping import brief, capital, plain, safe, said
+from qafd.app.escaping import brief, capitalize, escape_sentence, plain, safe
 from qafd.app.explore.sources import answer_names
 from qafd.app.links import in_document
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
@@ -35,18 +35,18 @@ def answer_tab(view: View) -> None:
     answer = view.answer
     model = language_model(view.knowledge.url, "answer", view.question)
     if model is not None:
-        _written(view, model)
-    st.html(_quoted_from(answer, capital(why_no_model())))
+        _draw_written(view, model)
+    st.html(_quoted_from(answer, capitalize(why_no_model())))
 
 
 def _quoted_from(answer: Answer, why_quoted: str) -> str:
     """Return the marked sources, and why no model wrote instead or "", both as HTML."""
     words = "Extractive: sentences of your documents, quoted, no language model."
-    html = markup.folded(markup.small(safe(f"{words} {why_quoted}")), markup.small(safe(CHANCE)))
+    html = markup.fold(markup.small(safe(f"{words} {why_quoted}")), markup.small(safe(CHANCE)))
     html += markup.paragraph(safe(say_status(answer)), "answer")
     if not answer.sentences:
         return html
-    html += markup.paragraph(markup.bold(safe(say_heading(answer))))
+    html += markup.paragraph(markup.embolden(safe(say_heading(answer))))
     near: dict[int, list[float]] = {}
     for sentence in answer.sentences:
         near.setdefault(sentence.citation, []).append(sentence.similarity)
@@ -60,7 +60,7 @@ def quoted_html(answer: Answer) -> str:
     for sentence in answer.sentences:
         if sentence.skips:
             parts.append("…")
-        number = markup.cited(f"[{sentence.cited}]")
+        number = markup.cite(f"[{sentence.cited}]")
         said = markup.best(sentence.line, sentence.best)
         parts.append(f"{said}\xa0{number}")
     return markup.paragraph(" ".join(parts), "answer")
@@ -78,9 +78,9 @@ def source_html(citation: Citation, anchor: str, similar: Sequence[float]) -> st
         facts.append("weak support")
     facts.append(in_document(at.document, at.chunk, [(at.start + start, at.start + end)
                                                      for start, end in citation.marks]))
-    head = f"[{citation.number}] {markup.bold(safe(citation.title))} — {' · '.join(facts)}"
-    return markup.anchored(markup.paragraph(head) + markup.paragraph(
-        markup.marked(at.text, citation.marks)), anchor, citation.number)
+    head = f"[{citation.number}] {markup.embolden(safe(citation.title))} — {' · '.join(facts)}"
+    return markup.anchor_source(markup.paragraph(head) + markup.paragraph(
+        markup.mark_spans(at.text, citation.marks)), anchor, citation.number)
 
 
 def write_from_table(view: View, retrieval: Retrieval, plan: QueryPlan) -> None:
@@ -90,7 +90,7 @@ def write_from_table(view: View, retrieval: Retrieval, plan: QueryPlan) -> None:
         return
     exact = replace(view, retrieval=retrieval, plan=plan)
     with view.knowledge.store():
-        _written(exact, model)
+        _draw_written(exact, model)
 
 
 def write_first(view: View) -> Written | None:
@@ -104,7 +104,7 @@ def write_first(view: View) -> Written | None:
         return None
     draft = _draft(view)
     first = remember("first draft", (view.about, model.name, _length()), lambda: draft)
-    known, place = _stored(draft, model), st.empty()
+    known, place = _find_reply(draft, model), st.empty()
     if known is None:
         failed = session().seen.get("failed draft") == draft
         label = "Try again" if failed else "Answer from what is retrieved now"
@@ -112,7 +112,7 @@ def write_first(view: View) -> Written | None:
         if not again or st.button(label, icon=":material/refresh:", type="tertiary", key="write again"):
             known = _ask(draft, model, place)
     if known is None and draft != first:
-        draft, known = first, _stored(first, model)
+        draft, known = first, _find_reply(first, model)
         if known is not None:
             st.caption("Written from what was retrieved before the last change.")
     if known is None:
@@ -127,11 +127,11 @@ def write_first(view: View) -> Written | None:
 def _ask(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply | None:
     """Draw the model's reply as it arrives, and return it; None after an error, which is shown."""
     try:
-        return _streamed(draft, model, place)
+        return _stream(draft, model, place)
     except ModelError as error:
         session().seen["failed draft"] = draft
         place.empty()
-        st.error(said(f"{str(error)} The quoted answer needs no model."))
+        st.error(escape_sentence(f"{str(error)} The quoted answer needs no model."))
         return None
 
 
@@ -141,7 +141,7 @@ def find_written(view: View) -> Written | None:
     if model is None:
         return None
     draft = _draft(view)
-    known = _stored(draft, model)
+    known = _find_reply(draft, model)
     return None if known is None else view.knowledge.written(draft, known, model.name)
 
 
@@ -156,17 +156,17 @@ def _draft(view: View) -> Draft:
         view.retrieval, view.plan, length=_length(), budget=preferences().calls.fit(BUDGET)))
 
 
-def _stored(draft: Draft, model: Metered) -> Reply | None:
+def _find_reply(draft: Draft, model: Metered) -> Reply | None:
     return model.find_stored(model.key(draft.messages, None, preferences().calls.answer_tokens))
 
 
-def _written(view: View, model: Metered) -> None:
+def _draw_written(view: View, model: Metered) -> None:
     """Draw a model's answer on request; a paid one is shown again without a call."""
     asked, length, button = st.columns([3, 1, 1], vertical_alignment="bottom")
     length.selectbox("Length", list(LENGTHS), **bound("length"),
                      format_func=lambda name: name.capitalize())
     draft = _draft(view)
-    known = _stored(draft, model)
+    known = _find_reply(draft, model)
     reads = (f"{plain(model.name)} reads about {tokens_of(draft.messages):,} tokens: "
              f"{count(len(draft.context.sources), 'passage')}.")
     asked.caption(f"{reads} {say_leaving()}")
@@ -196,7 +196,7 @@ def say_leaving() -> str:
     return "Your question and the passages leave this machine."
 
 
-def _streamed(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply:
+def _stream(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply:
     """Draw the model's reply as it arrives, and return it."""
     numbers = {source.number for source in draft.context.sources}
     text = ""
@@ -204,7 +204,7 @@ def _streamed(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply:
         draft.messages, max_tokens=preferences().calls.answer_tokens))
     for piece in streamed:
         text += piece
-        place.html(markup.anchored(answer_html(text, numbers), "stream", 0))
+        place.html(markup.anchor_source(answer_html(text, numbers), "stream", 0))
     return streamed.reply
 
 

@@ -15,7 +15,7 @@ from qafd.app.explore.explanation import explanation_of, why_line
 from qafd.app.explore.question import follow_box
 from qafd.app.explore.sources import answer_names, draw_added, draw_chain, draw_sources
 from qafd.app.links import in_document
-from qafd.app.markup import bold, italic, lines, paragraph, read_table, small
+from qafd.app.markup import embolden, italic, lines, paragraph, read_table, small
 from qafd.app.page_images import show_page
 from qafd.app.pages import way
 from qafd.app.result import View
@@ -59,7 +59,7 @@ def node_detail(view: View, selected: str | None) -> None:
         _card(view, node)
     elif selected and selected in view.graph.row:
         st.html(markup.heading(view.graph.names[view.graph.row[selected]], "not retrieved"))
-        said_of(view.knowledge, selected)
+        draw_sentences(view.knowledge, selected)
         remarks_on(view.knowledge, selected)
         st.html(paragraph(safe(why_line(view, selected))))
     elif not open_source(view):
@@ -68,13 +68,13 @@ def node_detail(view: View, selected: str | None) -> None:
 
 def _card(view: View, node: RetrievedNode) -> None:
     st.html(heading(node))
-    said_of(view.knowledge, node.id)
+    draw_sentences(view.knowledge, node.id)
     remarks_on(view.knowledge, node.id)
     with view.knowledge.store() as store:
         for edges in find_added(store, node.id).values():
-            st.html(by_hand(say_by_hand(edges)))
+            st.html(word_by_hand(say_by_hand(edges)))
     st.html(paragraph(safe(why_line(view, node.id) or word_reason(node.reason))))
-    held(view.retrieval, node)
+    draw_balance(view.retrieval, node)
     if node.kind == "entity":
         way("graph", "Rename, connect or hide it", find=node.name)
 
@@ -87,11 +87,11 @@ def heading(node: RetrievedNode) -> str:
     return markup.heading(shown_name(node), " · ".join(facts))
 
 
-def held(retrieval: Retrieval, node: RetrievedNode) -> None:
+def draw_balance(retrieval: Retrieval, node: RetrievedNode) -> None:
     """Draw the mass balance of a node, folded."""
     balance = mass_balance(retrieval, node.id)
     rows = [(clean(words, 80), f"{mass:.4f}") for words, mass in balance_rows(balance)]
-    st.html(markup.folded(safe("Mass balance"), paragraph(safe(say_balance(balance)))
+    st.html(markup.fold(safe("Mass balance"), paragraph(safe(say_balance(balance)))
                           + read_table(("what", "mass"), rows)
                           + small(safe("In minus out is what it holds, to rounding."))))
 
@@ -108,21 +108,21 @@ def balance_rows(balance: Balance) -> list[tuple[str, float]]:
     return [*rows, ("held", balance.node.mass)]
 
 
-def said_of(knowledge: KnowledgeGraph, node_id: str, first: int = 3, most: int = 20) -> None:
+def draw_sentences(knowledge: KnowledgeGraph, node_id: str, first: int = 3, most: int = 20) -> None:
     """Draw the `first` sentences that name a node, and at most `most` of the others folded."""
     sentences = knowledge.evidence([node_id])
     if not sentences:
-        _unnamed(knowledge, node_id)
+        _draw_unnamed(knowledge, node_id)
         return
-    st.html("".join(map(quoted, sentences[:first])))
+    st.html("".join(map(quote, sentences[:first])))
     if more := sentences[first:]:
         with st.expander(count_words(len(more), "{number} more sentence", "{number} more sentences")):
-            st.html("".join(map(quoted, more[:most])))
+            st.html("".join(map(quote, more[:most])))
             if len(more) > most:
                 st.caption(f"The first {most} of them")
 
 
-def _unnamed(knowledge: KnowledgeGraph, node_id: str) -> None:
+def _draw_unnamed(knowledge: KnowledgeGraph, node_id: str) -> None:
     """Draw the beginning of a passage without names, or of passages that an entity titles."""
     with knowledge.store() as store:
         near = {end for edge in store.graph.edges([node_id]) for end in (edge.source, edge.target)}
@@ -136,10 +136,10 @@ def _unnamed(knowledge: KnowledgeGraph, node_id: str) -> None:
         st.caption("No sentence mentions it. It is in the title of:" if begun else
                    "No sentence mentions it.")
     for node in begun:
-        st.html(paragraph(markup.lines(bold(safe(node.name, 300)), safe(node.text, 300))))
+        st.html(paragraph(markup.lines(embolden(safe(node.name, 300)), safe(node.text, 300))))
 
 
-def quoted(evidence: Evidence) -> str:
+def quote(evidence: Evidence) -> str:
     """Return a sentence with its names marked and its place; a row of a table on one line."""
     marks = [(start - evidence.start, end - evidence.start) for start, end in evidence.mentions]
     between = " · " if is_row(evidence.text) else " "
@@ -148,11 +148,11 @@ def quoted(evidence: Evidence) -> str:
         where = f"{where}, page {evidence.page}"
     hint = f"characters {evidence.start:,} to {evidence.end:,}"
     link = in_document(evidence.document, evidence.chunk, [(evidence.start, evidence.end)],
-                       markup.hinted(where, hint))
-    return paragraph(markup.lines(markup.marked(evidence.text, marks, between=between), small(link)))
+                       markup.add_hint(where, hint))
+    return paragraph(markup.lines(markup.mark_spans(evidence.text, marks, between=between), small(link)))
 
 
-def by_hand(words: str) -> str:
+def word_by_hand(words: str) -> str:
     """Return the words for an edge that was added by hand, in place of a sentence."""
     return paragraph(safe(words, 1000))
 
@@ -181,10 +181,10 @@ def _answer(view: View) -> None:
     """Draw the quoted sentences, each with its source, and how likely the first is the answer."""
     answer, names = view.answer, answer_names(view)
     st.caption(plain(say_status(answer)), help=CHANCE)
-    html = paragraph(bold(safe(say_heading(answer)))) if answer.sentences else ""
+    html = paragraph(embolden(safe(say_heading(answer)))) if answer.sentences else ""
     for sentence in answer.sentences:
         words = markup.best(sentence.line, sentence.best, 300)
-        number = markup.cited(f"[{sentence.cited}]")
+        number = markup.cite(f"[{sentence.cited}]")
         html += paragraph(f"{markup.mark_names(words, names)}\xa0{number}", "quoted")
     st.html(html)
     if view.retrieval.unsure:
@@ -224,9 +224,9 @@ def _strand(strand: Strand) -> None:
     if strand.passage:
         st.write(f"**{say_number(strand.flow)}** through **{plain(strand.passage)}**")
     if strand.added:
-        st.html(by_hand(say_by_hand(strand.added)))
+        st.html(word_by_hand(say_by_hand(strand.added)))
     if strand.sentences:
-        st.html("".join(map(quoted, strand.sentences)))
+        st.html("".join(map(quote, strand.sentences)))
     elif not strand.added:
         st.caption(say_unquoted(strand.kind))
 
@@ -276,7 +276,7 @@ def open_source(view: View) -> bool:
               args=("",))
     text = citation.passage.text
     st.html(markup.heading(clean(citation.title, 120), clean(citation.where, 200))
-            + markup.paragraph(markup.marked(text, citation.marks), "source"))
+            + markup.paragraph(markup.mark_spans(text, citation.marks), "source"))
     spans = [(citation.passage.start + start, citation.passage.start + end)
              for start, end in citation.marks]
     show_page(view.knowledge, citation.passage.document, spans)

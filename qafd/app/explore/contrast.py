@@ -7,12 +7,12 @@ from functools import partial
 import streamlit as st
 
 from qafd.app.component import panels
-from qafd.app.controls import mass_range, set_to, started
-from qafd.app.picture import chosen_drawing, placed
-from qafd.app.result import View, explored, retrieved, span_of
+from qafd.app.controls import mass_range, set_to, start_method
+from qafd.app.picture import chosen_drawing, place_nodes
+from qafd.app.result import View, explore_question, retrieve_by, span_of
 from qafd.app.session import bound, choose_option, keep
 from qafd.app.tables import columns_of, download_csv, table
-from qafd.explain import Contrast, contrast, core, shown
+from qafd.explain import Contrast, contrast, core, row_name
 from qafd.flow.weights import SIMILARITIES, VARIANTS
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
@@ -20,7 +20,7 @@ from qafd.retrieve.released import ReleasedCode
 from qafd.samples import EXAMPLES
 from qafd.view.drawing import Caption, Look
 from qafd.view.panel import clean, panel_data
-from qafd.view.placement import freeze, with_new
+from qafd.view.placement import add_new, freeze
 from qafd.wording import count_words
 
 BY = {"question": "Another question", "variant": "Edge weight", "similarity": "Similarity map",
@@ -37,11 +37,11 @@ def contrast_tab(view: View) -> None:
     elif by == "part":
         _subqueries(view)
     elif by == "released":
-        _released(view)
+        _draw_released(view)
     else:
         method, words = _other(view, by)
-        both = view.retrieval, explored(view.knowledge, view.question, method).retrieval
-        drawn(view, both, (_words(view.method, by), words))
+        both = view.retrieval, explore_question(view.knowledge, view.question, method).retrieval
+        draw_contrast(view, both, (_words(view.method, by), words))
 
 
 def _other(view: View, by: str) -> tuple[FlowDiffusion, str]:
@@ -51,7 +51,7 @@ def _other(view: View, by: str) -> tuple[FlowDiffusion, str]:
         name = st.selectbox("Preset", list(PRESETS), **bound("by_preset"),
                             index=len(PRESETS) - 1,
                             format_func=lambda name: PRESETS[name].label)
-        return started(PRESETS[name].method, view.graph, span), PRESETS[name].label
+        return start_method(PRESETS[name].method, view.graph, span), PRESETS[name].label
     if by == "mass":
         key = keep("by_mass")
         half, end, step = mass_range(replace(method, mass=method.mass / 2), view.graph,
@@ -105,22 +105,22 @@ def _questions(view: View) -> None:
     if not lines:
         st.caption("While nothing is typed, an example question of this sample stands beside "
                     "yours.")
-    others = [explored(view.knowledge, question, view.method).retrieval for question in asked]
+    others = [explore_question(view.knowledge, question, view.method).retrieval for question in asked]
     if len(others) > 1:
         retrievals = [view.retrieval, *others]
         _core(view, retrievals, "phrasings", lambda stable, found: (f"**{stable}** of {found} "
                                                                     "nodes are retrieved by "
                                                                     f"all {len(retrievals)} "
                                                                     "phrasings."))
-    drawn(view, (view.retrieval, others[0]), (clean(view.question, 80), clean(asked[0], 80)))
+    draw_contrast(view, (view.retrieval, others[0]), (clean(view.question, 80), clean(asked[0], 80)))
 
 
-def _released(view: View) -> None:
+def _draw_released(view: View) -> None:
     """Draw the contrast with the authors' released code, which is not a method of the page."""
     st.caption(ReleasedCode.idea)
     method = ReleasedCode().fit_to(view.graph)
-    found = retrieved(view.knowledge, view.graph, view.version, view.question, method, view.plan)
-    drawn(view, (view.retrieval, found), ("as set in the sidebar", ReleasedCode.label))
+    found = retrieve_by(view.knowledge, view.graph, view.version, view.question, method, view.plan)
+    draw_contrast(view, (view.retrieval, found), ("as set in the sidebar", ReleasedCode.label))
 
 
 def _subqueries(view: View) -> None:
@@ -138,7 +138,7 @@ def _subqueries(view: View) -> None:
                              format_func=words.__getitem__)
         chosen.append(at if 0 <= at < len(parts) else 0)
     first, second = chosen
-    drawn(view, (parts[first], parts[second]), (words[first], words[second]), parts)
+    draw_contrast(view, (parts[first], parts[second]), (words[first], words[second]), parts)
 
 
 def _core(view: View, retrievals: Sequence[Retrieval], of: str,
@@ -147,13 +147,13 @@ def _core(view: View, retrievals: Sequence[Retrieval], of: str,
     stable = sum(times == len(retrievals) for _, times in found)
     st.write(word(stable, len(found)))
     with st.expander("Stable core"):
-        names = [shown(view.graph, view.graph.row[node]) for node, _ in found]
+        names = [row_name(view.graph, view.graph.row[node]) for node, _ in found]
         times = st.column_config.ProgressColumn(format="%d", min_value=0,
                                                 max_value=len(retrievals))
         table({"name": names, of: [times for _, times in found]}, column_config={of: times})
 
 
-def drawn(view: View, both: tuple[Retrieval, Retrieval], words: tuple[str, str],
+def draw_contrast(view: View, both: tuple[Retrieval, Retrieval], words: tuple[str, str],
           among: Sequence[Retrieval] = ()) -> None:
     """Draw two retrievals and their difference; the layout has room for every choice."""
     found = contrast(*both)
@@ -162,9 +162,9 @@ def drawn(view: View, both: tuple[Retrieval, Retrieval], words: tuple[str, str],
               f"{found.overlap:.0%}.")
     among = among or both
     if all(each.query == view.retrieval.query for each in among):
-        positions, others = placed(view)
+        positions, others = place_nodes(view)
         for each in among:
-            positions = with_new(positions, each)
+            positions = add_new(positions, each)
     else:  # the nodes of another question may be anywhere
         stable = {node for node, times in core(among) if times == len(among)}
         positions, others = freeze(among, stable)
@@ -185,7 +185,7 @@ def _table(view: View, found: Contrast) -> None:
             where = "both"
         elif node in found.only_first:
             where = "first"
-        rows.append((shown(view.graph, view.graph.row[node]), node, where, difference))
+        rows.append((row_name(view.graph, view.graph.row[node]), node, where, difference))
     table(columns_of(("name", "retrieved by", "difference"),
                      [(name, where, difference) for name, _, where, difference in rows]))
     st.caption("Difference of the square roots of importance, each over its result's largest: "

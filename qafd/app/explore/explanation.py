@@ -9,8 +9,8 @@ import streamlit as st
 
 from qafd.app.markup import ticks
 from qafd.app.result import View, counts_tokens
-from qafd.app.session import bound, exchange, put, session, shared
-from qafd.explain import Explanation, RunExplanation, shown
+from qafd.app.session import bound, compute_shared, exchange, put, session
+from qafd.explain import Explanation, RunExplanation, row_name
 from qafd.explain.entry import entries
 from qafd.flow.homotopy import Path as Entries
 from qafd.graph import Graph
@@ -28,7 +28,7 @@ def explanation_of(view: View) -> Explanation:
     """Return the explanation of the view: of all subqueries, or of the shown one."""
     plan = view.plan
     parts = plan.question, plan.planner, tuple(part.question for part in plan.subqueries)
-    return shared("explanation", (view.knowledge.id, view.version, parts, view.method),
+    return compute_shared("explanation", (view.knowledge.id, view.version, parts, view.method),
                   lambda: view.knowledge.explain(view.retrieval, graph=view.graph, plan=plan))
 
 
@@ -49,7 +49,7 @@ def node_choice(graph: Graph, explanation: Explanation, key: str = "about") -> s
         "Why is this node here, or not?", options, 0 if first else None,
         **bound(key), accept_new_options=True,
         placeholder="Type any name of the graph",
-        format_func=lambda i: shown(graph, graph.row[i]) if i in graph.row else i,
+        format_func=lambda i: row_name(graph, graph.row[i]) if i in graph.row else i,
         help="Select a node in the picture, choose one that mass touched, or type another name.")
     return chosen or first
 
@@ -57,7 +57,7 @@ def node_choice(graph: Graph, explanation: Explanation, key: str = "about") -> s
 def why_line(view: View, node: str) -> str:
     """Return the reasons of one node in a few sentences."""
     explanation = explanation_of(view)
-    if explanation.retrieved(node):
+    if explanation.is_retrieved(node):
         return say_why(explanation.why(node))
     return " ".join(say_why_not(explanation.why_not(node, SEARCHED)))
 
@@ -73,7 +73,7 @@ def entered_path(view: View) -> Entries | None:
         return None
     run, end = explanation.runs[0], session().highest_mass
     widest = replace(view.method, mass=end)
-    return shared("entered", (view.about, widest), lambda: _entered(run, end)) or run.entered
+    return compute_shared("entered", (view.about, widest), lambda: _find_entries(run, end)) or run.entered
 
 
 def next_in(view: View) -> str:
@@ -101,7 +101,7 @@ def _following(view: View, path: Entries, retrieved: Collection[str]) -> str:
             continue
         # A node that is just full is not retrieved yet, and the shown digits have to be enough.
         at = max(alpha, view.method.mass) * (1 + MARGIN)
-        name = shown(view.graph, row)
+        name = row_name(view.graph, row)
         if counts_tokens(view.method):
             return f"next to fill: {name} at {math.ceil(at):,} tokens"
         enough = float(Context(3, ROUND_CEILING).create_decimal(at))
@@ -109,7 +109,7 @@ def _following(view: View, path: Entries, retrieved: Collection[str]) -> str:
     return ""
 
 
-def _entered(run: RunExplanation, mass: float) -> Entries | None:
+def _find_entries(run: RunExplanation, mass: float) -> Entries | None:
     """Return the mass at which every node enters, None if there are too many."""
     if len(run.problem.at(mass).support) > TICKED:
         return None

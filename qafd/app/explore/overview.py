@@ -4,11 +4,11 @@
 import streamlit as st
 
 from qafd.app.escaping import plain
-from qafd.app.explore.card import said_of
+from qafd.app.explore.card import draw_sentences
 from qafd.app.markup import read_table
 from qafd.app.pages import way
 from qafd.app.picture import pick
-from qafd.app.session import QUESTION, put, shared
+from qafd.app.session import QUESTION, compute_shared, put
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
@@ -31,7 +31,8 @@ def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
     `asking` is True on the page with the question box.
     """
     graph = knowledge.graph
-    drawn, positions = shared("map", (knowledge.id, knowledge.version(graph)), lambda: _overview(graph))
+    drawn, positions = compute_shared("map", (knowledge.id, knowledge.version(graph)),
+                                      lambda: _overview(graph))
     if not drawn.nodes:
         st.caption("No name was found in these documents.")
         return
@@ -73,4 +74,4 @@ def _card(knowledge: KnowledgeGraph, drawn: Retrieval, chosen: str | None,
                   on_click=put, args=(QUESTION, question))
     else:
         way("explore", "Ask about it", q=question)
-    said_of(knowledge, node.id)
+    draw_sentences(knowledge, node.id)

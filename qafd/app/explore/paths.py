@@ -13,7 +13,7 @@ from qafd.app.figures import BARE, ink, label
 from qafd.app.result import View
 from qafd.app.session import bound, value_of
 from qafd.app.tables import columns_of, download_csv, table
-from qafd.explain import Explanation, Paths, ReasoningPath, links, shown
+from qafd.explain import Explanation, Paths, ReasoningPath, links, row_name
 from qafd.view.drawing import share_of
 from qafd.view.panel import clean
 from qafd.wording.explanations import say_chain, say_hop, say_path
@@ -37,7 +37,7 @@ def chosen_path(view: View) -> tuple[str, ...]:
         return ()
     listed = _paths(explanation_of(view)).paths[:LISTED]
     return next((path.nodes for k, path in enumerate(listed)
-                 if chosen in (str(k), _said(path))), ())
+                 if chosen in (str(k), _word_path(path))), ())
 
 
 def paths_tab(view: View) -> None:
@@ -54,7 +54,7 @@ def paths_tab(view: View) -> None:
         _list(found, listed)
     with right:
         st.plotly_chart(sankey(explanation, listed), theme="streamlit", key="sankey",
-                        config={"displayModeBar": False}, alt=_alt(found, listed))
+                        config={"displayModeBar": False}, alt=_describe(found, listed))
         st.caption(f"The {len(listed)} largest paths; width is mass.")
         if view.retrieval.parts:
             st.caption("Each diffusion has a part of the diagram of its own.")
@@ -80,7 +80,7 @@ def _chains(explanation: Explanation) -> None:
         hops = [say_hop(hop) for hop in chain.hops]
         new = [safe(clean(hop, 400)) for hop in hops if hop not in quoted]
         quoted.update(hops)
-        parts.append(markup.paragraph("<br>".join([markup.bold(safe(say_chain(chain))), *new])))
+        parts.append(markup.paragraph("<br>".join([markup.embolden(safe(say_chain(chain))), *new])))
     st.html("".join(parts))
 
 
@@ -88,7 +88,7 @@ def _list(found: Paths, listed: Sequence[ReasoningPath]) -> None:
     st.caption("Where the mass went, largest first. Choose a path to see it in the picture.")
     st.radio("Paths", [str(k) for k in range(len(listed))], index=None, **bound("path"),
              label_visibility="collapsed",
-             format_func=lambda k: _said(listed[int(k)]),
+             format_func=lambda k: _word_path(listed[int(k)]),
              captions=[f"{p.mass:.3g} of mass, {p.share:.1%}"
                        for p in listed])
     more = found.paths[LISTED:]
@@ -123,14 +123,14 @@ def _paths(explanation: Explanation) -> Paths:
     return explanation.paths(MOST)
 
 
-def _said(path: ReasoningPath) -> str:
+def _word_path(path: ReasoningPath) -> str:
     if not path.part:
         return plain(say_path(path))
     return f"{plain(say_path(path))} (diffusion {path.part})"
 
 
 def _name(explanation: Explanation, node: str) -> str:
-    return shown(explanation.graph, explanation.graph.row[node])
+    return row_name(explanation.graph, explanation.graph.row[node])
 
 
 def sankey(explanation: Explanation, paths: tuple[ReasoningPath, ...]) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def sankey(explanation: Explanation, paths: tuple[ReasoningPath, ...]) -> dict[s
     A link over several columns gets a bend, without a name, in each, so that it runs behind no
     node. Subqueries are below one another: two may send mass over one edge both ways.
     """
-    sent = _sent(paths)
+    sent = _sum_links(paths)
     column = _columns(sent)
     names = [_name(explanation, node) for _, node in column]
     place = {node: i for i, node in enumerate(column)}
@@ -171,7 +171,7 @@ def sankey(explanation: Explanation, paths: tuple[ReasoningPath, ...]) -> dict[s
                    "margin": {"l": 4, "r": 4, "t": 8, "b": 8}}}
 
 
-def _sent(paths: Sequence[ReasoningPath]) -> list[Sent]:
+def _sum_links(paths: Sequence[ReasoningPath]) -> list[Sent]:
     """Return the mass that these paths send over each link of each subquery."""
     sent = []
     for part in dict.fromkeys(path.part for path in paths):
@@ -189,7 +189,7 @@ def _columns(sent: Sequence[Sent]) -> dict[Place, int]:
     return column
 
 
-def _alt(found: Paths, listed: Sequence[ReasoningPath]) -> str:
+def _describe(found: Paths, listed: Sequence[ReasoningPath]) -> str:
     first = listed[0]
     return (f"Sankey diagram of the {len(listed)} largest paths of {found.total:.3g} units of "
             f"mass; the largest carries {first.mass:.3g}: {say_path(first)}.")

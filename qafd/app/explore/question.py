@@ -6,7 +6,7 @@ import streamlit as st
 
 from qafd.answer import Written
 from qafd.answer.conversation import FollowUp, follow_up, keep_turn, what_was_said
-from qafd.app.escaping import brief, plain, said
+from qafd.app.escaping import brief, escape_sentence, plain
 from qafd.app.provider import language_model
 from qafd.app.result import View
 from qafd.app.session import QUESTION, bound, empty, fresh_key, put, put_next, session, value_of
@@ -46,7 +46,7 @@ def _names_keywords(reply: Reply) -> bool:
     return True
 
 
-def layered(view: View) -> View:
+def choose_layer(view: View) -> View:
     """Return the view, or that of one subquery, and draw how the question was read."""
     if view.plan.planner != "local":
         st.caption(f"Read by {plain(view.plan.planner)}. Things: {_keywords(view, 'low')}. "
@@ -122,7 +122,7 @@ def how_it_was_read(question: str) -> None:
     made = followed.made
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if made.failure is not None:
-            st.caption(said(str(made.failure)))
+            st.caption(escape_sentence(str(made.failure)))
         if made.made_by:
             st.caption((f":material/reply: “{brief(made.typed)}”, after "
                         f"“{brief(followed.before)}”. Edit the question above if it means "

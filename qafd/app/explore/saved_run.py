@@ -3,9 +3,9 @@
 import streamlit as st
 
 from qafd.app.pages import way
-from qafd.app.picture import placed
+from qafd.app.picture import place_nodes
 from qafd.app.result import View
-from qafd.app.session import remembered, session
+from qafd.app.session import recall, session
 from qafd.knowledge import KnowledgeGraph
 from qafd.runs import NOTE, Run, list_runs, save_run
 from qafd.runs.replay import record_run
@@ -15,7 +15,7 @@ KEPT = "kept run"
 
 def run_shown(view: View, note: str = "") -> Run:
     """Build the run of a view, with the places of its nodes."""
-    places = placed(view)[0]
+    places = place_nodes(view)[0]
     return record_run(view.knowledge, view.retrieval, view.plan, graph=view.graph, note=note,
                     layout={n.id: places[n.id] for n in view.retrieval.nodes if n.id in places})
 
@@ -29,7 +29,7 @@ def keep_button(view: View) -> None:
     if not box.open:  # a folded form need not be sent with every move of the mass
         return
     with box:
-        key = remembered(KEPT, shown)
+        key = recall(KEPT, shown)
         if key is None or not _is_kept(view.knowledge, key):
             key = _form(view)
             if key is None:

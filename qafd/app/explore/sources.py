@@ -9,8 +9,8 @@ from qafd.answer import Citation
 from qafd.app.escaping import plain
 from qafd.app.explore.explanation import entered_path, explanation_of
 from qafd.app.markup import find_names, read_table
-from qafd.app.result import View, retrieved
-from qafd.app.session import shared
+from qafd.app.result import View, retrieve_by
+from qafd.app.session import compute_shared
 from qafd.explain.reach import Added, compare_first, find_reached, signal_shares
 from qafd.flow.homotopy import Path
 from qafd.retrieve.base import Retrieval
@@ -66,7 +66,7 @@ def enter_mass(view: View, entered: Path, passage: str) -> float | None:
 
 def search_without_graph(view: View) -> Retrieval:
     """Retrieve by hybrid search, without the graph."""
-    return retrieved(view.knowledge, view.graph, view.version, view.question,
+    return retrieve_by(view.knowledge, view.graph, view.version, view.question,
                      FusedPassages(top=SEARCHED), view.plan)
 
 
@@ -129,6 +129,6 @@ def best_names(view: View) -> tuple[str, ...]:
 def draw_chain(view: View) -> None:
     """Draw the best way from a name of the question to the answer, in one line."""
     explanation = explanation_of(view)
-    chains = shared("chain", (view.about, view.method), lambda: explanation.chains(1))
+    chains = compute_shared("chain", (view.about, view.method), lambda: explanation.chains(1))
     if chains:
         st.caption(plain(say_chain(chains[0])))

@@ -13,7 +13,7 @@ from qafd.app import markup
 from qafd.app.escaping import safe
 from qafd.app.explore.card import relative
 from qafd.app.links import in_document
-from qafd.app.picture import caption, chosen_drawing, groups_of, placed, scale
+from qafd.app.picture import caption, chosen_drawing, groups_of, place_nodes, scale
 from qafd.app.result import View, detail_notes
 from qafd.app.tables import columns_of, download, format_button, table
 from qafd.export.formats import OF_RETRIEVAL
@@ -59,7 +59,7 @@ def passages_tab(view: View) -> None:
                  passages[0].score)
 
 
-def ranked(passages: Sequence[RetrievedPassage]) -> None:
+def draw_ranking(passages: Sequence[RetrievedPassage]) -> None:
     """Return the texts of the first passages, with their scores and places."""
     for rank, passage in enumerate(passages[:PASSAGES], 1):
         _passage(rank, passage, safe(where(passage)), (), passages[0].score)
@@ -69,22 +69,22 @@ def _passage(rank: int, passage: RetrievedPassage, place_html: str,
              marks: Sequence[tuple[int, int]], best: float) -> None:
     """Draw a passage and its score; a long one is folded to its beginning and marked sentences."""
     text, marks = passage.text, sorted(marks)
-    html = markup.paragraph(markup.marked(text, marks))
-    parts = _shown(text, marks)
+    html = markup.paragraph(markup.mark_spans(text, marks))
+    parts = _shorten(text, marks)
     if len(text) > LONG and sum(end - start for start, end in parts) < FOLDED * len(text):
-        shown = " … ".join(markup.marked(text, marks, start, end) for start, end in parts)
+        shown = " … ".join(markup.mark_spans(text, marks, start, end) for start, end in parts)
         if parts[-1][1] < len(text):
             shown += " …"
         summary = markup.small(safe(f"All {len(text):,} characters"))
-        html = markup.paragraph(shown) + markup.folded(summary, html)
+        html = markup.paragraph(shown) + markup.fold(summary, html)
     score = f"score {passage.score:.2f}"
-    head = markup.bold(safe(f"{rank}. {passage.title}"))
+    head = markup.embolden(safe(f"{rank}. {passage.title}"))
     parts_of_score = [(name, value) for name, value in passage.parts.items()]
     st.html(f"{head} {markup.small(f'{score} · {place_html}')}"
             f"{markup.score_bar(parts_of_score, best)}{html}")
 
 
-def _shown(text: str, marks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _shorten(text: str, marks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the first words of a long text and its marks; touching ones are merged."""
     first = text.rfind(" ", 0, FIRST)
     parts = [(0, first if first > 0 else FIRST)]
@@ -128,7 +128,7 @@ def csv_buttons(retrieval: Retrieval) -> None:
 
 def _offline(view: View, drawing: Drawing) -> str:
     """Write the drawn picture as a page that needs no network."""
-    positions, others = placed(view)
+    positions, others = place_nodes(view)
     return export.html(view.retrieval, positions, drawing=drawing,
                        look=Look([caption(view)], others, scale=scale(view, drawing), groups=groups_of(view),
                                  unsure=view.lacks_answer, graph_size=len(view.graph)))

@@ -11,15 +11,15 @@ from qafd.app import markup
 from qafd.app.component import panels
 from qafd.app.escaping import plain, safe
 from qafd.app.explore.explanation import explanation_of
-from qafd.app.picture import chosen_drawing, placed
+from qafd.app.picture import chosen_drawing, place_nodes
 from qafd.app.result import View
 from qafd.app.session import bound
 from qafd.app.tables import SHARE_BAR, columns_of, download_csv, table
-from qafd.explain import Change, Effect, Explanation, Sensitivity, shown
+from qafd.explain import Change, Effect, Explanation, Sensitivity, row_name
 from qafd.retrieve.base import RankedPassage, RetrievedNode
 from qafd.view.drawing import Caption, Look, largest_of, share_of
 from qafd.view.panel import panel_data, shown_name
-from qafd.view.placement import with_new
+from qafd.view.placement import add_new
 from qafd.wording import count_words
 from qafd.wording.answers import say_change
 from qafd.wording.counts import count
@@ -92,7 +92,7 @@ def _without(one: Sensitivity) -> Change:
 def _thing(explanation: Explanation, one: Sensitivity) -> str:
     if one.kind == "document":
         return one.name
-    return " – ".join(shown(explanation.graph, row) for row in one.rows)
+    return " – ".join(row_name(explanation.graph, row) for row in one.rows)
 
 
 def _change(explanation: Explanation) -> Change:
@@ -157,10 +157,10 @@ def _difference(view: View, difference: Effect) -> None:
         passages_lost=len(difference.lost_passages),
         passages_gained=len(difference.gained_passages)))
     panels(panel_data(
-        [difference.before, after], chosen_drawing(), positions=with_new(placed(view)[0], after),
+        [difference.before, after], chosen_drawing(), positions=add_new(place_nodes(view)[0], after),
         look=Look([Caption("As it is", "in color: lost by the change"),
                    Caption("With the change", "in color: gained by it")],
-                  placed(view)[1], lone=True)), key="whatif")
+                  place_nodes(view)[1], lone=True)), key="whatif")
     lost = _rows(view, difference.lost, difference.lost_passages, difference.before.nodes)
     gained = _rows(view, difference.gained, difference.gained_passages, after.nodes)
     _both(("Lost: nodes, then passages among the first ten",
@@ -176,7 +176,7 @@ def _rows(view: View, nodes: Sequence[RetrievedNode], passages: Sequence[RankedP
         importance = say_percent(share_of(node.importance, largest))
         rows.append((shown_name(node), f"{say_kind(node.kind)}, importance {importance}"))
     for passage in passages:
-        rows.append((shown(view.graph, view.graph.row[passage.id]), "ranked passage"))
+        rows.append((row_name(view.graph, view.graph.row[passage.id]), "ranked passage"))
     return rows
 
 

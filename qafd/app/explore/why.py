@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from qafd.app.escaping import plain, safe
-from qafd.app.explore.card import balance_rows, by_hand, quoted
+from qafd.app.explore.card import balance_rows, quote, word_by_hand
 from qafd.app.explore.explanation import SEARCHED, explanation_of, node_choice
 from qafd.app.markup import paragraph, read_table
 from qafd.app.result import View
@@ -48,7 +48,7 @@ def why_tab(view: View) -> None:
     st.caption("The question pours mass on the names and passages it speaks of. What holds "
                 "more than it can passes the rest on, more over wide edges. Full nodes are "
                 "retrieved. ¶ marks a passage.")
-    if explanation.retrieved(node):
+    if explanation.is_retrieved(node):
         _why(explanation.why(node))
     else:
         _why_not(explanation.why_not(node, SEARCHED))
@@ -117,9 +117,9 @@ def seeds_and_ways(seeds: Sequence[SeedShare], ways: Paths) -> None:
 
 def _quotes(inflow: Inflow) -> None:
     if inflow.added:
-        st.html(by_hand(say_by_hand(inflow.added)))
+        st.html(word_by_hand(say_by_hand(inflow.added)))
     if inflow.sentences:
-        st.html("".join(quoted(e) for e in inflow.sentences))
+        st.html("".join(quote(e) for e in inflow.sentences))
     elif not inflow.added:
         st.caption(say_unquoted(inflow.kind))
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 from qafd.app import markup
 from qafd.app.escaping import brief, plain
-from qafd.app.explore.card import draw_remarks, said_of
+from qafd.app.explore.card import draw_remarks, draw_sentences
 from qafd.app.graph.putting_right import known_entities, put_right
 from qafd.app.markup import paragraph
 from qafd.app.pages import way
@@ -116,13 +116,13 @@ def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> No
     if one.also:
         facts.append(f"also {clean(', '.join(one.also[:ALSO]), 300)}")
     name = markup.heading(clean(one.name, 120), " · ".join(filter(None, facts)))
-    st.html(markup.anchored(name, CARD, 1))
+    st.html(markup.anchor_source(name, CARD, 1))
     with knowledge.store() as store:
         said = remarks(store, one.id)
     draw_remarks(said.get("", ()))
     sentences, edges, right = st.tabs(["Sentences", "Neighbors", "Put right"])
     with sentences:
-        said_of(knowledge, one.id, SENTENCES, MOST)
+        draw_sentences(knowledge, one.id, SENTENCES, MOST)
     with edges:
         _edges(knowledge, one, known, said)
     with right:

@@ -7,8 +7,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from qafd.app.documents.models import start
-from qafd.app.escaping import brief, plain, said
-from qafd.app.session import in_store, shared
+from qafd.app.escaping import brief, escape_sentence, plain
+from qafd.app.session import compute_shared, in_store
 from qafd.curate import entities as curate
 from qafd.curate.entities import Entity, Suggestion, entities, suggestions
 from qafd.curate.splitting import find_mixed, passages_of, split
@@ -29,7 +29,7 @@ PAIRS = 8  # shown at a time
 
 def known_entities(knowledge: KnowledgeGraph) -> tuple[Entity, ...]:
     """The entities of a workspace; repeats come from memory."""
-    return shared("entities", state_of(knowledge), lambda: in_store(knowledge, entities))
+    return compute_shared("entities", state_of(knowledge), lambda: in_store(knowledge, entities))
 
 
 def state_of(knowledge: KnowledgeGraph) -> tuple[str, str, tuple[Edit, ...]]:
@@ -49,7 +49,7 @@ def put_right(knowledge: KnowledgeGraph, change: Callable[[Workspace], object],
             change(store)
             enqueue(store)
     except QafdError as error:
-        st.error(said(error), icon=":material/error:")
+        st.error(escape_sentence(error), icon=":material/error:")
         return
     start(knowledge)
     if name:
@@ -95,7 +95,7 @@ def _undo(store: Workspace, number: int) -> None:
 
 def possibly_two(knowledge: KnowledgeGraph) -> None:
     """Draw the entities that may be two things, each with the passages of both and a name to split by."""
-    found = shared("mixed", state_of(knowledge), lambda: in_store(
+    found = compute_shared("mixed", state_of(knowledge), lambda: in_store(
         knowledge, lambda store: find_mixed(store, knowledge.graph)))
     for mixed in found[:PAIRS]:
         name = clean(mixed.entity.name, 80)
@@ -123,7 +123,7 @@ def pairs(knowledge: KnowledgeGraph) -> None:
     """Draw what may be two, then the pairs that may be one, each with a sentence about both."""
     possibly_two(knowledge)
     with st.spinner("Looking for names that may be one"):
-        found = shared("alike", state_of(knowledge), lambda: in_store(
+        found = compute_shared("alike", state_of(knowledge), lambda: in_store(
             knowledge, lambda store: suggestions(store, knowledge.graph)))
     if not found:
         st.write("No two names look like one entity.")

@@ -10,16 +10,16 @@ import streamlit as st
 
 from qafd.app import figures
 from qafd.app.controls import most_seeds
-from qafd.app.escaping import brief, capital
+from qafd.app.escaping import brief, capitalize
 from qafd.app.evaluate.gold import needed_documents
 from qafd.app.markup import read_table
 from qafd.app.movie import ORDERS, Staging, movie, movie_data
 from qafd.app.pages import way
-from qafd.app.picture import chosen_drawing, placed
+from qafd.app.picture import chosen_drawing, place_nodes
 from qafd.app.result import View
 from qafd.app.session import bound, choose_option, put, remember, value_of
 from qafd.app.tables import download_csv
-from qafd.explain.paths import shown
+from qafd.explain.paths import row_name
 from qafd.flow import kernel
 from qafd.flow.reference import RELEASED
 from qafd.flow.weights import VARIANTS
@@ -129,7 +129,7 @@ def _sweep_maps(cells: Sequence[Cell], metric: str, variants: Sequence[str], met
     beside = ""
     if cells[0].recall is not None and metric in ("size", "tokens"):
         beside = "Below each number: the share of the gold passages among the best 5."
-    st.caption(f"{capital(meaning)}. {len(cells)} solves took {seconds:.2f} s. {beside}")
+    st.caption(f"{capitalize(meaning)}. {len(cells)} solves took {seconds:.2f} s. {beside}")
     axes = figures.SweepAxes(metric, min(values), max(values), mass_label(method),
                              seeds_label(method))
     settings = method.mass, method.seeds, method.variant
@@ -194,9 +194,9 @@ def movie_tab(view: View) -> None:
     filmed = remember("film", (view.about, view.method), lambda: film(
         problem.layer, problem.gates, problem.seeds.rows, problem.mass, view.method.capacity))
     graph = problem.layer
-    positions, _ = placed(view)
+    positions, _ = place_nodes(view)
     ids = [graph.ids[row] for row in filmed.rows.tolist()]
-    names = [shown(graph, row) for row in filmed.rows.tolist()]
+    names = [row_name(graph, row) for row in filmed.rows.tolist()]
     places = {i: positions[node] for i, node in enumerate(ids) if node in positions}
     staging = Staging(order="largest", aspect=ASPECT, ramp=chosen_drawing().ramp)
     movie(movie_data(filmed, names, places, staging), key="movie")

@@ -10,7 +10,7 @@ import streamlit as st
 from qafd import runs
 from qafd.app.asking import empty_workspace
 from qafd.app.compare.choice import PREFIXES
-from qafd.app.escaping import said
+from qafd.app.escaping import escape_sentence
 from qafd.app.pages import heading, page, way
 from qafd.app.picture import drawing_controls
 from qafd.app.runs.run import (
@@ -21,7 +21,7 @@ from qafd.app.runs.run import (
     word_settings,
     word_time,
 )
-from qafd.app.session import empty, exchange, forget_all_but, fresh_key, in_store, shared
+from qafd.app.session import compute_shared, empty, exchange, forget_all_but, fresh_key, in_store
 from qafd.app.tables import columns_of, download, table
 from qafd.app.workspaces import workspace
 from qafd.errors import QafdError
@@ -126,7 +126,7 @@ def _upload(knowledge: KnowledgeGraph) -> None:
         try:
             run = read_run(upload.getvalue())
         except QafdError as error:
-            st.error(said(error), icon=":material/error:")
+            st.error(escape_sentence(error), icon=":material/error:")
             return
     with knowledge.store() as store:
         st.query_params["run"] = runs.save_run(store, run)
@@ -185,7 +185,7 @@ def _change(knowledge: KnowledgeGraph, do: Callable[[Workspace], Any]) -> None:
 
 def _load(past: History, key: str) -> Run:
     row = next(row for row in past.rows if row.id == key)
-    run = shared("run", (past.knowledge.id, key), lambda: in_store(
+    run = compute_shared("run", (past.knowledge.id, key), lambda: in_store(
         past.knowledge, lambda store: runs.load_run(store, key)))
     return replace(run, note=row.note)
 

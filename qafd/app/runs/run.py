@@ -6,12 +6,12 @@ from typing import Any
 import streamlit as st
 
 from qafd.app import markup
-from qafd.app.escaping import plain, safe, said
-from qafd.app.explore.card import heading, held, importances
-from qafd.app.explore.tabs import both_tables, csv_buttons, ranked
+from qafd.app.escaping import escape_sentence, plain, safe
+from qafd.app.explore.card import draw_balance, heading, importances
+from qafd.app.explore.tabs import both_tables, csv_buttons, draw_ranking
 from qafd.app.pages import fold_tabs
 from qafd.app.picture import pick
-from qafd.app.session import shared
+from qafd.app.session import compute_shared
 from qafd.app.tables import columns_of, download_csv, table
 from qafd.flow.verify import verify
 from qafd.retrieve.base import RetrievedNode
@@ -20,7 +20,7 @@ from qafd.runs import Quote, Run, changed_params
 from qafd.runs.difference import RunDifference, difference, settings_of
 from qafd.view.drawing import Caption, Drawing, Look
 from qafd.view.panel import clean, panel_data
-from qafd.view.placement import freeze, with_new
+from qafd.view.placement import add_new, freeze
 from qafd.wording.counts import count
 from qafd.wording.findings import say_verification
 from qafd.wording.panels import say_kind
@@ -58,14 +58,14 @@ def word_settings(params: Mapping[str, Any]) -> str:
 def draw_run(run: Run, key: str, drawing: Drawing) -> None:
     """Draw a run: picture, reasons, answer, passages, tables, certificate and settings."""
     for notice in run.retrieval.notices[:NOTICES]:
-        st.caption(f":material/info: {said(clean(word_notice(notice), 300))}")
+        st.caption(f":material/info: {escape_sentence(clean(word_notice(notice), 300))}")
     left, right = st.columns([5, 2], gap="medium")
     with left:
         if run.layout:
-            positions = with_new(run.layout, run.retrieval)
+            positions = add_new(run.layout, run.retrieval)
         else:
             ids = {node.id for node in run.retrieved}
-            positions = shared("frozen runs", key, lambda: freeze([run.retrieval], ids))[0]
+            positions = compute_shared("frozen runs", key, lambda: freeze([run.retrieval], ids))[0]
         caption = Caption(label_of(run.retrieval.method), run.note)
         picked = pick(lambda chosen: panel_data([run.retrieval], drawing, positions=positions,
                                                 look=Look([caption], (), chosen)), key)
@@ -84,7 +84,7 @@ def _reasons(run: Run, picked: str | None) -> None:
         reason = markup.paragraph(safe(word_reason(node.reason)))
         st.html(heading(node) + _texts_html(run, node) + reason)
         if node.capacity > 0:
-            held(run.retrieval, node)
+            draw_balance(run.retrieval, node)
         return
     st.caption("The most important names. Click a node to see why it was retrieved.")
     names = [n for n in run.retrieved if n.kind != "passage"]
@@ -117,7 +117,7 @@ def _answer(run: Run) -> None:
 
 
 def _passages(run: Run) -> None:
-    ranked(run.retrieval.passages)
+    draw_ranking(run.retrieval.passages)
     if not run.retrieval.passages:
         st.write("No passage was retrieved.")
 

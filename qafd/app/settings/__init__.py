@@ -3,7 +3,7 @@
 import streamlit as st
 
 from qafd.app.access import access_settings
-from qafd.app.escaping import said
+from qafd.app.escaping import escape_sentence
 from qafd.app.pages import heading
 from qafd.app.provider import preferences
 from qafd.app.session import WORKSPACE, value_of
@@ -34,7 +34,7 @@ def show() -> None:
                 prompt_settings(knowledge)
     except StoreError as error:
         # a damaged workspace can still be removed
-        st.error(said(error), icon=":material/error:")
+        st.error(escape_sentence(error), icon=":material/error:")
     with here:
         wipe(knowledge)
     with app:

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from qafd.app.escaping import plain, said
+from qafd.app.escaping import escape_sentence, plain
 from qafd.app.keys import forget_key, hold_key, key_for
 from qafd.app.provider import (
     addresses_are_free,
@@ -113,7 +113,7 @@ def _connection(wanted: Preferences) -> None:
                     embedding_model(wanted))))
         except QafdError as error:
             forget(PROBED)
-            st.error(said(error))
+            st.error(escape_sentence(error))
     asked = value_of(PROBED, None)
     if asked is not None and (asked[0].base_url, asked[0].model, asked[0].embed_model) == (
             wanted.base_url, wanted.model, wanted.embed_model):

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from qafd.app.escaping import plain, said
+from qafd.app.escaping import escape_sentence, plain
 from qafd.app.provider import language_model
 from qafd.app.session import empty, fresh_key, session
 from qafd.errors import ModelError, ParameterError
@@ -63,7 +63,7 @@ def _keep(knowledge: KnowledgeGraph, task: str, text: str) -> None:
             else:
                 keep_prompt(store, task, text)
     except ParameterError as error:
-        st.error(said(error))
+        st.error(escape_sentence(error))
         return
     _show(knowledge, task, None)
 
@@ -98,7 +98,7 @@ def _tune(knowledge: KnowledgeGraph) -> None:
         with st.spinner("One call"):
             session().tuned = tuned = knowledge.tune_prompt(client)
     except ModelError as error:
-        st.error(said(error))
+        st.error(escape_sentence(error))
         return
     _show(knowledge, READING, tuned.prompt)
 
