@@ -68,10 +68,10 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Citation:
-    """A numbered source; `where` says document, page and heading.
+    """A numbered source; `where` is its document, page and heading.
 
     `marks` are the sentences it is cited for, as offsets in the passage's text; `support` is the
-    cosine between one of them and what it is to prove, of a written answer the weakest statement's.
+    cosine between one of them and its statement, of a written answer the weakest statement's.
     """
 
     number: int
@@ -96,7 +96,7 @@ class Written:
     """An answer in a model's words, not to be trusted: see `qafd.reading.text.markdown`.
 
     `citations` are the sources it cites, `unknown` the numbers it cites that do not exist, `claims`
-    its statements with what speaks for each.
+    its statements with the support of each.
     """
 
     text: str
@@ -130,7 +130,7 @@ class Answer:
 
     @property
     def likelihood(self) -> Likelihood:
-        """The chance in a word; unlikely for what no sentence can answer, or about an unknown name."""
+        """The chance in a word; unlikely if no sentence can answer or a name is unknown."""
         lacks_name = any(not word.islower() for word in self.unknown)
         if self.beyond or lacks_name or self.chance < UNSURE:
             return Likelihood.UNLIKELY
@@ -168,7 +168,7 @@ def check_reply(draft: Draft, reply: Reply, model: str, store: Workspace, embedd
     """Return a model's reply with its citations resolved to sentences, and its statements checked.
 
     For each statement, the sentence of the cited passage that is nearest to it in meaning is
-    marked. `CheckedClaim.support` says how near, `Citation.support` how near the weakest one is.
+    marked. `CheckedClaim.support` is its cosine, `Citation.support` that of the weakest statement.
     """
     text = bracket_citations(reply.text)
     sources = {source.number: source for source in draft.context.sources}
@@ -207,8 +207,8 @@ def _nearest(said: str, claim: Vectors, passage: RetrievedPassage,
              sentences: Sequence[tuple[int, int, Vectors]]) -> tuple[list[tuple[int, int]], float]:
     """Find the sentence nearest to a statement, and its cosine.
 
-    It is near by its meaning and by the statement's words that it has. Words of the passage's title
-    do not count: any of its sentences is about that, also where it says "she".
+    It is near by its meaning and by its share of the statement's words. Words of the passage's title
+    do not count: any of its sentences is about that, also one with "she".
     """
     if not sentences:
         return [], 0.0

@@ -76,7 +76,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Model:
-    """Weights of k features, and what the certainty of the question's names adds to each.
+    """Weights of k features, and the change of each by the certainty of the question's names.
 
     `chance` is the intercept and slope of the chance in the log-probability of the first sentence.
     """

@@ -18,7 +18,7 @@ SHORT = 3  # letters of a name that is compared
 
 @dataclass(frozen=True)
 class CheckedClaim:
-    """A statement, and what speaks for it.
+    """A statement, and its support.
 
     `cited` are the numbers of its sources, `support` the highest cosine with a sentence of theirs,
     and `missing` the numbers and names that neither they nor the question have: with any, it is 0.
@@ -38,7 +38,7 @@ def find_claims(text: str) -> Iterator[tuple[str, list[int]]]:
         said = _SENTENCE.split(text[at:place.start()].strip())[-1].strip()
         at = place.end()
         if len(_WORD.findall(said)) < FEW:
-            # "passage [2] says that ..."; in "[1][2]" the second belongs to the same statement
+            # "passage [2] shows that ..."; in "[1][2]" the second belongs to the same statement
             rest = text[at:following.start() if following else len(text)]
             ahead = _SENTENCE.split(rest)[0].strip(" ,:;")
             if len(_WORD.findall(ahead)) >= FEW:
@@ -71,7 +71,7 @@ def _has(word: str, there: Collection[str]) -> bool:
 
 
 def _plain(number: str) -> str:
-    """Return a number without what parts its thousands."""
+    """Return a number without separators of thousands."""
     return re.sub(r"[.,\u2019 ](?=\d{3}(?!\d))", "", number).replace(",", ".")
 
 

@@ -66,7 +66,7 @@ class Context:
 
 def build_context(retrieval: Retrieval, store: Workspace, ways: Sequence[ReasoningPath | Chain] = (),
                   budget: int = BUDGET) -> Context:
-    """Build the passages of a retrieval by rank, then what they do not say themselves.
+    """Build the passages of a retrieval by rank, then facts that they do not contain.
 
     After the passages come the structures of the method (paths, reports, summaries). A graph that a
     model read adds entities and relations with its descriptions. A graph that rules read has only

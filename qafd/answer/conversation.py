@@ -44,8 +44,8 @@ class Turn:
 class FollowUp:
     """A follow-up as a question of its own.
 
-    `made_by` is the name of the model, "rules", or "" where the follow-up stands alone already;
-    `failure` says why a model's words were not taken.
+    `made_by` is the name of the model, "rules", or "" where the follow-up is complete already;
+    `failure` is the reason why a model's words were not taken.
     """
 
     typed: str
@@ -56,7 +56,7 @@ class FollowUp:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A turn with its answer: what a follow-up may refer to.
+    """A turn with its answer, to which a follow-up may refer.
 
     `names` are those of the question, as it spells them, and `answered` those that the best
     sentence of the answer adds, the most important first.
@@ -131,7 +131,7 @@ def follow_up(typed: str, said: Sequence[Exchange], client: LLM | None = None) -
     Raises
     ------
     ParameterError
-        Nothing was said before, or the follow-up is empty.
+        There is no turn before, or the follow-up is empty.
 
     Examples
     --------
@@ -189,8 +189,8 @@ def _put_in_place(name: str, before: Exchange) -> str:
     """Return the last question about another name, year or code in the place of its own, "" where it is not
     clear of which.
 
-    One word with a digit takes the place of the only one, a name that of the only name without a digit; what
-    a preposition opens, as "in 2019", only what the same one stands before.
+    One word with a digit takes the place of the only one, a name that of the only name without a digit; words
+    that a preposition opens, as "in 2019", replace only words after the same one.
     """
     first, _, rest = name.partition(" ")
     opening = first if rest and first.islower() else ""

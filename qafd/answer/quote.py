@@ -62,7 +62,7 @@ def read_candidates(passages: Sequence[RetrievedPassage], store: Workspace) -> l
 def find_unknown(plan: QueryPlan, store: Workspace) -> tuple[str, ...]:
     """Return the words of the question's names and things that no document has in any form.
 
-    The kind of thing asked for, as in "which country", is not among them, since answers seldom
+    The kind of thing asked for, as in "which country", is not among them: answers seldom
     repeat it. In other languages than English only names count: we know no other forms of their words.
     """
     english = language_of(plan.words, least=1) == ENGLISH

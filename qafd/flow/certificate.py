@@ -3,7 +3,7 @@
 F is convex, so x is optimal exactly when the conditions of Karush, Kuhn and Tucker hold:
 with m = Delta - L x, every m_v <= T_v, every x_v >= 0, and m_v = T_v where x_v > 0. Checking
 costs one pass over the edges and needs no solver. It proves that the diffusion is optimal;
-it says nothing about whether the retrieved nodes are relevant.
+it does not show that the retrieved nodes are relevant.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ CRUDE = 1e-3
 
 
 class FlawKind(StrEnum):
-    """Why a solution is not optimal; behind each kind the values it has."""
+    """Kind of a reason why a solution is not optimal; the comment lists its values."""
 
     OFF = "off"  # times: a node's violation over its tolerance
     CRUDE = "crude"  # share: rounding of a mass over its capacity
@@ -91,7 +91,7 @@ class Certificate:
         All conditions hold within tolerance, and no mass claimed is off by more than 0.1% of a
         capacity (or rtol, where that is more).
     residual : float
-        Worst violation divided by what is allowed for it; at most 1 when optimal. Node v is
+        Worst violation divided by its allowance; at most 1 when optimal. Node v is
         allowed rtol T_v + 4e-15 (w_v x_v + sum_u w_uv x_u): the second term is the rounding of m_v
         itself.
     overfull, unfilled : float

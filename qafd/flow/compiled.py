@@ -1,7 +1,7 @@
 """The active-set solver of `qafd.flow.solver`, compiled by numba; import it through `qafd.flow.kernel`.
 
 Same method and tolerances as the numpy version, written as loops over the entries so that a
-query costs the memory it must read. Of the graph it reads what `Graph.expand` would give for the
+query costs the memory it must read. Of the graph it reads the result of `Graph.expand` for the
 nodes it counts as expansions, and the vectors and capacities of the nodes they touch. Functions
 have fixed signatures: importing this module compiles them once (about 10 s) and later loads
 them from numba's cache on disk.

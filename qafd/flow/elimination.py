@@ -4,7 +4,7 @@ L_SS is a weighted Laplacian with the rows and columns of S kept: off-diagonal e
 on the diagonal the weight to everything, in S or out. Gaussian elimination in the form of
 Grassmann, Taksar and Heyman keeps, instead of the diagonal, each node's *leak*: its weight to nodes
 outside S. Eliminating a node adds products of positive numbers to the weights and leaks of the
-others, and the pivot is the sum of what is left; nothing cancels, so every entry of the factors is
+others, and the pivot is the sum of the remaining ones; nothing cancels, so every entry of the factors is
 accurate to a few units in the last place even when weights span 30 orders of magnitude.
 """
 

@@ -3,8 +3,8 @@
 A push hands half of its mass to the nodes behind it, which are already full, so a round of pushes
 gets only a few nodes down a chain. Here a node is eliminated when it overflows: whatever the nodes
 behind it would hand back returns at once. On a chain one round then goes to the end. So that the
-cost stays linear, an elimination joins only the STRONGEST neighbors of a node to each other; what
-would pass between others counts as lost. Loads are therefore at most the exact ones, and no node is
+cost stays linear, an elimination joins only the STRONGEST neighbors of a node to each other; mass
+that would pass between others counts as lost. Loads are therefore at most the exact ones, and no node is
 added by mistake.
 """
 

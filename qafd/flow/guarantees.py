@@ -1,11 +1,11 @@
-"""The paper's guarantees as experiments: what they promise beside what happens.
+"""The paper's guarantees as experiments: each promise next to its measurement.
 
-Definition 5 plants a relevant set R whose nodes and query share one mean embedding. Lemma 6 says
+Definition 5 plants a relevant set R whose nodes and query share one mean embedding. Lemma 6 states
 that weights inside R stay near 1 and weights leaving it vanish; Theorem 7 that a diffusion from
 inside R then covers R and leaks at most beta of its volume; Theorem 3 how fast Algorithm 2
 converges. Each function draws, measures and returns rows of a table; nothing here plots.
 
-Where the statements need more than they say:
+Conditions that the statements need but omit:
 Lemma 6 needs gamma to be large enough as well as small enough (gamma = 0 meets its hypothesis and
 separates nothing). Theorem 7 needs the source inside R; its leakage bound is conservation of mass
 once R is covered. The constant in Theorem 3 is not given; 1 is used.
@@ -137,7 +137,7 @@ def separate(model: Model, draws: int, rng: np.random.Generator) -> tuple[Separa
 
 @dataclass(frozen=True)
 class Recovery:
-    """Theorem 7 in one draw: is R covered, and how much is retrieved beside it."""
+    """Theorem 7 in one draw: the coverage of R, and the share retrieved outside it."""
 
     separation: float
     gamma: float
@@ -164,7 +164,7 @@ def recover(model: Model, draws: int, rng: np.random.Generator, beta: float = 0.
     beta : float
         Above 0: extra mass beyond the volume of R.
     source_inside : bool
-        Whether the source is in R, which the theorem needs and does not say.
+        True puts the source in R, which the theorem needs but does not state.
     """
     if not beta > 0:
         raise ParameterError(f"beta must be positive, not {beta}")
@@ -188,7 +188,7 @@ def recover(model: Model, draws: int, rng: np.random.Generator, beta: float = 0.
 
 @dataclass(frozen=True, eq=False)
 class Convergence:
-    """F(x) - F(x*) after each push of Algorithm 2, beside the rate of Theorem 3 with constant 1.
+    """F(x) - F(x*) after each push of Algorithm 2, next to the rate of Theorem 3 with constant 1.
 
     `bound[i]` is gap[0] exp(-(i + 1) eta / (|Delta|_1 gamma)).
     """

@@ -141,7 +141,7 @@ class LocalProblem:
 
 def local_problem(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floats,
                   shown: Nodes | None = None, capacity: str = "unit", up_to: float = 1.0) -> LocalProblem:
-    """Return what a path is walked over: the support at its end, and neighbors of it.
+    """Return the problem of a path: the support at its end, and neighbors of it.
 
     Parameters
     ----------

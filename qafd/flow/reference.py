@@ -39,7 +39,7 @@ class Trace:
     source : float
         |Delta|_1.
     converged : bool
-        Whether the excess fell to epsilon.
+        True if the excess fell to epsilon.
     """
 
     node: Nodes = field(repr=False)
@@ -94,7 +94,7 @@ def push(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
          capacity: str = "unit", pushing: Pushing = RANDOM) -> Trace:
     """Run Algorithm 2 until the total excess is small enough.
 
-    With `RELEASED` this is the released behavior; `Trace.undistributed` says how much mass that
+    `RELEASED` gives the released behavior; `Trace.undistributed` is the mass that it
     leaves. Departs from the printed algorithm in two ways: the mass is capped so that it can be
     absorbed, and the excess of line 4 is kept as a running total.
     """

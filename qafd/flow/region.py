@@ -214,7 +214,7 @@ class Region:
         """Solve L_SS x_S = (Delta - T)_S directly; refined, x has three times a float's digits.
 
         Behind a weak gate x is large, and the flow on a strong edge is a difference of x that
-        plain floats cannot hold. What the residual corrects goes into `rest` and `dust`.
+        plain floats cannot hold. The corrections from the residual go into `rest` and `dust`.
         """
         u, v, weight, leak, inside = self.system()
         self.spent += COSTLY * len(u)

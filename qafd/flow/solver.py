@@ -74,9 +74,9 @@ class Diffusion:
         w and w (x_u - x_v) >= 0, which runs from u to v, known to more digits than x. (The
         paper's f = -B'x is a difference of potentials, not yet times the weight.)
     notices : tuple of Notice
-        What the user should know, for example that mass was capped.
+        Facts for the user, for example that mass was capped.
     saturated : bool
-        Whether some component was asked to hold more than it can.
+        True if some component was asked to hold more than it can.
     rounds, expansions : int
         Rounds of the active set, and nodes whose edges were read.
     stopped : Flaw, optional
@@ -161,8 +161,8 @@ def solve(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
     Parameters
     ----------
     source_rows, source_mass : ndarray, shape (k,)
-        Seeds and Delta, see `qafd.flow.sources.source_mass`; mass that cannot fit is scaled down and
-        the result says so.
+        Seeds and Delta, see `qafd.flow.sources.source_mass`; mass that cannot fit is scaled down,
+        with a notice in the result.
     capacity : {"unit", "degree", "tokens"}
         Sink capacity T.
     rtol : float
@@ -171,7 +171,7 @@ def solve(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
     Returns
     -------
     Diffusion
-        When `converged` is false, `stopped` says why and `certificate.residual` by how much.
+        When `converged` is false, `stopped` has the reason and `certificate.residual` the error.
     """
     if not 1e-12 <= rtol <= 0.1:
         raise ParameterError(f"rtol must be between 1e-12 and 0.1, not {rtol}")
@@ -259,7 +259,7 @@ class _SupportSearch:
         return self.budget.rounds, flaw(FlawKind.ROUNDS, rounds=self.budget.rounds)
 
     def _extend(self, rounds: int, late: Nodes, over: Floats) -> None:
-        """Make late nodes active, and whoever their push makes late."""
+        """Make late nodes active, and the nodes that their push makes late."""
         if rounds > PATIENCE and not self.direct and self.region.afford_factors():
             self.direct, self.inner = True, self.rtol
         least = max(self.inner, self.rtol)

@@ -1,6 +1,6 @@
-"""How much source mass Delta the seeds get, and what happens when it cannot fit.
+"""Source mass Delta of the seeds, scaled down where it cannot fit.
 
-The rules are named after what sets the amount; `fit` then applies the one condition under
+Each rule is named after the quantity that sets the amount; `fit` then applies the one condition under
 which problem (5) has a solution: in every connected component the source mass must stay below the
 sink capacity.
 """
@@ -23,7 +23,7 @@ SEARCHED = 20_000  # nodes, for a path from a seed to another
 
 @dataclass(frozen=True)
 class Sources:
-    """Source mass at distinct rows, ascending; `notices` say what was changed to make it fit."""
+    """Source mass at distinct rows, ascending; `notices` report the changes that made it fit."""
 
     rows: Nodes
     mass: Floats
@@ -48,7 +48,7 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
     rule : str
         "budget": mass for at most `alpha` nodes, alpha times the mean capacity (Theorem 7's
         (1 + beta) vol(R)); "total": `alpha` in all, with capacity "tokens" a budget of tokens,
-        since what is retrieved holds its tokens; "source-degree": alpha T_s (the paper's preset);
+        since a retrieved node holds its tokens; "source-degree": alpha T_s (the paper's preset);
         "source-unit": alpha;
         "volume": a share `alpha` < 1 of the capacity of each seed's component; "path":
         alpha times the capacity along `paths`, one path of rows per seed (A2.2.1);

@@ -1,7 +1,7 @@
 """Several diffusions drawn as one, for example one per subquery (Eq. 6 and 7).
 
-The union retrieves what any part retrieves. Importance, mass and flow add up, so mass is still
-neither made nor lost; a node may then hold more than its capacity, once for each part.
+The union retrieves each node that any part retrieves. Importance, mass and flow add up, so mass is still
+conserved; a node may then hold more than its capacity, once for each part.
 """
 
 from collections.abc import Sequence

@@ -2,8 +2,8 @@
 
 `qafd query --json` prints importances, masses, weights and flows together with the certificate
 that was computed from them. Here the certificate is computed again and compared, number by
-number. What only the graph could tell (whether an edge weight is right, whether
-passages are relevant) is not proved; the digest shows that nothing was changed afterwards.
+number. Facts that need the graph are not proved: that an edge weight is right, that
+passages are relevant. The digest shows that nothing was changed afterwards.
 """
 
 import hashlib
@@ -29,16 +29,16 @@ _LARGEST = 1e150  # beyond, products of two numbers leave the range of floats
 
 
 class FindingKind(StrEnum):
-    """Kind of a finding; behind each kind the values it has."""
+    """Kind of a finding; the comment lists its values."""
 
-    # What was proved
+    # Proved
     UNION_CHECKED = "union_checked"  # count
     FLOWS_RIGHT = "flows_right"  # edges, nodes
     OPTIMAL = "optimal"  # support, gap
     UNCHANGED = "unchanged"
     NO_DIGEST = "no_digest"
     RELEVANCE_OPEN = "relevance_open"
-    # What is wrong with the shape
+    # Faults of the shape
     NO_CERTIFICATE = "no_certificate"  # method
     TOO_DEEP = "too_deep"
     NO_OBJECT = "no_object"  # where
@@ -48,7 +48,7 @@ class FindingKind(StrEnum):
     SAME_ID = "same_id"
     UNKNOWN_END = "unknown_end"  # key, where, node
     RTOL_OUTSIDE = "rtol_outside"  # rtol
-    # What is wrong with the values
+    # Faults of the values
     CHANGED = "changed"
     WRONG_SEEDS = "wrong_seeds"
     BAD_EDGE = "bad_edge"
@@ -80,7 +80,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verification:
-    """Result of a check: `ok`, and what was proved or each thing that is wrong."""
+    """Result of a check: `ok`, and the proved facts or each fault."""
 
     ok: bool
     findings: tuple[Finding, ...]
@@ -92,7 +92,7 @@ def build_finding(kind: FindingKind, **values: Any) -> Finding:
 
 
 class _MalformedError(Exception):
-    """The object is not shaped like a retrieval; `finding` says where."""
+    """The object is not shaped like a retrieval; `finding` has the place."""
 
     def __init__(self, kind: FindingKind, **values: Any) -> None:
         super().__init__(kind)
@@ -114,7 +114,7 @@ def verify(obj: Any) -> Verification:
 
     With x the importances, m the masses and f the flows: f = w (x_u - x_v) on every edge,
     m = source + inflow - outflow at every node, m <= T, x >= 0, and m = T where x > 0; all
-    edges of retrieved nodes are there; the stated certificate is what these numbers give.
+    edges of retrieved nodes are there; the stated certificate follows from these numbers.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def verify(obj: Any) -> Verification:
 
 
 def _complaints(obj: Any) -> Iterator[Finding]:
-    """List what is wrong with a retrieval."""
+    """List the faults of a retrieval."""
     certificate = _dict(obj, "the retrieval").get("certificate")
     if certificate is None:
         raise _MalformedError(FindingKind.NO_CERTIFICATE, method=str(obj.get("method"))[:60])
@@ -176,12 +176,12 @@ class _Stored:
         for i, edge in enumerate(self.edges):
             ends.append([_row(edge, key, rows, f"edges[{i}]") for key in ("source", "target")])
         self.u, self.v = np.array(ends, dtype=np.int64).reshape(-1, 2).T  # (e,)
-        # what the rounding of a flow is relative to
+        # the scale of the rounding of a flow
         self.level = self.weight * (np.abs(self.x[self.u]) + np.abs(self.x[self.v]))
 
 
 def _flow_complaints(stored: _Stored) -> Iterator[Finding]:
-    """List what is wrong with nodes and edges."""
+    """List the faults of nodes and edges."""
     x, u, v, degree = stored.x, stored.u, stored.v, stored.degree
     pairs = np.unique(np.sort([u, v], axis=0), axis=1)  # (2, distinct)
     broken = {
@@ -247,7 +247,7 @@ def _certificate_complaints(certificate: dict[str, Any], stored: _Stored) -> Ite
 
 
 def _union_complaints(obj: dict[str, Any]) -> Iterator[Finding]:
-    """List what is wrong with any part of a union, or with their sum."""
+    """List the faults of the parts of a union, and of their sum."""
     sums: dict[str, Floats] = {}  # (4,)
     for number, part in enumerate(_records(obj, "parts"), 1):
         for wrong in _complaints(part):

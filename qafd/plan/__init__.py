@@ -58,14 +58,14 @@ class Planner:
         self._embedder = embedder
         self._vocabulary = vocabulary
         self._names = names_of(graph, merged)
-        # What is asked of a database's tables is all to be read, as "List their names."
+        # All of a question to a database is read, as "List their names."
         self._reads_passages = graph.count("passage") > 0
 
     def plan(self, question: str, *, subqueries: bool = False) -> QueryPlan:
         """Return the question, read; with `subqueries`, also each of the parts it consists of.
 
         `names` are the names of the graph in the question by longest match (lower-case terms
-        only when there is no other), then what stands for those that the graph does not know
+        only when there is no other), then stand-ins for names that the graph does not know
         (`qafd.plan.linking.Names.stand_in`). Low-level keywords name things, high-level ones are
         the other noun phrases.
 
@@ -202,8 +202,8 @@ class Planner:
 def conditions_by(client: LLM, planner: Planner, plan: QueryPlan) -> QueryPlan:
     """Return a plan with the query graph of a language model, by SG-RAG's Table 12.
 
-    When the model fails, or what it says does not fit the question, the rules read the conditions
-    and a notice says why.
+    When the model fails, or its reply does not fit the question, the rules read the conditions
+    and a notice has the reason.
     """
     try:
         instructed = instructions_of(client)
@@ -232,7 +232,7 @@ def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
             subqueries: bool) -> QueryPlan:
     """Return a local plan with the keywords, and the subqueries if asked for, of a language model.
 
-    When the model fails or names no keyword, the local plan stays and a notice says why.
+    When the model fails or names no keyword, the local plan stays and a notice has the reason.
     """
     try:
         instructed = instructions_of(client)

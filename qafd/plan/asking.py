@@ -15,20 +15,20 @@ _CONTENT = frozenset(("NOUN", "PROPN", "VERB", "ADJ", "NUM"))
 
 
 def find_asking(doc: "Doc", names: Sequence[Name]) -> str:
-    """Return the part of a text that asks, with what it tells of the matter; all of it where nothing asks.
+    """Return the part of a text that asks, with its facts; all of it where nothing asks.
 
-    Of several sentences those with a question mark ask, or else those that say what their writer wants
-    to know. Of "Could you tell me who wrote it?" the clause is kept. Sentences that tell of the writer or
-    the reader alone, without a number, or of nobody, as greetings, thanks and requests, are left out, unless
-    they have one of `names` or stand before a question that leans on them: a pronoun for something else
-    comes before its nouns, or it has no name and fewer than three words of content.
+    Of several sentences those with a question mark ask, or else those that express a wish to know. Of
+    "Could you tell me who wrote it?" the clause is kept. Sentences about the writer or the reader alone,
+    without a number, are left out, and so are greetings, thanks and requests. Those stay that have one
+    of `names` or precede a question that leans on them: a pronoun for something else comes before its
+    nouns, or it has no name and fewer than three words of content.
 
     Parameters
     ----------
     doc : Doc
         An English text, tagged and parsed.
     names : sequence of (start, end)
-        Where names that the graph knows stand in it.
+        The places in it of names that the graph knows.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def find_asking(doc: "Doc", names: Sequence[Name]) -> str:
 
 
 def _without_opening(sentence: "Span") -> str:
-    """Return a sentence that asks, from the clause that is asked or from what follows a greeting."""
+    """Return a sentence that asks, from the clause that is asked or from the words after a greeting."""
     clause = _asked_clause(sentence)
     if clause is not None:
         return sentence.doc[clause.left_edge.i:sentence.end].text
@@ -74,7 +74,7 @@ def _in_interjection(token: "Token") -> bool:
 
 def _asked_clause(sentence: "Span") -> "Token | None":
     """Return the verb of "who wrote it" in "Could you tell me who wrote it?", before which only writer and
-    reader are spoken of."""
+    reader occur."""
     for token in sentence:
         if token.dep_ == "ccomp" and _opens_question(token.left_edge):
             before = list(sentence.doc[sentence.start:token.left_edge.i])
@@ -95,8 +95,8 @@ def _is_content(token: "Token") -> bool:
 
 
 def _tells_of_matter(sentence: Sequence["Token"]) -> bool:
-    """Return True if something else than writer and reader does or is something, or numbers are said of them,
-    which texts are compared with."""
+    """Return True if the subject is not the writer or reader, or numbers are given of them, with which
+    texts are compared."""
     subjects = [token.lower_ for token in sentence if token.dep_ in _SUBJECTS]
     if any(subject not in _TALKERS for subject in subjects):
         return True

@@ -78,7 +78,7 @@ def find_beyond(question: str) -> Beyond | None:
 def rate_kind(asked: Asked, text: str, names: Iterable[SentenceName], known: Iterable[str]) -> float:
     """Return how well a sentence has the kind of thing asked for, in [0, 1].
 
-    Only what the question does not say can be the answer: numbers not among its `known` words, and
+    Only new words can be the answer: numbers not among the `known` words of the question, and
     `names` that it does not have. Reasons and means show by phrases. A name of another type counts half.
     """
     if asked in (Asked.NUMBER, Asked.TIME):

@@ -62,7 +62,7 @@ class Links:
 
     `keys` are those found and the stand-ins; `read` is the question with the names that are spelled
     alike in the place of misspelled ones and with the words of `respelled` put right; `written` has
-    what it writes for other stand-ins, each with its key. `notices` are of names.
+    its writing of other stand-ins, each with its key. `notices` are of names.
     """
 
     keys: tuple[str, ...]
@@ -110,7 +110,7 @@ class Names:
         return typed
 
     def _mean(self, typed: str) -> str | None:
-        """Return the key of what is typed so."""
+        """Return the key that a typed name means."""
         if typed in self._typed:
             return self._typed[typed]
         known = self._columns.typed.find(typed)
@@ -158,7 +158,7 @@ class Names:
         return [one for one in found if not self._is_term(one.key)] or found
 
     def stand_in(self, key: str, vector: Vectors) -> tuple[str, float | None]:
-        """Return the key of the entity that stands for an unknown name, "" for none, and how near it is.
+        """Return the key of the nearest entity to an unknown name, "" for none, and its nearness.
 
         It is the one spelled most alike, by Ratcliff and Obershelp's share of letters in common,
         or else the one whose name's vector is nearest to that of the unknown one, shape (d,); by
@@ -229,12 +229,12 @@ class Names:
     def link(self, asked: str, named: Sequence[Named], found: Sequence[FoundName],
              embed: Callable[[str], Vectors], common: set[str],
              vocabulary: Vocabulary | None = None) -> Links:
-        """Return the entities that a question names or means, given what was found in it.
+        """Return the entities that a question names or means, given the names found in it.
 
         Parameters
         ----------
         named : sequence of Named
-            What a tagger takes for names, see `named_in`.
+            The names that a tagger finds, see `named_in`.
         embed : callable
             The vector of a name that the graph does not have, shape (d,).
         common : set of str
@@ -258,7 +258,7 @@ class Names:
         return links.finish()
 
     def _link_unfound(self, links: "_Links", span: Named, embed: Callable[[str], Vectors]) -> None:
-        """Link what a tagger takes for a name and no known name is part of."""
+        """Link the names of a tagger that contain no known name."""
         key = canonical(span.text)
         known = self.get(key)
         if known:
@@ -277,9 +277,9 @@ class Names:
             links.told.append(notice(NoticeKind.NAME_UNKNOWN, name=_bare(span.text)))
 
     def _link_short(self, links: "_Links", span: Named, key: str) -> bool:
-        """Link one word of a name to its only bearer, or tell who it may be; whether it is one.
+        """Link one word of a name to its only bearer, or report the candidates; True if it is one.
 
-        A bearer all of whose other words are in the dictionary, as "Pavel Bridge", is only told.
+        A bearer all of whose other words are in the dictionary, as "Pavel Bridge", is only reported.
         """
         called = span.kind == "PERSON" or span.kind in CALLED and not is_in_dictionary(key)
         bearers = self.bearers(key) if called and span.text[0].isupper() else []
@@ -296,8 +296,7 @@ class Names:
         return True
 
     def _link_in_part(self, links: "_Links", span: Named, parts: Sequence[FoundName]) -> None:
-        """Link what a tagger takes for a name and some known names are part of, unless one has all
-        of it."""
+        """Link the names of a tagger that contain known names, unless one of these is all of it."""
         key = canonical(span.text)
         if self.get(key) or any(one.start <= span.start and span.end <= one.end for one in parts):
             return
@@ -376,8 +375,8 @@ def _is_worth_saying(key: str, kind: str) -> bool:
 
 @dataclass
 class _Links:
-    """The links of a question so far: names found in it, keys that replace others, what
-    people should know of names and of other words, and what is right in the place of misspelled ones."""
+    """The links of a question so far: names found in it, keys that replace others, notices for people
+    about names and other words, and corrections of misspelled ones."""
 
     asked: str
     show: Callable[[str], str]
@@ -389,12 +388,12 @@ class _Links:
     written: dict[tuple[str, str], None] = field(default_factory=dict)
 
     def stand(self, typed: str, key: str) -> None:
-        """Let an entity stand for what is typed as it is."""
+        """Replace a typed name by an entity, and keep the text."""
         self.keys[key] = None
         self.written[bare_name(typed), key] = None
 
     def stand_in(self, start: int, typed: str, key: str, similarity: float | None = None) -> None:
-        """Let an entity stand for what is typed from `start` on, once: spelled alike, or near it."""
+        """Replace the name typed from `start` on by an entity, once: spelled alike, or near it."""
         if key in self.keys:
             return
         self.keys[key] = None
@@ -409,12 +408,12 @@ class _Links:
                                     similarity=similarity))
 
     def respell(self, start: int, typed: str, word: str) -> None:
-        """Read what is typed from `start` on as another word."""
+        """Read the word typed from `start` on as another one."""
         self.respelled.append(notice(NoticeKind.WORD_ALIKE, name=typed, other=word))
         self.right[start, start + len(typed)] = word
 
     def finish(self) -> Links:
-        """Return the links, with as many unknown names as are told one by one."""
+        """Return the links, with as many unknown names as are reported one by one."""
         told = self.told[:TOLD]
         if len(self.told) > TOLD:
             told.append(notice(NoticeKind.MORE_UNKNOWN, count=len(self.told) - TOLD))
@@ -426,7 +425,7 @@ class _Links:
 
 
 def is_misspelled(typed: str, name: str) -> bool:
-    """Return True if what is typed is a name with slips: one a word, two in words of nine letters or more
+    """Return True if a typed word is a name with slips: one a word, two in words of nine letters or more
     that end alike, since another ending makes another word."""
     words, others = typed.split(), name.split()
     if len(words) != len(others):
@@ -470,8 +469,8 @@ def entities_named(graph: Graph, names: Iterable[str],
                    merged: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the id of the entity that each name means in a graph; without those it does not know.
 
-    A name means what it does in a question: whatever has its canonical form, or what an edit says
-    (`merged` as for `Names`). No other name stands in for one that is not there.
+    A name means the same as in a question: the entity of its canonical form, or that of an edit
+    (`merged` as for `Names`). No other name replaces an unknown one.
     """
     known = names_of(graph, merged)
     ids = {name: node_id("entity", key) for name in names if (key := known.get(canonical(name)))}

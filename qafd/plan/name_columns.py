@@ -1,4 +1,4 @@
-"""The names of a graph as columns: what names are looked up in, and what can be mapped from a file."""
+"""The names of a graph as columns, for look-ups and for mapping from a file."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,13 +32,13 @@ class NameColumns:
     shown : ndarray, shape (k,)
         The row of each.
     typed : TextBlock, length t
-        The names as they may be typed, sorted; what several are typed like means the last of them.
+        The names as they may be typed, sorted; one typed like several means the last of them.
     meant : ndarray, shape (t,)
-        The place in `keys` of what each means.
+        The place in `keys` of the meaning of each.
     lengths, letters : ndarray, shapes (t,) and (t, 27)
-        How long the typed names are, and how often they have each letter.
+        The length of each typed name, and its count of each letter.
     marked, sharing : TextBlock and ndarray, length m
-        The names that an imported graph gives several nodes, without what tells these apart, sorted,
+        The names that an imported graph gives several nodes, without their distinguishing marks, sorted,
         and the places in `keys` of each.
     openings, opened : TextBlock and ndarray, length o
         The first two words of typed names on lines of their own, sorted, and their places in `typed`.
@@ -103,7 +103,7 @@ def columns_of(graph: Graph, known: NameColumns | None = None) -> NameColumns:
 
 
 def without_mark(key: str) -> str:
-    """Return a canonical name as it may be typed, without what tells it from others of an imported graph."""
+    """Return a canonical name as it may be typed, without its distinguishing mark in an imported graph."""
     return as_typed(_MARK.sub("", key))
 
 
@@ -120,7 +120,7 @@ def _group_namesakes(keys: Iterable[str]) -> dict[str, list[str]]:
 
 def _leave_regions_out(shown: Mapping[str, int], names: Sequence[str], place: Mapping[str, int]
                        ) -> dict[str, int]:
-    """Return the places of names by what they are without the tag of a region: "actor" for "Actor-GB"."""
+    """Return the places of names by the name without the tag of a region: "actor" for "Actor-GB"."""
     return {as_typed(key[:-3]): place[key] for key, row in shown.items() if _REGION.search(names[row])}
 
 

@@ -1,8 +1,8 @@
-"""A question as a graph: what it asks for, what it names, and how they are to be related.
+"""A question as a graph: the thing asked for, the names, and the relations between them.
 
 The conditions of SG-RAG (paper 002), by rules instead of its Table 12's prompt: each name of the
-question is related to what is asked for, by the words before it. What the rules could not read is
-kept, so that it can be shown.
+question is related to the thing asked for, by the words before it. Words that the rules could not read are
+kept, so that they can be shown.
 """
 
 import re
@@ -48,8 +48,8 @@ def read_query_graph(question: str, names: Sequence[str],
     A name is a condition on the answer. After "founded the company that", "of the founder of", "owns the
     firm founded by" or "Where was the singer of" it is one on the company, founder, firm or singer, and
     that one on the answer, until the clause ends or ", and" goes back. "not" and the like negate the
-    conditions that follow until the clause ends or "and" brings another verb, "without" those up to the
-    next verb. Of names that "or" joins one is enough. What stands after "besides" or "other than" is no
+    conditions that follow until the clause ends or "and" starts another verb, "without" those up to the
+    next verb. Of names that "or" joins one is enough. A name after "besides" or "other than" is no
     answer itself.
 
     Parameters
@@ -57,7 +57,7 @@ def read_query_graph(question: str, names: Sequence[str],
     names : sequence of str
         Canonical keys of the names of the question, as `QueryPlan.names`.
     written : iterable of (str, str), optional
-        What the question writes for names that it writes in another way, with their keys.
+        The words of the question for names that it writes in another way, with their keys.
     """
     reader = _QuestionReader(question)
     for begin, end, key in _find_places(question, names, written):
@@ -68,7 +68,7 @@ def read_query_graph(question: str, names: Sequence[str],
 
 
 class _QuestionReader:
-    """Reads a question from one name to the next, with what the words before a name are about."""
+    """Reader of a question from one name to the next, with the subject of the words before a name."""
 
     def __init__(self, question: str) -> None:
         self.nodes = [QueryNode(_say_sought(question))]
@@ -105,7 +105,7 @@ class _QuestionReader:
             self._add(begin, end, key, listed)
 
     def _follow(self, between: str) -> str:
-        """Go on to another unknown if one is described; what is left of the words before the name."""
+        """Move to another unknown if one is described; return the rest of the words before the name."""
         chain = _CHAIN.search(between)
         group = chain.lastgroup if chain else None
         if chain is None or group is None or not chain[group].islower():
@@ -118,7 +118,7 @@ class _QuestionReader:
         return between[end if group == "by" else chain.end():]
 
     def _negate(self, between: str) -> None:
-        """Return True if what comes next must not hold."""
+        """Note whether the next condition must not hold."""
         if self._negated and _say_how(between) and (self._leaving or _AND.search(between)):
             self._negated = False  # "not born in Peru and lives in Chile"
         if refused := _NEGATIONS.search(between):
@@ -202,9 +202,9 @@ def _find_text(question: str, text: str) -> list[tuple[int, int]]:
 
 
 def seeks(plan: QueryPlan) -> bool:
-    """Return True if a question says what it seeks: by a question word, or by what is no name.
+    """Return True if a question states its aim: by a question word, or by words that are no name.
 
-    One to which yes is an answer does not. One in another language than English counts as one that does.
+    A question of yes or no does not. One in another language than English does.
     """
     if language_of(plan.words, least=1) != ENGLISH or _QUESTION.search(plan.words):
         return True
@@ -215,9 +215,9 @@ def edit_query_graph(query: QueryGraph, *, add: Sequence[str] = (), remove: Sequ
                      negate: Sequence[str]) -> QueryGraph:
     """Return the graph with other conditions, given by canonical keys of names.
 
-    What is added is a condition on the answer; of what is negated, conditions that were negated
-    hold again, and a name that has none gets a negated one. Of names of which one is enough, those
-    that are not removed or negated are left.
+    An added name is a condition on the answer. Negating a name turns its conditions around, and adds
+    a negated one where it has none. Of names of which one is enough, those that are not removed or
+    negated are left.
     """
     nodes = [_without(node, {*remove, *negate}) for node in query.nodes]
     at = {key: place for place, node in enumerate(nodes) for key in node.keys}

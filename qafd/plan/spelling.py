@@ -1,4 +1,4 @@
-"""Words of a question that no passage has, put right: read as the known word that is one slip away."""
+"""Spelling of words that no passage has: each is read as the known word one slip away."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ class Vocabulary:
     Parameters
     ----------
     heard : callable
-        Whether a word is in a passage, in any of its forms.
+        Returns True for a word that a passage has, in any of its forms.
     spread : callable, optional
-        In how many passages each of some words is, as it is spelled, shape (k,). Without it words are
-        not put right, as in languages of which no dictionary is there.
+        The count of passages with each word, as it is spelled, shape (k,). Without it words are not
+        corrected, as in languages without a dictionary here.
     """
 
     heard: Callable[[str], bool]
@@ -32,7 +32,7 @@ class Vocabulary:
 
 
 def right_word(typed: str, spread: Callable[[Sequence[str]], Nodes]) -> str:
-    """Return the word that people mean by one which no passage has, "" where none is near.
+    """Return the intended word for one that no passage has, "" where none is near.
 
     Of the words that are one slip of the keyboard away it is the one that most passages have, or
     else the most common English one. An English word is right (`is_english`).

@@ -1,6 +1,6 @@
 """A complex question as simpler ones (Section 2.2, Eq. 6-7), by rules on its parse.
 
-Questions that "and" or a mark joins are taken apart; all others stay whole. A language model does
+Questions that "and" or a mark joins are split; all others stay whole. A language model splits
 more, see `qafd.plan.Planner.refine`.
 """
 
@@ -30,7 +30,7 @@ def decompose(doc: "Doc", names: Sequence[Name]) -> tuple[str, ...]:
     doc : Doc
         The question, tagged and parsed.
     names : sequence of (start, end)
-        Where names stand in it, in order and without overlap.
+        The places of names in it, in order and without overlap.
     """
     distinct = tuple(dict.fromkeys(_clauses(doc, names)))
     return distinct[:MOST] if len(distinct) > 1 else ()

@@ -56,14 +56,14 @@ def parse(name: str, data: bytes, limits: Limits = Limits()) -> tuple[Document, 
     Parameters
     ----------
     name : str
-        What the user calls the file; any text.
+        The user's name for the file; any text.
     data : bytes
         The whole file, or pasted text in UTF-8.
 
     Raises
     ------
     ParseError
-        One sentence (what, why, what to do) without the name: empty, too large, of another
+        One sentence with reason and advice, without the name: empty, too large, of another
         kind, password-protected, scanned, damaged, or beyond one of the limits.
     """
     return parse_with_notices(name, data, limits).documents

@@ -29,7 +29,7 @@ class RetrievedNode:
     always >= 0; `mass`, `capacity` and `source` are in units of mass (0 where a method has
     none); `degree` counts the node's neighbors in the graph the method ran on. `state` is
     "saturated" (retrieved), "wet" (touched by the front, not retrieved) or "dry" (a seed
-    that took nothing). `reason` is why, in the method's own terms (`qafd.wording.reasons` says it);
+    that took nothing). `reason` is in the method's own terms (`qafd.wording.reasons` words it);
     `brought_by` lists the subqueries (from 0) that retrieved it, where a question has several.
     """
 
@@ -65,7 +65,7 @@ class RetrievedPassage:
     """A passage; `text` is at `start:end` of its document.
 
     `id` is its node, `chunk` its passage in the store; `parts` are those of `RankedPassage`. `name`
-    tells it from the other passages of its document, which have the same title.
+    distinguishes it from the other passages of its document, which have the same title.
     """
 
     id: str
@@ -86,7 +86,7 @@ class RetrievedPassage:
 class RankedPassage:
     """A passage's node id and its score, before its text is fetched.
 
-    `parts` are what the score is the sum of (`qafd.retrieve.rank.PARTS`), empty for methods whose score
+    `parts` sum to the score (`qafd.retrieve.rank.PARTS`); they are empty for methods whose score
     has none.
     """
 
@@ -157,7 +157,7 @@ class Retrieval:
     A method fills `ranking`; `passages` are the same passages with their texts, which
     `qafd.knowledge` fetches from the store. `parts` are the retrievals of the subqueries, Eq. (6)
     and (7), or of the seeds that this one is the union of, each with its own certificate.
-    `structures` are what the method is named after, best first, for the model that answers; neither
+    `structures` are its paths, reports or summaries, best first, for the model that answers; neither
     they nor `ranking` are exported.
     """
 
@@ -250,8 +250,8 @@ class Retrieval:
 class Corpus:
     """The graph that a method retrieves from, its passages, and the layers built for it.
 
-    `layers` maps the names of `qafd.retrieve.layers.LAYERS` to what was built; a method names those it
-    cannot do without in `needs`.
+    `layers` maps names of `qafd.retrieve.layers.LAYERS` to built layers; a method lists those it
+    requires in `needs`.
     """
 
     graph: Graph
@@ -259,7 +259,7 @@ class Corpus:
     layers: Mapping[str, Any] = field(default_factory=dict)
 
     def layer(self, name: str) -> Any:
-        """Return one layer; raises MissingLayerError, which says how to build it."""
+        """Return one layer; raise MissingLayerError, which names the command to build it."""
         if name not in self.layers:
             raise MissingLayerError(
                 f"this method needs the layer {name!r}, which is not built for this graph; build "

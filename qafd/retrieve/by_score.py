@@ -1,4 +1,4 @@
-"""Passages by a score of each, without the graph: what vector, keyword and hybrid search share."""
+"""Passages by a score of each, without the graph: the base of vector, keyword and hybrid search."""
 
 import time
 from collections.abc import Callable

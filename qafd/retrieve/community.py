@@ -52,7 +52,7 @@ class CommunityReports(Method):
     before the nearer report, as in local search; the map-reduce over all
     reports of global search is a choice by similarity; the names in the question come before the
     nearest entities; an entity is compared by its passages and sentences, not by a written
-    description; ties of passages go to the cosine with the question. `communities` stands for
+    description; ties of passages go to the cosine with the question. `communities` replaces
     GraphRAG's limit in tokens. A node's importance is the similarity of its community's report,
     or its own if it is larger.
     """

@@ -1,4 +1,4 @@
-"""Several methods on one question: what each found, what they share, and who left out what."""
+"""Several methods on one question: their finds, overlap and omissions."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -53,7 +53,7 @@ class ComparedMethod:
 
     @property
     def brought_passages(self) -> tuple["Brought", ...]:
-        """The passages, best first, each with its rank where nothing else brings it."""
+        """The passages, best first, each with its rank where no other reason is known."""
         if self.retrieval is None:
             return ()
         reasons = {n.id: n.reason for n in self.retrieval.nodes if n.reason.brings}
@@ -62,7 +62,7 @@ class ComparedMethod:
             for place, p in enumerate(self.retrieval.passages, 1))
 
     def list_ids(self, of: str) -> tuple[str, ...]:
-        """Return ids of what was found, best first; `of` is "nodes" or "passages"."""
+        """Return the ids of its finds, best first; `of` is "nodes" or "passages"."""
         if of == "nodes":
             return tuple(n.id for n in self.found)
         return tuple(p.id for p in self.retrieval.passages) if self.retrieval else ()
@@ -72,8 +72,8 @@ class ComparedMethod:
 class MissedGroup:
     """The nodes that `finder` retrieves for one cause and `other` does not, named as their columns.
 
-    `nodes` and `names` are those of the largest group, `reasons` why `finder` brings each; `rest`
-    counts what else only it brings. `texts` tells that they are passages, `touched` that `other`
+    `nodes` and `names` are those of the largest group, with the `reasons` of `finder`; `rest`
+    counts its other exclusive nodes. `texts` marks passages, `touched` that `other`
     reached all of them but retrieved none.
     """
 
@@ -129,7 +129,7 @@ class Comparison:
         """Return the first column against each other one, both ways.
 
         Of all nodes that only one of the two found, the largest group with one cause; others are
-        counted. Where one of them brings passages alone, passages are compared, unless they are
+        counted. Where one of them retrieves only passages, passages are compared, unless they are
         the same.
         """
         worked = [column for column in self.columns if column.retrieval is not None]
@@ -139,7 +139,7 @@ class Comparison:
         return tuple(group for group in groups if group is not None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as plain JSON values; overlaps of what failed are null."""
+        """Return the comparison as plain JSON values; overlaps of failed methods are null."""
         columns = [{"name": c.name, "label": c.label, "tokens": c.tokens, "error": str(c.error or ""),
                     "retrieval": c.retrieval and c.retrieval.to_dict()} for c in self.columns]
         overlap = {}
@@ -181,7 +181,7 @@ def choose_columns(methods: Iterable[str | Retriever], graph: Graph) -> dict[str
 
 
 def _label_changes(method: Any) -> str:
-    """Return the label of a configured method with what differs from its defaults."""
+    """Return the label of a configured method with its changed parameters."""
     changed = [f"{f.name} {getattr(method, f.name)}" for f in fields(method)
                if getattr(method, f.name) != f.default]
     return ": ".join(filter(None, [method.label, ", ".join(changed)]))
@@ -205,7 +205,7 @@ def make_column(name: str, label: str, retrieve: Callable[[], Retrieval], graph:
 
 
 def _find_missed(finder: ComparedMethod, other: ComparedMethod) -> MissedGroup | None:
-    """Return the largest group of what only `finder` brings; None when there is nothing."""
+    """Return the largest group that only `finder` retrieves, None when there is none."""
     there = {*other.list_ids("nodes"), *other.list_ids("passages")}
     named = [Brought(n.id, n.name, n.reason) for n in finder.found if n.id not in there]
     passages = [one for one in finder.brought_passages if one.id not in there]

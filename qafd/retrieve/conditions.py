@@ -30,7 +30,7 @@ SMALL = 0.8  # how much a name in small letters counts, which may be a word like
 class LinkedNode:
     """The graph row of a known node, why it is that, and how sure this is, above 0 and at most 1.
 
-    `others` are rows of names that do as well, `namesakes` further rows of the same names: what is
+    `others` are rows of names that do as well, `namesakes` further rows of the same names: a row
     related to any of them meets a condition.
     """
 
@@ -104,9 +104,9 @@ class LinkedQuery:
 def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
     """Return the query graph of a plan, and which entities its names are.
 
-    Names are those of the plan, every other name of an entity in the question, and what is nearest
-    to a phrase without one, as far as it is near. What the question does not write as the graph
-    does is a condition on the answer. Without any name there is no condition, and a notice says so.
+    Names are those of the plan, every other name of an entity in the question, and the nearest name
+    to a phrase without one, if it is near enough. A name that the question writes in another way
+    is a condition on the answer. Without any name there is no condition, and a notice reports it.
     Conditions that the plan has already are taken as they are.
     """
     names = names_of(graph)
@@ -244,7 +244,7 @@ def _keys_of(names: Names, asked: Sequence[str]) -> list[str]:
 
 
 def _unread(plan: QueryPlan, linked: LinkedQuery) -> tuple[str, ...]:
-    """Return what is in no condition: names that a model read and no entity has, and words of the
+    """Return the parts in no condition: names that a model read and no entity has, and words of the
     question where rules read it."""
     if plan.conditions is not None:
         return plan.conditions.unread
@@ -297,9 +297,9 @@ def _find_written(names: Names, question: str) -> Iterator[tuple[str, str]]:
 
 
 def _find_asked_kinds(names: Names, plan: QueryPlan) -> set[str]:
-    """Find the names that a question only uses to say what is asked for: "which film" is not "Film".
+    """Find the names that a question only uses for the kind it asks for: "which film" is not "Film".
 
-    The "basketball" of "which basketball team" says more than that: it is not the end of its phrase.
+    The "basketball" of "which basketball team" is a name: it is not the end of its phrase.
     """
     kinds = set()
     for key, start, end in names.matches(plan.words, plural=True):

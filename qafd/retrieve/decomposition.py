@@ -1,7 +1,7 @@
-"""A query graph as paths, and what may stand for the unknown nodes on them: Algorithms 4 to 6.
+"""A query graph as paths, and the candidates of their unknown nodes: Algorithms 4 to 6.
 
-SG-RAG looks paths up in an index; here they only show how a question comes apart and how far that
-narrows what is unknown. `qafd.retrieve.matching` finds the matches without them.
+SG-RAG looks paths up in an index; here they only show how a question is decomposed and how far that
+narrows the unknown nodes. `qafd.retrieve.matching` finds the matches without them.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ class QueryPath:
     """A path of a query graph, by the places of its nodes.
 
     `overlap` is how many of its edges earlier paths cover, `weight` is w(p), minus the sum of the
-    degrees of its nodes: what is joined most is looked up first.
+    degrees of its nodes: the most connected path is looked up first.
     """
 
     nodes: tuple[int, ...]
@@ -58,7 +58,7 @@ def decompose_paths(conditions: Sequence[QueryCondition], length: int) -> tuple[
 
     The first path runs through the node with the most conditions; each further one is joined to
     those before and overlaps them least. Deviations: the first need not start at that node, or a
-    star would have none; what no path of the wanted length reaches is covered by shorter ones; and
+    star would have none; conditions that no path of the wanted length reaches get shorter ones; and
     fewer paths come before the lower sum of weights, which, all being negative, more paths lower.
     Negated conditions are no edges.
 
@@ -85,10 +85,10 @@ def decompose_paths(conditions: Sequence[QueryCondition], length: int) -> tuple[
 
 def complete_labels(paths: Sequence[QueryPath], known: Mapping[int, int], around: Around,
                     everything: Nodes) -> Completion:
-    """Return the entities that may stand for each unknown node, Algorithm 5.
+    """Return the candidates of each unknown node, Algorithm 5.
 
-    Of the paths, one for each unknown node is looked up: what stands at its place on any path of
-    the graph that has the known rows at theirs.
+    Of the paths, one for each unknown node is looked up: its candidates are the rows at its place
+    on any path of the graph that has the known rows at theirs.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def complete_labels(paths: Sequence[QueryPath], known: Mapping[int, int], around
     """
     chosen: list[QueryPath] = []
     candidates: dict[int, Nodes] = {}
-    # A path with more known nodes says more, so it is looked up first.
+    # A path with more known nodes narrows more, so it is looked up first.
     for path in sorted(paths, key=lambda one: -sum(node in known for node in one.nodes)):
         unknown = [node for node in path.nodes if node not in known]
         if all(node in candidates for node in unknown):

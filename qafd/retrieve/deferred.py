@@ -1,7 +1,7 @@
-"""Records that are made when somebody looks at them.
+"""Records that are made when they are read.
 
-A diffusion touches thousands of nodes in a large graph and a person sees a hundred of them, so what a
-method found stays in arrays until its records are wanted.
+A diffusion touches thousands of nodes in a large graph and a person sees a hundred of them, so the
+results of a method stay in arrays until their records are read.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,10 +15,10 @@ T = TypeVar("T", covariant=True)
 
 
 class Deferred(Sequence[T], Generic[T]):
-    """A sequence like a tuple, whose records are made from arrays when they are looked at.
+    """A sequence like a tuple, whose records are made from arrays when they are read.
 
     A slice makes its part only; all records are made, and kept, once they are gone through. Equal to
-    any sequence of equal records; a copy of it, and what is pickled, is a plain tuple.
+    any sequence of equal records; a copy or pickle of it is a plain tuple.
 
     Parameters
     ----------

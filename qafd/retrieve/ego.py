@@ -28,7 +28,7 @@ MODES = ("hybrid", "local", "global")
 
 @dataclass(frozen=True)
 class EgoNet(Method):
-    """Low-level keywords bring entities and their neighbors, high-level ones relations.
+    """Low-level keywords retrieve entities and their neighbors, high-level ones relations.
 
     Guo et al., "LightRAG", Section 3.2 (dual-level retrieval). Local: the entities nearest to
     the low-level keywords and their relations, those between well connected ends first. Global:
@@ -44,7 +44,7 @@ class EgoNet(Method):
     string; entities are compared by the vectors of their names, not of descriptions; a relation
     by the mean vector of its ends, not of its own description; `cutoff` is the code's
     `cosine_better_than_threshold`, for these vectors; ties of passages go to the cosine
-    with the question. `entities`, `relations` and `neighbors` stand for LightRAG's limits in
+    with the question. `entities`, `relations` and `neighbors` replace LightRAG's limits in
     tokens; its `top_k` is 40 entities and 40 relations, here 10 each. Its mode `mix`, which adds
     passages by vector search, is not implemented. Importance, which LightRAG does not have, is the
     cosine, halved for a neighbor.
@@ -68,7 +68,7 @@ class EgoNet(Method):
     top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """Return the entities and relations that the keywords bring, without flow."""
+        """Return the entities and relations that the keywords retrieve, without flow."""
         started = time.perf_counter()
         graph, layer = corpus.graph, corpus.graph.layer({"relation"})
         low, high = _of_level(plan, "low"), _of_level(plan, "high")

@@ -71,8 +71,8 @@ class EvidenceIndex:
         return around
 
     def break_by(self, row: int) -> Nodes:
-        """Return the rows related to an entity by more than one shared passage, which would
-        remove nearly everything where documents are short; of passages alone, that."""
+        """Return the rows that a negated condition on an entity removes: related by a relation or
+        sentence, or by a passage where only passages count."""
         strong = [level for level in self.levels if level != "passage"]
         return self.reach(len(strong) or len(self.levels))(row)
 

@@ -46,15 +46,14 @@ class ExactMatches(Method):
     SG-RAG (paper 002): the question as a graph of known and unknown nodes, its names linked to
     entities, exact matching, and the best matches where no exact one is left. A condition is surely
     met by a relation, perhaps by a sentence that names both ends or a passage that does; `evidence`
-    is the weakest that is looked at. Where the names have no relation at all, the strongest that
-    there is counts as sure.
+    is the weakest level that counts. Where the names have no relation at all, the strongest level
+    that they have counts as sure.
 
-    Answers are ordered by the number of conditions that they surely meet, then by how strong these
-    are: as sure and rare as the name is, half where the names are only named together, which no label of
-    their relation says how, and as the sentence has the words of the question. Equals
-    go by likeness to the question and by how little else is related to them, and a notice says that
-    they are equal. What a tagger took for another kind than what is asked for, a place for "who",
-    comes after the others that meet as much.
+    Answers are ordered by the number of conditions that they surely meet, then by the strength of
+    these: the certainty and rarity of the name, halved where the relation has no label, and the share
+    of the question's words in the sentence. Equal answers are ordered by likeness to the question and
+    by how few other relations they have, and a notice reports the tie. An answer of another kind than
+    the question asks for, such as a place for "who", comes after the others that meet as much.
 
     Deviations: rules in the place of the prompt that reads the question (`qafd.plan.query_graph`),
     unless a model has read it; a join in the place of learned embeddings and the index of paths, as
@@ -117,11 +116,11 @@ class ExactMatches(Method):
 
 @dataclass(frozen=True)
 class MatchedEntity:
-    """A row that may be the answer, and by the numbers of the conditions that it meets how it does.
+    """A possible answer, with its evidence by the number of each condition that it meets.
 
-    `ends` are the rows at the other ends, `levels` the evidence, `shown` what shows it, of
-    conditions on the answer itself. `met` counts what is surely met and `strength` adds up how
-    well; `importance`, between 0 and 1, grows with both and with what decides between equals.
+    `ends`, `levels` and `shown` are the rows at the other ends, the evidence and its sentences, of
+    conditions on the answer itself. `met` counts the conditions surely met and `strength` sums their
+    weights; `importance`, between 0 and 1, grows with both and with the tie-break.
     """
 
     row: int
@@ -135,8 +134,8 @@ class MatchedEntity:
 
 @dataclass(frozen=True, eq=False)
 class _Reached:
-    """What meets one condition: rows, ascending, with the row at the other end and the place of the
-    level in `LEVELS`, each shape (k,)."""
+    """The rows that meet one condition, ascending, each with the row at the other end and the place
+    of its level in `LEVELS`, each shape (k,)."""
 
     rows: Nodes
     ends: Nodes
@@ -283,7 +282,7 @@ class _Search:
                 for number, end in ends.items()}
 
     def _compare(self, row: int, ends: dict[int, int], levels: dict[int, str], sure: str) -> MatchedEntity:
-        """Return a candidate with what shows its conditions, and what it scores by that.
+        """Return a candidate with the evidence of its conditions, and its score.
 
         `sure` is the level at which a condition is surely met.
         """
@@ -317,8 +316,8 @@ class _Search:
         return self._weights.get(self._query.conditions[number].target, 1.0)
 
     def _share(self, count: int, strength: float, between: float) -> float:
-        """Return a score between 0 and 1 that orders by what is surely met, then by strength, then by what
-        decides between equals, which is between -1 and 1."""
+        """Return a score between 0 and 1 that orders by conditions surely met, then by strength, then by
+        the tie-break, which is between -1 and 1."""
         wanted = [number for number, one in enumerate(self._query.conditions) if not one.negated]
         most = sum((1 + FITS) * self._weight(number) for number in wanted)
         return (count + (1 - CLOSE) * strength / (most or 1.0) + CLOSE * (1 + between) / 2) / (

@@ -37,7 +37,7 @@ TextsOf = Callable[[Iterable[str]], Mapping[str, Chunk]]
 
 
 class RetrieverError(QafdError):
-    """A retriever from outside failed, or gave what cannot be read."""
+    """A retriever from outside failed, or gave results that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ def _find_call(retriever: Any) -> Callable[[str], Any]:
 
 
 def read_results(value: Any, name: str) -> list[Result]:
-    """Read what a retriever returned, best first.
+    """Read the results of a retriever, best first.
 
     Raises
     ------

@@ -53,7 +53,7 @@ class FlowPaths(Method):
     W = C, whose rows sum to 1 by Eq. (2); a summary, bound to its passage by lambda, sends it
     decay * lambda times its cosine, as no equation uses B. Paths visit no node twice, and the
     best are exact up to three hops. Retrieved are the activated entities and the nodes on the
-    best paths; what else energy reached is only touched.
+    best paths; other nodes with energy are only touched.
     """
 
     label: ClassVar[str] = "FlowRAG paths"
@@ -206,7 +206,7 @@ def spread(sentences: Sentences, start: Floats, bound: Floats, *, hops: int, dec
     bound : ndarray, shape (n,)
         Energy that arrives at passages with the first hop, from their summaries.
     prune : float
-        What reaches no more than this share of the hop's largest energy is cut off.
+        Energy of at most this share of the hop's largest is cut off.
     """
     passage, entity = sentences.contains[:, 0], sentences.contains[:, 1]
     n, share = len(start), sentences.frequency

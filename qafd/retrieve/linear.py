@@ -45,8 +45,8 @@ class TriGraph(Method):
 
     Zhuang et al., "LinearRAG". Every low-level keyword activates the entity with the nearest
     name. Local semantic activation: an entity of score a passes a * cos(question, sentence) to
-    the entities of the `breadth` best of its sentences that were not used before; what is below
-    `threshold` is dropped and goes no further. Global importance: PageRank with damping .5 over
+    the entities of the `breadth` best of its sentences that were not used before; a score below
+    `threshold` is dropped. Global importance: PageRank with damping .5 over
     entities and passages, an edge weighing C of Eq. (2) of FlowRAG; it restarts at the entities
     by their score and at the passages by `passage_weight` times ratio * minmax(cosine) +
     ln(1 + sum over their entities of a ln(1 + count) / level). Passages are ranked by it.
@@ -147,7 +147,7 @@ class TriGraph(Method):
 class Activation:
     """The activated entities by graph row, and how.
 
-    `weight` adds up all that reached an entity, `score` is the most that did at once, `level` 1
+    `weight` sums all scores that reached an entity, `score` is the largest of them, `level` 1
     for those of the question; `through` is the sentence, -1 for the question, and the entity
     that `score` came from; `cosine` has the sentences used.
     """

@@ -1,4 +1,4 @@
-"""All ways in which the nodes of a query graph stand for nodes of a graph, exactly."""
+"""All exact assignments of graph nodes to the nodes of a query graph."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
@@ -16,7 +16,7 @@ def match_exactly(size: int, conditions: Sequence[QueryCondition], known: Mappin
                   ) -> Iterator[tuple[int, ...]]:
     """Yield every assignment of different rows to the nodes of a query graph that meets all conditions.
 
-    A backtracking join: next comes the node with the most conditions on what has a row already,
+    A backtracking join: next comes the node with the most conditions on nodes with a row,
     and its candidates are the intersection of those rows' neighbors, smallest first. It needs no
     index and misses nothing; the dominance filter of SG-RAG would only look at fewer candidates.
 
@@ -27,12 +27,12 @@ def match_exactly(size: int, conditions: Sequence[QueryCondition], known: Mappin
     known : mapping of int to int
         The rows of the nodes that are known.
     around : callable
-        See `Around`; what it says of two rows must not depend on their order.
+        See `Around`; its result must be symmetric in the two rows.
     everything : ndarray of int
-        Rows that a node may stand for to which no condition leads, ascending.
+        Candidate rows of nodes that no condition reaches, ascending.
 
     apart : callable, optional
-        What is so surely related to a row that it breaks a negated condition; by default `around`.
+        The rows so surely related to a row that they break a negated condition; by default `around`.
 
     Yields
     ------
@@ -74,7 +74,7 @@ class _Join:
             node not in self._known, -sum(other in rows for other in self._wanted[node]), node))
 
     def _candidates(self, node: int, rows: Mapping[int, int]) -> Nodes:
-        """Return the rows that meet all conditions of a node on what has a row, ascending."""
+        """Return the rows that meet all conditions of a node on nodes with a row, ascending."""
         near = sorted((self._around(rows[other]) for other in self._wanted[node] if other in rows), key=len)
         if node in self._known:
             only = np.array([self._known[node]], np.int64)

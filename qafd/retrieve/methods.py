@@ -1,4 +1,4 @@
-"""Retrieval methods as people write them: names, the systems they re-implement, presets, knobs."""
+"""Retrieval methods by the names that people write: aliases, presets and parameters."""
 
 import json
 import re
@@ -64,7 +64,7 @@ def name_of(method: Retriever) -> str:
 
 
 def tune(method: Retriever, given: Mapping[str, Any], graph: Graph) -> Retriever:
-    """Return the method with some parameters; what is not given is fitted to the graph.
+    """Return the method with some parameters; the others are fitted to the graph.
 
     Raises
     ------

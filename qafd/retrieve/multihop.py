@@ -38,9 +38,9 @@ class MultiHop(Method):
     facts nearest to the question, each by the mean of its facts over the number of its passages;
     all passages by .05 times their scaled similarity. Capacities are degrees scaled to sum 10, and
     `alpha` is the mass in all. x begins as two steps of a lazy walk from the sources and rises by `step`
-    times what `pushes` pushes of Algorithm 2 add; passages are ranked by it.
+    times the increase by `pushes` pushes of Algorithm 2; passages are ranked by it.
 
-    There is no certificate: the pushes stop, whatever is left. Deviations: the node with most
+    There is no certificate: the pushes stop with excess left. Deviations: the node with most
     excess is pushed, so that a question has one answer; a fact is as near as its two ends, for its
     sentence has no vector; in place of a model, a rule filters the facts: those with an end that
     the question names, where there are any.

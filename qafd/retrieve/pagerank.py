@@ -51,7 +51,7 @@ class PageRank(Method):
     similarity to the question; passages are ranked by their own p.
 
     Deviations: the question's entities are the names in it, where HippoRAG 2 takes those of the
-    triples that a language model picks; edges weigh what the graph says (`plain`), not counts of
+    triples that a language model picks; edges have the weights of the graph (`plain`), not counts of
     triples; the most probable `nodes` count as retrieved, where HippoRAG has passages only. Where
     nothing leads on, the walk returns to its sources. `PRESETS["follow"]` walks QAFD's own graph,
     weights, sources and ranking with damping .95: the rival that differs from it by the spreading
@@ -167,7 +167,7 @@ def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping:
     Returns
     -------
     score : ndarray, shape (n,)
-        Sums to 1; an isolated node gives what it has back to the sources.
+        Sums to 1; an isolated node returns its share to the sources.
     rounds : int
     """
     n = len(graph)

@@ -128,7 +128,7 @@ def _tell(layer: Graph, seeds: Seeds, paths: Sequence[FlowPath]) -> dict[int, tu
 
 
 def _find_carried(paths: Sequence[FlowPath]) -> tuple[list[tuple[int, int]], list[float]]:
-    """Return the edges of some paths, each in the direction that carries more, and what it carries."""
+    """Return the edges of some paths, each in the direction that carries more, and its resource."""
     carried: dict[tuple[int, int], float] = defaultdict(float)
     for path in paths:
         for step, resource in zip(pairwise(path.rows), path.resources, strict=True):

@@ -52,7 +52,7 @@ SMALL = 1e-6  # a mass that no rule refuses
 
 @dataclass(frozen=True)
 class FlowDiffusion(Method):
-    """Query-aware flow diffusion (QAFD-RAG): mass enters at the seeds and fills what it reaches.
+    """Query-aware flow diffusion (QAFD-RAG): mass enters at the seeds and fills the nodes around them.
 
     Nodes are retrieved when they are full, x > 0 in problem (5); passages are ranked by x,
     meaning and words (`qafd.retrieve.rank`). The defaults are the measured best of docs/research.md;

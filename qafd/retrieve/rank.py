@@ -1,4 +1,4 @@
-"""Passages in the order of their evidence: importance x, meaning, words, what is left open."""
+"""Passages in the order of their evidence: importance x, meaning, words, open words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -17,7 +17,7 @@ Item = TypeVar("Item")
 
 PARTS = ("importance", "meaning", "words", "beside a better one", "words the first lacks",
          "named in the first", "kept first")
-"""What a passage's score is the sum of: the parts that `Ranking` weighs, and a lead."""
+"""The parts that sum to a passage's score: those that `Ranking` weighs, and a lead."""
 
 
 @dataclass(frozen=True)
@@ -27,19 +27,19 @@ class Ranking:
     Parameters
     ----------
     spread : float
-        How far meaning counts by how clearly it tells passages apart, see `Match.meaning`.
+        Share of meaning that counts by how clearly it separates passages, see `Match.meaning`.
     lexical : float
         Of minmax(BM25).
     numbers : float
         Of the part of the largest BM25 score that is of years, dates and other numbers: the
-        vector of a passage says little of them, and often nothing else tells it from its like.
+        vector of a passage hardly encodes them, and often only they distinguish similar passages.
     flow : float
         Of the importance x on a logarithmic scale from 0 to 1, see `log_scale`.
     lead : float
         The same where the best passage is chosen, which stays first.
     coverage : float
         Of minmax(BM25) over the question's words that the best passage does not have:
-        what answers a question of several hops is often in its other half.
+        the answer to a question of several hops is often in its other half.
     bridge : float
         Of being the passage of a name that the best passage mentions: where the next hop leads.
     floor : float
@@ -59,9 +59,9 @@ class Ranking:
     def for_certainty(cls, certainty: float) -> Self:
         """Return the weights for a question whose names are so sure, from 0 to 1.
 
-        Sure names make importance the first of the parts, and what the best passage leaves open or
-        mentions the way to the next hop. Where nothing is named there is no hop: meaning, as far as
-        it tells passages apart, and words say which one is first, and importance orders the others.
+        Sure names give importance the largest weight, and the best passage's open words and names
+        lead to the next hop. Without names there is no hop: meaning, as far as it separates
+        passages, and words choose the first one, and importance orders the others.
         """
         named = cls()
         unnamed = cls(spread=1.0, lexical=0.5, flow=0.5, lead=0.0, coverage=0.0, bridge=0.0)
@@ -87,7 +87,7 @@ class Order(NamedTuple):
     scores : ndarray, shape (c,)
         Not increasing.
     parts : ndarray, shape (c, 7)
-        What each score is the sum of, one column for each of `PARTS`.
+        The parts that sum to each score, one column for each of `PARTS`.
     """
 
     rows: Nodes
@@ -140,7 +140,7 @@ def rank(
     for part in (words, lift, coverage, bridge):
         scores += part
     lead = np.zeros(len(passages))
-    # The first stays first: it is what open words and bridges are counted from.
+    # The first stays first: open words and bridges are counted from it.
     lead[best] = scores.max() - scores[best]
     scores[best] = scores.max()
     order = first(scores, len(scores) if top is None else top)
@@ -159,8 +159,8 @@ def within_budget(
 ) -> tuple[Item, ...]:
     """Return the leading passages whose tokens together fit a budget, the same for every method.
 
-    The first passage that does not fit ends the list, also when a later one would fit: what is
-    kept is the method's own order, a larger budget never drops a passage, and no method gains by
+    The first passage that does not fit ends the list, also when a later one would fit. So the
+    method's own order stays, a larger budget never drops a passage, and no method gains by
     short passages far down its list.
 
     Parameters

@@ -29,16 +29,16 @@ LAYER = frozenset({"relation", "synonym"})
 
 @dataclass(frozen=True)
 class ReleasedCode(Method):
-    """Pushes from one seed at a time that stop after 500, whatever is left.
+    """Pushes from one seed at a time that stop after 500, even with excess left.
 
     The repository of QAFD-RAG at its release: similarity (1 + cosine) / 2, Eq. (2c) over the weight
     stored with an edge, capacities in proportion to degrees that sum to 10, alpha times 10 times
     1.7 of mass on a seed, so far more than all nodes hold; x begins as two steps of a lazy walk and
-    rises by `step` times what a push of Algorithm 2 adds. Importance is the sum over the seeds.
+    rises by `step` times the increase by a push of Algorithm 2. Importance is the sum over the seeds.
 
     There is no certificate: nothing converges, and x belongs to no flow. Deviations: the node with
     most excess is pushed instead of a random one, so that a question has one answer; the weight
-    stored with an edge is the similarity of its ends where no file brought one; passages are ranked
+    stored with an edge is the similarity of its ends where no file has one; passages are ranked
     by the entities they mention, where the code hands its clusters to a model.
     """
 

@@ -75,7 +75,7 @@ class Passages:
         return len(self.rows)
 
     def reading(self, sentences: Sentences) -> "Passages":
-        """Return the same passages; what is not known of their sentences yet is asked there.
+        """Return the same passages; unknown vectors of their sentences are asked there.
 
         Where sentences are not compared they stay so.
         """
@@ -102,7 +102,7 @@ class PassageColumns:
     rows : ndarray, shape (c,)
         Of the passages in the graph, ascending.
     vectors : ndarray of float32 or bytes, shape (c, d), or None
-        Picking them anew for every question takes ten times longer than the product.
+        Picking them again for every question takes ten times longer than the product.
     titles : TextBlock, length c
     title : ndarray, shape (c,)
         The row of the entity that is a passage's title, -1 where there is none.
@@ -190,7 +190,7 @@ class Match:
     dense : ndarray, shape (c,)
         Cosine of question and passage.
     by_word : ndarray, shape (c, k)
-        What each distinct content word of the question adds to a passage's BM25 score.
+        The share of each distinct content word of the question in a passage's BM25 score.
     sentences : callable, optional
         Places of passages to the cosine of question and nearest sentence, -1 where it is not known.
     beside : ndarray of int, shape (c, 2), optional
@@ -242,7 +242,7 @@ class Match:
         """Return minmax(near), or `spread` of it in units of 6.5 standard deviations, shape (c,).
 
         By its range the best passage of every question has 1; by its spread it has the more, the
-        further it stands out from the others.
+        further it exceeds the others.
         """
         deviation = float(self.near.std()) if len(self.near) else 0.0
         if deviation == 0:
@@ -251,7 +251,7 @@ class Match:
         return (1 - spread) * minmax(self.near) + spread * above
 
     def lift(self, scores: Floats) -> Floats:
-        """Return what neighbors add to the scores of passages, shape (c,): an answer may begin before the
+        """Return the bonus of passages from their neighbors, shape (c,): an answer may begin before the
         passage that is like the question, or go on after it."""
         if self.beside is None:
             return np.zeros(len(scores))
@@ -263,7 +263,7 @@ class Match:
 
     @cached_property
     def evidence(self) -> Floats:
-        """All that speaks for passages before anything is diffused, shape (c,)."""
+        """The evidence for passages before anything is diffused, shape (c,)."""
         return minmax(self.near) + 0.5 * self.by_words
 
 
@@ -308,7 +308,7 @@ def select_seeds(
     A name takes mass in proportion to its weight (`weigh_names`), a passage in proportion to how
     far its evidence is above the best one that is left out. Names take `entity_share` of the
     mass, but no more than t / (t + 0.2) where t is the sum of their weights: names that are
-    doubtful or everywhere say little. Without names the passages take all, and the other way
+    doubtful or everywhere narrow little. Without names the passages take all, and the other way
     round. Measured in docs/research.md.
 
     Parameters
@@ -360,7 +360,7 @@ def is_asked_as_name(name: str, asked: str) -> bool:
     none.
 
     In a question without capitals names of two words or more count that have one themselves beyond
-    the first letter. What stands for a name that the graph does not know is not in the question.
+    the first letter. A stand-in for a name that the graph does not know is not in the question.
     """
     start = as_typed(asked).casefold().find(as_typed(name).casefold())
     if start < 0:

@@ -125,7 +125,7 @@ def order_by_mentions(corpus: Corpus, passages: Nodes, entities: Nodes, dense: F
 
 def rank_passages(graph: Graph, rows: Nodes, scores: Floats, parts: Floats | None = None
                   ) -> tuple[RankedPassage, ...]:
-    """Return rows of passages, best first, with their scores and what those are the sums of."""
+    """Return rows of passages, best first, with their scores and the parts of these."""
     sums: list[dict[str, float]] = [{}] * len(rows) if parts is None else [
         dict(zip(PARTS, row, strict=True)) for row in parts.tolist()]
     return tuple(RankedPassage(graph.ids[row], score, terms)

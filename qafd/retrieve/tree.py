@@ -51,7 +51,7 @@ class CollapsedTree(Method):
     top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """Return the nearest passages and summaries, and what lies below the summaries.
+        """Return the nearest passages and summaries, and the passages below the summaries.
 
         Raises
         ------

@@ -24,7 +24,7 @@ _SUMS = ("gap", "objective", "volume", "source", "touched", "edges", "rounds", "
 
 
 def unite(layer: Graph, parts: Sequence[Retrieval], diffusions: Sequence[Diffusion]) -> Retrieval:
-    """Return the union of what each subquery retrieves, on the graph that all were diffused over.
+    """Return the union of the retrievals of subqueries, on the graph that all were diffused over.
 
     Importance, mass, source and capacity of a node add up, since each diffusion has buckets of its
     own; flows are netted, and an edge has its largest weight. The certificate has the worst
@@ -74,7 +74,7 @@ def _notices(found: Sequence[Notice]) -> tuple[Notice, ...]:
 
 
 def _join(versions: Sequence[tuple[int, RetrievedNode]]) -> RetrievedNode:
-    """Return one node from what it is in each part; the reason is that of the most important one."""
+    """Return the sum of a node over its parts; the reason is that of the most important one."""
     nodes = [node for _, node in versions]
     best = max(nodes, key=lambda node: (node.importance, node.mass))
     brought = tuple(number for number, node in versions if node.importance > 0)

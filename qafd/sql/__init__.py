@@ -1,1 +1,1 @@
-"""Questions to a SQLite file: its schema as a graph, SQL from what is retrieved, read-only rows."""
+"""Questions to a SQLite file: its schema as a graph, SQL from the retrieved part, read-only rows."""

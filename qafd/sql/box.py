@@ -1,6 +1,6 @@
 """The box that databases are read in: a child process with limits, killed when it is late.
 
-Nothing of a database is opened in this process. What the child cannot or may not do is an
+Nothing of a database is opened in this process. A task that the child cannot or may not do is an
 `SqlError` here.
 """
 
@@ -32,7 +32,7 @@ _SAID = {
 
 @dataclass(frozen=True)
 class QueryRows:
-    """The rows of a query; `cut` names what is missing, "" for nothing."""
+    """The rows of a query; `cut` names the missing part, "" for none."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]

@@ -107,7 +107,7 @@ def copy_database(path: str, seconds: float) -> bytes:
 
 
 def schema(connection: sqlite3.Connection, _: dict[str, Any]) -> dict[str, Any]:
-    """Describe tables and views: columns, first values, row counts, declared keys, what is left out."""
+    """Describe tables and views: columns, first values, row counts, declared keys, omissions."""
     listed = [(name, kind) for name, kind in _list_declared(connection) if kind in ("table", "view")]
     views = {name for name, kind in listed if kind == "view"}
     named = [name for name, _ in listed]
@@ -147,7 +147,7 @@ def _columns(connection: sqlite3.Connection, table: str) -> list[tuple[Any, ...]
 
 
 def _list_declared(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """Return names and kinds of what the file declares, without SQLite's own tables."""
+    """Return names and kinds of the tables and views of the file, without SQLite's own tables."""
     return [(name, kind) for name, kind in connection.execute(
         "SELECT t.name, t.type FROM pragma_table_list AS t LEFT JOIN sqlite_schema AS s "
         "ON s.name = t.name AND s.type IN ('table', 'view') WHERE t.schema = 'main' "
@@ -233,7 +233,7 @@ def _hits(connection: sqlite3.Connection, table: str, column: str, phrases: dict
 
 
 def run(connection: sqlite3.Connection, request: dict[str, Any]) -> dict[str, Any]:
-    """Return columns and rows of one statement; `cut` says what is missing, "" when nothing is."""
+    """Return columns and rows of one statement; `cut` names the missing part, "" for none."""
     allowed = {name.lower() for name, kind in _list_declared(connection) if kind in ("table", "view")}
     hidden = {name.lower() for name, _ in _list_declared(connection)} - allowed
     hidden |= {name for (name,) in connection.execute("SELECT name FROM pragma_module_list")}

@@ -119,7 +119,7 @@ class Database:
         Raises
         ------
         SqlError
-            What is wrong with it.
+            It has this fault.
         """
         if self.schema.has_rows:
             self.run(sql)
@@ -129,7 +129,7 @@ class Database:
 
 @dataclass(frozen=True, eq=False)
 class DatabaseQuestion:
-    """A question, the retrieved part of the schema, and what follows from it."""
+    """A question, the retrieved part of the schema, and the results from it."""
 
     database: Database
     plan: QueryPlan

@@ -131,7 +131,7 @@ def _guess(text: str) -> str:
 
 def _read(statement: exp.Expr, name: str, tables: dict[str, dict[str, Any]],
           joins: list[list[Any]], creates: bool) -> None:
-    """Add what a statement about one table says of columns, keys and references."""
+    """Add the columns, keys and references of a statement about one table."""
     table = tables.get(name)
     if table is None:
         if not creates:

@@ -1,4 +1,4 @@
-"""SQL in the dialect of a database, and whether it reads only what a schema has, by sqlglot."""
+"""SQL in the dialect of a database, and the check that it reads only a schema, by sqlglot."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING

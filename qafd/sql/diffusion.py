@@ -1,7 +1,7 @@
-"""Schema linking by flow diffusion: tables and columns as a graph, and what a question needs.
+"""Schema linking by flow diffusion: tables and columns as a graph, and those a question needs.
 
 Section 4.2 and A2.2 of the paper: tables and columns are nodes, a column is joined to its table
-and to the columns that it refers to, T = 1. Seeds are what the question names, by words, by
+and to the columns that it refers to, T = 1. Seeds are the names in the question, by words, by
 vectors, and by values.
 """
 
@@ -50,7 +50,7 @@ def schema_graph(schema: Schema, embedder: Embedder) -> Graph:
 
 
 def links(schema: Schema) -> list[Edge]:
-    """Return the edges of the graph, with words for what they say."""
+    """Return the edges of the graph, with words for their meaning."""
     edges = []
     for table in schema.tables:
         for column in table.columns:
@@ -74,7 +74,7 @@ def _text(node: Table | Column) -> str:
 class SchemaDiffusion(FlowDiffusion):
     """Query-aware flow diffusion over a schema.
 
-    Its corpus has the layers "schema", "values", what of the question was found in columns, and
+    Its corpus has the layers "schema", "values", the words of the question found in columns, and
     "chosen", the seeds that a model named, or None.
     The paper pours 10 units for each node on the path from source to target, which fills a whole
     schema of some dozen columns; here it is `mass` for each seed.
@@ -149,7 +149,7 @@ class SchemaEvidence:
     """The evidence of a question for each node of a schema, in the order of its graph.
 
     `named` are shares of names, `near` cosines of names and keywords, `held` the values that were
-    found, by the node that holds them, and `score` is what `schema_seeds` chooses by.
+    found, by the node that holds them, and `schema_seeds` chooses by `score`.
     """
 
     named: Floats

@@ -176,7 +176,7 @@ def _choose_focus(parts: _Parts, linked: LinkedSchema) -> str:
 
 
 def _choose_columns(parts: _Parts, schema: Schema, focus: str) -> tuple[Column, ...]:
-    """Choose what a list shows: the named columns, after the title if a table is named first."""
+    """Choose the columns of a list: the named ones, after the title if a table is named first."""
     title = schema.table[focus].title
     columns = list(parts.columns)
     places = [parts.tables[focus]] if focus in parts.tables else []
@@ -198,7 +198,7 @@ def _choose_total(parts: _Parts) -> tuple[str, Column | None]:
 
 
 def _find_gaps(parts: _Parts, linked: LinkedSchema, tables: Sequence[str]) -> list[DraftGap]:
-    """Find what the question says that no SQL over the joined tables can do."""
+    """Find the words of the question that no SQL over the joined tables can express."""
     gaps = []
     if parts.unused:
         gaps.append(DraftGap(GapKind.UNUSED, ", ".join(parts.unused)))
@@ -233,7 +233,7 @@ def _order_joins(focus: str, joins: Sequence[Join]) -> tuple[tuple[str, ...], tu
 
 
 def _write_total(total: str, column: Column | None, schema: Schema, focus: str, repeated: bool) -> str:
-    """Write what is computed; "" where it would be wrong or has no column."""
+    """Write the computed value; "" where it would be wrong or has no column."""
     if total == "COUNT":
         counted = schema.table[focus].key if column is None and repeated else column
         if column is None and not repeated:
@@ -272,7 +272,7 @@ def _write_values(column: Column, values: Sequence[Value]) -> str:
 
 
 def _like(phrase: str) -> str:
-    """Write what LIKE finds a phrase by; its own % and _ mean themselves."""
+    """Write the LIKE pattern that finds a phrase; its own % and _ mean themselves."""
     escaped = re.sub(r"([\\%_])", r"\\\1", phrase)
     pattern = _quote(f"%{escaped}%")
     return pattern if escaped == phrase else f"{pattern} ESCAPE '\\'"

@@ -1,6 +1,6 @@
 """Schema linking: the tables, columns and joins that the SQL of a question has to read.
 
-What the diffusion retrieves is a neighborhood, for the picture and for a model. This is the answer
+The diffusion retrieves a neighborhood, for the picture and for a model. This is the answer
 to "which of them".
 """
 
@@ -67,7 +67,7 @@ class QuestionWords:
 class LinkedSchema:
     """The tables and columns that a question needs, by name and label, and how they are joined.
 
-    The tables that the question says most of come first. `values` are the phrases of the question
+    The tables that match the question best come first. `values` are the phrases of the question
     that are taken for values of a column, and `rivals` the same phrases in columns that do as well.
     `unjoined` are tables that no key leads to; `alternatives` are joins that would do as well as
     those of `joins`.
@@ -214,7 +214,7 @@ def join_tables(schema: Schema, tables: Sequence[str], asked: QuestionWords
 
 
 def _measure_tables(schema: Schema, graph: Graph, score: Floats) -> Mapping[str, float]:
-    """Add to the score of each table half of what its columns have above 0.5."""
+    """Add to the score of each table half of its columns' scores above 0.5."""
     evidence = {}
     for table in schema.tables:
         scores = np.array([score[graph.row[column.sql]] for column in table.columns])

@@ -132,7 +132,7 @@ class Join:
 
 @dataclass(frozen=True)
 class Schema:
-    """All tables, in the order of the file, and all joins; `notices` say what was left out.
+    """All tables, in the order of the file, and all joins; `notices` list omissions.
 
     `dialect` is the SQL of the database, as sqlglot calls it; `has_rows` whether there are rows
     here, which a description of a schema has not.

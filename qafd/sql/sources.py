@@ -22,7 +22,7 @@ _DIALECTS = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql", "sq
 
 
 def schema_from(source: str | Path, dialect: str = "") -> Schema:
-    """Return the schema of a file, by what its name ends with, or of a server by its address.
+    """Return the schema of a file, by the ending of its name, or of a server by its address.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Prompt 6 of the paper (Appendix A5) in our own words: the model is given the paths of the largest
 mass. It never sees a row; of values only those that the question itself names. SQL that cannot be
-run is sent back once, with what is wrong. For Prompt 5 see `qafd.sql.plan`.
+run is sent back once, with its fault. For Prompt 5 see `qafd.sql.plan`.
 """
 
 import json
@@ -101,9 +101,9 @@ def _describe_paths(asked: DatabaseQuestion) -> Iterator[str]:
 
 
 def write_sql(asked: DatabaseQuestion, llm: LLM) -> str:
-    """Return the model's SELECT; one that cannot be run is sent back once with what is wrong with it.
+    """Return the model's SELECT; one that cannot be run is sent back once with its fault.
 
-    The second one is returned as it is: running it says what is still wrong.
+    The second one is returned as it is: running it reports any fault.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""File formats to text: what the bytes are, and one reader for each kind.
+"""File formats to text: the kind of the bytes, and one reader for each kind.
 
 Everything here may run for ever, take all memory or raise anything on hostile bytes, so it
-runs in a child process only; `qafd.reading.parsing` starts that process and is what others call.
+runs in a child process only; `qafd.reading.parsing` starts that process for all callers.
 Third-party readers are imported where they are used, so that a text file costs 30 ms.
 """
 
@@ -47,7 +47,7 @@ _PAGE = re.compile(r"<(!doctype|html|head|body|\?xml)\b", re.IGNORECASE)
 
 
 def read(name: str, data: bytes, limits: Limits) -> tuple[list[DocumentDraft], list[str]]:
-    """Return the documents of a file and notices about what was left out or guessed.
+    """Return the documents of a file and notices about parts left out or guessed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Conversations: exports of Slack, Telegram and ChatGPT, and subtitles, as lines of who, when and what."""
+"""Conversations: exports of Slack, Telegram and ChatGPT, and subtitles, as lines of author, time and text."""
 
 import html
 import re

@@ -124,7 +124,7 @@ def _encode(reply: dict[str, Any]) -> bytes:
 
 
 def confine(limits: Limits) -> None:
-    """Take away from this process what a parser does not need, as far as the system can."""
+    """Remove the rights that a parser does not need from this process, as far as the system can."""
     sys.addaudithook(_refuse)
     limit(limits.memory_bytes, limits.cpu_seconds)
 

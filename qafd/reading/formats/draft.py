@@ -44,7 +44,7 @@ class DocumentDraft:
         return not self._length
 
     def add(self, text: str, gap: str = "\n\n") -> None:
-        """Append a piece of text, `gap` away from what is there."""
+        """Append a piece of text, `gap` away from the text so far."""
         text = clean(text)
         if not text:
             return
@@ -85,7 +85,7 @@ class DocumentDraft:
 
 
 def unsupported_error(what: str, advice: str = "add a file of a kind that can") -> ParseError:
-    """Return the refusal of a kind of file, with what to do instead."""
+    """Return the refusal of a kind of file, with advice."""
     return ParseError(f"The file is {what}, which cannot be read; {advice} ({SUPPORTED}).")
 
 

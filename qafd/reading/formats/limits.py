@@ -16,7 +16,7 @@ class Limits:
     text_characters : int
         Of its text, over all pages.
     unpacked_bytes, ratio : int
-        What a zip file (docx, xlsx, pptx, epub) may unpack to, in bytes and relative to its packed
+        Unpacked size of a zip file (docx, xlsx, pptx, epub), in bytes and relative to its packed
         size. The streams of a PDF have no such bound: what unpacks too far ends at memory or time.
     pieces : int
         Pages of a PDF, headings, records, entries of a zip file.

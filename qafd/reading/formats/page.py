@@ -184,7 +184,7 @@ class _Page:
         return f"{chr(ord(first) + number - 1) if letter else number}. "
 
     def _is_menu(self, element: "_Element") -> bool:
-        """Return True for what leads to pages and places, which is counted as left out."""
+        """Return True for a menu of pages and places, which counts as left out."""
         leads = element.tag == "nav" or _navigates(element)
         if element.tag in _LISTS and not leads:
             leads = _is_contents(element, self._places) or _is_links(element)

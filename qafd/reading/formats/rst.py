@@ -1,4 +1,4 @@
-"""reStructuredText and what Sphinx adds to it, through docutils to the reader of pages."""
+"""reStructuredText with Sphinx's additions, through docutils to the reader of pages."""
 
 import re
 from typing import TYPE_CHECKING, Any

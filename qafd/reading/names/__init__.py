@@ -103,7 +103,7 @@ class LocalExtractor:
         return entry_of(chunk, self.name, bounds, _alike(named), terms, label, self._names)
 
     def _mention(self, span: "Span", kind: str, number: int) -> Mention | None:
-        """Return the span as a mention, trimmed; None for what names nothing or has no capital."""
+        """Return the span as a mention, trimmed; None for one that names nothing or has no capital."""
         raw = span.text.split("\n")[0]
         item = ITEM.match(raw)
         if item:

@@ -99,7 +99,7 @@ def _next(words: Sequence[_Word], last: int, text: str, language: str) -> int | 
 
 
 def _strip(run: list[_Word], words: Sequence[_Word], first: int, language: str) -> list[_Word]:
-    """Return a run that begins at the word `first` of its sentence, without what is no part of a name."""
+    """Return a run that begins at word `first` of its sentence, without words that are no part of a name."""
     if first == 0 or language == GERMAN or len(run) == 1:
         run = _without(run, function_words(language))
     run = _without(run, lexicon("names", "titles"))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def is_in_dictionary(word: str) -> bool:
-    """Return True if WordNet has a word in small letters, or what it is a regular or irregular form of."""
+    """Return True if WordNet has a word in small letters, or the base of which it is a form."""
     if word in _words():
         return True
     return any(word.endswith(ending) and word.removesuffix(ending) + base in _words()

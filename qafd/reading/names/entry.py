@@ -1,4 +1,4 @@
-"""The names of a passage to its entry in the log: their relations, and what acronyms stand for."""
+"""The names of a passage to its entry in the log: their relations, and the meaning of acronyms."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ def entry_of(
     Parameters
     ----------
     terms : sequence of Mention
-        What has neither relations nor acronyms.
+        Entry without relations and acronyms.
     label : callable
         The words for the relation of two mentions of a sentence, "" if there are none.
     names : callable

@@ -110,7 +110,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _split(text: str, start: int, end: int, at: "re.Pattern[str]") -> Iterator[tuple[int, int]]:
-    """Yield the parts of a text between what ends them, which stays with the part before."""
+    """Yield the parts of a text between their ends, which stay with the part before."""
     for stop in at.finditer(text, start, end):
         if at is _END and stop.group()[0] == "." and _SHORT.search(text, start, stop.start()):
             continue

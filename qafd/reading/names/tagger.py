@@ -103,7 +103,7 @@ def _go_on(doc: "Doc", text: str) -> None:
 
 
 def _is_open(token: "Token") -> bool:
-    """Return True if what a token ends has to go on: it is a word, or a mark within a sentence."""
+    """Return True if the sentence must continue after a token: a word, or a mark within a sentence."""
     return token.text[-1].isalnum() or token.text[-1] in ",(-/&"
 
 

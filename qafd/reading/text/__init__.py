@@ -1,4 +1,4 @@
-"""Text: how long it is, how it is cut into passages, what a name is, where names occur."""
+"""Text: its length, its passages, canonical names and their places."""
 
 import hashlib
 import json

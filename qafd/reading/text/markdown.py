@@ -69,7 +69,7 @@ def plain_text(text: str, sources: Collection[int]) -> str:
 
 
 def plain_pieces(pieces: Iterable[str], sources: Collection[int]) -> Iterator[str]:
-    """Yield a reply for a terminal as it comes; what may be a citation waits for its last bracket."""
+    """Yield a reply for a terminal as it comes; a possible citation waits for its last bracket."""
     text = shown = ""
     for piece in pieces:
         text += piece
@@ -90,7 +90,7 @@ def _parser() -> "MarkdownIt":
 
 
 def _rebuild(tokens: Iterable["Token"], sources: Collection[int], anchor: str) -> Iterator[str]:
-    """Yield the tags of what is known, the text of all else."""
+    """Yield the tags of known elements, the text of all others."""
     for token in tokens:
         name, _, side = token.type.rpartition("_")
         if token.type == "inline":

@@ -1,4 +1,4 @@
-"""Bytes to clean text: character sets, and what may not stay in a document or a name.
+"""Bytes to clean text: character sets, and characters barred from documents and names.
 
 Canonical text is NFC with "\\n" line ends and without NUL, other control characters, lone
 surrogates, noncharacters and invisible format characters (Unicode category Cf). The zero-width
@@ -62,7 +62,7 @@ def clean(text: str) -> str:
 
 
 def storable(text: str) -> str:
-    """Return the text with what UTF-8, and so SQLite, cannot hold replaced."""
+    """Return the text with characters replaced that UTF-8, and so SQLite, cannot hold."""
     # File names can hold bytes that are no UTF-8, and pasted text lone surrogates.
     return text.encode("utf-8", "replace").decode()
 

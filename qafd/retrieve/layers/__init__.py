@@ -1,7 +1,7 @@
-"""Derived layers: what some methods need besides the graph, built from it on demand.
+"""Derived layers: input of some methods besides the graph, built from it on demand.
 
 A layer is a frozen record of arrays and texts, and a pure function of the graph, its texts, the embedder
-and what a language model wrote for it: built anew or brought up to date, its bytes are the same.
+and the texts that a language model wrote for it: built again or updated, its bytes are the same.
 """
 
 import io
@@ -125,10 +125,10 @@ def bring_up_to_date(
     store: Workspace, embedder: Embeds, names: Iterable[str] = LAYERS, report: Report = silent,
     stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[str, ...]:
-    """Build the layers among `names` that are missing or stale; returns their names.
+    """Build the layers among `names` that are missing or stale; return their names.
 
-    Communities that were imported are taken as they are while the graph is that of the import. What a
-    language model wrote is used where it was shown the same; none is asked, see `write_layers`.
+    Communities that were imported are taken as they are while the graph is that of the import. A text
+    that a language model wrote is used where its input is the same; none is asked, see `write_layers`.
 
     Raises
     ------
@@ -151,10 +151,10 @@ def bring_up_to_date(
 
 def write_layers(store: Workspace, embedder: Embeds, names: Iterable[str], client: Metered,
                  report: Report = silent, stopped: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
-    """Build layers with texts that a language model writes; returns their names.
+    """Build layers with texts that a language model writes; return their names.
 
-    Every reply is kept: what is stopped goes on without paying twice, and layers that follow the graph
-    later keep what still holds. Where the model fails, what it has written so far is used.
+    Every reply is saved: a stopped run continues without paying twice, and layers that follow the graph
+    later keep the texts that still hold. Where the model fails, its texts so far are used.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def write_layers(store: Workspace, embedder: Embeds, names: Iterable[str], clien
 def plan_layers(store: Workspace, embedder: Embeds, names: Iterable[str], client: Metered) -> RunPlan:
     """Estimate the cost of `write_layers`; no call is made, and nothing is stored.
 
-    The upper levels of the tree sum up what is not written yet, so they are counted by texts of sentences.
+    The upper levels of the tree sum up texts not written yet, so they are counted by texts of sentences.
     """
     author = _author_of(store, client)
     requests: dict[str, Any] = {}
@@ -222,7 +222,7 @@ def _check_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 class _Builder:
-    """Builds layers of the present graph of a workspace, and keeps each at once."""
+    """Builder of layers of the present graph of a workspace, which saves each at once."""
 
     def __init__(self, store: Workspace, embedder: Embeds, report: Report,
                  stopped: Callable[[], bool]) -> None:
@@ -369,7 +369,7 @@ def _kind(name: str) -> type[Layer]:
 
 
 class _Remembering:
-    """Embeds only what is not known, and reports how far it has come."""
+    """Embedder of texts without known vectors, which reports its progress."""
 
     def __init__(self, embedder: Embeds, known: dict[str, Vectors], name: str,
                  report: Report) -> None:
@@ -383,7 +383,7 @@ class _Remembering:
             self._report(self._name, first, len(fresh))
             some = fresh[first:first + BATCH]
             vectors = self._embedder.embed(some)
-            # as they are kept, so that a layer built anew and one brought up to date are equal
+            # as they are stored, so that a layer built again and one updated are equal
             kept = ByteRows.of(to_bytes(vectors))[:]
             self._known.update(zip(some, kept, strict=True))
         return np.array([self._known[text] for text in texts], np.float32)

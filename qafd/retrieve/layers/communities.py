@@ -27,7 +27,7 @@ class Communities:
     `qafd.retrieve.layers.imported`.
 
     Relations weigh the number of sentences that assert them; entities without a relation are in
-    no community. A report that no language model has written says the key entities (by number of
+    no community. A report that no language model has written lists the key entities (by number of
     neighbors), the strongest relations, and the sentences about members that are nearest to the mean of
     all of them; a model is shown more of the same. Departs from the paper: components are not reduced to
     the largest, and no model rates a community.
@@ -43,7 +43,7 @@ class Communities:
     vectors : ndarray of float32, shape (k, d)
         Of the reports.
     ranks : ndarray of float, shape (k,) or (0,)
-        How much each report matters, where an import says so.
+        How much each report matters, where an import has ranks.
     """
 
     builder: ClassVar[int] = 1

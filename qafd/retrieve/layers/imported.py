@@ -1,4 +1,4 @@
-"""Communities that came with an imported graph: kept beside the layers, to be one of them."""
+"""Communities of an imported graph, stored next to the layers to become one of them."""
 
 import json
 from collections.abc import Mapping

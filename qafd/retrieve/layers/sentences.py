@@ -27,7 +27,7 @@ class Sentences:
     mentions : ndarray of int, shape (m, 2)
         The ones of M: (sentence, graph row of the entity).
     contains : ndarray of int, shape (j, 3)
-        (graph row of the passage, graph row of the entity, how often it stands there). C is the
+        (graph row of the passage, graph row of the entity, its count there). C is the
         count divided by the sum of the counts of its passage, see `frequency`.
     """
 

@@ -18,7 +18,7 @@ SENTENCES = 2
 class Summaries:
     """Summary nodes V_Sum and the abstraction matrix A, FlowRAG section 3.2.
 
-    A summary is the passage's title and what a language model wrote of it, as in the paper, or else its two
+    A summary is the passage's title and a language model's text about it, as in the paper, or else its two
     sentences nearest to the passage in meaning, in their order.
 
     Parameters

@@ -48,7 +48,7 @@ class Texts:
     labels : tuple of str, length r
         The word between the two, or "".
     described : mapping of str to mapping of str to tuple of str
-        What models said of entities, by node id, with the ids of the passages that they said it of.
+        The descriptions that models wrote of entities, by node id, with the ids of their passages.
     """
 
     rows: Nodes

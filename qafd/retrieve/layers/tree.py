@@ -1,4 +1,4 @@
-"""Passages clustered and summed up again and again: the tree of RAPTOR."""
+"""Passages clustered and summarized level by level: the tree of RAPTOR."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

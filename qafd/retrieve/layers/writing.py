@@ -1,8 +1,8 @@
 """Texts of layers: made of the documents' sentences, or written by a language model from more of them.
 
-What a model wrote is kept in the ledger of the workspace by what it was shown. So a layer is a pure function
-of the graph, its texts and the ledger: built again it costs nothing, and where the graph has changed
-only what a model has not been shown is made of sentences until it is written too.
+The ledger of the workspace saves each text of a model by its input. So a layer is a pure function
+of the graph, its texts and the ledger. Building it again costs nothing. Where the graph has changed,
+only texts with new input are made of sentences until a model writes them.
 """
 
 import json
@@ -34,11 +34,11 @@ class LayerText:
     Parameters
     ----------
     task : str
-        What a model would be asked to do, one of `qafd.models.instructions.TASKS`.
+        The task for a model, one of `qafd.models.instructions.TASKS`.
     text : str
         As made of sentences.
     material : str
-        What a model would be shown.
+        The input for a model.
     chunks : tuple of str
         The ids of all passages that the material is from.
     """
@@ -58,7 +58,7 @@ class Writer(Protocol):
 
 
 class Extracts:
-    """Leaves texts as they are made of sentences; a `Writer`."""
+    """A `Writer` that leaves texts as they are made of sentences."""
 
     def write(self, drafts: Sequence[LayerText], /) -> tuple[str, ...]:
         """Return the texts of some drafts, in order."""
@@ -81,7 +81,7 @@ class Authorship:
 
 
 class Kept:
-    """Takes what a model wrote already, without asking it; a `Writer`.
+    """A `Writer` that takes the texts a model wrote already, without asking it.
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ class Kept:
     Attributes
     ----------
     requests : dict of str to tuple of Message
-        What the model is sent for the drafts so far, by key.
+        The messages to the model for the drafts so far, by key.
     texts : dict of str to str
-        What it wrote, by key.
+        Its texts, by key.
     """
 
     def __init__(self, workspace: str, author: Authorship) -> None:
@@ -121,14 +121,14 @@ class Kept:
         return tuple(self.texts.get(key, draft.text) for key, draft in zip(keys, drafts, strict=True))
 
     def ask(self, drafts: Mapping[str, LayerText]) -> None:
-        """Keep texts that are written, and write no more."""
+        """Keep the written texts, and write no more."""
 
 
 class Asking(Kept):
-    """Asks a model for what it has not written, several calls in flight; a `Writer`.
+    """A `Writer` that asks a model for the missing texts, several calls in flight.
 
-    A reply of no use leaves its text as it is made of sentences. Every reply is kept at once, so what was
-    stopped by a cap, an error or Ctrl-C goes on without paying twice.
+    A useless reply leaves its text as it is made of sentences. Every reply is saved at once, so a run
+    stopped by a cap, an error or Ctrl-C continues without paying twice.
 
     Raises
     ------
@@ -181,5 +181,5 @@ def find_author(store: Workspace) -> Authorship | None:
 
 
 def keep_author(store: Workspace, author: Authorship) -> None:
-    """Let what this author wrote stand in the layers from now on."""
+    """Use the texts of this author in the layers from now on."""
     store.notes.put(NOTE, json.dumps(asdict(author)))

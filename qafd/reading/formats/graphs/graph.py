@@ -76,7 +76,7 @@ class ImportedText:
 class ImportedGraph:
     """Nodes and edges of one or more files, in their order; `format` is how they are written.
 
-    `notices` say in a sentence each what was left out.
+    `notices` list omissions, a sentence each.
     """
 
     format: str
@@ -195,7 +195,7 @@ def _communities(whole: Rows, nodes: Mapping[str, ImportedNode]) -> tuple[Import
 
 
 def _join(parts: Sequence[Rows]) -> Rows:
-    """Return the rows of all files; of our own exports what documents do not make."""
+    """Return the rows of all files; of our own exports the part that documents do not make."""
     whole = Rows(" + ".join(dict.fromkeys(part.format for part in parts)))
     for part in parts:
         whole.nodes += part.nodes
@@ -271,7 +271,7 @@ def _only_entities(whole: Rows) -> None:
 def _with_passages(whole: Rows) -> None:
     """Make passages of our own whole graphs texts again, with their mentions.
 
-    Names alike are joined anew, and a relation weighs what its names and an older import say.
+    Equal names are joined again, and the weight of a relation follows its names and an older import.
     """
     whole.texts = []
     inside: dict[str, list[str]] = defaultdict(list)

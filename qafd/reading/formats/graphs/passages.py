@@ -124,7 +124,7 @@ class _Maker:
             yield draft
 
     def _assert_all(self, given: "_Given", text: str, edges: Sequence[ImportedEdge]) -> None:
-        """Say what relates the names of a text; the first text of an edge has its description."""
+        """Add the relations of the names of a text; the first text of an edge has its description."""
         for edge in edges:
             ends = self._keys[edge.source], self._keys[edge.target]
             given.assertions.append(Assertion(*ends, given.find_sentence(*ends), edge.label))
