@@ -42,8 +42,8 @@ def drafts_of(
 def given_for(document: Extraction, chunk: Chunk, opening: bool) -> Extraction:
     """Return the part of a document's given extraction that lies in one of its passages.
 
-    What has no place in the text, or only before its first passage, belongs to that, which
-    `opening` says; titles belong to all.
+    A mention without a place in the text, or before its first passage, belongs to the first, which
+    `opening` marks; titles belong to all.
     """
     start, end = (0 if opening else chunk.start), chunk.end
     first = bisect_right(document.sentences, chunk.start, key=lambda span: span[1])
