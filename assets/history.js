@@ -1,6 +1,6 @@
-// When a page takes the place of another one, the parameters that only that one had leave the address
-// one by one, each as an entry of the history. What follows one click or key shall be one entry.
-// In the head of the page, since a first click may come before any component is there.
+// When a page replaces another one, the old page's own parameters are removed from the address one by
+// one, each as an entry of the history. All changes after one click or key shall be one entry.
+// In the head of the page, since a first click may precede the first component.
 {
   let acted = false, before = "";
   for (const name of ["pointerdown", "keydown", "click", "popstate"])
@@ -10,8 +10,8 @@
     acted = false;
     fold();
   };
-  // Streamlit lets what a control says take the place of the last entry: another question or
-  // workspace would not be left by going back, which left the app.
+  // Streamlit writes a control's value over the last entry: going back would then leave the app
+  // instead of the question or workspace.
   history.replaceState = (...entry) => {
     const other = acted && asked(new URL(entry[2] ?? location, location)) !== asked(location);
     History.prototype[other ? "pushState" : "replaceState"].apply(history, entry);
@@ -21,7 +21,7 @@
     const query = new URLSearchParams(search);
     return JSON.stringify(["ws", "q", "dbq"].map(key => query.get(key) || ""));
   };
-  // On a phone the menu covers the page: it closes when another page or workspace came. Streamlit
+  // On a phone the menu covers the page: it closes after a change of page or workspace. Streamlit
   // closes it after its own links alone.
   const fold = () => {
     const now = location.pathname + new URLSearchParams(location.search).get("ws");

@@ -97,10 +97,10 @@ export function solution(problem, pieces, alpha) {
   return { x, mass, flow, source };
 }
 
-// ---- what is drawn of it
+// ---- its drawing
 
-// Edges between nodes that are drawn: [from, to, flow]. Passages give way to the flow that they carry, as
-// `contract_passages` in qafd/view/contraction.py has it: what comes in leaves in the same proportions.
+// Edges between nodes that are drawn: [from, to, flow]. Passages are replaced by the flow they carry, as
+// `contract_passages` in qafd/view/contraction.py does: all inflow leaves in the same proportions.
 export function lines(problem, { x, mass, flow, source }, contracted) {
   const { u, v, w, passage, seed } = problem, n = mass.length;
   const edges = [];
@@ -212,7 +212,7 @@ function follow(run, problem) {
     before = now;
     pieces ??= walk(problem);
     const left = goal - shown;
-    // The control may not have been there at first: without a number to start from, nothing glides.
+    // The control may be missing at first: without a number to start from, nothing glides.
     shown = CALM.matches || !(Math.abs(left) >= 0.002 * problem.up) ? goal : shown + share * left;
     tell({ question: problem.question, mass: shown, places: problem.places, panel: panel(problem, pieces, shown) });
     for (const tick of document.querySelectorAll(".st-key-mass .ticks i")) {

@@ -1,5 +1,5 @@
 // Repeats the pushes of Algorithm 2 and draws them. Positions, weights and the order of the pushes
-// come with the data, once; nothing is asked from the server while it plays. Names are shown
+// are sent with the data, once; the server is not asked while it plays. Names are shown
 // through textContent, never as markup.
 const NS = "http://www.w3.org/2000/svg";
 const movies = new WeakMap();
@@ -35,8 +35,8 @@ const put = (el, name, value) => { if ((el.was ??= {})[name] !== value) el.setAt
 const number = (v) => (v === 0 ? "0" : Math.abs(v) >= 1000 ? Math.round(v).toLocaleString("en-US") : String(Number(v.toPrecision(3))));
 const short = (text, length) => ([...text].length > length ? [...text].slice(0, length - 1).join("") + "…" : text);
 const SLIGHT = 1e-9;
-const CALM = { play: 0.001, push: 0.01, exact: 0 };  // share of the mass above capacity that is as good as none
-// A sentence of the page's language; its templates come with the data.
+const CALM = { play: 0.001, push: 0.01, exact: 0 };  // share of the mass above capacity that counts as none
+// A sentence; its templates are sent with the data.
 const word = (m, key, values = {}) => m.data.words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
 const percentOf = (m, v) => (v > 0 && v < 0.001 ? word(m, "less") : `${(100 * v).toFixed(1)}%`);
 
@@ -294,7 +294,7 @@ function names(m, words, shown, size, width, height) {
     const places = [[x, y - r - 12], [x, y + r + 12], [x + r + half + 5, y], [x - r - half - 5, y]].map((at) => {
       const c = Math.min(Math.max(at[0], half + 2), width - half - 2), box = [c - half - 1, at[1] - 7, c + half + 1, at[1] + 7];
       const crossed = 3 * taken.filter((other) => over(box, other)).length + discs.filter((disc) => disc && over(box, disc)).length;
-      // A name that is nearer to another node would be read as that one's.
+      // A name nearer to another node would seem to be that node's.
       const own = gap(box, discs[i]), foreign = discs.filter((disc, j) => disc && j !== i && gap(box, disc) < Math.min(own + 4, 12)).length;
       return { box, c, y: at[1] + 4, cost: foreign + crossed + (box[1] < 0 || box[3] > height ? 9 : 0) };
     });
@@ -377,7 +377,7 @@ function draw(m) {
   say(m.status, sentence(m));
 }
 
-// Whether so little overflows that the algorithm ends; buckets are not blue then.
+// True if so little overflows that the algorithm ends; buckets are not blue then.
 const isCalm = (m) => m.left <= Math.max(CALM[m.data.mode], SLIGHT) * (m.source || 1);
 
 function sentence(m) {

@@ -1,4 +1,4 @@
-// A page of its own around the panels: without Python, the card beside the picture is made here.
+// A page of its own around the panels: without Python, the card next to the picture is made here.
 function start(data) {
   const place = document.querySelector("main"), card = document.querySelector("aside"), { panels } = data;
   const add = (tag, text, parent = card) => {
@@ -16,7 +16,7 @@ function start(data) {
     }
   };
   const between = (edge) => [data.nodes[edge.u], data.nodes[edge.v]];
-  // What one panel says of a node: its state, numbers, reason, and widest edges.
+  // The text of one panel about a node: its state, numbers, reason, and widest edges.
   const describe = (panel, node, { id, kind }) => {
     if (panels.length > 1) add("h3", panel.title);
     add("p", [kind, node.seed && data.words.seed, data.legend.plain ? "" : data.words[node.state]].filter(Boolean).join(" · "));

@@ -3,17 +3,17 @@
 const NS = "http://www.w3.org/2000/svg";
 const BOXES = 6, NAMED = 24;
 const ROOM = 16000; // square pixels of a panel for each name
-const ZOOMED = 1.1; // below which the whole picture is as good
+const ZOOMED = 1.1; // below it the whole picture is shown
 const REST = 350; // ms that a finger rests on a node to take it
 const pictures = new WeakMap(), turns = new WeakMap();
-// What the picture says by itself, in the language of the page.
+// The picture's own words.
 let words = {};
 const put = (template, values) => template.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
 export default function ({ data, parentElement, setStateValue }) {
   const turn = (turns.get(parentElement) ?? 0) + 1;
   turns.set(parentElement, turn);
-  // What was sent later is drawn, even if it is unpacked sooner; on a page that was left, nothing.
+  // The latest data is drawn, even if it is unpacked first; nothing is drawn on a closed page.
   unpack(data).then((value) => turns.get(parentElement) === turn && parentElement.isConnected && show(value, parentElement, setStateValue));
 }
 
@@ -54,8 +54,8 @@ const set = (el, attributes) => {
   return el;
 };
 const say = (el, text) => { if (el.textContent !== text) el.textContent = text; };
-// The passages of a document are told apart by what their names end with: a number, as in "Handbook, page 3,
-// part 2", is kept, and a heading, as in "¶ Handbook · Safety at sea", is shown without the title.
+// Passages of a document differ by the ends of their names: a number, as in "Handbook, page 3, part 2",
+// is kept, and a heading, as in "¶ Handbook · Safety at sea", is shown without the title.
 const short = (text, length) => {
   if ([...text].length <= length) return text;
   const told = text.replace(/^(¶ ).* · /, "$1"), all = [...told];
@@ -86,7 +86,7 @@ function create(root) {
     if (p.data) draw(p);
   }).observe(p.grid);
   document.fonts.ready.then(() => { p.widths.clear(); p.homes = null; if (p.data) draw(p); });
-  // While the mass moves, mass.js draws: the server's answer comes later and knows more.
+  // While the mass moves, mass.js draws: the server's answer is later and more complete.
   p.follow = ({ detail }) => {
     if (!root.isConnected) return document.removeEventListener("qafd-mass", p.follow);
     p.live = detail;
@@ -94,7 +94,7 @@ function create(root) {
   };
   document.addEventListener("qafd-mass", p.follow);
   link(p);
-  // Nothing moves that nobody sees; in a hidden tab the browser itself stops.
+  // Invisible pictures do not move; in a hidden tab the browser itself stops.
   new IntersectionObserver(([seen]) => root.classList.toggle("away", !seen.isIntersecting)).observe(root);
   root.addEventListener("keydown", (event) => {
     if (event.key === "Escape") { hover(p, null); select(p, null); }
@@ -106,7 +106,7 @@ function create(root) {
   return p;
 }
 
-// How the picture is looked at stands in the address, so that a link shows the same.
+// The view of the picture is in the address, so that a link shows the same.
 const LOOKS = { color: "importance", kind: "", document: "", only: false };
 
 function kept() {
@@ -181,7 +181,7 @@ function open(p, wanted) {
   p.opener.setAttribute("aria-expanded", String(wanted));
 }
 
-// What the menu offers depends on the picture: one type or one document is no choice.
+// The menu depends on the picture: one type or one document is no choice.
 function menu(p) {
   const kinds = [...new Set(p.data.nodes.map((n) => n.kind))].sort(), groups = p.data.groups ?? {};
   const documents = groups.document ?? [];
@@ -233,7 +233,7 @@ function menu(p) {
   html("div", "hint", p.menu, matchMedia("(pointer: coarse)").matches ? words.touch : words.hint);
 }
 
-// The same data, seen otherwise.
+// The same data in another view.
 function paint(p) {
   const live = moving(p);
   p.moves = !!live;
@@ -266,7 +266,7 @@ const hides = ({ look }, n) => look.only && n.state !== "saturated" && !n.seed
   || look.kind && n.kind !== look.kind
   || look.document && !(n.documents ?? []).includes(look.document);
 
-// Zoomed to what is drawn, where it stands.
+// Zooms to the drawn nodes, at their places.
 function fit(p) {
   const c = p.cards[0], left = p.cards.flatMap(({ order }) => order.filter((n) => n.state !== "ghost" && p.homes?.has(n.id)));
   if (left.length < 2) return;
@@ -279,7 +279,7 @@ function fit(p) {
 
 const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
-// Marks what the search finds, in every panel.
+// Marks the nodes that the search finds, in every panel.
 function seek(p) {
   const wanted = plain(p.look.sought.trim());
   const hits = (n) => wanted && plain(n.name).includes(wanted);
@@ -320,7 +320,7 @@ function center(p, c, id) {
   hover(p, id, c);
 }
 
-// The neighbors of the selected node that are not drawn, or these no longer.
+// Shows or hides the neighbors of the selected node that no mass reached.
 function expand(p, id = p.selected) {
   const open = p.data.expanded ?? [];
   if (!open.includes(id) && !(p.data.more && id === p.data.selected)) return;
@@ -407,7 +407,7 @@ function fill(p, c, panel) {
   const { nodes } = p.data;
   c.panel = panel;
   say(c.title, panel.title);
-  // Communities are told apart by their colors, named beside the title.
+  // Communities differ by their colors, named next to the title.
   const communities = (panel.shapes ?? []).map((shape, i) => ({ ...shape, i })).filter(({ shape }) => shape === "hull");
   if (communities.length) {
     c.subtitle.replaceChildren();
@@ -463,7 +463,7 @@ function fill(p, c, panel) {
     if (e.gone) continue;
     const tint = shown.arrow ? css(p.ink) : "";
     if (e.el.style.fill !== tint) e.el.style.fill = tint;
-    // What leads to touched nodes stands back behind what leads to retrieved ones.
+    // Edges to touched nodes are behind those to retrieved ones.
     const back = u.state === "wet" || v.state === "wet" ? 0.55 : 1;
     e.el.style.fillOpacity = shown.arrow ? (back * crowd * (0.35 + 0.4 * shown.w)).toFixed(2) : "";
     for (const [a, b] of [[u, v], [v, u]]) {
@@ -540,7 +540,7 @@ function draw(p) {
   p.root.classList.toggle("moved", p.k > 1);
   for (const c of p.cards) {
     c.w = Math.floor((p.width - 14 * (columns - 1)) / columns) - 2;
-    // Four panels stand in one view of a notebook's screen.
+    // Four panels fit on a notebook's screen.
     c.h = count > 2 && columns > 1 ? clamp(Math.round(0.41 * c.w), 190, 420) : clamp(Math.round(0.7 * c.w), 320, 600);
     set(c.svg, { width: c.w, height: c.h, viewBox: `0 0 ${c.w} ${c.h}` });
     const room = Math.sqrt(c.w * c.h / Math.max(p.data.crowd?.[0] ?? p.data.nodes.length, 1));
@@ -548,7 +548,7 @@ function draw(p) {
     const home = homes(p, c.w, c.h);
     unfold(c, home);
     for (const n of c.nodes.values()) arrange(p, c, n, home.get(n.id));
-    // Mass always runs towards what is not full: a head there would say nothing and fill the picture.
+    // Mass always runs towards nodes that are not full: arrowheads there would only fill the picture.
     for (const e of c.edges.values()) e.gone || set(e.el, { d: arrow(e.u, e.v, thick(p, e), e.arrow && e.v.state !== "wet") });
     shapes(c);
     stream(p, c);
@@ -601,7 +601,7 @@ function shapes(c) {
   });
 }
 
-// Where the word of a ring stands: outside of a corner, the topmost first, where no node would hide it.
+// The place of a ring's word: outside of a corner, the topmost first, where no node would hide it.
 function beside(c, corners) {
   const taken = [...c.order.filter((n) => n.state !== "ghost").map(extent), ...c.marks];
   for (const [px, y] of [...corners].sort((a, b) => a[1] - b[1])) {
@@ -630,9 +630,9 @@ function hull(points) {
 
 const boxed = (name, w) => short(name, w < 480 ? 16 : 24);
 
-// Where nodes stand at rest, in pixels. Boxes and all nodes of the layout, shown or not, give
-// way to each other, so that no slider but that of the seeds moves anything; nodes that came
-// late to the layout move alone.
+// Places of nodes at rest, in pixels. Boxes and all nodes of the layout, shown or not, give
+// way to each other, so that no slider but that of the seeds moves anything; nodes that were
+// added to the layout later move alone.
 function homes(p, w, h) {
   if (p.homes) return p.homes;
   const seeds = new Set(p.data.boxes ?? p.cards.flatMap((c) => c.order.filter((n) => n.wants).map((n) => n.id)));
@@ -650,7 +650,7 @@ function homes(p, w, h) {
     for (const s of moving)
       for (const o of spots) {
         const dx = s.x - o.x, dy = s.y - o.y, ox = s.a + o.a + 3 - Math.abs(dx), oy = s.b + o.b + 3 - Math.abs(dy);
-        // Of those that come late, which others come with them shall not matter.
+        // The place of a later node shall not depend on other later ones.
         if (s === o || s.late && o.late || ox <= 0 || oy <= 0) continue;
         const [axis, by] = ox < oy ? ["x", dx < 0 ? -ox : ox] : ["y", dy < 0 ? -oy : oy];
         const share = 0.3 * (1 + s.late - o.late);
@@ -766,7 +766,7 @@ function label(p, c) {
         if (at.x0 < 2 || at.x1 > c.w - 2 || at.y0 < 4 || at.y1 > c.h - 4) return;
         const hits = taken.filter((other) => other.n !== n && meets(at, other));
         if (hits.some((other) => !over || !other.n || other.n.box || "dx" in other)) return;
-        // A name that is nearer to another node would be read as that one's.
+        // A name nearer to another node would seem to be that node's.
         if (!picked && nodes.some((other) => other !== n && gap(at, other) < 14 && gap(at, other) < gap(at, n) + 6)) return;
         let now = i * 0.3 - (n.side === i ? 1.2 : 0);
         for (const other of hits) now += other.n.state === "saturated" ? 9 : 4;
@@ -785,7 +785,7 @@ function label(p, c) {
   c.more.title = nameless.map((n) => n.name).join(", ");
 }
 
-// A name that stands off is led to its node by a line.
+// A line joins a distant name to its node.
 function lead(n, at) {
   const between = (low, high) => Math.max(low, Math.min(0, high));
   const x = between(at.x0 - n.px, at.x1 - n.px), y = between(at.y0 - n.py, at.y1 - n.py);
@@ -803,8 +803,8 @@ function write(n, at) {
 
 const key = (event) => event.target.closest(".node")?.node.id;
 
-// What a finger means: browsers move a touch to a neighbor that seems easier to hit, so its own
-// place decides which disc or name is nearest.
+// The target of a finger: browsers move a touch to a neighbor that seems easier to hit, so the
+// nearest disc or name is found from its own place.
 function touched(c, { clientX, clientY }) {
   const frame = c.svg.getBoundingClientRect(), x = clientX - frame.left, y = clientY - frame.top;
   const far = (r) => Math.hypot(Math.max(r.x0 - x, 0, x - r.x1), Math.max(r.y0 - y, 0, y - r.y1));
@@ -907,7 +907,7 @@ function tip(p, id, at, event, e) {
   const left = here.left - frame.left, top = here.top - frame.top;
   const x = e ? event.clientX - frame.left : left + n.px, y = e ? event.clientY - frame.top : top + n.py;
   const [a, b] = e ? [12, 12] : [n.half[0] + 14, n.half[1] + 22], w = p.tip.offsetWidth, h = p.tip.offsetHeight;
-  // Beside the node, where it covers the fewest of the nodes that stand out.
+  // Next to the node, where it covers the fewest highlighted nodes.
   const friends = e ? [e.u, e.v] : [n, ...(at.near.get(id) ?? []).map(([other]) => other)];
   let least = Infinity;
   for (const [tx, ty] of [[x + a, y - h / 3], [x - a - w, y - h / 3], [x - w / 2, y + b], [x - w / 2, y - b - h]]) {
@@ -985,7 +985,7 @@ function walk(p, c, n, dx, dy) {
   best?.shape.focus();
 }
 
-// The edges of a page that tells of them have an id too: those of their ends.
+// Edges have an id too on a page with a card for them: the ids of their ends.
 const named = (p, e) => p.data.edges && e ? `${e.u.id}|${e.v.id}` : null;
 const meant = (p, e) => [`${e.u.id}|${e.v.id}`, `${e.v.id}|${e.u.id}`].includes(p.selected);
 
@@ -1002,7 +1002,7 @@ function leap(c, n, by) {
   shown.at(clamp(shown.indexOf(n) + by, 0, shown.length - 1)).shape.focus();
 }
 
-// Puts a node elsewhere, where it stays until the picture is reset or another question asked.
+// Moves a node, which stays there until the picture is reset or another question asked.
 function shift(p, c, n, dx, dy) {
   const home = p.homes.get(n.id);
   home.x = clamp(home.x + dx / p.k, 8, c.w - 8);
@@ -1206,7 +1206,7 @@ function compose(p) {
   const { color, fontFamily } = getComputedStyle(p.root);
   say(svg("text", out, { x: edge, y: 26, fill: color, "font-family": fontFamily, "font-size": 16, "font-weight": 600 }),
     short(p.data.question ?? "", Math.floor(w / 9)));
-  // Another font than the page's must fill the same room.
+  // Another font than the page's must take the same room.
   const fitted = (text, length) => length && set(text, { textLength: length.toFixed(1), lengthAdjust: "spacingAndGlyphs" });
   for (const c of p.cards) {
     const style = getComputedStyle(c.el);

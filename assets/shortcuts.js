@@ -1,5 +1,5 @@
-// Keys that press what the page shows, while nothing is typed. Elements are looked for at every
-// press, also in the shadow roots of components: a page may have become another one.
+// Keys that press elements of the page, while nothing is typed. Elements are searched at every
+// press, also in the shadow roots of components, since the page may have changed.
 export default function ({ data: [{ on, rows, title, close }], parentElement }) {
   const place = parentElement.querySelector(".shortcuts");
   if (!place.firstChild) {
@@ -32,7 +32,7 @@ function heard(event, box) {
     "+": () => press('button[aria-label="Zoom in"]'),
     "-": () => press('button[aria-label="Zoom out"]'),
     0: () => press('button[aria-label="Show everything"]'),
-    // Elsewhere these two belong to what has the focus.
+    // Elsewhere these two belong to the focused element.
     Escape: () => away && unselect(),
     " ": () => away && !event.repeat && film(/^(Play|Pause)$/),
     ".": () => film(/^Step$/),

@@ -1,6 +1,6 @@
-// Four steps around the first page, once for each visitor; each outlines what it speaks of.
+// Four steps around the first page, once for each visitor; each outlines its subject.
 const SEEN = "qafd-tour";
-let at = 0; // a rerun that draws the tour anew goes on where it was
+let at = 0; // a rerun that draws the tour again continues at this step
 const PLACES = ["[class*=st-key-examples-]", ".st-key-picture, [class*=st-key-picture-]", "[class*=st-key-picture-]", ".st-key-mass"];
 
 export default function ({ data: [{ steps, next, skip, done, of }], parentElement }) {
@@ -17,10 +17,10 @@ export default function ({ data: [{ steps, next, skip, done, of }], parentElemen
     const el = document.querySelector(PLACES[index]);
     if (!el) return;
     Object.assign(el.style, { outline: color, outlineOffset: "6px", borderRadius: "4px", scrollMarginTop: "4.5rem" });
-    // On a phone the tour stands at the lower edge, over the page; what it speaks of and what follows stand above it.
+    // On a phone the tour is at the lower edge, over the page; its subject and the next one are above it.
     if (color && matchMedia("(max-width: 640px)").matches) el.scrollIntoView({ block: at ? "start" : "nearest" });
   };
-  // Who uses what is outlined has understood the step; several clicks there are one use.
+  // Using the outlined element ends the step; several clicks there are one use.
   const used = ({ target }) => {
     if (!place.isConnected) { document.removeEventListener("click", used); return; }
     const step = at;

@@ -57,8 +57,8 @@ def test_a_move_of_the_mass_asks_the_model_only_on_request(modeled: FaultServer)
     app = page("explore", ws="songbook", tab="Paths")
     app.slider(key="best_mass").set_value(3.0).run()
     assert len(modeled.bodies) == 1
-    assert "Written from what was retrieved before the last change." in shown(app)
-    press(app, "Answer from what is retrieved now")
+    assert "Written before the last change of the retrieval." in shown(app)
+    press(app, "Answer again from the present passages")
     assert len(modeled.bodies) == 2
     assert "before the last change" not in shown(app)
 

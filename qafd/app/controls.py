@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from qafd.app.session import bound, keep, put, session, value_of
+from qafd.app.session import bound, exchange, keep, put, session, value_of
 from qafd.graph import Graph
 from qafd.retrieve.qafd import FlowDiffusion
 
@@ -48,7 +48,7 @@ def controls(method: Method, prefix: str, graph: Graph, places: ControlPlaces,
     """
     usual: Any = replace(cast("Any", method), **fixed)
     free = [spec for spec in fields(usual) if spec.name not in fixed]
-    # Rule and seeding precede the controls whose meaning they decide, and the mass follows the
+    # Rule and seeding precede the controls that depend on them, and the mass follows the
     # seeds, which decide how much is enough.
     chosen = {}
     with places.advanced:
@@ -114,13 +114,12 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
             high = max(most_seeds(method, graph), value, min(int(set_to(key)), most))
     low, kind = meta["low"], type(spec.default)
     keep(key)
-    suggested = session().suggested
+    suggested = exchange(f"suggested {key}", kind(value))
     if key in st.session_state:
-        # GraphCache grow and shrink: an untouched control follows, and none stays out of range.
-        if st.session_state[key] == suggested.get(key, value):
+        # Graphs grow and shrink: an untouched control follows, and none stays out of range.
+        if st.session_state[key] == suggested:
             put(key, kind(value))
         put(key, kind(min(max(st.session_state[key], low), high)))
-    suggested[key] = kind(value)
     digits = 0 if whole else max(2, math.ceil(-math.log10(step)))
     number = st.slider(label, kind(low), kind(high), kind(value), kind(step), key=key,
                        format=f"%.{digits}f", bind="query-params", help=meta["help"])
@@ -135,7 +134,7 @@ def set_to(key: str) -> float:
         number = float(value_of(key, 0.0))
     except ValueError:
         return 0.0
-    untouched = session().suggested.get(key) == number
+    untouched = session().seen.get(f"suggested {key}") == number
     return number if math.isfinite(number) and not untouched else 0.0
 
 

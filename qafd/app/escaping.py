@@ -38,6 +38,6 @@ def brief(text: str, length: int = 120) -> str:
 
 def plain(text: str) -> str:
     """Escape text for Streamlit's markdown, so that nothing in it is read as markup."""
-    # Addresses become links after escapes are read; a word joiner, which nobody sees, keeps them.
+    # Addresses become links after escapes are read; an invisible word joiner prevents that.
     text = re.sub(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)", "\u2060", text, flags=re.I)
     return re.sub(r"([\\`*_{}\[\]()#+\-.!|~$:<>&])", r"\\\1", text)

@@ -67,12 +67,12 @@ def _begin(page: StreamlitPage) -> None:
             _show(page)
         return
     if before:
-        # A link to a page that was seen before would lose against what its widgets had then; the
+        # A link to a page that was seen before would lose against its widgets' old values; the
         # address of the page before may still be there too, with its values.
         for key in set(st.query_params) & set(st.session_state) - {WORKSPACE}:
             if not all(_shows(str(key), text) for text in st.query_params.get_all(str(key))):
                 forget(str(key))
-    # What the main script draws stays until it is replaced; a page begins on an empty one.
+    # Drawn parts stay until they are replaced; a page begins on an empty one.
     with st.empty().container():
         _show(page)
 
@@ -98,7 +98,7 @@ def _say_what_cannot_be_written() -> None:
         return
     location = location_of(st.session_state[WORKSPACE])
     if not is_writable(location) and size_of(location) is not None:
-        st.sidebar.caption("This workspace cannot be written here: it can be read but not changed.")
+        st.sidebar.caption("This workspace is read-only here.")
 
 
 def _say_what_was_refused(linked: dict[str, list[str]]) -> None:

@@ -109,7 +109,7 @@ def show_card(card: Card, taught: bool) -> None:
     st.write(f"**Ask yourself.** {card.question}")
     with st.expander("Answer"):
         st.write(card.answer)
-    with st.expander("The mathematics, and where it stands"):
+    with st.expander("The mathematics, with its place in the paper"):
         st.latex(card.equation)
         st.caption(card.where)
     if taught:

@@ -47,5 +47,5 @@ def _draw(knowledge: KnowledgeGraph, source: str, page: int, quotes: tuple[str, 
     with knowledge.store() as store:
         data = store.files.original(source)
     if data is None:
-        raise StoreError(f"The file {source} is no longer kept.")
+        raise StoreError(f"The file {source} is no longer stored.")
     return draw_page(data, page, quotes)

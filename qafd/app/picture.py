@@ -101,7 +101,7 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = (),
     The edges of a `path` of node ids stand out, and the nodes of `named` always have their names.
     """
     key = _key(view)
-    # Another question begins with its answer, not with what was selected for the one before.
+    # Another question begins with its answer, not with the selection of the one before.
     fresh = exchange(key, view.question) != view.question
     opened = [] if fresh else read_expanded(key)
     retrieval = with_neighbors(view.retrieval, view.graph, opened, drawing.contract)

@@ -21,7 +21,7 @@ from qafd.wording import count_words
 from qafd.wording.flaws import say_doubt
 from qafd.wording.reasons import word_notice
 
-LITTLE = 0.1  # of a token budget: below it a caption says what fits next
+LITTLE = 0.1  # of a token budget: below it a caption names the next node that fits
 DETAILS = (NoticeKind.LONE_SEEDS, NoticeKind.MASS_CAPPED_THERE)  # reported in the tab Certificate
 AWARE, PLAIN, BOTH = "Query-aware", "Plain", "Both"
 OF_ALL_PRESETS = ("ws", "q", "preset", "contract", "thickness", "ramp", "edges")

@@ -32,8 +32,6 @@ class Session:
     """Values of widgets that outlive a visit to another page, by key."""
     coming: dict[str, object] = field(default_factory=dict)
     """Values that widgets get before they are drawn next, by key."""
-    suggested: dict[str, float] = field(default_factory=dict)
-    """Values of controls that nobody has moved, by key."""
     seen: dict[str, object] = field(default_factory=dict)
     """Values of the last run, for `exchange`."""
     computed: dict[str, tuple[object, Any]] = field(default_factory=dict)

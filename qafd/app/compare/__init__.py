@@ -28,7 +28,7 @@ TABS = {"Differences": differences_tab, "Answers": answers_tab,
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading("Compare", (f"What {len(METHODS)} methods bring for one question from one graph; "
+    heading("Compare", (f"What {len(METHODS)} methods retrieve for one question from one graph; "
                         "all are re-implementations of the papers' ideas."))
     question = question_box(knowledge)
     if not len(knowledge.graph):

@@ -46,8 +46,8 @@ def compare_controls(knowledge: KnowledgeGraph, question: str) -> Choice:
             help=("Where methods begin: as each prefers, or for all that can at what the "
                   "question names and the nearest passages, or at what is nearest to its "
                   "keywords."))
-        lone = st.toggle("Found only by one", **bound("lone"),
-                         help="Color what one method alone retrieves.")
+        lone = st.toggle("Found by one method", **bound("lone"),
+                         help="Color only the nodes that one method alone retrieves.")
         blind = st.toggle("Blind", **bound("blind"),
                           help="Columns in random order, without names, reasons and flows.")
         order = 0

@@ -159,7 +159,7 @@ def overlap_tab(sides: Sides) -> None:
     worked = [(name, column) for name, column in sides.pairs if not column.error]
     names = [name for name, _ in worked]
     comparison = replace(sides.comparison, columns=tuple(column for _, column in worked))
-    st.caption("Jaccard index: what two methods share over what either found; 1 is the same.")
+    st.caption("Jaccard index: nodes of both methods over nodes of either; 1 means the same nodes.")
     _draw_cells([markup.matrix(title, names, comparison.overlap(of).tolist())
              for of, title in (("nodes", "Names"), ("passages", "Passages within the budget"))])
 
@@ -178,7 +178,7 @@ def numbers_tab(sides: Sides) -> None:
         worked.append((name, work.total_milliseconds, work.nodes_touched, work.edges_touched,
                        work.rounds))
         notices += [f"{name}: {clean(word_notice(notice), 400)}" for notice in one.notices]
-    # Two tables: all columns of one do not fit beside the sidebar.
+    # Two tables: all columns of one do not fit next to the sidebar.
     table(columns_of(("method", "names", "names only here", "passages", "passages only here",
                       "tokens"), found), formats={"tokens": "localized"})
     table(columns_of(("method", "time, ms", "nodes touched", "edges touched", "rounds"), worked),
@@ -220,7 +220,7 @@ def _found_table(sides: Sides, found: Sequence[Row]) -> None:
             one = row.found[at]
             shares.append(one.share if one else None)
         columns[name] = shares
-        # Short names, so that six methods fit beside the sidebar.
+        # Short names, so that six methods fit next to the sidebar.
         config[name] = st.column_config.NumberColumn(clean(name.split()[0], 40), format="percent",
                                                      help=plain(name))
     event = table(columns, column_config=config, on_select="rerun", selection_mode="single-row",

@@ -65,7 +65,7 @@ def show() -> None:
         return
     how_it_was_read(question)
     client = reader(knowledge, question)
-    # What moves the mass or selects a node draws the result again, and nothing around it.
+    # Moving the mass or selecting a node draws the result again, and nothing around it.
     st.fragment(with_errors_shown(_result))(knowledge, question, method, drawing, client)
     keep_asked(knowledge, question)  # last: a workspace that is being written may let it wait
 

@@ -107,14 +107,14 @@ def write_first(view: View) -> Written | None:
     known, place = _find_reply(draft, model), st.empty()
     if known is None:
         failed = session().seen.get("failed draft") == draft
-        label = "Try again" if failed else "Answer from what is retrieved now"
+        label = "Try again" if failed else "Answer again from the present passages"
         again = failed or draft != first
         if not again or st.button(label, icon=":material/refresh:", type="tertiary", key="write again"):
             known = _ask(draft, model, place)
     if known is None and draft != first:
         draft, known = first, _find_reply(first, model)
         if known is not None:
-            st.caption("Written from what was retrieved before the last change.")
+            st.caption("Written before the last change of the retrieval.")
     if known is None:
         return None
     written = view.knowledge.written(draft, known, model.name)
@@ -178,7 +178,7 @@ def _draw_written(view: View, model: Metered) -> None:
     if known is not None:
         written = view.knowledge.written(draft, known, model.name)
         _show(written, model)
-    with st.expander("What the model is shown"):
+    with st.expander("Text that the model gets"):
         context = draft.context
         st.caption(f"About {context.tokens:,} of {context.budget:,} tokens of data; "
                     f"{count(context.left_out, 'retrieved passage')} did not fit, "
@@ -227,7 +227,7 @@ def _say_doubts(written: Written, model: Metered) -> None:
     for doubt in say_doubts(written):
         st.caption(f":material/warning: {brief(doubt, 600)}")
     if not written.citations and not written.abstained:
-        st.caption(":material/warning: It cites no source, so nothing here is proved.")
+        st.caption(":material/warning: It cites no source, so nothing here is supported.")
 
 
 def _say_cost(spent: Reply, model: Metered) -> str:

@@ -93,7 +93,7 @@ def draw_balance(retrieval: Retrieval, node: RetrievedNode) -> None:
     rows = [(clean(words, 80), f"{mass:.4f}") for words, mass in balance_rows(balance)]
     st.html(markup.fold(safe("Mass balance"), paragraph(safe(say_balance(balance)))
                           + read_table(("what", "mass"), rows)
-                          + small(safe("In minus out is what it holds, to rounding."))))
+                          + small(safe("Mass in minus mass out is the mass held, up to rounding."))))
 
 
 def balance_rows(balance: Balance) -> list[tuple[str, float]]:
@@ -238,7 +238,7 @@ def _widths(along: Along) -> None:
             factors = (gate.structure, gate.alignment_source, gate.alignment_target, gate.weight)
             rows.append((f"{gate.source_name} – {gate.target_name}", *map(say_number, factors)))
     head = ("edge", "strength", "start", "end", "weight")
-    with st.expander("Why it is that wide"):
+    with st.expander("Why this edge is wide"):
         st.html(markup.read_table(list(head), rows))
         st.caption("The weight of an edge is made of its strength in the graph and of how "
                     "like its start and its end are to the question.")

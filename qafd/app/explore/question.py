@@ -57,7 +57,7 @@ def choose_layer(view: View) -> View:
         return view
     if not parts:
         if view.method.subqueries == "on":
-            st.caption("The question was not taken apart: it has one part.")
+            st.caption("The question has one part, so it was not divided.")
         return view
     for number, part in enumerate(parts, 1):
         brought = [n for n in view.retrieval.nodes if number - 1 in n.brought_by]
@@ -73,8 +73,8 @@ def choose_layer(view: View) -> View:
     method = replace(view.method, **parts[shown - 1].params)
     if method.divided:
         st.caption(f"This part has {method.mass:.4g} of the {view.method.mass:.4g} of mass, "
-                    "and the tabs below tell of it alone.")
-    # The question stays: it is what the layout was made for, and no node shall move.
+                    "and the tabs below are about this part alone.")
+    # The question stays: the layout was made for it, and no node shall move.
     return replace(view, plan=plan, method=method, retrieval=view.knowledge.retrieve(
         plan, method, graph=view.graph))
 
@@ -103,7 +103,7 @@ def follow_box(view: View, written: Written | None = None) -> None:
                           icon=":material/reply:")
     if not typed or not typed.strip():
         return
-    # The toggle next to the question lets a model read it; a follow-up is read by the same.
+    # The toggle next to the question lets a model read it; it reads follow-ups too.
     reads = value_of(MODEL_READS, False)
     model = language_model(view.knowledge.url, "plan", view.question) if reads else None
     with view.knowledge.store():

@@ -43,7 +43,7 @@ def _form(view: View) -> str | None:
     """Draw the form of the note, and return the id of the run once it is saved."""
     place = st.empty()
     with place.form("keep", border=False):
-        note = st.text_input("Note", max_chars=NOTE, placeholder="What is it for?")
+        note = st.text_input("Note", max_chars=NOTE, placeholder="Note")
         if not st.form_submit_button("Keep", type="primary"):
             return None
     place.empty()

@@ -35,7 +35,7 @@ def whatif_tab(view: View) -> None:
     """Draw the sources that the result depends on, and the effect of a change."""
     explanation = explanation_of(view)
     if not explanation.full:
-        st.write("Nothing is retrieved that could be taken out; raise the mass.")
+        st.write("Nothing is retrieved; raise the mass.")
         return
     if view.retrieval.parts:
         st.caption(f"A change is made for all {len(view.retrieval.parts)} diffusions: each is "
@@ -63,7 +63,7 @@ def _attribution(view: View, explanation: Explanation) -> None:
               f"**{plain(_thing(explanation, first))}**: without it, {len(loss.lost)} of "
               f"{count(explanation.full, 'node')} would be lost and {len(loss.gained)} "
               f"gained. {plain(say_change(_answers(view, loss)))}")
-    with st.expander("What it leans on most"):
+    with st.expander("Most important sources"):
         _attributions(explanation, foremost, found)
 
 
@@ -147,7 +147,7 @@ def _answers(view: View, difference: Effect) -> AnswerChange:
 def _difference(view: View, difference: Effect) -> None:
     answers, after = _answers(view, difference), difference.after
     st.write(f"**{plain(say_change(answers))}**")
-    _both(("Leaves the answer", "Comes into the answer"), (answers.left, answers.came),
+    _both(("Leaves the answer", "Enters the answer"), (answers.left, answers.came),
           _quotes)
     st.write(count_words(
         len(difference.lost), "**{number}** node lost, **{gained}** gained; {passages_lost} of the "

@@ -52,7 +52,7 @@ def why_tab(view: View) -> None:
         _why(explanation.why(node))
     else:
         _why_not(explanation.why_not(node, SEARCHED))
-    if st.toggle("What other methods say", **bound("elsewhere"),
+    if st.toggle("Other methods", **bound("elsewhere"),
                  help="Asks every other method the same question; takes a moment."):
         st.html(read_table(("its own reason", "method"), [
             (say_other(other), METHODS[other.method].label)
@@ -138,7 +138,7 @@ def _why_not(why: WhyNot) -> None:
     st.write(plain(" ".join(rest)))
     left, right = st.columns(2, gap="medium")
     with left:
-        st.caption("What would bring it in, the shortest change first; each was tried")
+        st.caption("Changes that would retrieve it, the smallest first; each was tested")
         st.html(read_table(("change", "how much"), [
             (say_remedy(remedy, why), say_size(remedy)) for remedy in why.remedies]))
         st.caption("The smallest relative increase comes first; making it a seed asks another "
@@ -159,7 +159,7 @@ def _gates(gates: Sequence[Gate]) -> None:
     for name, key in _FACTORS.items():
         rows.append((name, *(say_number(getattr(gate, key)) for gate in gates)))
     targets = [f"to {gate.target_name}" for gate in gates]
-    st.html(read_table(("what makes it so wide", *targets), rows))
+    st.html(read_table(("factors of its width", *targets), rows))
     st.caption("The weight of an edge, how wide it is, is made of the three above it.")
 
 
