@@ -77,25 +77,25 @@ class TextBlock(Sequence[str]):
             yield data[start:end].decode("utf-8", "surrogatepass")
 
     def pick(self, places: Nodes) -> list[str]:
-        """The texts in some places, which is faster than one by one."""
+        """Return the texts in some places, which is faster than one by one."""
         data, bounds = self.data.data, self.bounds
         return [str(data[start:end], "utf-8", "surrogatepass") for start, end in zip(
             bounds[places].tolist(), bounds[places + 1].tolist(), strict=True)]
 
     def find(self, text: str) -> int | None:
-        """The place of a text, None where it is not; they must be sorted."""
+        """Return the place of a text, None where it is not; they must be sorted."""
         place = bisect_left(self, text)
         return place if place < len(self) and self[place] == text else None
 
     def beginning(self, start: str, within: range | None = None) -> range:
-        """The places of the texts that begin so, of all or some places; they must be sorted."""
+        """Return the places of the texts that begin so, of all or some places; they must be sorted."""
         inside = range(len(self)) if within is None else within
         first = bisect_left(self, start, inside.start, inside.stop)
         return range(first, bisect_right(self, start, first, inside.stop,
                                          key=lambda text: text[:len(start)]))
 
     def having(self, word: str) -> list[int]:
-        """The places of the texts that have a word between their ends and spaces, ascending."""
+        """Return the places of the texts that have a word between their ends and spaces, ascending."""
         found = []
         # A look ahead takes no letters, so that one found across two texts hides none in the second.
         sought = b"(?=%b)" % re.escape(word.encode("utf-8", "surrogatepass"))
@@ -107,7 +107,7 @@ class TextBlock(Sequence[str]):
 
 
 def pick(texts: Sequence[str], places: Nodes) -> list[str]:
-    """The texts in some places."""
+    """Return the texts in some places."""
     if isinstance(texts, TextBlock):
         return texts.pick(places)
     return [texts[place] for place in places.tolist()]
@@ -130,7 +130,7 @@ class ByteRows:
 
     @classmethod
     def of(cls, numbers: npt.NDArray[np.int8]) -> "ByteRows":
-        """The rows of what was kept of them."""
+        """Return the rows of what was kept of them."""
         return cls(numbers, lengths_of(numbers))
 
     @property
@@ -143,13 +143,13 @@ class ByteRows:
         return len(self.numbers)
 
     def __getitem__(self, rows: int | slice | Nodes | Sequence[int]) -> Vectors:
-        """One row, shape (d,), or some, as floats."""
+        """Return one row, shape (d,), or some, as floats."""
         some = self.numbers[rows].astype(np.float32)
         some /= self.lengths[rows, None]
         return some
 
     def __matmul__(self, asked: Vectors | Floats) -> Vectors:
-        """The products of all rows with a vector, shape (d,), or with the columns of a matrix, (d, k);
+        """Return the products of all rows with a vector, shape (d,), or with the columns of a matrix, (d, k);
         shape (n,) or (n, k)."""
         found = np.empty((len(self), *asked.shape[1:]), asked.dtype)
         floats = np.empty((min(WIDENED, len(self)), self.numbers.shape[1]), asked.dtype)
@@ -184,12 +184,12 @@ def to_bytes(rows: Vectors) -> npt.NDArray[np.int8]:
 
 
 def expand_slices(starts: Nodes, counts: Nodes) -> Nodes:
-    """The places of some slices, one slice after the other; shape (sum of the counts,)."""
+    """Return the places of some slices, one slice after the other; shape (sum of the counts,)."""
     return np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
 
 
 def lengths_of(numbers: npt.NDArray[np.int8]) -> Vectors:
-    """The lengths of rows of integers, (n,), the same bits on every machine; 1 for zeros."""
+    """Return the lengths of rows of integers, (n,), the same bits on every machine; 1 for zeros."""
     lengths = np.empty(len(numbers), np.float32)
     for first in range(0, len(numbers), WIDENED):
         floats = numbers[first:first + WIDENED].astype(np.float32)
@@ -254,7 +254,7 @@ def write_columns(path: Path, label: str, arrays: Arrays) -> None:
 
 
 def map_columns(path: Path, label: str) -> dict[str, Array] | None:
-    """The arrays of a file, read where they lie; None where it has another label or is not whole."""
+    """Return the arrays of a file, read where they lie; None where it has another label or is not whole."""
     try:
         with path.open("rb") as file:
             # Not only to be read: numba would compile the solver again for such arrays.
@@ -302,7 +302,7 @@ def flatten(name: str, columns: Mapping[str, Array | TextBlock | ByteRows | None
 
 
 def unflatten(name: str, arrays: Arrays) -> dict[str, Any]:
-    """The columns that `flatten` made arrays of."""
+    """Return the columns that `flatten` made arrays of."""
     columns: dict[str, Any] = {}
     for key, array in arrays.items():
         own, _, rest = key.partition(".")

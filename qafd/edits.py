@@ -130,7 +130,7 @@ def _apply_to(extraction: Extraction, names: Mapping[str, str], keys: Mapping[st
 def edges_by_hand(
     edits: Iterable[Edit]
 ) -> tuple[dict[tuple[str, str, str], Edit], set[Ends]]:
-    """The edges that edits add, by the keys of source and target and label; the pairs they cut.
+    """Return the edges that edits add, by the keys of source and target and label; the pairs they cut.
 
     A later edit of a pair counts more: a cut takes back what was added before it, and what is
     added after a cut is there. Both follow an entity through all edits "same"; where those make
@@ -155,7 +155,7 @@ def edges_by_hand(
 
 
 def connect_by_hand(assembly: Assembly, edits: Iterable[Edit]) -> Assembly:
-    """The graph of a log with the edges that edits add and without those that they cut.
+    """Return the graph of a log with the edges that edits add and without those that they cut.
 
     An added edge is a "relation", which methods over relations walk, and one "by_hand", which
     carries the default diffusion; its similarity is `STRENGTH`, or that of the same relation in the

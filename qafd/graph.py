@@ -51,7 +51,7 @@ LEAST = 1e-60  # factor of a weight: three of them multiply to a number with a n
 
 
 def kind_bit(kind: str) -> int:
-    """The bit that stands for an edge kind in `Graph.edge_kinds`."""
+    """Return the bit that stands for an edge kind in `Graph.edge_kinds`."""
     if kind not in EDGE_KINDS:
         raise ParameterError(f"{kind!r} is not an edge kind; the kinds are "
                              f"{', '.join(EDGE_KINDS)}")
@@ -183,7 +183,7 @@ class Graph:
               similarity: npt.ArrayLike | None = None,
               edge_kinds: str | Sequence[str] | Bits = "relation",
               **more: Unpack[NodeTexts]) -> "Graph":
-        """The graph of a list of edges, in any order and direction.
+        """Return the graph of a list of edges, in any order and direction.
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ class Graph:
 
     @classmethod
     def _from_edges(cls, nodes: _NodeColumns, edges: tuple[Nodes, Nodes, Floats, Bits]) -> "Graph":
-        """The graph of edges from low to high, each once, with their strengths and kinds."""
+        """Return the graph of edges from low to high, each once, with their strengths and kinds."""
         low, high, strength, bits = edges
         n = len(nodes.ids)
         start = np.concatenate([low, high], dtype=np.int32, casting="same_kind")
@@ -242,7 +242,7 @@ class Graph:
     @classmethod
     def from_networkx(cls, G: "networkx.Graph", weight: str | None = "weight",
                       kind: str = "relation") -> "Graph":
-        """The graph of a networkx graph of any type; rows follow `list(G)`.
+        """Return the graph of a networkx graph of any type; rows follow `list(G)`.
 
         Directions are dropped; strengths of parallel and opposite edges add up. Ids are
         str(node), or repr(node) where two nodes print alike.
@@ -288,7 +288,7 @@ class Graph:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, revision: int, layers: Mapping[str, LayerKey]) -> "Graph":
-        """The graph that `columns` made arrays of, with the same layers."""
+        """Return the graph that `columns` made arrays of, with the same layers."""
         nodes = unflatten("graph", arrays)
         graph = cls(**{"vectors": None, "name_vectors": None} | nodes, revision=revision).prepare()
         for name, key in layers.items():
@@ -296,7 +296,7 @@ class Graph:
         return graph
 
     def columns(self, layers: Mapping[str, LayerKey]) -> dict[str, Array]:
-        """The graph as arrays, with some of its layers by name; ids must be sorted."""
+        """Return the graph as arrays, with some of its layers by name; ids must be sorted."""
         columns = {spec.name: getattr(self, spec.name) for spec in fields(self)
                    if spec.init and spec.name != "revision"}
         texts = {name: TextBlock.of(columns[name]) for name in ("ids", "names")}
@@ -314,7 +314,7 @@ class Graph:
         return {node: i for i, node in enumerate(self.ids)}
 
     def ids_of(self, rows: Iterable[int]) -> tuple[str, ...]:
-        """The ids of some rows."""
+        """Return the ids of some rows."""
         return tuple(map(self.ids.__getitem__, rows))
 
     @cached_property
@@ -380,7 +380,7 @@ class Graph:
         return np.repeat(np.arange(len(self.ids)), self.degree)
 
     def around(self, row: int) -> Nodes:
-        """The neighbors of one row, ascending."""
+        """Return the neighbors of one row, ascending."""
         return self.neighbors[self.indptr[row]:self.indptr[row + 1]].astype(np.int64)
 
     def entry(self, u: int, v: int) -> int | None:
@@ -390,7 +390,7 @@ class Graph:
         return int(self.indptr[u]) + place if place < len(near) and near[place] == v else None
 
     def expand(self, nodes: Nodes) -> Frontier:
-        """The edges around `nodes`; the only way a local algorithm reads the graph."""
+        """Return the edges around `nodes`; the only way a local algorithm reads the graph."""
         start = self.indptr[nodes]
         counts = self.indptr[nodes + 1] - start
         entries = expand_slices(start, counts)
@@ -399,7 +399,7 @@ class Graph:
 
     def layer(self, edge_kinds: Iterable[str] | None = None,
               node_kinds: Iterable[str] | None = None) -> "Graph":
-        """The same rows with only the edges of these kinds, between nodes of these kinds.
+        """Return the same rows with only the edges of these kinds, between nodes of these kinds.
 
         An edge of several kinds stays when one of them is asked for. Layers are cached.
         """
@@ -421,7 +421,7 @@ class Graph:
         return self._layers[key]
 
     def acquire(self) -> Scratch:
-        """A workspace no other running query holds; give it back with `release`."""
+        """Return a workspace no other running query holds; give it back with `release`."""
         try:
             workspace = self._workspaces.pop()
         except IndexError:
@@ -458,7 +458,7 @@ def _label_rows(indptr: Nodes, neighbors: Rows) -> Rows:
 
 @cache
 def kind_names(bits: int) -> tuple[str, ...]:
-    """The edge kinds that a value of `Graph.edge_kinds` stands for."""
+    """Return the edge kinds that a value of `Graph.edge_kinds` stands for."""
     return tuple(kind for i, kind in enumerate(EDGE_KINDS) if bits >> i & 1)
 
 

@@ -27,7 +27,7 @@ class GraphCache:
         self._lock = Lock()
 
     def get(self, store: Workspace) -> Graph:
-        """The graph of an open store, read when it is not here yet."""
+        """Return the graph of an open store, read when it is not here yet."""
         with store.snapshot():
             key = (store.place.id, store.graph.version)
             with self._lock:
@@ -53,7 +53,7 @@ class GraphCache:
             return self._read.get(key)
 
     def version(self, graph: Graph) -> str:
-        """The version under which a graph was read, "" when it is no longer kept."""
+        """Return the version under which a graph was read, "" when it is no longer kept."""
         with self._lock:
             return next((key[1] for key, kept in self._read.items() if kept is graph), "")
 
@@ -65,13 +65,13 @@ def corpus_of(graph: Graph, store: Workspace, needs: Sequence[str] = tuple(LAYER
 
 
 def read_passages(graph: Graph, store: Workspace, compared: bool = True) -> Passages:
-    """The passages of a graph; unless `compared`, their sentences are not."""
+    """Return the passages of a graph; unless `compared`, their sentences are not."""
     return Passages(graph, passage_columns(graph, store),
                     partial(sentences_at, store.place.url) if compared else None)
 
 
 def add_texts(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retrieval:
-    """The retrieval from a graph with the texts of its passages and what its relations say."""
+    """Return the retrieval from a graph with the texts of its passages and what its relations say."""
     chunks = store.passages.of_nodes(p.id for p in retrieval.ranking)
     found = [(ranked, chunks[ranked.id]) for ranked in retrieval.ranking if ranked.id in chunks]
     edges = retrieval.edges
@@ -85,7 +85,7 @@ def add_texts(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retrieval
 
 
 def _add_labels(edges: Sequence[RetrievedEdge], store: Workspace) -> tuple[RetrievedEdge, ...]:
-    """The edges with what their relations say."""
+    """Return the edges with what their relations say."""
     said = store.graph.labels({end for edge in edges if edge.kind == "relation"
                                for end in (edge.source, edge.target)})
     return tuple(replace(edge, label=said.get(frozenset((edge.source, edge.target)), edge.label))

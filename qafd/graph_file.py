@@ -31,7 +31,7 @@ Sentences = Callable[[Sequence[str]], Sequence[Vectors]]
 
 
 def read_graph(store: Workspace) -> Graph:
-    """The graph of an open store, from its columns where they are of this graph."""
+    """Return the graph of an open store, from its columns where they are of this graph."""
     if store.place.columns is not None:
         arrays = map_columns(store.place.columns, _label(store))
         if arrays is not None:
@@ -66,13 +66,13 @@ def _label(store: Workspace) -> str:
 
 
 def pack(graph: Graph, passages: PassageColumns) -> dict[str, Array]:
-    """A graph whose ids are sorted, and what questions need to know of it, as arrays."""
+    """Return a graph whose ids are sorted, and what questions need to know of it, as arrays."""
     names = NameColumns.build(graph)
     return graph.columns(_LAYERS) | passages.flatten() | names.flatten()
 
 
 def unpack(arrays: Arrays, revision: int, sentences: Sentences | None = None) -> Graph:
-    """The graph that `pack` made arrays of, which answers questions as the one packed does.
+    """Return the graph that `pack` made arrays of, which answers questions as the one packed does.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def unpack(arrays: Arrays, revision: int, sentences: Sentences | None = None) ->
 
 
 def name_passages(graph: Graph, store: Workspace) -> Graph:
-    """The graph with names for people: passages of one document are told apart by their place."""
+    """Return the graph with names for people: passages of one document are told apart by their place."""
     names = {node_id("passage", chunk): name
              for chunk, name in passage_names(store.passages.parts()).items()}
     return replace(graph, names=tuple(
@@ -100,7 +100,7 @@ def passage_columns(graph: Graph, store: Workspace) -> PassageColumns:
 
 
 def _series(store: Workspace) -> Iterator[list[str]]:
-    """The ids of the passages of each document that has several, in order."""
+    """Yield the ids of the passages of each document that has several, in order."""
     for _, parts in groupby(store.passages.parts(), key=lambda part: part.document):
         yield [node_id("passage", part.id) for part in parts]
 
@@ -116,7 +116,7 @@ def texts_of(store: Workspace, ids: Sequence[str]) -> Iterator[str]:
 
 
 def sentences_at(url: str, ids: Sequence[str]) -> list[Vectors]:
-    """The vectors of the sentences of passages of a workspace, shape (s, d) each.
+    """Return the vectors of the sentences of passages of a workspace, shape (s, d) each.
 
     It is opened for them, since the store that the graph was read from may be closed by now.
     """
@@ -125,7 +125,7 @@ def sentences_at(url: str, ids: Sequence[str]) -> list[Vectors]:
 
 
 def sentences_of(store: Workspace, ids: Sequence[str]) -> list[Vectors]:
-    """The vectors of the sentences of passages, shape (s, d) each."""
+    """Return the vectors of the sentences of passages, shape (s, d) each."""
     nodes = store.graph.nodes(ids)
     found = store.passages.sentences(node.key for node in nodes.values())
     none = np.zeros((0, 0), np.float32)

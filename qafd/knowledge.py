@@ -112,14 +112,14 @@ class KnowledgeGraph:
     @classmethod
     def open(cls, location: Location, keys: Mapping[str, str] | None = None,
              meter: Meter | None = None, calls: CallSettings | None = None) -> "KnowledgeGraph":
-        """The workspace at a URL or path; raises StoreError when there is something else."""
+        """Return the workspace at a URL or path; raises StoreError when there is something else."""
         with open_workspace(location):
             return cls(location, keys=keys, meter=meter, calls=calls)
 
     @classmethod
     def sample(cls, name: str = "apple-amazon",
                home: str | os.PathLike[str] | None = None) -> "KnowledgeGraph":
-        """A bundled sample, copied into the folder `home` so that it may be changed.
+        """Return a bundled sample, copied into the folder `home` so that it may be changed.
 
         Without `home` that is ~/.qafd, also where QAFD_HOME is set, which only the app and the
         commands read. An existing copy is kept.
@@ -142,7 +142,7 @@ class KnowledgeGraph:
         return self.place.id
 
     def store(self) -> Workspace:
-        """The open store, for one `with` block of this thread; blocks inside it share it."""
+        """Return the open store, for one `with` block of this thread; blocks inside it share it."""
         return open_workspace(self.url, shared=True)
 
     def add_files(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *,
@@ -271,7 +271,7 @@ class KnowledgeGraph:
             return _GRAPHS.get(store)
 
     def to_networkx(self) -> "networkx.MultiDiGraph":
-        """The whole graph with everything that it knows, edits applied; ids are its nodes.
+        """Return the whole graph with everything that it knows, edits applied; ids are its nodes.
 
         Nodes have kind ("entity", "passage"), name and text, entities also type and description,
         passages document, title and page. Edges have kind ("mention", "relation", "synonym",
@@ -308,7 +308,7 @@ class KnowledgeGraph:
             return self.embedder_by(read_choice(store))
 
     def embedder_by(self, choice: "ModelChoice") -> Embedder:
-        """The embedding model that a choice names, also one that is not this workspace's.
+        """Return the embedding model that a choice names, also one that is not this workspace's.
 
         Raises
         ------
@@ -322,7 +322,7 @@ class KnowledgeGraph:
             return embedder_of(choice, store, self._keys, meter) or local_embedder()
 
     def _asked(self, question: str) -> Embedder:
-        """The embedding model, with the question that its requests are for."""
+        """Return the embedding model, with the question that its requests are for."""
         embedder = self.embedder
         return (embedder.about(question=question) if isinstance(embedder, MeteredEmbedder)
                 else embedder)
@@ -334,7 +334,7 @@ class KnowledgeGraph:
     def plan(self, question: str, graph: Graph | None = None, *,
              subqueries: bool = False, client: "LLM | openai.OpenAI | None" = None,
              model: str = "") -> QueryPlan:
-        """The question, read against `graph`, by default the one of this moment.
+        """Return the question, read against `graph`, by default the one of this moment.
 
         Parameters
         ----------
@@ -371,7 +371,7 @@ class KnowledgeGraph:
 
     def read_conditions(self, plan: QueryPlan, client: "LLM | openai.OpenAI", model: str = "", *,
                         graph: Graph | None = None) -> QueryPlan:
-        """A plan with the conditions that a model reads in its question, for the method "exact".
+        """Return a plan with the conditions that a model reads in its question, for the method "exact".
 
         `client` and `model` are as for `answer`. When the model fails, or brings in names that
         neither the question nor the graph has, the rules stay and a notice of the plan says so.
@@ -448,14 +448,14 @@ class KnowledgeGraph:
                        notices=plan.notices + retrieval.notices)
 
     def _imprint(self, graph: Graph, store: Workspace) -> Imprint:
-        """The models are known for the present graph only: an older one may have had others."""
+        """Return the models are known for the present graph only: an older one may have had others."""
         version = self.version(graph)
         if version != store.graph.version:
             return Imprint(version)
         return Imprint(version, store.vectors.embedder[0], store.log.extractor)
 
     def conditions(self, retrieval: Retrieval) -> tuple[AnswerConditions, ...]:
-        """The answers of an exact retrieval with each condition: met or not, and what shows it."""
+        """Return the answers of an exact retrieval with each condition: met or not, and what shows it."""
         with self.store() as store:
             return tabulate_conditions(retrieval, store)
 
@@ -635,7 +635,7 @@ class KnowledgeGraph:
                client: "LLM | openai.OpenAI | None" = None, model: str = "",
                budget: int = TOKENS, length: str = "short",
                method: str | Retriever = "qafd") -> Answer:
-        """The sentences that answer a question, cited, and with a model its own words.
+        """Return the sentences that answer a question, cited, and with a model its own words.
 
         Parameters
         ----------
@@ -714,7 +714,7 @@ class KnowledgeGraph:
             keep_prompt(store, task, prompt)
 
     def tune_prompt(self, client: "LLM | openai.OpenAI", model: str = "") -> Tuned:
-        """A prompt and entity types for the documents of this workspace, by one call of a model.
+        """Return a prompt and entity types for the documents of this workspace, by one call of a model.
 
         Nothing is kept; see `keep_prompt`. `client` and `model` are as for `answer`.
 
@@ -736,7 +736,7 @@ class KnowledgeGraph:
 
     def follow_up(self, typed: str, earlier: Sequence[str] = (), *,
                   client: "LLM | openai.OpenAI | None" = None, model: str = "") -> FollowUp:
-        """A question that refers to earlier ones, as one that can be asked alone.
+        """Return a question that refers to earlier ones, as one that can be asked alone.
 
         Parameters
         ----------
@@ -775,7 +775,7 @@ class KnowledgeGraph:
                          told=self.instructions)
 
     def _ways(self, retrieval: Retrieval, plan: QueryPlan | None) -> Sequence[ReasoningPath | Chain]:
-        """The best paths of a retrieval."""
+        """Return the best paths of a retrieval."""
         graph = self.graph
         if not retrieval.nodes or retrieval.revision != graph.revision:
             return []
@@ -787,7 +787,7 @@ class KnowledgeGraph:
         return self.explain(retrieval, graph=graph, plan=plan).chains(WAYS)
 
     def written(self, draft: Draft, reply: Reply, model: str) -> Written:
-        """A model's reply to a draft with its citations resolved."""
+        """Return a model's reply to a draft with its citations resolved."""
         with self.store() as store:
             return check_reply(draft, reply, model, store, self._asked(draft.question))
 
@@ -808,7 +808,7 @@ class KnowledgeGraph:
                           self.instructions)
 
     def evidence(self, node_ids: Iterable[str]) -> tuple[Evidence, ...]:
-        """The sentences that mention some nodes."""
+        """Return the sentences that mention some nodes."""
         with self.store() as store:
             found = store.passages.evidence(node_ids)
             documents = {e.document for e in found}

@@ -87,7 +87,7 @@ class Preferences:
             self.day_calls or None, self.day_tokens or None, self.day_dollars or None))
 
     def cap_where(self, priced: bool) -> Cap:
-        """The most that a run may spend; dollars count only where all prices are known."""
+        """Return the most that a run may spend; dollars count only where all prices are known."""
         return Cap(self.most_calls or None, self.most_tokens or None,
                    (self.most_dollars or None) if priced else None)
 
@@ -109,7 +109,7 @@ class Preferences:
 
 
 def load(path: Path) -> Preferences:
-    """The preferences in a file, the usual ones where it says nothing.
+    """Return the preferences in a file, the usual ones where it says nothing.
 
     Raises
     ------

@@ -177,15 +177,15 @@ class Notice:
 
 
 def reason(kind: ReasonKind, *also: Reason, **values: Value) -> Reason:
-    """A reason from its values, and further ones behind it."""
+    """Return a reason from its values, and further ones behind it."""
     return Reason(kind, values, also)
 
 
 def given_reason(text: str) -> Reason:
-    """A sentence that came with a node as its reason."""
+    """Return a sentence that came with a node as its reason."""
     return reason(ReasonKind.GIVEN, text=text)
 
 
 def notice(kind: NoticeKind, **values: Value) -> Notice:
-    """A notice from its values."""
+    """Return a notice from its values."""
     return Notice(kind, values)

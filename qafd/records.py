@@ -38,7 +38,7 @@ class Mark:
 
 
 def mark_at(marks: Sequence[Mark], offset: int) -> Mark:
-    """The page and heading in force at an offset; `marks` in order of `start`."""
+    """Return the page and heading in force at an offset; `marks` in order of `start`."""
     at = bisect_right(marks, offset, key=lambda mark: mark.start)
     return marks[at - 1] if at else Mark(0)
 
@@ -311,5 +311,5 @@ class Check:
 
 
 def node_id(kind: str, key: str) -> str:
-    """The id of a node, a hash of its kind and key."""
+    """Return the id of a node, a hash of its kind and key."""
     return hashlib.sha256(f"{kind}\n{key}".encode()).hexdigest()[:24]

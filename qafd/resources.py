@@ -6,17 +6,17 @@ from pathlib import Path
 
 @cache
 def root() -> Path:
-    """The folder of app.py, pages/ and assets/."""
+    """Return the folder of app.py, pages/ and assets/."""
     package = Path(__file__).resolve().parent
     installed = package / "_app"
     return installed if installed.is_dir() else package.parent
 
 
 def assets() -> Path:
-    """The folder of the samples, the logo, and the picture's script and style."""
+    """Return the folder of the samples, the logo, and the picture's script and style."""
     return root() / "assets"
 
 
 def app_file() -> Path:
-    """The app's entry point."""
+    """Return the app's entry point."""
     return root() / "app.py"

@@ -28,7 +28,7 @@ EXAMPLES = {
 
 
 def sample_file(name: str) -> Path:
-    """The bundled file of a sample, which is read only."""
+    """Return the bundled file of a sample, which is read only."""
     return assets() / "samples" / f"{name}.db"
 
 

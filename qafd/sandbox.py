@@ -148,7 +148,7 @@ def _talk(child: subprocess.Popen[bytes], request: bytes, most: int, seconds: fl
 
 
 def _end_child(child: subprocess.Popen[bytes]) -> int:
-    """The exit code of a child, which is killed."""
+    """Return the exit code of a child, which is killed."""
     child.kill()
     for pipe in (child.stdin, child.stdout):
         with contextlib.suppress(BrokenPipeError):

@@ -138,14 +138,14 @@ def test_an_edge_is_selected_by_mouse_and_key_and_the_link_restores_it(
     }""")
     page.mouse.click(*at)
     card = page.locator(".st-key-card")
-    expect(card).to_contain_text("units of mass run from Steve Jobs to iPad", timeout=30_000)
+    expect(card).to_contain_text("units of mass flow from Steve Jobs to iPad", timeout=30_000)
     expect(card).to_contain_text("Steve Jobs showed the iPad")
     again = open_page(page.url.removeprefix(app_url))
     expect(again.locator(".st-key-card")).to_contain_text("from Steve Jobs to iPad", timeout=30_000)
     again.locator("[data-node][tabindex='0']").focus()
     again.keyboard.press("e")
     expect(again.locator("path.edge.selected")).to_have_count(1)
-    expect(again.locator(".st-key-card")).to_contain_text("units of mass run from Steve Jobs to",
+    expect(again.locator(".st-key-card")).to_contain_text("units of mass flow from Steve Jobs to",
                                                           timeout=30_000)
 
 

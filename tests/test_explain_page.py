@@ -32,7 +32,7 @@ def test_why_tells_subqueries_apart_and_sums_them(home: Path) -> None:
                                            if "went on" in e.body))
     assert [float(re.findall(r">([\d.]+)</td>", row)[-1]) for row in rows[1:]] == [
         pytest.approx(mass, abs=5e-4) for mass in (*held, sum(held))]
-    assert "“Who founded Apple?”, brought it" in shown(app)
+    assert "“Who founded Apple?”, retrieved it" in shown(app)
 
 
 def test_a_document_taken_out_by_a_link_names_what_is_lost(home: Path) -> None:

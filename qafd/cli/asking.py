@@ -262,7 +262,7 @@ def _vary(knowledge: KnowledgeGraph, question: str, varied: Sequence[str], title
 
 
 def _values_of(method: Any, varied: Sequence[str]) -> dict[str, list[Any]]:
-    """The values to try of each parameter, from texts such as "path.decay=0.5,0.8"."""
+    """Return the values to try of each parameter, from texts such as "path.decay=0.5,0.8"."""
     values: dict[str, list[Any]] = {}
     for text in varied:
         parameter, _, listed = text.partition(".")[2].partition("=")

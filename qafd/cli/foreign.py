@@ -109,7 +109,7 @@ def schema(source: str, dialect: str) -> Outcome:
 
 
 def _client(asked: ModelRequest, db: Location | None, question: str) -> Metered | None:
-    """The named model, its calls noted in a workspace; None where none is named."""
+    """Return the named model, its calls noted in a workspace; None where none is named."""
     if not asked.model:
         return None
     if db is None:

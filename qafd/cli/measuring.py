@@ -204,7 +204,7 @@ def _check_size(judging: Judging, methods: int) -> None:
 
 
 def _judge_named(name: str | None, base_url: str | None, client: Metered) -> Metered:
-    """The model that judges, under the cap of the one that writes.
+    """Return the model that judges, under the cap of the one that writes.
 
     Raises
     ------
@@ -224,7 +224,7 @@ def _judge_named(name: str | None, base_url: str | None, client: Metered) -> Met
 
 def _judged(result: AnswerResult, judging: Judging, progress: Callable[[Progress], None]
             ) -> tuple[AnswerResult, Opinions | None]:
-    """The result with what the model thinks of the answers, as far as it comes."""
+    """Return the result with what the model thinks of the answers, as far as it comes."""
     if judging.correct:
         result = mark_correct(result, judging.client, judging.rounds, progress)
     if not judging.grades or result.stopped:
@@ -271,7 +271,7 @@ def _answer_lines(result: AnswerResult, grades: Opinions | None) -> Iterator[str
 
 
 def _measure_lines(scores: Sequence[AnswerScore]) -> Iterator[str]:
-    """A line a method: what is measured of its answers, and what they cost on average."""
+    """Yield a line a method: what is measured of its answers, and what they cost on average."""
     measured: dict[str, None] = {}
     for score in scores:
         measured |= dict.fromkeys(score.means)
@@ -300,7 +300,7 @@ def _grade_lines(grades: Opinions) -> Iterator[str]:
 
 
 def _factual_lines(title: str, scores: Sequence[FactualScore]) -> Iterator[str]:
-    """A table as SG-RAG's Table 2."""
+    """Yield a table as SG-RAG's Table 2."""
     count = scores[0].questions
     yield (f"{f'{title}, {count} questions':34} {'Hit@1':>6} {'Hit@5':>6} {'prec.':>6} "
            f"{'recall':>6} {'F1':>6} {'ms':>7}")
@@ -332,7 +332,7 @@ def _workspace(asked: QuestionSet, source: str, file: Path | None, db: Location 
 
 
 def _table_lines(result: Evaluation) -> Iterator[str]:
-    """One line per method for what it found, one for what else there is; then the differences."""
+    """Yield one line per method for what it found, one for what else there is; then the differences."""
     named = {key: one.column for key, one in MEASURES.items()}
     count = len(result.questions)
     yield f"{count} question{'' if count == 1 else 's'}, {result.passages:,} passages"

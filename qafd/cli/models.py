@@ -81,7 +81,7 @@ reader_options = with_options(
 
 
 def choose_reader(options: Mapping[str, Any], before: ModelChoice) -> ModelChoice:
-    """The models of a workspace with those `reader_options` that were given."""
+    """Return the models of a workspace with those `reader_options` that were given."""
     spelled = ("types", "price", "embed_price", "calls_most", "tokens_most", "cost_most")
     given: dict[str, Any] = {name: value for name, value in options.items()
                              if value is not None and name not in spelled}
@@ -118,7 +118,7 @@ def remember_price(model: str, price: Price) -> None:
 
 
 def change_cap(options: Mapping[str, object], usual: Cap) -> Cap:
-    """The usual cap, where no option names another."""
+    """Return the usual cap, where no option names another."""
     given = {name: options[f"{name}_most"] for name in ("calls", "tokens", "cost")
              if options.get(f"{name}_most") is not None}
     return replace(usual, **given)  # type: ignore[arg-type]
@@ -153,7 +153,7 @@ class ModelRequest:
     most: Mapping[str, Any]
 
     def client(self, knowledge: KnowledgeGraph, purpose: str, question: str = "") -> Metered:
-        """The model, called and instructed as the workspace says, and capped.
+        """Return the model, called and instructed as the workspace says, and capped.
 
         Its calls are noted in the workspace and never paid for twice.
         """
@@ -168,7 +168,7 @@ class ModelRequest:
                        f"{purpose} {now()}", question=question)
 
     def _settings(self, endpoint: "Endpoint") -> CallSettings:
-        """The settings of its calls: those of the file, as far as no option says otherwise.
+        """Return the settings of its calls: those of the file, as far as no option says otherwise.
 
         Its context is asked for where nobody names one; a server that does not tell limits nothing.
         """
@@ -198,7 +198,7 @@ def price_at(endpoint: "Endpoint") -> Price | None:
 
 
 def endpoint_named(model: str | None, base_url: str | None) -> "Endpoint":
-    """The endpoint that the options name."""
+    """Return the endpoint that the options name."""
     from qafd.models.endpoint import Endpoint  # which takes longer to import than a question
 
     if not model:

@@ -19,7 +19,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def _site(_: click.Context, __: click.Parameter, text: str | None) -> str:
-    """A site, as the header that lets it frame the app names it."""
+    """Return a site, as the header that lets it frame the app names it."""
     if text is None:
         return ""
     if not re.fullmatch(r"https?://[A-Za-z0-9.-]+(:\d+)?", text):

@@ -1,4 +1,4 @@
-"""Sentences for people: what is computed elsewhere as numbers and enums becomes words here."""
+"""Sentences for people, from numbers and enums that are computed elsewhere."""
 
 from collections.abc import Sequence
 
@@ -24,3 +24,9 @@ def join_some(names: Sequence[str], most: int = 3) -> str:
     if len(names) <= most + 1:
         return join_words(names)
     return join_words([*names[:most], f"{len(names) - most} more"])
+
+
+def ordinal(number: int) -> str:
+    """Word a rank: "1st", "12th", "23rd"."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"

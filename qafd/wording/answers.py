@@ -1,4 +1,4 @@
-"""Answers as sentences: how likely one is, what no sentence can answer, how an answer changes."""
+"""Sentences about answers: their likelihood, their limits and their changes."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ _BEYOND = {
 
 
 def say_status(answer: "Answer") -> str:
-    """Say what no document mentions, else why no sentence can answer, else how likely the first does."""
+    """Word the likelihood of an answer, its unknown words, or the reason that no sentence can answer."""
     words = join_words([f"“{word}”" for word in answer.unknown])
     lacking = f"These documents do not mention {words}. " if words else ""
     if words and answer.abstained and not answer.beyond:
@@ -40,7 +40,7 @@ def say_status(answer: "Answer") -> str:
 
 
 def say_chance(chance: float) -> str:
-    """Say a chance in tenths.
+    """Word a chance in tenths.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def say_chance(chance: float) -> str:
 
 
 def say_heading(answer: "Answer") -> str:
-    """Return the heading of quoted sentences: "Answer" only where the first is likely one."""
+    """Return the heading of quoted sentences: "Answer" only if the first is likely one."""
     return "Answer" if answer.answered else "Closest sentences"
 
 
@@ -70,7 +70,7 @@ def say_doubts(written: "Written") -> list[str]:
 
 
 def say_certainty(retrieval: "Retrieval") -> str:
-    """Say how certain the names of the question are, by the share of the mass that starts at them.
+    """Word the certainty of the question's names, by the share of the mass that starts at them.
 
     Returns "" for methods without mass.
     """
@@ -86,9 +86,9 @@ def say_certainty(retrieval: "Retrieval") -> str:
 
 
 def say_change(change: "AnswerChange") -> str:
-    """Say which quoted sentences change and whether the first is as likely as before.
+    """Word the changes of the quoted sentences and of the first one's likelihood.
 
-    The order of the sentences after the first is no change.
+    The order of the sentences after the first does not count.
     """
     before, after = change.before, change.after
     if not (before.sentences or after.sentences):
@@ -105,7 +105,7 @@ def say_change(change: "AnswerChange") -> str:
 
 
 def _say_moves(change: "AnswerChange") -> Iterator[str]:
-    """Yield the words for sentences that are no longer quoted, and for new ones."""
+    """Yield phrases for sentences that are no longer quoted, and for new ones."""
     if change.left:
         yield count_words(len(change.left), "{number} of {all} is gone", "{number} of {all} are gone",
                         all=count_words(len(change.before.sentences), "{number} sentence",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from qafd.wording import count_words, join_some, join_words
+from qafd.wording import count_words, join_some, join_words, ordinal
 from qafd.wording.reasons import word_cause
 
 if TYPE_CHECKING:
@@ -45,21 +45,17 @@ def say_verdict(verdict: "AnswerPlaces", names: Mapping[str, str]) -> str:
     parts = []
     for place in sorted(by_place):
         finders = join_words(by_place[place])
-        if place == 1:
-            parts.append(f"first by {finders}")
-        else:
-            parts.append(f"at place {place} by {finders}")
-    values = {"title": verdict.titles[0], "places": join_words(parts)}
-    if verdict.known:
-        found = "The passage that answers, “{title}”, is found {places}.".format(**values)
-    else:
-        found = "The passage that most answers quote, “{title}”, is found {places}.".format(
-                    **values)
+        parts.append(f"{ordinal(place)} by {finders}")
+    title = f"“{verdict.titles[0]}”"
+    kind = "Passage that answers" if verdict.known else "Passage that most answers quote"
+    ranks = f"{kind}: {title}"
+    if parts:
+        ranks += f", ranked {join_words(parts)}"
     if not missing:
-        return found
+        return f"{ranks}."
     lacking = count_words(len(missing), "{names} does not find it.", "{names} do not find it.",
                         names=join_words(missing))
-    return f"{found} {lacking}"
+    return f"{ranks}. {lacking}"
 
 
 def _say_share(verdict: "AnswerPlaces", names: Mapping[str, str]) -> str:

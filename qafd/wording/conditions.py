@@ -16,7 +16,7 @@ _SHOWN = {"relation": "{name}: {met}, “{sentence}” ({document})",
 
 
 def say_met(answer: "AnswerConditions") -> str:
-    """Say how many conditions an answer meets by a relation, and how many perhaps."""
+    """Count the conditions that an answer meets by a relation, and those it may meet."""
     if answer.perhaps and not answer.met:
         return f"{answer.perhaps}/{answer.wanted} perhaps"
     counted = f"{answer.met}/{answer.wanted}"
@@ -24,7 +24,7 @@ def say_met(answer: "AnswerConditions") -> str:
 
 
 def say_condition(row: "ConditionRow") -> str:
-    """Say if a condition is met, by which sentence of which document."""
+    """Word the evidence that a condition is met, with its sentence and document."""
     if row.negated:
         return f"{row.name}: not related, as asked"
     if not row.level:
@@ -36,7 +36,7 @@ def say_condition(row: "ConditionRow") -> str:
 
 
 def say_met_by(row: "ConditionRow") -> str:
-    """Name what meets a condition; a relation is called as in the graph."""
+    """Name the evidence for a condition; a relation has its label in the graph."""
     if row.negated:
         return "not related, as asked"
     if row.level == "relation" and row.label:

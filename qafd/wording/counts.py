@@ -1,4 +1,4 @@
-"""Numbers of things, with the word that follows them."""
+"""Counts with their nouns, in the singular or plural."""
 
 from qafd.wording import count_words
 
@@ -37,7 +37,7 @@ NOUNS = {
 
 
 def count(number: int, noun: str) -> str:
-    """Word a number of things that have a word in `NOUNS`: "1 passage", "2,000 passages"."""
+    """Word a count of a noun of `NOUNS`: "1 passage", "2,000 passages"."""
     one, many = NOUNS[noun]
     return count_words(number, one, many)
 

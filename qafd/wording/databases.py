@@ -1,4 +1,4 @@
-"""Words for other people's databases: drafts of SQL and what they leave out, tables and columns."""
+"""Words for databases: drafts of SQL and their gaps, tables and columns."""
 
 from qafd.sql.draft import MOST, DraftGap, GapKind, SqlDraft
 from qafd.sql.schema import Column, Schema
@@ -6,12 +6,12 @@ from qafd.wording import join_words
 from qafd.wording.counts import count
 
 _GAPS = {
-    GapKind.UNUSED: "The rules do not understand: {name}.",
+    GapKind.UNUSED: "Not understood: {name}.",
     GapKind.UNJOINED: "No key leads to {name}; add the join.",
-    GapKind.SEVERAL_JOINS: "The tables can be joined by {columns}; say which one is meant.",
-    GapKind.SEVERAL_COLUMNS: "“{name}” is a value of {columns}; say which one is meant.",
+    GapKind.SEVERAL_JOINS: "The tables can be joined by {columns}; choose one.",
+    GapKind.SEVERAL_COLUMNS: "“{name}” is a value of {columns}; choose one.",
     GapKind.REPEATED: "The joins repeat rows, so the {name} would be too large.",
-    GapKind.NO_AMOUNT: "The question names no column of numbers for the {name}."}
+    GapKind.NO_AMOUNT: "The question names no numeric column for the {name}."}
 _TOTALS = {"SUM": "adds up {column}", "AVG": "averages {column}", "MAX": "finds the maximum of {column}",
            "MIN": "finds the minimum of {column}", "COUNT": "counts different values of {column}"}
 _LABELS = {"has the column": "has the column", "refers to": "refers to",
@@ -23,7 +23,7 @@ _JOINS = {("refers", False): "It refers to {column}.",
 
 
 def describe_draft(draft: SqlDraft) -> str:
-    """Describe a draft in one line that goes on after "The draft" or "This start"."""
+    """Describe a draft in a phrase that follows "The draft" or "This start"."""
     columns = ", ".join(column.label for column in draft.shown) or "*"
     if not draft.complete:
         joined = f" of {join_words(draft.tables)}" if len(draft.tables) > 1 else ""
@@ -44,7 +44,7 @@ def describe_draft(draft: SqlDraft) -> str:
 
 
 def word_gap(gap: DraftGap) -> str:
-    """Word what a draft leaves out."""
+    """Word a gap of a draft."""
     return _GAPS[gap.kind].format(name=gap.name, columns=" or ".join(gap.columns))
 
 
@@ -73,16 +73,16 @@ def _say_joins(schema: Schema, column: Column) -> list[str]:
     """List the columns that a column refers to, and those that refer to it."""
     sentences = []
     for join in schema.joins:
-        for own, other in join.pairs:
-            if own == column.label:
-                sentences.append(_JOINS["refers", join.inferred].format(column=other))
-            elif other == column.label:
-                sentences.append(_JOINS["referred", join.inferred].format(column=own))
+        for source, target in join.pairs:
+            if source == column.label:
+                sentences.append(_JOINS["refers", join.inferred].format(column=target))
+            elif target == column.label:
+                sentences.append(_JOINS["referred", join.inferred].format(column=source))
     return sentences
 
 
 def say_label(label: str) -> str:
-    """Return the words on an edge of a schema."""
+    """Return the label of an edge of a schema."""
     return _LABELS.get(label, label)
 
 

@@ -18,51 +18,52 @@ _TYPES = {
     "organization": "organization", "person": "person", "place": "place", "product": "product",
     "event": "event", "work": "work", "law": "law", "language": "language", "date": "date"}
 _LIKENESSES = {
-    "meaning": "names of nearly one meaning", "letter": "one letter differs",
-    "part": "one name is a part of the other", "initials": "initials of the other"}
+    "meaning": "similar meaning", "letter": "one letter differs",
+    "part": "one name is part of the other", "initials": "initials of the other"}
 _EDITS = {
     "same": "“{key}” is called “{name}”", "apart": "“{one}” is not “{other}”",
-    "hide": "“{key}” is no entity",
+    "hide": "“{key}” is not an entity",
     "split": "“{one}” is “{name}” in {count} of its passages",
     "join": "“{one}” — {label} → “{other}”", "cut": "No edge joins “{one}” and “{other}”"}
 
 
 def say_type(words: str) -> str:
-    """Return a type of entities, with "?" where it is a guess; own words of a workspace stay as they are."""
+    """Return a type of entities, with "?" if it is a guess; types of a workspace stay unchanged."""
     sure = words.rstrip(GUESS)
     return _TYPES[sure] + words[len(sure):] if sure in _TYPES else words
 
 
 def say_likeness(pair: "Suggestion") -> str:
-    """Why two entities may be one."""
+    """Word the reason that two entities may be one."""
     return _LIKENESSES[pair.why]
 
 
-def say_author(one: "Remark") -> str:
+def say_author(remark: "Remark") -> str:
     """Name the source of a remark; its passage follows."""
-    return (f"Written by {one.model}, of" if one.model else
-            "From the file of a graph,")
+    if remark.model:
+        return f"Written by {remark.model}, from"
+    return "From an imported graph,"
 
 
 def say_place(document: str, page: int | None) -> str:
-    """Return a document, and the page of it where that is known."""
+    """Return a document, with the page if it is known."""
     return document if page is None else f"{document}, page {page}"
 
 
-def say_more_passages(one: "Remark") -> str:
+def say_more_passages(remark: "Remark") -> str:
     """Count the other passages of a remark, "" for none."""
-    if not one.more:
+    if not remark.more:
         return ""
-    return count_words(one.more, "and {number} other passage", "and {number} other passages")
+    return count_words(remark.more, "and {number} other passage", "and {number} other passages")
 
 
-def say_keywords(one: "Remark") -> str:
-    """Keywords and strength of a relation, as far as they are given."""
+def say_keywords(remark: "Remark") -> str:
+    """Word the keywords and the strength of a relation, if it has them."""
     facts = []
-    if one.keywords:
-        facts.append(f"keywords: {', '.join(one.keywords)}")
-    if one.strength:
-        facts.append(f"strength {one.strength:g} of 10")
+    if remark.keywords:
+        facts.append(f"keywords: {', '.join(remark.keywords)}")
+    if remark.strength:
+        facts.append(f"strength {remark.strength:g} of 10")
     return " · ".join(facts)
 
 
@@ -70,13 +71,13 @@ def say_grounds(near: "Neighbor") -> str:
     """Word the evidence of the edges to a neighbor."""
     grounds = [count(near.sentences, "sentence")] if near.sentences else []
     if near.alike:
-        grounds.append("names alike")
+        grounds.append("similar names")
     grounds += [say_made_by_hand(edit) for edit in near.joined]
     return " · ".join(grounds)
 
 
 def say_by_hand(edges: Iterable["EdgeByHand"]) -> str:
-    """Word edges that were added by hand, in place of a sentence."""
+    """Word edges that were added by hand and have no sentence."""
     sentences = []
     for edge in edges:
         made = say_made_by_hand(edge).rstrip(".")
@@ -85,7 +86,7 @@ def say_by_hand(edges: Iterable["EdgeByHand"]) -> str:
 
 
 def say_made_by_hand(edge: "Edit | EdgeByHand") -> str:
-    """When an edge was added by hand, and the note of who did."""
+    """Word the date of an edge that was added by hand, and its note."""
     date = edge.made_at[:10]
     if edge.note:
         return f"Added by hand, {date}: {edge.note}"
@@ -93,7 +94,7 @@ def say_made_by_hand(edge: "Edit | EdgeByHand") -> str:
 
 
 def say_edit(edit: "Edit", known: Mapping[str, str]) -> str:
-    """Return an edit, with the names of entities where the graph has their keys."""
+    """Word an edit, with the names of the entities that the graph has."""
     words = _EDITS[edit.action].format(
         key=edit.key, name=edit.name, one=known.get(edit.key, edit.key),
         other=known.get(edit.name, edit.name),
@@ -102,9 +103,8 @@ def say_edit(edit: "Edit", known: Mapping[str, str]) -> str:
 
 
 def say_nameless(files: Sequence[str]) -> str:
-    """Note files in whose language no rules find names, "" for none."""
+    """Note files in languages without rules for names, "" for none."""
     if not files:
         return ""
-    return (f"Only titles connect {join_some(files)}: names in such a language are read by a "
-            "language model only, so choose one in Settings and read the documents anew with "
-            "it.")
+    return (f"Only titles connect {join_some(files)}: finding names in this language needs a "
+            "language model. Choose one in Settings and read the documents again.")

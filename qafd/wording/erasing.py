@@ -15,28 +15,28 @@ NAMED = 5  # names in a sentence
 def say_moved(deleted: bool, names: Sequence[str]) -> str:
     """Word a deletion that can be undone, or a restoration."""
     if deleted:
-        return f"Deleted {join_some(names, NAMED)}. “Undo delete” restores what is not erased."
+        return f"Deleted {join_some(names, NAMED)}. “Undo delete” restores documents until they are erased."
     return f"Restored {join_some(names, NAMED)}."
 
 
 def say_going(going: "Footprint") -> str:
     """Word the effect of erasing, before it is done."""
-    return f"Erasing {join_some(going.names, NAMED)} removes {_say_what(going)} There is no undo."
+    return f"Erasing {join_some(going.names, NAMED)} removes {_list_contents(going)} There is no undo."
 
 
 def say_gone(gone: "Footprint") -> str:
     """Word the effect of erasing, after it is done."""
-    return f"Erased {join_some(gone.names, NAMED)}: {_say_what(gone)}"
+    return f"Erased {join_some(gone.names, NAMED)}: {_list_contents(gone)}"
 
 
 def say_staying() -> str:
-    """Word the things that erasing leaves."""
+    """Word the things that erasing keeps."""
     return ("Other documents stay, with all their names. Questions that you asked or wrote for "
             "Evaluate, edits by hand with their notes, and the costs of models stay. Backups and "
             "exports that you made are unchanged.")
 
 
-def _say_what(going: "Footprint") -> str:
+def _list_contents(going: "Footprint") -> str:
     held = [(going.documents, "document"), (going.passages, "passage")]
     counts = [count(number, noun) for number, noun in held if number]
     also = ["texts, vectors and extractions"]

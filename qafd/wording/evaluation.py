@@ -29,8 +29,8 @@ MEASURES = {
         "The share of a question's gold passages among the first 5 that a method ranks."),
     "recall@2": MeasureWords(
         "Found in 2", "R@2", "share of gold passages found in 2",
-        "The share of a question's gold passages among the first 2 that a method ranks: what tells "
-        "methods apart where there are few passages in all."),
+        "The share of a question's gold passages among the first 2 that a method ranks. Use it to "
+        "compare methods on few passages."),
     "precision@5": MeasureWords(
         "Passage precision", "P@5", "precision of the first 5 passages",
         "Gold passages among the first 5, divided by 5: with two gold passages it is at most 0.40."),
@@ -43,8 +43,8 @@ MEASURES = {
         "The share of a question's gold nodes among the entities that a method retrieved."),
     "node_precision": MeasureWords(
         "Node precision", "node P", "precision of the retrieved nodes",
-        "The share of gold nodes among the entities that a method retrieved: who retrieves more "
-        "than needed has less."),
+        "The share of gold nodes among the entities that a method retrieved. Retrieving more than "
+        "needed lowers it."),
     "node_f1": MeasureWords(
         "Node F1", "node F1", "F1 of the retrieved nodes",
         "Harmonic mean of the share of gold nodes found and of the share of gold among the "
@@ -63,22 +63,18 @@ def say_differences(scores: Sequence["Score"], measure: str) -> str:
             (better if gap.mean > 0 else worse).append(score.label)
         else:
             chance.append(score.label)
-    said = []
-    values = {"first": first.label, "phrase": MEASURES[measure].phrase}
+    sentences = []
+    phrase = MEASURES[measure].phrase
     if worse:
-        said.append("By the {phrase}, {first} is better than {others}.".format(
-                        others=join_words(worse),
-                        **values))
+        sentences.append(f"By the {phrase}, {first.label} is better than {join_words(worse)}.")
     if better:
-        said.append("By the {phrase}, {first} is worse than {others}.".format(
-                        others=join_words(better),
-                        **values))
-    if chance and said:
-        said.append(f"The difference to {join_words(chance)} may be chance.")
+        sentences.append(f"By the {phrase}, {first.label} is worse than {join_words(better)}.")
+    if chance and sentences:
+        sentences.append(f"The difference to {join_words(chance)} may be chance.")
     elif chance:
-        said.append(("By the {phrase}, the difference between {first} and {others} may be "
-                     "chance.").format(others=join_words(chance), **values))
-    return " ".join(said)
+        sentences.append(f"By the {phrase}, the difference between {first.label} and "
+                         f"{join_words(chance)} may be chance.")
+    return " ".join(sentences)
 
 
 def say_highest(best: Sequence["Score"], all_of_them: int, measure: str) -> str:
@@ -89,17 +85,14 @@ def say_highest(best: Sequence["Score"], all_of_them: int, measure: str) -> str:
 
 
 def say_interval(found: "Interval", digits: int = 2) -> str:
-    """Return the ends of an interval."""
-    return "{low} to {high}".format(low=f"{found.low:.{digits}f}", high=f"{found.high:.{digits}f}")
+    """Word the ends of an interval."""
+    return f"{found.low:.{digits}f} to {found.high:.{digits}f}"
 
 
 def say_gap(gap: "Interval", digits: int = 3) -> str:
-    """Return a difference with its interval, each with its sign."""
+    """Word a difference with its interval, each with its sign."""
     ends = max(digits - 1, 1)
-    return "{mean} ({low} to {high})".format(
-               mean=f"{gap.mean:+.{digits}f}",
-               low=f"{gap.low:+.{ends}f}",
-               high=f"{gap.high:+.{ends}f}")
+    return f"{gap.mean:+.{digits}f} ({gap.low:+.{ends}f} to {gap.high:+.{ends}f})"
 
 
 def say_estimate(cost: "Estimate") -> str:
@@ -108,7 +101,7 @@ def say_estimate(cost: "Estimate") -> str:
         return f"no call, all {cost.stored:,} were answered before."
     words = [f"{cost.stored:,} more were answered before"] if cost.stored else []
     if cost.cost is None:
-        money = "price not known"
+        money = "price unknown"
     else:
         money = f"at most ~${cost.cost:,.4f}" if cost.cost else "free"
     words.append(f"~{cost.tokens_in:,} tokens in, at most {cost.tokens_out:,} out")

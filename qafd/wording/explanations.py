@@ -1,4 +1,4 @@
-"""Explanations as sentences: why a node is here, why it is not, which way its mass came."""
+"""Sentences of explanations: the reasons for and against a node, and the paths of its mass."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
 
 NAMED = 3  # neighbors of a balance on each side
-FEW_PARTS = 4  # diffusions that do not fill a node and are told of one by one
+FEW_PARTS = 4  # diffusions that do not fill a node and are still listed one by one
 _HELD = {
     "saturated": "{name} is full: it holds {held:.3g} of {capacity:.3g}",
     "wet": "{name} is touched, not full: it holds {held:.3g} of {capacity:.3g}",
@@ -34,7 +34,7 @@ _HOPS = {
     "sentence": "“{sentence}” ({document})",
     "passage": "“{sentence}” ({document}, where both are named)",
 }
-LEAST = 5e-4  # of mass that is told
+LEAST = 5e-4  # of mass that is mentioned
 _JOINED = {
     "together": " — named together in {passage} → ",
     "names": " — names → ",
@@ -48,13 +48,13 @@ _REMEDIES = {
     "edge": "Make the edge from {neighbor} {size} times as wide.",
 }
 _NO_SENTENCE = {
-    "mention": "The name stands in the title of this passage.",
-    "synonym": "The two names are alike.",
+    "mention": "The name is in the title of this passage.",
+    "synonym": "The two names are similar.",
 }
 
 
 def say_why(why: "Why") -> str:
-    """Why a node holds its mass, for people who do not know the method."""
+    """Word the reason that a node holds its mass, for people who do not know the method."""
     return _say_parts(why) if why.parts else _say_run(why)
 
 
@@ -69,23 +69,23 @@ def _say_run(why: "Why") -> str:
         words = "{name} is a starting point: {reason}.".format(**values)
     elif why.full:
         words = ("{name} is here because mass poured on {seed} ({reason}) flowed to it: "
-                 "{way}. {share:.0%} of what it holds is from {seed}.").format(**values)
+                 "{way}. {share:.0%} of its mass is from {seed}.").format(**values)
     else:
         words = ("{name} was reached because mass poured on {seed} ({reason}) flowed to it: "
-                 "{way}. {share:.0%} of what it holds is from {seed}.").format(**values)
+                 "{way}. {share:.0%} of its mass is from {seed}.").format(**values)
     if why.full:
         return words
     return words + " " + "It is not full, so it is not retrieved."
 
 
 def _say_parts(why: "Why") -> str:
-    """Name the diffusions that retrieve a node with their reasons, and the mass of the others there."""
+    """Word the reasons of the diffusions that retrieve a node, and the mass of the others there."""
     words, others = [], []
     for part in why.parts:
         if part.why is None:
             others.append(f"Diffusion {part.number} did not reach it.")
         elif part.full:
-            words.append(f"Diffusion {part.number}, “{part.question}”, brought it.")
+            words.append(f"Diffusion {part.number}, “{part.question}”, retrieved it.")
             words.append(_say_run(part.why))
         else:
             others.append(f"Diffusion {part.number} left {part.why.balance.node.mass:.3g} of "
@@ -98,15 +98,15 @@ def _say_parts(why: "Why") -> str:
 
 
 def say_balance(balance: "Balance") -> str:
-    """Return a balance, e.g. "iPod is full: it holds 1 of 1: 0.46 from Steve Jobs".
+    """Word a balance, e.g. "iPod is full: it holds 1 of 1: 0.46 from Steve Jobs".
 
-    At most three neighbors are named on each side; the rest is summed. Numbers are rounded to
-    three digits; `Balance` has them in full.
+    At most three neighbors are named on each side; the rest is summed. Numbers have three digits;
+    `Balance` has all of them.
     """
     node = balance.node
     name = node.name
     if node.brought_by:
-        # Each diffusion has buckets of its own; the sum of several need not be full.
+        # Each diffusion has its own capacities; the sum of several need not be full.
         numbers = join_words([str(part + 1) for part in node.brought_by])
         name = f"{name} (filled by diffusion {numbers})"
     words = _HELD.get(node.state, _HELD["dry"]).format(name=name, held=node.mass, capacity=node.capacity)
@@ -133,7 +133,7 @@ def _say_flows(balance: "Balance", flows: Sequence[tuple[str, float]],
 
 
 def say_path(path: "ReasoningPath") -> str:
-    """Return a path, such as "Steve Jobs — showed in ¶ Steve Jobs → iPad"."""
+    """Word a path, such as "Steve Jobs — showed in ¶ Steve Jobs → iPad"."""
     if not path.steps:
         return f"{path.start}, held where it was poured"
     words = [path.start]
@@ -143,16 +143,16 @@ def say_path(path: "ReasoningPath") -> str:
 
 
 def say_chain(chain: "Chain") -> str:
-    """Return a chain, such as "Jeff Bezos → Andy Jassy → Amazon Web Services"."""
+    """Word a chain, such as "Jeff Bezos → Andy Jassy → Amazon Web Services"."""
     return " → ".join([chain.start, *(hop.name for hop in chain.hops)])
 
 
 def say_hop(hop: "ChainHop") -> str:
     """Return the sentence of a hop, its document and its flow."""
-    said = _HOPS[hop.level].format(sentence=hop.sentence, document=hop.document)
+    quote = _HOPS[hop.level].format(sentence=hop.sentence, document=hop.document)
     if hop.flow < LEAST:
-        return said
-    return f"{said}, {hop.flow:.2g} of mass runs here"
+        return quote
+    return f"{quote}, {hop.flow:.2g} of mass flows here"
 
 
 def _say_step(step: "Step") -> str:
@@ -160,7 +160,7 @@ def _say_step(step: "Step") -> str:
         return _JOINED[step.link].format(passage=step.passage)
     label = f"{step.label} (added by hand)" if step.by_hand else step.label
     if step.passage:
-        if step.label.endswith(" in"):  # "born in in ¶ Lisbon" would read like a slip
+        if step.label.endswith(" in"):  # "born in in ¶ Lisbon" would look like a mistake
             label = f"“{label}”"
         label = f"{label} in {step.passage}"
     return f" — {label} → " if step.forward else f" ← {label} — "
@@ -171,40 +171,40 @@ def say_along(along: "Along") -> str:
     values: dict[str, Any] = {"source": along.source, "target": along.target, "flow": along.flow,
               "share": along.share}
     if along.flow <= 0:
-        return ("No mass runs between {source} and {target}: neither holds more than it can, "
+        return ("No mass flows between {source} and {target}: neither is over capacity, "
                 "so neither passes any on.").format(**values)
     if not along.passages:
-        return ("{flow:.3g} units of mass run from {source} to {target}, {share:.0%} of all "
-                "that came there.").format(**values)
+        return ("{flow:.3g} units of mass flow from {source} to {target}, {share:.0%} of all "
+                "that arrived there.").format(**values)
     through = count_words(along.passages, "through one passage that names both",
                         "through {number} passages that name both")
     if along.direct:
         through = f"directly and {through}"
-    return ("{flow:.3g} units of mass run from {source} to {target} {through}, {share:.0%} "
-            "of all that came there.").format(through=through, **values)
+    return ("{flow:.3g} units of mass flow from {source} to {target} {through}, {share:.0%} "
+            "of all that arrived there.").format(through=through, **values)
 
 
 def say_unquoted(kind: str) -> str:
-    """Why no sentence is quoted for an edge of a kind."""
-    return _NO_SENTENCE.get(kind, "No sentence is kept that names both.")
+    """Word the reason that an edge of a kind has no quoted sentence."""
+    return _NO_SENTENCE.get(kind, "No stored sentence names both.")
 
 
 def say_gate(gate: "Gate") -> str:
-    """Return an edge with the numbers that make its weight."""
-    return (f"{gate.source_name} – {gate.target_name}: weight {gate.weight:.3g}, of strength "
-            f"{gate.structure:.3g} and likeness {gate.alignment_source:.3g} and "
+    """Word an edge with the factors of its weight."""
+    return (f"{gate.source_name} – {gate.target_name}: weight {gate.weight:.3g}, from strength "
+            f"{gate.structure:.3g} and alignment {gate.alignment_source:.3g} and "
             f"{gate.alignment_target:.3g}")
 
 
 def say_why_not(why: "WhyNot") -> list[str]:
-    """Why a node is not retrieved, sentence by sentence, the foremost first."""
+    """Word the reasons that a node is not retrieved, the most important sentence first."""
     words = []
     if why.parts:
         words.append(f"No diffusion retrieves {why.name}; number {why.part}, “{why.question}”, "
                       "comes nearest.")
     if why.held > 0:
         words.append(f"{why.name} holds {why.held:.3g} of {why.capacity:.3g}, so "
-                      f"{why.shortfall:.3g} are missing.")
+                      f"{why.shortfall:.3g} is missing.")
     else:
         words.append(f"No mass reached {why.name}.")
     words += _say_distance(why)
@@ -215,13 +215,13 @@ def say_why_not(why: "WhyNot") -> list[str]:
 
 def _say_distance(why: "WhyNot") -> list[str]:
     if not why.connected:
-        return ["No edges lead there from any seed."]
+        return ["No path leads there from any seed."]
     if not why.way:
         return ["It is more than six steps from everything retrieved."]
     if len(why.way) == 2:
         return []
     return [(f"It is {why.steps} steps from the nearest retrieved node, {why.way[0]}; "
-             f"{why.way[1]} on the way there is not full, so it sends nothing on.")]
+             f"{why.way[1]} on this path is not full, so it passes nothing on.")]
 
 
 def _say_narrower(gate: "Gate", beside: "Gate") -> str:
@@ -231,15 +231,15 @@ def _say_narrower(gate: "Gate", beside: "Gate") -> str:
         "weight": gate.weight, "other": beside.weight, "ratio": beside.weight / gate.weight}
     if beside.weight <= gate.weight:
         return ("The edge from {source} to {target} is no narrower (weight {weight:.3g}) "
-                "than the one to {beside} ({other:.3g}): what comes through is shared with "
+                "than the one to {beside} ({other:.3g}), but its mass is shared with "
                 "others.").format(**values)
     words = ("The edge from {source} to {target} is {ratio:.3g} times narrower than the one "
              "to {beside}").format(**values)
     likeness = beside.alignment_target / gate.alignment_target
     if likeness >= beside.structure / gate.structure:
-        return (f"{words}, mostly because {gate.target_name} is less like the question "
+        return (f"{words}, mostly because {gate.target_name} is less similar to the question "
                 f"({gate.alignment_target:.2g} against {beside.alignment_target:.2g}).")
-    return (f"{words}, mostly because what joins it to {gate.source_name} is weaker "
+    return (f"{words}, mostly because its connection to {gate.source_name} is weaker "
             f"({gate.structure:.2g} against {beside.structure:.2g}).")
 
 
@@ -248,10 +248,10 @@ def _say_entry(why: "WhyNot") -> list[str]:
     if entry.mass is not None:
         return [f"It would be full at mass {round_up(entry.mass)}; now it is {why.mass:.4g}."]
     if entry.full:
-        return [("More mass would not fill it: what is connected to the seeds is then as full "
-                 "as it can be, and it is among the last.")]
+        return [("More mass would not fill it: it is among the last to fill, when everything "
+                 "connected to the seeds is nearly full.")]
     if math.isfinite(entry.searched):
-        return [f"It is not full at mass {entry.searched:,.5g}; more was not tried."]
+        return [f"It is not full at mass {entry.searched:,.5g}, the most that was tried."]
     return []
 
 
@@ -281,6 +281,6 @@ def say_other(other: "OtherReason") -> str:
 
 
 def round_up(amount: float) -> str:
-    """Four digits of a positive amount, rounded up: less would not do."""
+    """Return four digits of a positive amount, rounded up because less would not be enough."""
     step = 10.0 ** (math.floor(math.log10(amount)) - 3)
     return f"{math.ceil(round(amount / step, 6)) * step:.4g}"

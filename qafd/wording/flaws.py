@@ -10,7 +10,7 @@ _FLAWS = {
     "negative": "x is negative, {x:.3g} at worst",
     "holds_too_much": "the support holds {volume:g}, more than the source mass {source:g}",
     "edges_missing": "edges of retrieved nodes are missing: {count}",
-    "rounds": "{rounds} rounds were not enough",
+    "rounds": "it did not finish in {rounds} rounds",
     "touched": "more than {nodes} nodes were touched",
     "rounding": "rounding keeps the residual above the tolerance",
     "too_dense": "the weights span {width:.0e} and {nodes} nodes are too many to solve directly; "
@@ -26,6 +26,6 @@ def say_flaws(flaws: Sequence[Mapping[str, Any]]) -> str:
 def say_doubt(certificate: Mapping[str, Any]) -> str:
     """Word the reasons that a diffusion is not optimal; "" if it is.
 
-    Certificates of before flaws were typed have a sentence.
+    Older certificates have a sentence instead of typed flaws.
     """
     return certificate.get("reason") or say_flaws(certificate.get("flaws", ()))

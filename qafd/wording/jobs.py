@@ -16,11 +16,11 @@ def say_job(files: Sequence[str], layers: Sequence[str]) -> str:
         return f"Read {join_words(files)}"
     if layers:
         return f"Build {join_words(layers)}"
-    return "Bring the graph up to date"
+    return "Update the graph"
 
 
 def say_read(read: int, failed: int) -> str:
-    """Say how many files were read, and how many could not be."""
+    """Count the files that were read, and those that could not be read."""
     if not failed:
         return f"Done: {count(read, 'file')} read"
     return f"Done: {read} read, {failed} could not be read"

@@ -1,4 +1,4 @@
-"""Sentences about language models: the passages that they read, and the cost of a run."""
+"""Sentences about language models: readings of passages, and the cost of a run."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
     from qafd.models.estimate import EmbeddingPlan, RunPlan
 
 _DOUBTS = {
-    "ungrounded": "two replies of the model named nothing that is in the passage, which was read on "
+    "ungrounded": "two replies of the model named nothing in the passage, so it was read on "
                   "this machine",
-    "cut": "the model's reply was too long and is not whole",
-    "near": "the model spells names otherwise than the passage ({names})",
+    "cut": "the model's reply reached its limit and is incomplete",
+    "near": "the model spells names differently from the passage ({names})",
 }
 
 
 def say_reading(doubt: str) -> str:
-    """Why a passage is not read as it should be; notes of earlier versions are sentences."""
+    """Word the problem with the reading of a passage; notes of old versions are sentences."""
     kind, _, names = doubt.partition(": ")
     template = _DOUBTS.get(kind)
     return doubt if template is None else template.format(names=names)
 
 
 def say_readings(doubts: Sequence[str]) -> str:
-    """Word the most frequent reason about some passages of a file."""
+    """Word the most frequent problem with the passages of a file."""
     often, _ = Counter(doubts).most_common(1)[0]
     return f"{count(len(doubts), 'passage')} not read as intended: {say_reading(often)}."
 
@@ -78,7 +78,7 @@ def _say_range(ends: tuple[int, int]) -> str:
 
 
 def _count_range(ends: tuple[int, int], noun: str) -> str:
-    """Between how many things: "2 to 5 calls"; one number where both ends are the same: "1 call"."""
+    """Word a range of counts, "2 to 5 calls"; equal ends are one number, "1 call"."""
     low, high = ends
     if low == high:
         return count(low, noun)
@@ -86,11 +86,11 @@ def _count_range(ends: tuple[int, int], noun: str) -> str:
 
 
 def _say_money(cost: tuple[float, float] | None) -> str:
-    """Dollars and cents; what is less than a cent with as many digits as it needs."""
+    """Word a range of dollars, with six digits below one cent."""
     if cost is None:
         return "cost unknown: enter a price in Settings"
     digits = 2 if not cost[1] or cost[1] >= 0.01 else 6
-    return "{low} to {high}".format(low=f"${cost[0]:,.{digits}f}", high=f"${cost[1]:,.{digits}f}")
+    return f"${cost[0]:,.{digits}f} to ${cost[1]:,.{digits}f}"
 
 
 def _say_time(seconds: tuple[float, float] | None) -> str:

@@ -1,5 +1,4 @@
-"""The words around a picture: its legend, footer, tooltips, and what it shows for those who cannot
-see it."""
+"""Words of a picture: legend, footer, tooltips, and a description for screen readers."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -26,15 +25,15 @@ _WORDS = {
     "only_full": "Retrieved only", "moving": "Moving flow", "folded": "+{number} touched",
     "filtered": "{number} hidden by the filter",
     "expand": "Show or fold the neighbors of the selected node (X)",
-    "neighbors": "+{number} neighbors", "less": "Fold neighbors", "more": "+{number} without a name here",
+    "neighbors": "+{number} neighbors", "less": "Fold neighbors", "more": "{number} labels hidden",
     "hint": "click selects · drag pans · ctrl + wheel zooms · double click resets",
     "touch": "a tap selects · drag pans · hold and drag moves a node · two fingers zoom · double tap resets"}
-"""What the component that draws panels says by itself, by its name there."""
+"""The texts of the component that draws panels, by their names there."""
 
 
 def say_words() -> dict[str, str]:
-    """Return the words of the component that draws panels, in the language in force."""
-    return dict(_WORDS.items())
+    """Return the texts of the component that draws panels, by their names there."""
+    return dict(_WORDS)
 
 
 def say_kind(kind: str) -> str:
@@ -48,12 +47,12 @@ def say_state(state: str) -> str:
 
 
 def say_number(value: float) -> str:
-    """Three significant digits, thousands grouped."""
+    """Format a number with three significant digits and grouped thousands."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def say_percent(share: float) -> str:
-    """Return a share as people read it: "100%", "27.7%"."""
+    """Format a share as a percentage: "100%", "27.7%"."""
     return f"{say_number(100 * share)}%" if share <= 0 or share >= 1e-4 else "<0.01%"
 
 
@@ -63,8 +62,7 @@ def say_retrieved(count: int, touched: int = 0, names: bool = True) -> str:
         words = count_words(count, "{number} name retrieved", "{number} names retrieved")
     else:
         words = count_words(count, "{number} node retrieved", "{number} nodes retrieved")
-    return f"{words}, {touched:,} touched" if (
-        touched) else words
+    return f"{words}, {touched:,} touched" if touched else words
 
 
 def say_drawn(count: int, all_of_them: int) -> str:
@@ -89,12 +87,12 @@ def say_footer(shown: "Shown", graph_size: int | None) -> str:
 
 def say_picture(title: str, shown: "Shown", names: Sequence[str],
                 largest: tuple[str, str, float] | None) -> str:
-    """Return the picture in words, for those who cannot see it.
+    """Describe a picture for screen readers.
 
     Parameters
     ----------
     names : sequence of str
-        The most important ones.
+        The most important nodes.
     largest : (source, target, flow), optional
         The largest flow.
     """
@@ -116,7 +114,7 @@ def say_picture(title: str, shown: "Shown", names: Sequence[str],
 
 
 def say_idiom(shape: str, title: str, number: int) -> str:
-    """Name a shape in a method's picture: a community, those within some hops, a path."""
+    """Name a shape in a method's picture: a community, a ring of hops, a path."""
     if shape == "ring" and number == 0:
         return "seeds"
     if shape == "ring":
@@ -127,7 +125,7 @@ def say_idiom(shape: str, title: str, number: int) -> str:
 
 
 def say_alone(names: Sequence[str]) -> str:
-    """Return the nodes that one of two results retrieves alone."""
+    """Word the nodes that only one of two results retrieves."""
     if not names:
-        return "nothing that the other has not"
+        return "nothing that the other lacks"
     return f"only here: {len(names)} ({join_some(names, 2)})"

@@ -1,9 +1,9 @@
-"""How a passage was found, when the flow reaches it, and what the graph added, as sentences."""
+"""Sentences on the ways to a passage, the mass that reaches it, and the passages the graph adds."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from qafd.wording import join_words
+from qafd.wording import join_words, ordinal
 
 if TYPE_CHECKING:
     from qafd.explain.reach import Added, Moved, Signal
@@ -13,19 +13,19 @@ NAMED = 3  # passages that a sentence names
 
 
 def say_signals(shares: "Sequence[tuple[Signal, float]]", reached: bool) -> str:
-    """How a passage was found, in percent: "flow 62%, meaning 30%, words 8%"."""
+    """Word the signals that found a passage: "flow 62%, meaning 30%, words 8%"."""
     if not reached:
         return OUTSIDE
     return ", ".join(f"{signal} {share:.0%}" for signal, share in shares if share >= 0.005) or "flow"
 
 
 def say_entered(sources: int, masses: Sequence[float], now: float) -> str:
-    """From which mass on the flow reaches all sources of an answer.
+    """Word the mass from which the flow reaches all sources of an answer.
 
-    `masses` are those of the sources that it reaches at all, up to the end of the control.
+    `masses` has one number for each source that it reaches within the range of the control.
     """
     if not masses:
-        return "The flow reaches none of the sources at any mass of the control."
+        return "The flow reaches none of the sources at any mass in this range."
     last = max(masses)
     if len(masses) < sources:
         return (f"The flow reaches {len(masses)} of {sources} sources from mass {last:.3g} on; "
@@ -37,7 +37,7 @@ def say_entered(sources: int, masses: Sequence[float], now: float) -> str:
 
 
 def say_added(added: "Added", titles: Mapping[str, str], searched: int) -> str:
-    """What the graph changes in the first five passages of search."""
+    """Word the passages that the graph adds to the first five of search."""
     if not added.gained:
         return "The graph adds no passage to the first five of search."
     words = f"The graph added {_list(added.gained, titles, searched, 'without it')}"
@@ -57,11 +57,5 @@ def _list(moved: "Sequence[Moved]", titles: Mapping[str, str], searched: int, ho
 
 
 def say_place(place: int | None) -> str:
-    """Return a place in another ranking, "not listed" where that ends before."""
+    """Word a rank in another ranking, "not listed" if it is not in it."""
     return ordinal(place) if place is not None else "not listed"
-
-
-def ordinal(number: int) -> str:
-    """Return a place as people write it: "1st", "12th", "23rd"."""
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number:,}{ending}"

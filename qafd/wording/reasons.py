@@ -1,9 +1,9 @@
-"""Why a node was found, and what to know about a retrieval, in words."""
+"""Sentences for the reasons that a node was found, and for notices about a retrieval."""
 
 from collections.abc import Mapping, Sequence
 
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, Value
-from qafd.wording import count_words, join_words
+from qafd.wording import count_words, join_words, ordinal
 
 _SEEDS = {
     ReasonKind.NAMED: "the question names it",
@@ -17,7 +17,7 @@ _SEEDS = {
         "number {place} of the passages nearest to the question in meaning and words",
     ReasonKind.HOLDS_VALUE: "it holds “{text}”",
     ReasonKind.MODEL_CHOSE: "the model chose it, confidence {confidence:.2f}",
-    ReasonKind.CHOSEN: "it was made one",
+    ReasonKind.CHOSEN: "it was chosen by hand",
 }
 _SENTENCES = {
     ReasonKind.GIVEN: "{text}",
@@ -28,8 +28,8 @@ _SENTENCES = {
     ReasonKind.TOUCHED_FROM:
         "Touched by the front but not full: the largest part of its mass came from {name}.",
     ReasonKind.UNREACHED: "No mass reached it.",
-    ReasonKind.PUSHED_TO: "Score {score:.3g} after the pushes, number {place}.",
-    ReasonKind.WALK_SHARE: "{share:.2%} of the walk is here, number {place}.",
+    ReasonKind.PUSHED_TO: "Score {score:.3g} after the pushes, rank {place}.",
+    ReasonKind.WALK_SHARE: "{share:.2%} of the walk is here, rank {place}.",
     ReasonKind.WALK_FROM: "The largest part of its walk came from {name}.",
     ReasonKind.WALK_FROM_PASSAGE: "The largest part of its walk came from the passage {name}.",
     ReasonKind.WALK_FROM_QUESTION: "The largest part of its walk came straight from the question.",
@@ -41,8 +41,8 @@ _SENTENCES = {
         "In community {community} ({title}), number {place} for the question, similarity "
         "{similarity:.2f}.",
     ReasonKind.NEAR_ENTITY: "Entity {place} nearest to the question.",
-    ReasonKind.COMMUNITY_LEFT_OUT: "Its community was not among those taken.",
-    ReasonKind.ONE_HOP: "Hop 1: a neighbor of {name}, which a keyword brought.",
+    ReasonKind.COMMUNITY_LEFT_OUT: "Its community was not among the chosen ones.",
+    ReasonKind.ONE_HOP: "Hop 1: a neighbor of {name}, which a keyword found.",
     ReasonKind.FACT_END:
         "End of the relation with {name}, number {place} near the question, cosine {cosine:.2f}.",
     ReasonKind.RELATION_END:
@@ -69,7 +69,7 @@ _SENTENCES = {
     ReasonKind.MENTIONED_BY: "Mentioned by passage number {place}, {title}.",
     ReasonKind.IN_TREE: "Number {place} of all passages and summaries, cosine {cosine:.2f}.",
     ReasonKind.BELOW_SUMMARY: "Below the summary of {title}, cosine {cosine:.2f}.",
-    ReasonKind.MEETS: "It surely meets {met} of {wanted} conditions.",
+    ReasonKind.MEETS: "Meets {met} of {wanted} conditions.",
     ReasonKind.MET_BY_RELATION: "{name}: met by a relation, “{text}”.",
     ReasonKind.MET_IN_SENTENCE: "{name}: perhaps met, both are named in “{text}”.",
     ReasonKind.MET_IN_PASSAGE: "{name}: perhaps met, both are named in one passage.",
@@ -146,11 +146,11 @@ _CAUSES = {
         "it takes part in relations near the keyword {word}",
         "they take part in relations near the keyword {word}"),
     ReasonKind.ON_PATH: (
-        "it stands on the path from {first} to {last}",
-        "they stand on the path from {first} to {last}"),
+        "it is on the path from {first} to {last}",
+        "they are on the path from {first} to {last}"),
     ReasonKind.ON_FLOW_PATH: (
-        "it stands on the path from {first} to the passage {last}",
-        "they stand on the path from {first} to the passage {last}"),
+        "it is on the path from {first} to the passage {last}",
+        "they are on the path from {first} to the passage {last}"),
     ReasonKind.IN_SENTENCE: (
         "it is named in the sentence “{text}”, which ranks {places} by similarity to the question",
         "they are named in the sentence “{text}”, which ranks {places} by similarity to the "
@@ -174,8 +174,8 @@ _CAUSES = {
         "it ranks {places} of all passages and summaries by similarity to the question",
         "they rank {places} of all passages and summaries by similarity to the question"),
     ReasonKind.MEETS: (
-        "it surely meets {met} of {wanted} conditions",
-        "they surely meet {met} of {wanted} conditions"),
+        "it meets {met} of {wanted} conditions",
+        "they meet {met} of {wanted} conditions"),
     ReasonKind.BELOW_SUMMARY: (
         "it lies below the summary of {title}", "they lie below the summary of {title}"),
 }
@@ -188,22 +188,23 @@ _NOTICES = {
         "{missing} of {all} gold passages are not in this workspace and count as missed: {names}.",
     NoticeKind.NODES_UNKNOWN:
         "{missing} of {all} gold nodes are not in this graph and count as missed: {names}.",
-    NoticeKind.QUESTION_CUT: "The question has {count:,} characters; only the first {read:,} are read, so "
-                             "put what you ask first.",
-    NoticeKind.READ_IN_PART: "Of what you wrote this is read as the question: “{text}”",
-    NoticeKind.NO_NAME_KNOWN: "No name in the question is known to this graph, so only words and meaning "
-                              "can lead to passages; name something that is in the documents.",
-    NoticeKind.NOT_ENGLISH: "The question does not look English, the only language that the bundled model "
-                            "compares meanings in; names and words count as always.",
+    NoticeKind.QUESTION_CUT: "The question has {count:,} characters and only the first {read:,} are read. "
+                             "Put the question itself first.",
+    NoticeKind.READ_IN_PART: "Only this part of your text is read as the question: “{text}”",
+    NoticeKind.NO_NAME_KNOWN: "This graph has no name of the question, so passages are found by words and "
+                              "meaning only. Try a name that is in the documents.",
+    NoticeKind.NOT_ENGLISH: "The question does not look English. The bundled model compares meanings in "
+                            "English only; names and words still count.",
     NoticeKind.READ_WITHOUT: "The question was read without {model}: {text}",
     NoticeKind.CONDITIONS_BY_RULES: "The conditions were read by rules, not by {model}: {text}",
-    NoticeKind.NAME_UNKNOWN: "“{name}” is no name in these documents.",
-    NoticeKind.NAME_IN_PART: "“{name}” is no name in these documents, only {part} is.",
-    NoticeKind.NAME_ALIKE: "“{name}” is no name in these documents; {other} stands for it (spelled alike).",
-    NoticeKind.NAME_SHORT: "“{name}” is read as {other}, the only name here that has it.",
-    NoticeKind.NAME_SHARED: "“{name}” may be {names}; ask with the whole name.",
+    NoticeKind.NAME_UNKNOWN: "These documents do not mention “{name}”.",
+    NoticeKind.NAME_IN_PART: "These documents do not mention “{name}”, only {part}.",
+    NoticeKind.NAME_ALIKE: "These documents do not mention “{name}”; it is read as {other} (similar "
+                           "spelling).",
+    NoticeKind.NAME_SHORT: "“{name}” is read as {other}, the only name here that contains it.",
+    NoticeKind.NAME_SHARED: "“{name}” may be {names}; ask with the full name.",
     NoticeKind.WORD_ALIKE: "No passage has the word “{name}”; it is read as “{other}”.",
-    NoticeKind.NAME_NEAR: "“{name}” is no name in these documents; {other} stands for it (similarity "
+    NoticeKind.NAME_NEAR: "These documents do not mention “{name}”; it is read as {other} (similarity "
                           "{similarity:.2f}).",
     NoticeKind.NO_SEED: "No seed was found for this question.",
     NoticeKind.NO_SOURCE: "No source was found for this question.",
@@ -216,59 +217,59 @@ _NOTICES = {
         "No two entities near the keywords are joined by a path of 3 relations that keeps its "
         "resource.",
     NoticeKind.NONE_MET:
-        "By the evidence that counts nothing is related to what the question names; let weaker evidence "
-        "count, or name something else.",
+        "Nothing is related to the names of the question by the chosen evidence. Allow weaker evidence, "
+        "or use another name.",
     NoticeKind.NO_CONDITION:
-        "The question names nothing that the graph knows and an answer could be related to; name "
-        "something that is in the documents.",
+        "The question has no name that the graph knows as a condition of the answer. Use a name that "
+        "is in the documents.",
     NoticeKind.ALL_NEGATED:
-        "All conditions say what must not hold, which nearly everything meets; add one that must hold.",
+        "All conditions are negated, so nearly everything meets them. Add one that must hold.",
     NoticeKind.ONE_CONDITION:
-        "The question has one condition, so all that is related to {name} meets it; add another.",
+        "The question has one condition, so everything related to {name} meets it. Add another one.",
     NoticeKind.CONTRADICTION:
-        "{name} is asked for and excluded, which nothing can meet; take one of the two back.",
+        "{name} is both required and excluded, so nothing can match. Remove one of the two.",
     NoticeKind.NOTHING_SOUGHT:
-        "The question does not say what is sought, so it is whatever its names are related to; begin "
+        "The question does not name what it looks for, so everything related to its names counts. Begin "
         "with “Who” or “Which”.",
     NoticeKind.NEAREST_TAKEN:
-        "The question names nothing that the graph knows; what is nearest in name was taken, a guess.",
+        "The question has no name that the graph knows; the nearest name is used as a guess.",
     NoticeKind.NOTHING_NAMED:
-        "The question names no table, column or value of this database; what is nearest in "
-        "meaning was taken.",
+        "The question names no table, column or value of this database; those nearest in meaning are "
+        "used.",
     NoticeKind.LONE_SEEDS:
         "seeds without neighbors, which take no mass: {count} of {seeds}",
     NoticeKind.MASS_CAPPED:
-        "mass capped at 99.9% of what fits: {wanted:,.4g} units were asked for, all that is connected "
+        "mass capped at 99.9% of the capacity: {wanted:,.4g} units were requested, the nodes connected "
         "to these seeds can hold {room:,.4g}, so {poured:,.4g} were poured and everything is full or "
         "nearly full; choose less mass for a local answer",
-    NoticeKind.ALL_TIED: "They are shown equally well: their order says nothing.",
+    NoticeKind.ALL_TIED: "The evidence for them is equal, so their order has no meaning.",
     NoticeKind.UNREAD: "Not read as a condition: {words}.",
     NoticeKind.NAME_EXCLUDED:
-        "{name} itself is no answer, as asked; what is related to it may be.",
+        "{name} itself is excluded, as the question requires; entities related to it are not.",
     NoticeKind.AND_WITH_OR:
-        "“{words}” has “and” and “or”: the “or” was taken to join only the names on either side; if you "
-        "mean otherwise, ask in two questions.",
+        "“{words}” has “and” and “or”: the “or” is read as joining only the names on either side. If you "
+        "mean something else, ask two questions.",
     NoticeKind.DESCRIBED:
-        "Read as said of the answer itself, though it may be of something between: {words}; where that "
-        "matters, ask in two questions.",
+        "Read as a description of the answer, though it may describe something else: {words}. If that "
+        "matters, ask two questions.",
     NoticeKind.MASS_CAPPED_THERE:
-        "mass capped at {count} of {seeds} seeds: {wanted:,.4g} units were asked for, all that is "
+        "mass capped at {count} of {seeds} seeds: {wanted:,.4g} units were requested, the nodes "
         "connected to these seeds can hold {room:,.4g}, so {poured:,.4g} were poured there",
 }
 
 
 _COUNTED_NOTICES = {
     NoticeKind.MORE_UNKNOWN: (
-        "{number} more name of the question is none in these documents.",
-        "{number} more names of the question are none in these documents."),
+        "These documents do not mention {number} more name of the question.",
+        "These documents do not mention {number} more names of the question."),
     NoticeKind.FEW_PASSAGES: (
-        "With {number} passage in all, any method has it among its first 5: compare what is found in "
-        "2, and MRR.",
-        "With {number} passages in all, any method has them among its first 5: compare what is found "
-        "in 2, and MRR."),
+        "With {number} passage in all, any method has it among its first 5. Compare “Found in 2” and "
+        "MRR.",
+        "With {number} passages in all, any method has them among its first 5. Compare “Found in 2” "
+        "and MRR."),
     NoticeKind.FEW_QUESTIONS: (
-        "{number} question cannot tell methods apart, whatever differs on it; use {few} or more.",
-        "{number} questions cannot tell methods apart, whatever differs on them; use {few} or more."),
+        "{number} question is too few to compare methods; use {few} or more.",
+        "{number} questions are too few to compare methods; use {few} or more."),
     NoticeKind.GOLD_LEFT_OUT: (
         "Left out: {number} question without gold passages.",
         "Left out: {number} questions without gold passages."),
@@ -276,30 +277,30 @@ _COUNTED_NOTICES = {
         "{number} answer meets every condition that must hold.",
         "{number} answers meet every condition that must hold."),
     NoticeKind.PERHAPS_MET: (
-        "No relation meets a condition. {number} answer perhaps meets {met} of {wanted}: the texts name "
+        "No relation meets a condition. {number} answer may meet {met} of {wanted}: the texts name "
         "both together.",
-        "No relation meets a condition. {number} answers perhaps meet {met} of {wanted}: the texts name "
+        "No relation meets a condition. {number} answers may meet {met} of {wanted}: the texts name "
         "both together."),
     NoticeKind.TIED: (
-        "The first of them is shown best.",
-        "The first {number} of them are shown equally well: their order says nothing."),
+        "The first of them has the best evidence.",
+        "The evidence for the first {number} of them is equal, so their order has no meaning."),
     NoticeKind.SOME_MET: (
-        "Nothing surely meets all {wanted} conditions; {number} answer surely meets {met}.",
-        "Nothing surely meets all {wanted} conditions; {number} answers surely meet {met}, equally well."),
+        "No answer is known to meet all {wanted} conditions; {number} answer meets {met}.",
+        "No answer is known to meet all {wanted} conditions; {number} answers meet {met} each."),
 }
 
 
 def word_reason(reason: Reason) -> str:
-    """Return all that a method says about a node, in sentences."""
+    """Word all reasons that a method gives for a node."""
     sentences = [_word_one(part) for part in (reason, *reason.also)]
     return " ".join(filter(None, sentences))
 
 
 def word_seed(reason: Reason) -> str:
-    """Why a node is a seed, as a phrase: "the question names it"."""
+    """Word the reason that a node is a seed, as a phrase: "the question names it"."""
     if reason.kind not in _SEEDS:
         return word_reason(reason).rstrip(".")
-    return _SEEDS[reason.kind].format(**_worded(reason.values))
+    return _SEEDS[reason.kind].format(**_word_values(reason.values))
 
 
 def word_cause(reasons: Sequence[Reason]) -> str:
@@ -308,7 +309,7 @@ def word_cause(reasons: Sequence[Reason]) -> str:
     Parameters
     ----------
     reasons : sequence of Reason
-        One for each node, in any order, that have the same `Reason.shared`.
+        One for each node, in any order, all with the same `Reason.shared`.
     """
     first = reasons[0]
     if first.kind not in _CAUSES:
@@ -316,20 +317,21 @@ def word_cause(reasons: Sequence[Reason]) -> str:
     one, many = _CAUSES[first.kind]
     found = {reason.values["place"] for reason in reasons if "place" in reason.values}
     places = sorted(place for place in found if isinstance(place, int))
-    return (one if len(reasons) == 1 else many).format(places=word_places(places), **_worded(first.values))
+    template = one if len(reasons) == 1 else many
+    return template.format(places=word_places(places), **_word_values(first.values))
 
 
 def word_notice(notice: Notice) -> str:
     """Word a notice about a retrieval."""
     if notice.kind in _COUNTED_NOTICES:
         one, many = _COUNTED_NOTICES[notice.kind]
-        return _count(one, many, _worded(notice.values))
-    return _NOTICES[notice.kind].format(**_worded(notice.values))
+        return _count(one, many, _word_values(notice.values))
+    return _NOTICES[notice.kind].format(**_word_values(notice.values))
 
 
 def word_places(places: Sequence[int]) -> str:
-    """Ascending ranks: "7th to 9th" only when none between is missing."""
-    words = [word_place(place) for place in places]
+    """Word ascending ranks, as "7th to 9th" only if none between is missing."""
+    words = [ordinal(place) for place in places]
     if len(places) > 2 and places[-1] - places[0] == len(places) - 1:
         return f"{words[0]} to {words[-1]}"
     if len(places) > 3:
@@ -337,21 +339,8 @@ def word_places(places: Sequence[int]) -> str:
     return join_words(words)
 
 
-def word_place(place: int) -> str:
-    """1st, 2nd, 3rd, 4th, 11th, 21st."""
-    if place % 100 in (11, 12, 13):
-        return f"{place}th"
-    if place % 10 == 1:
-        return f"{place}st"
-    if place % 10 == 2:
-        return f"{place}nd"
-    if place % 10 == 3:
-        return f"{place}rd"
-    return f"{place}th"
-
-
 def _word_one(reason: Reason) -> str:
-    kind, values = reason.kind, _worded(reason.values)
+    kind, values = reason.kind, _word_values(reason.values)
     if kind in _SEEDS:
         return f"Seed: {_SEEDS[kind].format(**values)}."
     if kind in _COUNTED:
@@ -363,20 +352,20 @@ def _word_one(reason: Reason) -> str:
 def _count(one: str, many: str, values: dict[str, object]) -> str:
     number = values.pop("count")
     if not isinstance(number, int):
-        raise ValueError("the count is no number")
+        raise ValueError("the count is not a number")
     return count_words(number, one, many, **values)
 
 
-def _worded(values: Mapping[str, Value]) -> dict[str, object]:
-    """Return the values as a sentence takes them: no period at the end of a name, lists as words."""
-    worded: dict[str, object] = {}
+def _word_values(values: Mapping[str, Value]) -> dict[str, object]:
+    """Return the values for a sentence: no period at the end of a name, lists as words."""
+    words: dict[str, object] = {}
     for name, value in values.items():
         if name == "way" and isinstance(value, tuple):
-            worded[name] = " → ".join(str(step).rstrip(".") for step in value)
+            words[name] = " → ".join(str(step).rstrip(".") for step in value)
         elif isinstance(value, tuple):
-            worded[name] = join_words([str(word) for word in value])
+            words[name] = join_words([str(word) for word in value])
         elif isinstance(value, str) and name != "text":
-            worded[name] = value.rstrip(".")
+            words[name] = value.rstrip(".")
         else:
-            worded[name] = value
-    return worded
+            words[name] = value
+    return words
