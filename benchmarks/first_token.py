@@ -86,7 +86,7 @@ def main():
     with (serving(lambda _: "Zanzibar and Bagamoyo [1]. They said so [2].") as server,
           tempfile.TemporaryDirectory() as home, sync_playwright() as playwright):
         save(Path(home, "settings.json"), Preferences("custom", server.url, "tiny"))
-        terminal = in_a_terminal(KnowledgeGraph.sample("songbook", Path(home, "cli")).path, server)
+        terminal = in_a_terminal(KnowledgeGraph.sample("songbook", Path(home, "cli")).place.written, server)
         port = free_port()
         app = start(home, port)
         try:

@@ -29,7 +29,7 @@ from qafd.evaluate.collection import gold_documents
 from qafd.evaluate.gold import read_questions
 from qafd.evaluate.measures import intervals
 from qafd.flow import kernel
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.records import node_id
 from qafd.retrieve.qafd import importance_of
 from qafd.retrieve.rank import Ranking, rank
@@ -186,7 +186,7 @@ def try_settings(kind):
     figures = []
     for question in kind.questions:
         plan = kind.knowledge.plan(question.text, graph)
-        problem = method.problem(kind.knowledge.corpus(graph), plan)
+        problem = method.problem(read_corpus(kind.knowledge, graph), plan)
         importance = importance_of(graph, problem.solve(), method.layer)
         rows = []
         for chosen in settings():

@@ -19,6 +19,7 @@ from results import write
 
 from qafd.evaluate.measures import intervals
 from qafd.flow import kernel
+from qafd.knowledge import read_corpus
 from qafd.retrieve.qafd import FlowDiffusion, importance_of
 from qafd.retrieve.rank import Ranking, rank
 from qafd.retrieve.seeds import Match
@@ -46,7 +47,8 @@ def rate_set(kind):
     """R@5 and MRR of every question for each choice of parts, shape (choices, q, 2)."""
     graph, rows = kind.knowledge.graph, []
     for question in kind.questions:
-        problem = METHOD.problem(kind.knowledge.corpus(graph), kind.knowledge.plan(question.text, graph))
+        plan = kind.knowledge.plan(question.text, graph)
+        problem = METHOD.problem(read_corpus(kind.knowledge, graph), plan)
         importance = importance_of(graph, problem.solve(), METHOD.layer)
         figures = []
         for parts in choices():

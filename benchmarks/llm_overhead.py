@@ -102,7 +102,7 @@ def main():
     url = ours.recv()
     context = "Ada Lovelace wrote notes on the Analytical Engine. " * 120  # 1,000 tokens
     with tempfile.TemporaryDirectory() as home:
-        path = KnowledgeGraph.sample("songbook", home).path
+        path = KnowledgeGraph.sample("songbook", home).place.written
         model = Metered(Endpoint("tiny", url, deadline=SECONDS), path, Meter(), Price(1.0, 1.0),
                         url)
         bare = openai.OpenAI(base_url=url, api_key="none", max_retries=0)

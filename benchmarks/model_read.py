@@ -27,7 +27,7 @@ from qafd.evaluate import evaluate
 from qafd.evaluate.gold import Question, read_questions
 from qafd.ingest import index
 from qafd.ingest.llm_extract import ModelExtractor
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, draft_answer
 from qafd.models import Reply
 from qafd.models.prompts import DONE, FIELD, RECORD
 from qafd.reading.names import LocalExtractor
@@ -139,7 +139,7 @@ def prompts(knowledge: KnowledgeGraph, collection: Collection) -> dict[str, dict
         rows = []
         for question in collection.questions:
             plan = knowledge.plan(question.text)
-            context = knowledge.draft(knowledge.retrieve(plan, method), plan).context
+            context = draft_answer(knowledge, knowledge.retrieve(plan, method), plan).context
             shown = {name for source in context.sources
                      for name in (source.passage.document, source.passage.title)}
             gold = len(shown & set(question.gold)) / len(question.gold)

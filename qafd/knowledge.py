@@ -1,4 +1,4 @@
-"""A workspace as one object: documents in, questions answered; what app, CLI and Python share."""
+"""The knowledge graph of a workspace as one object, shared by app, command line and Python."""
 
 import os
 import warnings
@@ -29,7 +29,8 @@ from qafd.graph import Graph
 from qafd.graph_cache import GraphCache, add_texts, corpus_of, read_passages
 from qafd.graph_file import sentences_of
 from qafd.ingest.embedding import MeteredEmbedder
-from qafd.ingest.instructions import keep_prompt, prompts_in
+from qafd.ingest.instructions import keep_prompt as store_prompt
+from qafd.ingest.instructions import prompts_in
 from qafd.ingest.tuning import Tuned, tune
 from qafd.models import LLM, Reply
 from qafd.models.call_settings import CallSettings
@@ -41,6 +42,7 @@ from qafd.plan import Planner, conditions_by, plan_by
 from qafd.plan.spelling import Vocabulary
 from qafd.reading.text.plaintext import storable
 from qafd.records import Chunk, Nodes, QueryPlan, mark_at
+from qafd.retrieve import layers as layer_store
 from qafd.retrieve.base import (
     Corpus,
     Imprint,
@@ -52,15 +54,7 @@ from qafd.retrieve.base import (
 )
 from qafd.retrieve.compare import BUDGET, DEFAULT, Comparison, choose_columns, make_column
 from qafd.retrieve.external import ForeignMethod
-from qafd.retrieve.layers import (
-    LAYERS,
-    LayerState,
-    Report,
-    bring_up_to_date,
-    plan_layers,
-    states,
-    write_layers,
-)
+from qafd.retrieve.layers import LAYERS, LayerState, Report
 from qafd.retrieve.methods import canonical, is_method, method_by, name_of
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.retrieve.seeds import passages_of
@@ -87,10 +81,10 @@ class KnowledgeGraph:
     Parameters
     ----------
     location : str or path
-        Its URL, or the path of a SQLite file; it is made when it is first opened.
+        Its URL, or the path of a SQLite file; it is created when it is first opened.
     embedder : Embedder, optional
-        The model that indexed it; by default the one that the workspace was told to use, which is
-        the bundled local one if it was told nothing.
+        The model that indexed it; by default the one chosen for the workspace, else the bundled
+        local one.
     keys : mapping of str to str, optional
         Address to API key, for an embedding model behind an endpoint; never stored.
     meter : Meter, optional
@@ -103,7 +97,7 @@ class KnowledgeGraph:
                  keys: Mapping[str, str] | None = None, meter: Meter | None = None,
                  calls: CallSettings | None = None) -> None:
         self.place = place_of(location)
-        self._embedder = embedder
+        self._given_embedder = embedder
         self._keys = keys or {}
         self._meter = meter
         self._calls = calls or CallSettings()
@@ -112,14 +106,14 @@ class KnowledgeGraph:
     @classmethod
     def open(cls, location: Location, keys: Mapping[str, str] | None = None,
              meter: Meter | None = None, calls: CallSettings | None = None) -> "KnowledgeGraph":
-        """Return the workspace at a URL or path; raises StoreError when there is something else."""
+        """Open the workspace at a URL or path; raises StoreError if the file is something else."""
         with open_workspace(location):
             return cls(location, keys=keys, meter=meter, calls=calls)
 
     @classmethod
     def sample(cls, name: str = "apple-amazon",
                home: str | os.PathLike[str] | None = None) -> "KnowledgeGraph":
-        """Return a bundled sample, copied into the folder `home` so that it may be changed.
+        """Open a copy of a bundled sample in the folder `home`, which you may change.
 
         Without `home` that is ~/.qafd, also where QAFD_HOME is set, which only the app and the
         commands read. An existing copy is kept.
@@ -128,27 +122,27 @@ class KnowledgeGraph:
 
     @property
     def url(self) -> str:
-        """Where the workspace is."""
+        """URL of the workspace."""
         return self.place.url
 
     @property
     def name(self) -> str:
-        """What people call the workspace."""
+        """Short name of the workspace."""
         return self.place.name
 
     @property
     def id(self) -> str:
-        """Of no other workspace; with `version`, the key of what is computed of its graph."""
+        """Unique id of the workspace; with `version_of` it is a cache key of its graph."""
         return self.place.id
 
     def store(self) -> Workspace:
-        """Return the open store, for one `with` block of this thread; blocks inside it share it."""
+        """Open the store for one `with` block of this thread; nested blocks share it."""
         return open_workspace(self.url, shared=True)
 
     def add_files(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *,
                   processes: int | str = 2, say: Callable[[str], None] = warnings.warn,
                   **listeners: Any) -> tuple[str, ...]:
-        """Index files and folders; returns the names of the files that were worked on.
+        """Index files and folders; returns the names of the files that were read.
 
         A file without readable text becomes a failed row of `documents` and harms no other.
         `say` takes a sentence about files that share a name, see `qafd.ingest.folders.files_below`.
@@ -174,9 +168,9 @@ class KnowledgeGraph:
         return index(self.url, [(name, storable(text).encode())], embedder=local_embedder,
                      processes=1)
 
-    def import_graph(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *,
+    def add_graph(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *,
                      processes: int | str = 2, **listeners: Any) -> tuple[str, ...]:
-        """Add a graph that exists already; its entities and relations are taken as they are.
+        """Add an existing graph, with its entities and relations unchanged.
 
         `paths` are those of `qafd.ingest.imports.read_graph`: GraphML, GEXF, node-link JSON, a CSV
         of edges, the tables of GraphRAG, or the folder that it or LightRAG wrote. Communities of
@@ -199,7 +193,7 @@ class KnowledgeGraph:
         return done
 
     def rename(self, entity: str, name: str) -> int:
-        """Give an entity another name, or make it one with the entity of that name.
+        """Give an entity another name, or merge it with the entity of that name.
 
         Like all edits it returns its number, which `undo_edit` takes; see `qafd.curate.entities.call`.
 
@@ -211,7 +205,7 @@ class KnowledgeGraph:
         return self._edited(partial(curate.call, known=entity, name=name))
 
     def split(self, entity: str, name: str, passages: Iterable[str]) -> int:
-        """Let an entity be another one, called `name`, in some of its passages (by id).
+        """Split an entity: in the given passages (ids) it becomes another one called `name`.
 
         `qafd.curate.splitting.find_mixed` finds entities that may be two.
 
@@ -223,7 +217,7 @@ class KnowledgeGraph:
         return self._edited(partial(split, known=entity, name=name, passages=tuple(passages)))
 
     def hide(self, entity: str) -> int:
-        """Take out of the graph what is no entity; raises ParameterError when there is none."""
+        """Remove a wrong entity from the graph; raises ParameterError if there is none of that name."""
         return self._edited(partial(curate.hide, known=entity))
 
     def connect(self, source: str, target: str, label: str = "", note: str = "") -> int:
@@ -237,7 +231,7 @@ class KnowledgeGraph:
         return self._edited(partial(connect, one=source, other=target, label=label, note=note))
 
     def disconnect(self, one: str, other: str) -> int:
-        """Remove the edges between two entities, also those of documents that come later.
+        """Remove the edges between two entities, also those of later documents.
 
         Raises
         ------
@@ -247,12 +241,12 @@ class KnowledgeGraph:
         return self._edited(partial(disconnect, one=one, other=other))
 
     def undo_edit(self, number: int) -> None:
-        """Take an edit back; raises StoreError when none in force has that number."""
+        """Undo an edit; raises StoreError if no active edit has that number."""
         self._edited(lambda store: store.edits.undo(number))
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """All edits, also those undone, in the order in which they were made."""
+        """All edits in the order in which they were made, including undone ones."""
         with self.store() as store:
             return store.edits.all()
 
@@ -266,12 +260,12 @@ class KnowledgeGraph:
 
     @property
     def graph(self) -> Graph:
-        """The knowledge graph as of now; kept in memory until it changes."""
+        """Current graph as arrays; cached in memory until it changes."""
         with self.store() as store:
             return _GRAPHS.get(store)
 
     def to_networkx(self) -> "networkx.MultiDiGraph":
-        """Return the whole graph with everything that it knows, edits applied; ids are its nodes.
+        """Return the whole graph with all attributes, edits applied; ids are its nodes.
 
         Nodes have kind ("entity", "passage"), name and text, entities also type and description,
         passages document, title and page. Edges have kind ("mention", "relation", "synonym",
@@ -283,16 +277,16 @@ class KnowledgeGraph:
             return graph.to_networkx()
 
     @property
-    def embedder(self) -> Embedder:
-        """The embedding model of this workspace.
+    def _embedder(self) -> Embedder:
+        """Embedding model of this workspace.
 
         Raises
         ------
         MissingKeyError
             Its endpoint needs a key.
         """
-        if self._embedder is not None:
-            return self._embedder
+        if self._given_embedder is not None:
+            return self._given_embedder
         with self.store() as store:
             state = store.log.choice, store.vectors.embedder
         if not state[0]:
@@ -305,10 +299,10 @@ class KnowledgeGraph:
         from qafd.ingest.reader import read_choice
 
         with self.store() as store:
-            return self.embedder_by(read_choice(store))
+            return self._embedder_by(read_choice(store))
 
-    def embedder_by(self, choice: "ModelChoice") -> Embedder:
-        """Return the embedding model that a choice names, also one that is not this workspace's.
+    def _embedder_by(self, choice: "ModelChoice") -> Embedder:
+        """Load the embedding model that a choice names, even another than this workspace's.
 
         Raises
         ------
@@ -322,19 +316,15 @@ class KnowledgeGraph:
             return embedder_of(choice, store, self._keys, meter) or local_embedder()
 
     def _asked(self, question: str) -> Embedder:
-        """Return the embedding model, with the question that its requests are for."""
-        embedder = self.embedder
+        """Return the embedding model; its requests are logged under the question."""
+        embedder = self._embedder
         return (embedder.about(question=question) if isinstance(embedder, MeteredEmbedder)
                 else embedder)
-
-    def version(self, graph: Graph) -> str:
-        """Names the state of the workspace that a graph was read from."""
-        return _GRAPHS.version(graph)
 
     def plan(self, question: str, graph: Graph | None = None, *,
              subqueries: bool = False, client: "LLM | openai.OpenAI | None" = None,
              model: str = "") -> QueryPlan:
-        """Return the question, read against `graph`, by default the one of this moment.
+        """Link a question to the names of `graph`, by default the current one.
 
         Parameters
         ----------
@@ -369,31 +359,19 @@ class KnowledgeGraph:
             llm = self._language_model(client, model)
             return plan_by(llm, planner, plan, subqueries=subqueries)
 
-    def read_conditions(self, plan: QueryPlan, client: "LLM | openai.OpenAI", model: str = "", *,
-                        graph: Graph | None = None) -> QueryPlan:
-        """Return a plan with the conditions that a model reads in its question, for the method "exact".
-
-        `client` and `model` are as for `answer`. When the model fails, or brings in names that
-        neither the question nor the graph has, the rules stay and a notice of the plan says so.
-        """
-        with self.store() as store:  # else the call would open and close the file
-            merged = store.edits.map_merged()
-            planner = Planner(graph or self.graph, self._asked(plan.question), merged)
-            return conditions_by(self._language_model(client, model), planner, plan)
-
     def _heard(self, word: str) -> bool:
-        """Whether a word, in any of its forms, is in a passage."""
+        """Return True if a word, in any of its forms, occurs in a passage."""
         with self.store() as store:
             return store.passages.has_word(word)
 
     def _spread(self, graph: Graph, words: Sequence[str]) -> Nodes:
-        """In how many passages of a graph each of some words is, shape (k,)."""
+        """Count the passages of a graph that contain each word, shape (k,)."""
         with self.store() as store:
             return passages_of(graph, partial(read_passages, graph, store)).bm25.spread(words)
 
     def retrieve(self, question: str | QueryPlan, method: str | Retriever = "qafd", *,
                  graph: Graph | None = None, **params: Any) -> Retrieval:
-        """What one method retrieves for a question, with the texts of the best passages.
+        """Retrieve a subgraph by one method, with the texts of the best passages.
 
         Parameters
         ----------
@@ -448,29 +426,16 @@ class KnowledgeGraph:
                        notices=plan.notices + retrieval.notices)
 
     def _imprint(self, graph: Graph, store: Workspace) -> Imprint:
-        """Return the models are known for the present graph only: an older one may have had others."""
-        version = self.version(graph)
+        """Name version and models; older graphs may have had other models, so theirs are blank."""
+        version = version_of(graph)
         if version != store.graph.version:
             return Imprint(version)
         return Imprint(version, store.vectors.embedder[0], store.log.extractor)
 
-    def conditions(self, retrieval: Retrieval) -> tuple[AnswerConditions, ...]:
-        """Return the answers of an exact retrieval with each condition: met or not, and what shows it."""
-        with self.store() as store:
-            return tabulate_conditions(retrieval, store)
-
-    def corpus(self, graph: Graph | None = None, needs: Sequence[str] = tuple(LAYERS)) -> Corpus:
-        """What methods retrieve from: a graph, by default the one of this moment, its passages.
-
-        `needs` names the layers that are read if they are built; by default all.
-        """
-        with self.store() as store:
-            return corpus_of(graph or self.graph, store, needs)
-
     def compare(self, question: str | QueryPlan,
                 methods: Iterable[str | Retriever] | Mapping[str, Any] = DEFAULT, *, budget: int = BUDGET,
                 graph: Graph | None = None) -> Comparison:
-        """What several methods retrieve for one question, read once, under one token budget.
+        """Compare the retrievals of several methods for one question under one token budget.
 
         Layers that they need are built first in a workspace of at most `BUILT_FOR` passages;
         elsewhere `build_layers` does it.
@@ -524,14 +489,9 @@ class KnowledgeGraph:
         with self.store() as store:
             return store.passages.of_nodes(ids)
 
-    def layers(self) -> tuple[LayerState, ...]:
-        """Which derived layers are built, stale or missing; methods name them in `needs`."""
-        with self.store() as store:
-            return states(store)
-
     def build_layers(self, names: Iterable[str] = LAYERS,
                      progress: Report = silent) -> tuple[str, ...]:
-        """Build the layers that are missing or stale, by default of all; returns their names.
+        """Build missing or stale layers, by default all; returns the names of those built.
 
         `progress` is called with a layer's name, how many of its texts are embedded, and how
         many there are. `qafd.ingest.jobs.enqueue(store, layers=...)` does it in the background.
@@ -544,41 +504,12 @@ class KnowledgeGraph:
             The graph is not up to date, or was made with another embedding model.
         """
         with self.store() as store:
-            store.vectors.check(self.embedder.name, self.embedder.dimension)
-            return bring_up_to_date(store, self.embedder, names, progress)
-
-    def plan_layers(self, names: Iterable[str], client: Metered) -> RunPlan:
-        """What `write_layers` would take, from the least to the most; no call is made."""
-        with self.store() as store:
-            return plan_layers(store, self.embedder, names, client)
-
-    def write_layers(self, names: Iterable[str], client: "LLM | openai.OpenAI", model: str = "", *,
-                     progress: Report = silent,
-                     stopped: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
-        """Build layers with reports, summaries and descriptions that a language model writes.
-
-        `client` and `model` are as for `answer`; a `Metered` client is capped. See
-        `qafd.retrieve.layers.write_layers`.
-
-        Raises
-        ------
-        ParameterError
-            There is no layer of a name, or no model is named.
-        StoreError
-            The graph is not up to date, or was made with another embedding model.
-        ModelError
-            From the model; what it wrote before is kept and used.
-        """
-        llm = self._language_model(client, model)
-        if not isinstance(llm, Metered):
-            llm = Metered(llm, self.url, Meter(), purpose="write", run=f"write {now()}")
-        with self.store() as store:
-            store.vectors.check(self.embedder.name, self.embedder.dimension)
-            return write_layers(store, self.embedder, names, llm, progress, stopped)
+            store.vectors.check(self._embedder.name, self._embedder.dimension)
+            return layer_store.bring_up_to_date(store, self._embedder, names, progress)
 
     def explain(self, asked: str | QueryPlan | Retrieval, *, graph: Graph | None = None,
                 plan: QueryPlan | None = None, **params: Any) -> Explanation:
-        """Why flow diffusion retrieves what it does, and what would change it.
+        """Explain a retrieval by flow diffusion, and find changes that would alter it.
 
         A retrieval by subqueries is explained as it was made: diffusion by diffusion, and summed.
 
@@ -611,11 +542,11 @@ class KnowledgeGraph:
         plan = plan or self.plan(asked.query, graph, subqueries=asked.by_subqueries)
         with self.store() as store:
             corpus = corpus_of(graph, store)
-        return explain(corpus, asked, plan, self.store, self.evidence,
+        return explain(corpus, asked, plan, self.store, partial(find_evidence, self),
                          partial(self.retrieve, plan, graph=graph))
 
     def erase(self, *names: str) -> "Footprint":
-        """Remove files or documents for good and say what went; see `qafd.ingest.erase.erase`.
+        """Erase files or documents for good and report the removed data; see `qafd.ingest.erase`.
 
         Raises
         ------
@@ -626,16 +557,11 @@ class KnowledgeGraph:
 
         return erase(self.url, names, keys=self._keys)
 
-    def wipe(self) -> None:
-        """Empty the workspace for good."""
-        with self.store() as store:
-            store.wipe()
-
     def answer(self, asked: str | Retrieval, plan: QueryPlan | None = None, *,
                client: "LLM | openai.OpenAI | None" = None, model: str = "",
                budget: int = TOKENS, length: str = "short",
                method: str | Retriever = "qafd") -> Answer:
-        """Return the sentences that answer a question, cited, and with a model its own words.
+        """Answer a question by cited sentences, and with a model also in its own words.
 
         Parameters
         ----------
@@ -649,7 +575,7 @@ class KnowledgeGraph:
             The model of an `openai.OpenAI` client, as its endpoint calls it; by default the one
             that reads this workspace, if the endpoint has it, else the only one that it has.
         budget : int
-            Tokens of what it is shown.
+            Tokens of context that the model gets.
         length : str
             A key of `qafd.models.prompts_answer.LENGTHS`.
 
@@ -667,83 +593,25 @@ class KnowledgeGraph:
             asked = self.retrieve(plan, method)
         plan = plan or self.plan(asked.query, subqueries=asked.by_subqueries)
         with self.store() as store:  # to the end, or the call would open and close the file
-            # What is solved anew, as for "what if", has no texts yet.
+            # A retrieval solved again, as for "what if", has no texts yet.
             asked = asked if asked.passages else add_texts(asked, self.graph, store)
             answer = extract_answer(put_reached_first(asked), plan, corpus_of(self.graph, store, ()), store)
             if llm is None or not asked.passages:
                 return answer
-            draft = self.draft(asked, plan, budget=self._calls.fit(budget), length=length)
+            draft = draft_answer(self, asked, plan, budget=self._calls.fit(budget), length=length)
             reply = llm.complete(draft.messages, max_tokens=self._calls.answer_tokens)
-            return replace(answer, written=self.written(draft, reply, llm.name))
-
-    @property
-    def instructions(self) -> Instructions:
-        """The prompts of this workspace, and how models are called."""
-        with self.store() as store:
-            return Instructions(prompts_in(store), self._calls)
-
-    def keep_prompt(self, task: str, prompt: str) -> None:
-        """Let models do a task by another prompt from now on; "" brings back ours.
-
-        Parameters
-        ----------
-        task : str
-            A key of `qafd.models.instructions.TASKS`. After a change of "extract" the documents of a
-            workspace that a model reads are read anew, by the next run.
-        prompt : str
-            With the fields that the task requires.
-
-        Raises
-        ------
-        ParameterError
-            There is no such task, or the prompt is empty, too long, or lacks a field.
-
-        Examples
-        --------
-        >>> import qafd
-        >>> kg = qafd.KnowledgeGraph.sample()
-        >>> ours = kg.instructions.prompt("plan")
-        >>> kg.keep_prompt("plan", ours + " Questions are about gardening.")
-        >>> kg.instructions.prompt("plan")[-29:]
-        'Questions are about gardening.'
-        >>> kg.keep_prompt("plan", "")
-        >>> kg.instructions.prompt("plan") == ours
-        True
-        """
-        with self.store() as store:
-            keep_prompt(store, task, prompt)
-
-    def tune_prompt(self, client: "LLM | openai.OpenAI", model: str = "") -> Tuned:
-        """Return a prompt and entity types for the documents of this workspace, by one call of a model.
-
-        Nothing is kept; see `keep_prompt`. `client` and `model` are as for `answer`.
-
-        Raises
-        ------
-        ParameterError
-            There is no passage.
-        ModelError
-            From the model.
-        """
-        with self.store() as store:
-            return tune(store, self._language_model(client, model))
-
-    @property
-    def questions(self) -> tuple[Turn, ...]:
-        """The questions that were asked of this workspace, the newest first."""
-        with self.store() as store:
-            return turns(store)
+            return replace(answer, written=cite_reply(self, draft, reply, llm.name))
 
     def follow_up(self, typed: str, earlier: Sequence[str] = (), *,
                   client: "LLM | openai.OpenAI | None" = None, model: str = "") -> FollowUp:
-        """Return a question that refers to earlier ones, as one that can be asked alone.
+        """Rewrite a question that refers to earlier ones as one that can be asked alone.
 
         Parameters
         ----------
         typed : str
             Such as "Where was she born?" or "And Microsoft?".
         earlier : sequence of str
-            What was asked before, the oldest first; by default the last question of this workspace.
+            Earlier questions, the oldest first; by default the last question of this workspace.
         client, model
             As for `answer`; without one the rules of `qafd.answer.conversation` read it.
 
@@ -752,7 +620,7 @@ class KnowledgeGraph:
         ParameterError
             The follow-up is empty, or nothing was asked before.
         """
-        before = list(earlier) or [turn.question for turn in self.questions[:1]]
+        before = list(earlier) or [turn.question for turn in list_questions(self)[:1]]
         said = []
         for question in before[-SHOWN:]:
             plan = self.plan(question)
@@ -762,40 +630,11 @@ class KnowledgeGraph:
         with self.store():  # else the call would open and close the file
             return follow_up(typed, said, llm)
 
-    def draft(self, retrieval: Retrieval, plan: QueryPlan | None = None, *, budget: int = TOKENS,
-              length: str = "short") -> Draft:
-        """What a model would be asked about a retrieval, and shown of it.
-
-        `plan` is that of its question, to save reading it again. Reasoning paths are those of
-        `explain`, or those that the method found.
-        """
-        ways = self._ways(retrieval, plan)
-        with self.store() as store:
-            return draft(put_reached_first(retrieval), store, ways, budget=budget, length=length,
-                         told=self.instructions)
-
-    def _ways(self, retrieval: Retrieval, plan: QueryPlan | None) -> Sequence[ReasoningPath | Chain]:
-        """Return the best paths of a retrieval."""
-        graph = self.graph
-        if not retrieval.nodes or retrieval.revision != graph.revision:
-            return []
-        if retrieval.method != "qafd":
-            found = [PathFlow(tuple(graph.row[node] for node in one.nodes), one.score)
-                     for one in retrieval.structures if one.kind == StructureKind.PATH]
-            with self.store() as store:
-                return describe_paths(graph, graph, found, 0.0, store)
-        return self.explain(retrieval, graph=graph, plan=plan).chains(WAYS)
-
-    def written(self, draft: Draft, reply: Reply, model: str) -> Written:
-        """Return a model's reply to a draft with its citations resolved."""
-        with self.store() as store:
-            return check_reply(draft, reply, model, store, self._asked(draft.question))
-
     def _language_model(self, client: "LLM | openai.OpenAI", model: str) -> LLM:
         if hasattr(client, "complete"):
             llm = cast("LLM", client)
-            # a metered one was told before
-            return llm if isinstance(llm, Metered | Instructed) else Instructed(llm, self.instructions)
+            # a metered one has its instructions
+            return llm if isinstance(llm, Metered | Instructed) else Instructed(llm, read_instructions(self))
         from qafd.ingest.reader import read_choice
         from qafd.models.endpoint import Endpoint
 
@@ -805,18 +644,184 @@ class KnowledgeGraph:
                 reads = read_choice(store).model
             model = Endpoint("", url, client=client).choose_model(reads)
         return Instructed(Endpoint(model, url, client=client).with_settings(self._calls),
-                          self.instructions)
+                          read_instructions(self))
 
-    def evidence(self, node_ids: Iterable[str]) -> tuple[Evidence, ...]:
-        """Return the sentences that mention some nodes."""
-        with self.store() as store:
-            found = store.passages.evidence(node_ids)
-            documents = {e.document for e in found}
-            marks = {name: store.documents.get(name).marks for name in documents}
-        # A passage may span pages; the sentence has its own.
-        at = [mark_at(marks[e.document], e.start) for e in found]
-        return tuple(replace(e, page=mark.page, heading=mark.heading)
-                     for e, mark in zip(found, at, strict=True))
+
+def version_of(graph: Graph) -> str:
+    """Name the state of the workspace that a graph was read from."""
+    return _GRAPHS.version(graph)
+
+
+def read_conditions(knowledge: KnowledgeGraph, plan: QueryPlan, client: "LLM | openai.OpenAI",
+                    model: str = "", *, graph: Graph | None = None) -> QueryPlan:
+    """Add the conditions that a model reads in the question, for the method "exact".
+
+    `client` and `model` are as for `answer`. When the model fails, or brings in names that
+    neither the question nor the graph has, the rules stay and a notice of the plan says so.
+    """
+    with knowledge.store() as store:  # else the call would open and close the file
+        merged = store.edits.map_merged()
+        planner = Planner(graph or knowledge.graph, knowledge._asked(plan.question), merged)
+        return conditions_by(knowledge._language_model(client, model), planner, plan)
+
+
+def check_conditions(knowledge: KnowledgeGraph, retrieval: Retrieval) -> tuple[AnswerConditions, ...]:
+    """List the answers of an exact retrieval with each condition, met or not, and its evidence."""
+    with knowledge.store() as store:
+        return tabulate_conditions(retrieval, store)
+
+
+def read_corpus(knowledge: KnowledgeGraph, graph: Graph | None = None,
+                needs: Sequence[str] = tuple(LAYERS)) -> Corpus:
+    """Read the corpus that methods retrieve from, by default that of the current graph.
+
+    `needs` names the layers that are read if they are built; by default all.
+    """
+    with knowledge.store() as store:
+        return corpus_of(graph or knowledge.graph, store, needs)
+
+
+def read_layer_states(knowledge: KnowledgeGraph) -> tuple[LayerState, ...]:
+    """List the derived layers as built, stale or missing; methods name them in `needs`."""
+    with knowledge.store() as store:
+        return layer_store.states(store)
+
+
+def plan_layers(knowledge: KnowledgeGraph, names: Iterable[str], client: Metered) -> RunPlan:
+    """Estimate the least and the greatest cost of `write_layers` without calling a model."""
+    with knowledge.store() as store:
+        return layer_store.plan_layers(store, knowledge._embedder, names, client)
+
+
+def write_layers(knowledge: KnowledgeGraph, names: Iterable[str], client: "LLM | openai.OpenAI",
+                 model: str = "", *, progress: Report = silent,
+                 stopped: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
+    """Build layers with reports, summaries and descriptions that a language model writes.
+
+    `client` and `model` are as for `answer`; a `Metered` client is capped. See
+    `qafd.retrieve.layers.write_layers`.
+
+    Raises
+    ------
+    ParameterError
+        There is no layer of a name, or no model is named.
+    StoreError
+        The graph is not up to date, or was made with another embedding model.
+    ModelError
+        From the model; texts written before it are saved and used.
+    """
+    llm = knowledge._language_model(client, model)
+    if not isinstance(llm, Metered):
+        llm = Metered(llm, knowledge.url, Meter(), purpose="write", run=f"write {now()}")
+    with knowledge.store() as store:
+        store.vectors.check(knowledge._embedder.name, knowledge._embedder.dimension)
+        return layer_store.write_layers(store, knowledge._embedder, names, llm, progress, stopped)
+
+
+def read_instructions(knowledge: KnowledgeGraph) -> Instructions:
+    """Read the prompts of this workspace and its call settings."""
+    with knowledge.store() as store:
+        return Instructions(prompts_in(store), knowledge._calls)
+
+
+def set_prompt(knowledge: KnowledgeGraph, task: str, prompt: str) -> None:
+    """Replace the prompt of a task; "" restores the default.
+
+    Parameters
+    ----------
+    task : str
+        A key of `qafd.models.instructions.TASKS`. After a change of "extract" the documents of a
+        workspace that a model reads are read again by the next run.
+    prompt : str
+        With the fields that the task requires.
+
+    Raises
+    ------
+    ParameterError
+        There is no such task, or the prompt is empty, too long, or lacks a field.
+
+    Examples
+    --------
+    >>> import qafd
+    >>> from qafd.knowledge import read_instructions, set_prompt
+    >>> kg = qafd.KnowledgeGraph.sample()
+    >>> ours = read_instructions(kg).prompt("plan")
+    >>> set_prompt(kg, "plan", ours + " Questions are about gardening.")
+    >>> read_instructions(kg).prompt("plan")[-29:]
+    'Questions are about gardening.'
+    >>> set_prompt(kg, "plan", "")
+    >>> read_instructions(kg).prompt("plan") == ours
+    True
+    """
+    with knowledge.store() as store:
+        store_prompt(store, task, prompt)
+
+
+def tune_prompt(knowledge: KnowledgeGraph, client: "LLM | openai.OpenAI", model: str = "") -> Tuned:
+    """Propose a prompt and entity types for these documents, by one call of a model.
+
+    Nothing is saved; see `set_prompt`. `client` and `model` are as for `answer`.
+
+    Raises
+    ------
+    ParameterError
+        There is no passage.
+    ModelError
+        From the model.
+    """
+    with knowledge.store() as store:
+        return tune(store, knowledge._language_model(client, model))
+
+
+def list_questions(knowledge: KnowledgeGraph) -> tuple[Turn, ...]:
+    """List the questions that were asked of this workspace, the newest first."""
+    with knowledge.store() as store:
+        return turns(store)
+
+
+def draft_answer(knowledge: KnowledgeGraph, retrieval: Retrieval, plan: QueryPlan | None = None,
+                 *, budget: int = TOKENS, length: str = "short") -> Draft:
+    """Build the prompt for a retrieval without sending it.
+
+    `plan` is that of its question, to save reading it again. Reasoning paths are those of
+    `explain`, or those that the method found.
+    """
+    ways = _list_paths(knowledge, retrieval, plan)
+    with knowledge.store() as store:
+        return draft(put_reached_first(retrieval), store, ways, budget=budget, length=length,
+                     told=read_instructions(knowledge))
+
+
+def _list_paths(knowledge: KnowledgeGraph, retrieval: Retrieval,
+                plan: QueryPlan | None) -> Sequence[ReasoningPath | Chain]:
+    """List the best paths of a retrieval."""
+    graph = knowledge.graph
+    if not retrieval.nodes or retrieval.revision != graph.revision:
+        return []
+    if retrieval.method != "qafd":
+        found = [PathFlow(tuple(graph.row[node] for node in one.nodes), one.score)
+                 for one in retrieval.structures if one.kind == StructureKind.PATH]
+        with knowledge.store() as store:
+            return describe_paths(graph, graph, found, 0.0, store)
+    return knowledge.explain(retrieval, graph=graph, plan=plan).chains(WAYS)
+
+
+def cite_reply(knowledge: KnowledgeGraph, draft: Draft, reply: Reply, model: str) -> Written:
+    """Resolve the citations in a model's reply to a draft."""
+    with knowledge.store() as store:
+        return check_reply(draft, reply, model, store, knowledge._asked(draft.question))
+
+
+def find_evidence(knowledge: KnowledgeGraph, node_ids: Iterable[str]) -> tuple[Evidence, ...]:
+    """Find the sentences that mention the given nodes."""
+    with knowledge.store() as store:
+        found = store.passages.evidence(node_ids)
+        documents = {e.document for e in found}
+        marks = {name: store.documents.get(name).marks for name in documents}
+    # A passage may span pages; the sentence has its own.
+    at = [mark_at(marks[e.document], e.start) for e in found]
+    return tuple(replace(e, page=mark.page, heading=mark.heading)
+                 for e, mark in zip(found, at, strict=True))
 
 
 _GRAPHS = GraphCache()

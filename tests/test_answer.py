@@ -13,7 +13,7 @@ from qafd.answer.claims import find_missing
 from qafd.errors import DeadlineError, ModelError, ParameterError
 from qafd.ingest import index
 from qafd.ingest.reader import ModelChoice, choose
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, draft_answer
 from qafd.models import Recorded, Reply
 from qafd.models.prompts_answer import ABSENT, fence
 from qafd.reading.text.markdown import answer_html
@@ -27,7 +27,7 @@ def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
 
 
 def number_of(songs: KnowledgeGraph, text: str, question: str = BORN) -> int:
-    sources = songs.draft(songs.retrieve(question)).context.sources
+    sources = draft_answer(songs, songs.retrieve(question)).context.sources
     return next(s.number for s in sources if text in s.passage.text)
 
 
@@ -117,7 +117,7 @@ def test_an_error_of_the_model_is_raised_and_the_quoted_answer_needs_none(
 
 def test_the_context_numbers_passages_by_rank_within_its_budget(songs: KnowledgeGraph) -> None:
     retrieval = songs.retrieve(BORN)
-    context = songs.draft(retrieval).context
+    context = draft_answer(songs, retrieval).context
     assert context.text.startswith("Passages:\n[1] ")
     ranked = [passage.id for passage in retrieval.passages]
     assert [source.passage.id for source in context.sources][:5] == ranked[:5]
@@ -260,7 +260,7 @@ def test_nothing_of_a_poisoned_document_leaves_the_delimited_data(
 
 
 def test_a_poisoned_document_cannot_forge_a_numbered_passage(poisoned: KnowledgeGraph) -> None:
-    context = poisoned.draft(poisoned.retrieve("Where was Ada Lovelace born?")).context
+    context = draft_answer(poisoned, poisoned.retrieve("Where was Ada Lovelace born?")).context
     numbered = re.findall(r"\[(\d+)\]", context.text)
     assert numbered == [str(source.number) for source in context.sources]
     headings = [line for line in context.text.split("\n") if line.startswith("[")]

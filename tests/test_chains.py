@@ -7,7 +7,7 @@ import pytest
 from qafd.explain import Explanation
 from qafd.explain.chains import Chain, best_chains
 from qafd.ingest import index
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, find_evidence, read_corpus
 from qafd.records import node_id
 
 ASKED = {
@@ -62,14 +62,14 @@ def test_each_hop_has_a_sentence_of_it_and_a_passage_or_sentence_with_both(
     """The sentence has the next name, or the one before where the passage is titled with the next."""
     knowledge, explanation = told
     graph = knowledge.graph
-    passages = knowledge.corpus(graph).passages
+    passages = read_corpus(knowledge, graph).passages
     titles = dict(zip(passages.rows.tolist(), passages.title.tolist(), strict=True))
     for chain in explanation.chains():
         for hop in chain.hops:
             with knowledge.store() as store:
                 text = " ".join(store.passages.get([hop.chunk])[hop.chunk].text.split())
             said: dict[str, set[str]] = {hop.source: set(), hop.target: set()}
-            for one in knowledge.evidence(said):
+            for one in find_evidence(knowledge, said):
                 if one.chunk == hop.chunk:
                     said[one.node].add(" ".join(one.text.split()))
             assert hop.sentence in text

@@ -8,7 +8,7 @@ from faults import Body, FaultServer
 
 from qafd.cli import main
 from qafd.errors import DeadlineError, MalformedReplyError
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, draft_answer, read_conditions
 from qafd.models import Recorded
 from qafd.models.prompts_conditions import exact_messages, read_query
 from qafd.reasons import ReasonKind
@@ -40,14 +40,14 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
         "edges": [{"source": person, "target": place, "label": "was in"}
                   for person, places in KNOWN.items() for place in places]}))
     knowledge = KnowledgeGraph.open(folder / "people.qafd")
-    knowledge.import_graph(file, processes=1)
+    knowledge.add_graph(file, processes=1)
     knowledge.build_layers(["sentences"])
     return knowledge
 
 
 def answers(people: KnowledgeGraph, reply: str) -> tuple[set[str], int]:
     """Who meets the conditions that a model read, and how many notices its plan has."""
-    plan = people.read_conditions(people.plan(ASKED), Recorded([reply], name="big"))
+    plan = read_conditions(people, people.plan(ASKED), Recorded([reply], name="big"))
     found = people.retrieve(plan, "exact", evidence="relation")
     return {node.name for node in found.nodes if node.reason.kind is ReasonKind.MEETS}, len(
         plan.notices)
@@ -72,7 +72,7 @@ def test_the_graph_of_a_model_is_matched_also_where_it_negates(people: Knowledge
 def test_a_bad_graph_leaves_the_rules_and_says_so(
         reply: str | DeadlineError, people: KnowledgeGraph) -> None:
     local = people.plan(ASKED)
-    plan = people.read_conditions(local, Recorded([reply], name="bad"))
+    plan = read_conditions(people, local, Recorded([reply], name="bad"))
     assert (plan.conditions, len(plan.notices)) == (None, len(local.notices) + 1)
     assert {node.name for node in people.retrieve(plan, "exact").nodes} >= {"Ada Holt"}
 
@@ -81,7 +81,7 @@ def test_a_name_of_the_question_that_the_graph_lacks_is_left_out_and_kept_as_unr
         people: KnowledgeGraph) -> None:
     reply = graph_of([("a", "UNK"), ("b", "Chile"), ("c", "Atlantis")],
                      [("a", "b", False), ("a", "c", False)])
-    plan = people.read_conditions(people.plan("Who was in Chile and Atlantis?"), Recorded([reply]))
+    plan = read_conditions(people, people.plan("Who was in Chile and Atlantis?"), Recorded([reply]))
     assert plan.conditions is not None
     assert [node.text for node in plan.conditions.nodes[1:]] == ["Chile"]
     assert plan.conditions.unread == ("Atlantis",)
@@ -104,7 +104,7 @@ def test_a_graph_without_a_condition_on_the_answer_is_malformed() -> None:
 def test_a_model_is_shown_each_candidate_with_its_conditions_and_the_passages_that_show_them(
         people: KnowledgeGraph) -> None:
     found = people.retrieve("Who was in Chile, Peru and Norway?", "exact")
-    draft = people.draft(found)
+    draft = draft_answer(people, found)
     assert draft.messages == exact_messages(draft.question, draft.context.text)
     line = next(line for line in draft.context.text.splitlines() if "meets 3 of 3" in line)
     assert line.startswith("Ada Holt")

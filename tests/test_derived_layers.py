@@ -11,7 +11,7 @@ import pytest
 from qafd.errors import MissingLayerError, StoreError
 from qafd.graph import Graph
 from qafd.ingest import jobs
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, read_layer_states
 from qafd.records import Vectors
 from qafd.retrieve.layers import LAYERS, bring_up_to_date, build, pack, texts_of, unpack
 from qafd.retrieve.layers.communities import Communities, partition
@@ -57,7 +57,7 @@ def kept(path: Path) -> dict[str, bytes]:
 
 
 def states(path: Path) -> set[str]:
-    return {layer.state for layer in KnowledgeGraph(path, TinyEmbedder()).layers()}
+    return {layer.state for layer in read_layer_states(KnowledgeGraph(path, TinyEmbedder()))}
 
 
 @pytest.mark.parametrize("name", LAYERS)

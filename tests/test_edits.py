@@ -16,7 +16,7 @@ from qafd.doctor import doctor
 from qafd.edits import Edit, entity_names, split_names
 from qafd.errors import ParameterError, StoreError
 from qafd.ingest import index, refresh
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, find_evidence
 
 TEXTS = {
     "chess.md": "IBM built the Deep Blue computer in New York. Feng-hsiung Hsu worked at IBM on "
@@ -90,7 +90,7 @@ def test_two_names_become_one_entity_with_the_sentences_of_both(graph):
     one = known["International Business Machines"]
     assert (one.passages, one.also) == (2, ("IBM",))
     marked = [sentence.text[start - sentence.start:end - sentence.start]
-              for sentence in graph.evidence([one.id]) for start, end in sentence.mentions]
+              for sentence in find_evidence(graph, [one.id]) for start, end in sentence.mentions]
     assert marked == ["IBM", "IBM", *["International Business Machines"] * 2]
 
 

@@ -15,7 +15,7 @@ from qafd.evaluate.conditions import (
     evaluate_deleted,
     read_factual_questions,
 )
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, check_conditions
 from qafd.retrieve.exact import ExactMatches
 
 KNOWN = {"Ada Holt": ("Chile", "Peru", "Norway"), "Ben Crane": ("Chile", "Peru"),
@@ -40,7 +40,7 @@ def knowledge(folder: Path) -> KnowledgeGraph:
     file = folder / "people.json"
     file.write_text(json.dumps(graph))
     knowledge = KnowledgeGraph.open(folder / "people.qafd")
-    knowledge.import_graph(file, processes=1)
+    knowledge.add_graph(file, processes=1)
     knowledge.build_layers(["sentences"])
     return knowledge
 
@@ -54,7 +54,7 @@ def test_who_meets_all_conditions_stands_first_and_equals_together(knowledge: Kn
 
 
 def test_a_condition_met_by_a_relation_says_what_the_relation_is_called(knowledge: KnowledgeGraph) -> None:
-    answer, = knowledge.conditions(knowledge.retrieve(QUESTIONS[0].text, "exact"))
+    answer, = check_conditions(knowledge, knowledge.retrieve(QUESTIONS[0].text, "exact"))
     assert [(row.level, row.label) for row in answer.rows] == [("relation", "was in")] * 3
 
 
@@ -86,7 +86,7 @@ def test_files_without_questions_and_answers_are_refused(data: bytes) -> None:
 
 
 def test_each_condition_is_shown_by_a_sentence_of_a_document(knowledge: KnowledgeGraph) -> None:
-    answer, = knowledge.conditions(knowledge.retrieve(QUESTIONS[0].text, "exact"))
+    answer, = check_conditions(knowledge, knowledge.retrieve(QUESTIONS[0].text, "exact"))
     assert (answer.name, answer.met, answer.wanted) == ("Ada Holt", 3, 3)
     assert all("Ada Holt" in row.sentence and row.name in row.sentence and "Ada Holt" in row.document
                for row in answer.rows)

@@ -65,7 +65,7 @@ def test_what_is_exported_comes_back_by_our_own_import(
     file = tmp_path / name_graph(form, packed)
     file.write_bytes(exported(sample, form, packed))
     again = KnowledgeGraph(tmp_path / "again.db")
-    again.import_graph(file, processes=1)
+    again.add_graph(file, processes=1)
     before, after = content(sample), content(again)
     # The edge by hand has no sentence: it comes with a line of its own, as in any imported graph.
     line = {("Fuji", "Fuji — eaten by — Jeff Bezos")}
@@ -90,9 +90,9 @@ def test_weights_of_an_imported_graph_survive_a_second_way(tmp_path: Path) -> No
         ImportedEdge("1", "3", "directed", weight=2.0)))
     (tmp_path / "g.json").write_bytes(graph.to_json())
     first, second = (KnowledgeGraph(tmp_path / f"{n}.db") for n in "ab")
-    first.import_graph(tmp_path / "g.json", processes=1)
+    first.add_graph(tmp_path / "g.json", processes=1)
     (tmp_path / "h.graphml").write_bytes(exported(first, "graphml"))
-    second.import_graph(tmp_path / "h.graphml", processes=1)
+    second.add_graph(tmp_path / "h.graphml", processes=1)
     assert content(first)["relations"] == content(second)["relations"]
     said = {(values["name"], values.get("type"), values.get("description"))
             for _, values in second.to_networkx().nodes(data=True) if values["kind"] == "entity"}
@@ -149,7 +149,7 @@ def test_hostile_names_do_nothing_in_any_format(tmp_path: Path) -> None:
                                 for i, name in enumerate(bad) if i))
     (tmp_path / "g.json").write_bytes(graph.to_json())
     knowledge = KnowledgeGraph(tmp_path / "w.db")
-    knowledge.import_graph(tmp_path / "g.json", processes=1)
+    knowledge.add_graph(tmp_path / "g.json", processes=1)
     names = {f["name"] for _, f in knowledge.to_networkx().nodes(data=True)}
     for form, read in (("graphml", nx.read_graphml), ("gexf", nx.read_gexf)):
         (tmp_path / f"o.{form}").write_bytes(exported(knowledge, form))

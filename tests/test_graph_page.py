@@ -28,7 +28,8 @@ def lights(app_home: Path) -> Iterator[KnowledgeGraph]:
     knowledge = KnowledgeGraph(app_home / "lights.db")
     knowledge.add_text("lights.txt", TEXT)
     yield knowledge
-    knowledge.wipe()
+    with knowledge.store() as store:
+        store.wipe()
 
 
 def test_what_was_renamed_is_awaited_and_nothing_else_is_shown_for_it(home: Path) -> None:

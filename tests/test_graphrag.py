@@ -14,7 +14,7 @@ from qafd.answer.context import build_context
 from qafd.errors import ParseError
 from qafd.ingest import refresh
 from qafd.ingest.imports import read_graph
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, read_corpus, read_layer_states
 from qafd.reading.formats.graphs.graph import ImportedGraph
 from qafd.reading.parsing import parse_graph
 from qafd.retrieve.layers.communities import Communities
@@ -84,7 +84,7 @@ def written(folder: Path, ending: str = "jsonl", **changed: Table) -> Path:
 
 def members(knowledge: KnowledgeGraph) -> list[set[str]]:
     """The names in each community of the layer, in its order."""
-    layer = knowledge.corpus().layer("communities")
+    layer = read_corpus(knowledge).layer("communities")
     assert isinstance(layer, Communities)
     names = knowledge.graph.names
     return [{names[row] for community, row in layer.members.tolist() if community == at}
@@ -93,7 +93,7 @@ def members(knowledge: KnowledgeGraph) -> list[set[str]]:
 
 def state_of(knowledge: KnowledgeGraph) -> tuple[str, str]:
     """How the layer of communities stands, and where it is from."""
-    layer = next(one for one in knowledge.layers() if one.name == "communities")
+    layer = next(one for one in read_layer_states(knowledge) if one.name == "communities")
     return layer.state, layer.origin
 
 
@@ -117,7 +117,7 @@ def test_every_form_of_the_tables_is_the_same_graph(ending: str, tmp_path: Path)
 def imported(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
     folder = tmp_path_factory.mktemp("graphrag")
     knowledge = KnowledgeGraph.open(folder / "w.db")
-    knowledge.import_graph(written(folder / "output"), processes=1)
+    knowledge.add_graph(written(folder / "output"), processes=1)
     return knowledge
 
 
@@ -138,7 +138,7 @@ def test_imported_communities_are_retrieved_and_their_reports_reach_the_prompt(
 
 def test_another_document_an_edit_or_a_deletion_makes_them_stale(tmp_path: Path) -> None:
     knowledge = KnowledgeGraph.open(tmp_path / "w.db")
-    knowledge.import_graph(written(tmp_path / "output"), processes=1)
+    knowledge.add_graph(written(tmp_path / "output"), processes=1)
 
     edit = knowledge.hide("MILLER")
     assert state_of(knowledge) == ("stale", "imported")
@@ -158,7 +158,7 @@ def test_another_document_an_edit_or_a_deletion_makes_them_stale(tmp_path: Path)
         store.documents.delete("output/entities.jsonl")
     refresh(knowledge.url)
     knowledge.build_layers(["communities"])
-    layer = knowledge.corpus().layer("communities")
+    layer = read_corpus(knowledge).layer("communities")
     assert isinstance(layer, Communities)
     assert REPORT not in layer.texts
     with knowledge.store() as store:

@@ -23,7 +23,7 @@ from qafd.ingest.engine import Here
 from qafd.ingest.imports import read_graph
 from qafd.ingest.llm_extract import ModelEngine, ModelExtractor
 from qafd.ingest.reader import ModelChoice
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, find_evidence
 from qafd.models import Recorded
 from qafd.models.embedder import LocalEmbedder
 from qafd.reading.formats.graphs import read_graph_files
@@ -64,7 +64,7 @@ def relations(knowledge: KnowledgeGraph) -> dict[frozenset[str], tuple[str, floa
 
 def taken_in(place: Path, *files: Path) -> KnowledgeGraph:
     knowledge = KnowledgeGraph.open(place)
-    knowledge.import_graph(files, processes=1)
+    knowledge.add_graph(files, processes=1)
     return knowledge
 
 
@@ -220,7 +220,7 @@ def test_graphrag_tables_are_mentioned_in_their_texts(
     assert documents["STEVE JOBS"] == "STEVE JOBS — NEXT: He founded it too."
     assert documents["NEXT"] == "Another company."
     assert apple.text == "A company."
-    assert [e.text for e in knowledge.evidence([apple.id])] == ["Steve Jobs founded Apple then."]
+    assert [e.text for e in find_evidence(knowledge, [apple.id])] == ["Steve Jobs founded Apple then."]
 
 
 def test_lightrag_descriptions_keywords_and_chunks_are_understood(tmp_path: Path) -> None:

@@ -19,7 +19,13 @@ from qafd.ingest.instructions import keep_prompt, prompts_in
 from qafd.ingest.llm_extract import ModelExtractor
 from qafd.ingest.reader import ModelChoice, choose, read_choice
 from qafd.ingest.tuning import keep_tuned, tune, tune_messages
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import (
+    KnowledgeGraph,
+    read_conditions,
+    read_instructions,
+    set_prompt,
+    tune_prompt,
+)
 from qafd.models import LLM, Message, Recorded
 from qafd.models.call_settings import CallSettings
 from qafd.models.cost import FREE, Meter, Metered
@@ -81,7 +87,7 @@ ASKING: dict[str, tuple[Callable[[LLM, KnowledgeGraph], object], int]] = {
     "judge": (lambda client, _: judge("Where?", {"a": "London"}, client, repeats=1), 703),
     "seeds": (ask_database(choose_seeds), 704),
     "sql": (ask_database(write_sql), 704),
-    "query": (lambda client, songs: songs.read_conditions(songs.plan("Who met Babbage?"), client), 702),
+    "query": (lambda client, songs: read_conditions(songs, songs.plan("Who met Babbage?"), client), 702),
     "correct": (marks, 703),
     "follow": (lambda client, _: follow_up("And there?", BEFORE, client), 702),
 }
@@ -95,7 +101,7 @@ def test_every_task_sends_the_prompt_and_the_limit_that_it_is_given(
     client: LLM = Instructed(recorded, own(task))
     if task == "answer":  # its prompt is that of the workspace
         songs = KnowledgeGraph(songs.url, calls=LIMITS)
-        songs.keep_prompt("answer", f"{MARK} {TASKS['answer'].prompt}")
+        set_prompt(songs, "answer", f"{MARK} {TASKS['answer'].prompt}")
     if task == "correct":
         client = Metered(client, str(tmp_path / "calls.db"), Meter(), FREE)
     try:
@@ -104,7 +110,7 @@ def test_every_task_sends_the_prompt_and_the_limit_that_it_is_given(
         pass  # the reply is of no use
     finally:
         if task == "answer":
-            songs.keep_prompt("answer", "")
+            set_prompt(songs, "answer", "")
     assert recorded.asked[0].messages[0].content.startswith(MARK)
     assert recorded.asked[0].max_tokens == limit
 
@@ -148,7 +154,7 @@ GARDEN = {"domain": "Records of a seed archive.", "types": ["plant", "collector"
 def test_tuning_gives_a_prompt_with_its_domain_types_and_example_and_keeps_nothing(
         songs: KnowledgeGraph) -> None:
     recorded = Recorded([json.dumps(GARDEN)])
-    tuned = songs.tune_prompt(recorded)
+    tuned = tune_prompt(songs, recorded)
     check_prompt("extract", tuned.prompt)
     assert tuned.types == ("plant", "collector", "place")
     assert GARDEN["domain"] in tuned.prompt
@@ -157,7 +163,7 @@ def test_tuning_gives_a_prompt_with_its_domain_types_and_example_and_keeps_nothi
     assert [(one.source, one.target, one.strength) for one in example.relations] == [
         ("Runa Halvorsen", "blue peas", 8.0)]
     assert "Rosa Kjeldsen" not in tuned.prompt
-    assert songs.instructions.prompts == {}
+    assert read_instructions(songs).prompts == {}
     assert "Ada Lovelace met" in recorded.asked[0].messages[1].content
     with songs.store() as store:
         choose(store, ModelChoice("tiny", "http://127.0.0.1:9/v1"))
@@ -225,15 +231,15 @@ def test_settings_show_edit_tune_and_bring_back_a_prompt(home: Path, server: Fau
     assert editor.value == TASKS["plan"].prompt
     editor.set_value("Keywords as JSON.").run()
     press(app, "Save the prompt")
-    assert knowledge.instructions.prompt("plan") == "Keywords as JSON."
+    assert read_instructions(knowledge).prompt("plan") == "Keywords as JSON."
     press(app, "Back to ours")
-    assert knowledge.instructions.prompts == {}
+    assert read_instructions(knowledge).prompts == {}
     app.selectbox(key="prompt_task").set_value("extract").run()
     press(app, "Tune to these documents")
     (editor,) = [box for box in app.text_area if box.label == "Prompt"]
     assert GARDEN["domain"] in editor.value
-    assert knowledge.instructions.prompts == {}
+    assert read_instructions(knowledge).prompts == {}
     editor.set_value("No field.").run()
     press(app, "Save the prompt")
     assert "{mark}" in shown(app)
-    assert knowledge.instructions.prompts == {}
+    assert read_instructions(knowledge).prompts == {}

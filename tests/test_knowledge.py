@@ -1,15 +1,37 @@
 """The workspace as one object, on real documents."""
 
+import inspect
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import qafd
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.retrieve.seeds import Passages
+
+VERBS = ("Add", "Answer", "Build", "Compare", "Connect", "Disconnect", "Erase", "Explain", "Give", "Index",
+         "Link", "Open", "Remove", "Retrieve", "Return", "Rewrite", "Split", "Undo")
+
+
+def test_the_public_methods_are_few_and_documented_by_a_verb() -> None:
+    public = {name: item for name, item in vars(KnowledgeGraph).items() if not name.startswith("_")}
+    methods = {name: inspect.getdoc(item.__func__ if isinstance(item, classmethod) else item) or ""
+               for name, item in public.items() if not isinstance(item, property)}
+    assert len(methods) <= 21
+    assert len(public) <= 26
+    assert {name: doc for name, doc in methods.items() if doc.split(" ")[0] not in VERBS} == {}
+    assert all(inspect.getdoc(item) for item in public.values())
+
+
+def test_the_package_lists_its_public_names_and_is_typed() -> None:
+    assert set(qafd.__all__) < set(dir(qafd))
+    assert all(getattr(qafd, name).__doc__ for name in qafd.__all__)
+    assert files("qafd").joinpath("py.typed").is_file()
 
 
 def test_a_sample_goes_where_home_says_and_reads_no_variable(

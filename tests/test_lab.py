@@ -10,7 +10,7 @@ from qafd.errors import ParameterError
 from qafd.flow.guarantees import Model
 from qafd.flow.reference import Pushing
 from qafd.flow.weights import PLAIN
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.lab.movie import film, states
 from qafd.lab.planted import experiment
 from qafd.lab.robustness import returns
@@ -27,7 +27,7 @@ METHOD = FlowDiffusion(mass=20.0)
 
 @pytest.fixture(scope="module")
 def corpus(apple: KnowledgeGraph) -> Corpus:
-    return apple.corpus()
+    return read_corpus(apple)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import numpy as np
 import playwright
 import pytest
 
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.resources import assets
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.view.contraction import drawn_contracted
@@ -63,7 +63,7 @@ def test_the_browser_agrees_with_the_solver_at_200_masses(asked, name, tmp_path)
     """Mass and flow to a millionth of the capacity, states exactly, and what passages carry."""
     knowledge, plan = asked
     method = METHODS[name].fit_to(knowledge.graph)
-    corpus = knowledge.corpus(knowledge.graph, method.needs)
+    corpus = read_corpus(knowledge, knowledge.graph, method.needs)
     problem, graph = method.problem(corpus, plan), knowledge.graph
     widest = method.retrieve(corpus, plan)
     drawing, everywhere = Drawing(contract=True), dict.fromkeys(graph.ids, (0.5, 0.5))
@@ -109,7 +109,7 @@ def assert_drawn_alike(retrieval, found, data, largest):
 def test_a_path_that_is_too_long_is_left_to_the_server(asked):
     knowledge, plan = asked
     method = FlowDiffusion().fit_to(knowledge.graph)
-    problem = method.problem(knowledge.corpus(knowledge.graph, method.needs), plan)
+    problem = method.problem(read_corpus(knowledge, knowledge.graph, method.needs), plan)
     widest = problem.retrieval(problem.solve())
     full, scale = len(widest.retrieved), scale_of(widest, Drawing())
     assert mass_data(problem, Drawing(), scale, {}, longest=full - 1) is None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, find_evidence
 from qafd.resources import assets
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import FlowDiffusion
@@ -31,7 +31,7 @@ def retrieved(retrieval: Retrieval) -> set[str]:
 
 def on_topic(knowledge: KnowledgeGraph, entities: set[str]) -> set[str]:
     """The entities that some document about the company mentions."""
-    return {e.node for e in knowledge.evidence(entities) if e.document in ON_TOPIC}
+    return {e.node for e in find_evidence(knowledge, entities) if e.document in ON_TOPIC}
 
 
 def test_query_aware_and_plain_retrieval_differ_as_the_paper_claims(

@@ -5,7 +5,7 @@ import pytest
 
 from qafd.flow.solver import solve
 from qafd.flow.verify import seal, verify
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.retrieve.released import HELD, ReleasedCode
@@ -22,7 +22,7 @@ def each(songs: KnowledgeGraph) -> Retrieval:
 def test_the_union_is_the_sum_of_one_solve_for_each_seed(
         songs: KnowledgeGraph, each: Retrieval) -> None:
     plan = songs.plan(BORN)
-    joint = FlowDiffusion(mass=20).problem(songs.corpus(), plan)
+    joint = FlowDiffusion(mass=20).problem(read_corpus(songs), plan)
     x = np.zeros(len(songs.graph))
     for at in range(len(joint.mass)):
         alone = solve(joint.layer, joint.gates, joint.seeds.rows[at:at + 1], joint.mass[at:at + 1],
@@ -69,10 +69,10 @@ def test_more_mass_than_fits_is_told_once_for_all_seeds(songs: KnowledgeGraph) -
 def test_the_released_code_leaves_most_of_its_mass_where_it_was_poured(
         songs: KnowledgeGraph) -> None:
     method = ReleasedCode(seeds=3, nodes=10)
-    found = method.retrieve(songs.corpus(), songs.plan(BORN))
+    found = method.retrieve(read_corpus(songs), songs.plan(BORN))
     assert method.alpha * 1.7 * HELD > 10 * HELD
     assert found.certificate is None
     assert [node.importance for node in found.nodes] == sorted(
         (node.importance for node in found.nodes), reverse=True)
-    more = ReleasedCode(seeds=3, nodes=10, pushes=5000).retrieve(songs.corpus(), songs.plan(BORN))
+    more = ReleasedCode(seeds=3, nodes=10, pushes=5000).retrieve(read_corpus(songs), songs.plan(BORN))
     assert more.nodes[0].importance > found.nodes[0].importance

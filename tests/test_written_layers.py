@@ -15,7 +15,14 @@ from qafd.errors import ReplyLimitError, SpendingCapError
 from qafd.ingest import index
 from qafd.ingest.erase import erase
 from qafd.ingest.instructions import keep_prompt
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import (
+    KnowledgeGraph,
+    draft_answer,
+    plan_layers,
+    read_instructions,
+    read_layer_states,
+    write_layers,
+)
 from qafd.models.call_settings import CallSettings
 from qafd.models.cost import FREE, Cap, Meter, Metered
 from qafd.models.endpoint import Endpoint
@@ -64,12 +71,12 @@ def knowledge(path: Path) -> KnowledgeGraph:
 
 
 def model(knowledge: KnowledgeGraph, server: FaultServer, most: int | None = None) -> Metered:
-    told = Instructed(Endpoint("tiny", server.url), knowledge.instructions)
+    told = Instructed(Endpoint("tiny", server.url), read_instructions(knowledge))
     return Metered(told, knowledge.url, Meter(Cap(calls=most)), FREE, server.url, "write", "write 1")
 
 
 def layer(knowledge: KnowledgeGraph, name: str) -> LayerState:
-    return next(one for one in knowledge.layers() if one.name == name)
+    return next(one for one in read_layer_states(knowledge) if one.name == name)
 
 
 def texts(knowledge: KnowledgeGraph, name: str) -> tuple[str, ...]:
@@ -80,21 +87,21 @@ def texts(knowledge: KnowledgeGraph, name: str) -> tuple[str, ...]:
 @pytest.mark.parametrize("name", ["communities", "summaries", "tree"])
 def test_the_plan_is_what_is_called_and_every_text_is_the_model_s(
         name: str, knowledge: KnowledgeGraph, server: FaultServer) -> None:
-    planned = knowledge.plan_layers([name], model(knowledge, server))
+    planned = plan_layers(knowledge, [name], model(knowledge, server))
     assert server.bodies == []
-    knowledge.write_layers([name], model(knowledge, server))
+    write_layers(knowledge, [name], model(knowledge, server))
     assert planned.calls[0] == len(server.bodies) > 0
     assert all("Written: " in text for text in texts(knowledge, name))
     state = layer(knowledge, name)
     assert (state.origin, state.model, state.written) == (LayerOrigin.WRITTEN, "tiny", state.texts)
-    assert knowledge.plan_layers([name], model(knowledge, server)).calls == (0, 0)
+    assert plan_layers(knowledge, [name], model(knowledge, server)).calls == (0, 0)
 
 
 def test_passages_of_one_text_are_written_once_and_each_has_it(path: Path, server: FaultServer) -> None:
     records = [json.dumps({"id": name, "title": "Ada", "text": "Ada met Bob."}) for name in ("one", "two")]
     tiny_index(path, [("two.jsonl", "\n".join(records).encode())])
     knowledge = KnowledgeGraph(path, TinyEmbedder())
-    knowledge.write_layers(["summaries"], model(knowledge, server))
+    write_layers(knowledge, ["summaries"], model(knowledge, server))
     assert len(server.bodies) == 1
     assert texts(knowledge, "summaries") == ("Ada\nWritten: Ada",) * 2
 
@@ -102,17 +109,17 @@ def test_passages_of_one_text_are_written_once_and_each_has_it(path: Path, serve
 def test_what_a_cap_stopped_is_used_and_goes_on_without_paying_twice(
         knowledge: KnowledgeGraph, server: FaultServer) -> None:
     with pytest.raises(SpendingCapError):
-        knowledge.write_layers(["summaries"], model(knowledge, server, most=8))
+        write_layers(knowledge, ["summaries"], model(knowledge, server, most=8))
     assert len(server.bodies) == 8
     written = sum("Written: " in text for text in texts(knowledge, "summaries"))
     assert written == layer(knowledge, "summaries").written == 8
-    knowledge.write_layers(["summaries"], model(knowledge, server))
+    write_layers(knowledge, ["summaries"], model(knowledge, server))
     assert len(server.bodies) == len(FILES)
 
 
 def test_layers_that_follow_the_graph_keep_what_was_written_and_call_nobody(
         knowledge: KnowledgeGraph, server: FaultServer) -> None:
-    knowledge.write_layers(["summaries"], model(knowledge, server))
+    write_layers(knowledge, ["summaries"], model(knowledge, server))
     paid = len(server.bodies)
     tiny_index(Path(knowledge.url.removeprefix("sqlite://")), [("new.txt", b"Mia met Ned.")])
     knowledge.build_layers(["summaries"])
@@ -130,11 +137,11 @@ def test_a_reply_of_no_use_leaves_the_sentences_of_the_documents(
     before = texts(knowledge, "summaries")
     if fault == "empty":
         server.reply = lambda _: " "
-        knowledge.write_layers(["summaries"], model(knowledge, server))
+        write_layers(knowledge, ["summaries"], model(knowledge, server))
     else:
         server.fault = lambda *_: "truncated"
         with pytest.raises(ReplyLimitError, match="--write-tokens"):
-            knowledge.write_layers(["summaries"], model(knowledge, server))
+            write_layers(knowledge, ["summaries"], model(knowledge, server))
     assert texts(knowledge, "summaries") == before
     assert layer(knowledge, "summaries").written == 0
 
@@ -145,8 +152,9 @@ def test_its_own_prompt_and_limit_are_sent(knowledge: KnowledgeGraph, server: Fa
     settings = CallSettings(write_tokens=77)
     endpoint = Endpoint("tiny", server.url).with_settings(settings)
     knowledge = KnowledgeGraph(knowledge.url, TinyEmbedder(), calls=settings)
-    knowledge.write_layers(["communities"], Metered(
-        Instructed(endpoint, knowledge.instructions), knowledge.url, Meter(), FREE, server.url, "write"))
+    write_layers(knowledge, ["communities"], Metered(
+        Instructed(endpoint, read_instructions(knowledge)), knowledge.url, Meter(), FREE, server.url,
+        "write"))
     for body in server.bodies:
         assert body["messages"][0]["content"].startswith("Speak plainly.")
         assert 77 in (body.get("max_tokens"), body.get("max_completion_tokens"))
@@ -154,7 +162,7 @@ def test_its_own_prompt_and_limit_are_sent(knowledge: KnowledgeGraph, server: Fa
 
 def test_erasing_a_document_forgets_what_was_written_from_it_and_keeps_the_rest(
         knowledge: KnowledgeGraph, server: FaultServer) -> None:
-    knowledge.write_layers(["summaries", "communities"], model(knowledge, server))
+    write_layers(knowledge, ["summaries", "communities"], model(knowledge, server))
     erase(knowledge.url, ["0.txt"], extractor=TinyExtractor, embedder=TinyEmbedder)
     knowledge.build_layers(["summaries", "communities"])
     found = texts(knowledge, "summaries")
@@ -171,7 +179,7 @@ def test_many_descriptions_of_an_entity_become_one_that_answers_are_shown(
     index(path, [(f"{at}.txt", f"Ada met P{at}.".encode()) for at in range(6)], extractor=Describing,
           embedder=TinyEmbedder, processes=1)
     knowledge = KnowledgeGraph(path, TinyEmbedder())
-    knowledge.write_layers(["descriptions"], model(knowledge, server))
+    write_layers(knowledge, ["descriptions"], model(knowledge, server))
     shown = server.bodies[0]["messages"][1]["content"]
     assert len(server.bodies) == 1
     assert all(f"Fact {at} of Ada." in shown for at in range(6))
@@ -179,7 +187,7 @@ def test_many_descriptions_of_an_entity_become_one_that_answers_are_shown(
         (text,) = merged_descriptions(store).values()
     assert text.startswith("Written: ")
     retrieval = knowledge.retrieve("Who met Ada?", mass=20)
-    assert text in knowledge.draft(retrieval).context.text
+    assert text in draft_answer(knowledge, retrieval).context.text
 
 
 @pytest.mark.usefixtures("alone")
@@ -203,8 +211,8 @@ def test_the_command_writes_only_when_it_is_told_to(
     assert main(["layers", "--db", path, "--write"]) == 2
     songs.add_text("bob.txt", "Bob left Oslo for Rome in May.")
     assert main(["layers", "--db", path, "--build", "all", "--write"]) == 0
-    assert {layer.name: layer.state for layer in songs.layers()} == dict.fromkeys(LAYERS, "built")
-    assert set(WRITABLE) <= {one.name for one in songs.layers()}
+    assert {layer.name: layer.state for layer in read_layer_states(songs)} == dict.fromkeys(LAYERS, "built")
+    assert set(WRITABLE) <= {one.name for one in read_layer_states(songs)}
     with open_workspace(path) as store:
         assert {total.what for total in store.ledger.totals("purpose")} == {"write"}
 

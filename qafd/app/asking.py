@@ -8,7 +8,7 @@ from qafd.app.error_display import with_errors_shown
 from qafd.app.escaping import brief
 from qafd.app.pages import way
 from qafd.app.session import QUESTION, bound, compute_shared, exchange, in_store, put, session
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, list_questions, version_of
 from qafd.plan.suggest import questions_of
 from qafd.samples import EXAMPLES
 
@@ -22,7 +22,7 @@ def question_box(knowledge: KnowledgeGraph) -> str:
         put(QUESTION, examples[0] if examples else "")
         st.query_params.pop("node", None)
     return asked_among(examples, QUESTION, "Ask your documents a question",
-                       [turn.question for turn in knowledge.questions])
+                       [turn.question for turn in list_questions(knowledge)])
 
 
 def asked_among(examples: Sequence[str], key: str, placeholder: str,
@@ -63,7 +63,7 @@ def ask_something(knowledge: KnowledgeGraph) -> None:
     graph = knowledge.graph
     st.write("Ask a question to see which part of the graph answers it, and why.")
     with st.container(horizontal=True, gap="small"):
-        for question in compute_shared("suggested", (knowledge.id, knowledge.version(graph)),
+        for question in compute_shared("suggested", (knowledge.id, version_of(graph)),
                                lambda: in_store(
                                    knowledge, lambda store: questions_of(store, graph))):
             st.button(brief(question), key=f"ask {question}",

@@ -11,7 +11,7 @@ from qafd.app.session import bound, choose_option, exchange, put
 from qafd.app.tables import columns_of, table
 from qafd.errors import ParameterError
 from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, check_conditions, read_conditions, version_of
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.instructions import instructions_of
 from qafd.models.prompts_conditions import holds_query, query_messages
@@ -59,7 +59,7 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
     if retrieval.notices:
         st.write(" ".join(escape_sentence(word_notice(notice)) for notice in retrieval.notices))
     rows: list[tuple[str, ...]] = []
-    for answer in knowledge.conditions(retrieval):
+    for answer in check_conditions(knowledge, retrieval):
         first = f"{answer.name} ({say_met(answer)})"
         for row in answer.rows:
             rows.append((first, row.name, say_met_by(row), row.sentence, row.document))
@@ -97,7 +97,7 @@ def _read_plan(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> Quer
               "it, rules read the names of the question."))
     if not wanted:
         return plan
-    key = (knowledge.id, knowledge.version(graph), plan.question, model.name)
+    key = (knowledge.id, version_of(graph), plan.question, model.name)
     read = _read_by(key, knowledge, graph, plan, replace(model, accepts=holds_query))
     if read.conditions is not None:
         st.caption(f"Read by {name}.")
@@ -108,7 +108,7 @@ def _read_plan(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> Quer
 @st.cache_resource(max_entries=32, ttl=60, show_spinner=False)
 def _read_by(key: tuple[str, ...], _knowledge: KnowledgeGraph, _graph: Graph,  # noqa: ARG001
              _plan: QueryPlan, _model: Metered) -> QueryPlan:
-    return _knowledge.read_conditions(_plan, _model, graph=_graph)
+    return read_conditions(_knowledge, _plan, _model, graph=_graph)
 
 
 def _edit_conditions(graph: Graph, plan: QueryPlan) -> QueryPlan:

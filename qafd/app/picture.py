@@ -13,6 +13,7 @@ from qafd.app.component import component, panels, read_expanded, read_selection
 from qafd.app.result import View, retrieve_by, span_of
 from qafd.app.session import bound, choose_option, compute_shared, exchange, session, value_of
 from qafd.explain import contrast, row_name
+from qafd.knowledge import read_corpus
 from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.view.contraction import drawn_contracted
@@ -60,7 +61,7 @@ def _freeze(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset
     value is the preset's retrieval.
     """
     graph = view.graph
-    corpus = view.knowledge.corpus(graph, FlowDiffusion.needs)
+    corpus = read_corpus(view.knowledge, graph, FlowDiffusion.needs)
     preset = next((one.method for one in PRESETS.values() if one.method.rule == view.method.rule),
                   FlowDiffusion())
     usual = replace(preset, diffusions="joint").fit_to(graph).start_for(corpus, view.plan)
@@ -91,7 +92,7 @@ def _scale(view: View, method: FlowDiffusion, drawing: Drawing) -> Scale | None:
     graph = view.graph
     start, end, _ = method.fit_to(graph).scale(graph, span_of(view.knowledge, view.plan.question, method))
     widest = replace(method, mass=min(TOP * start, end))
-    return scale_of(widest.retrieve(view.knowledge.corpus(graph, method.needs), view.plan), drawing)
+    return scale_of(widest.retrieve(read_corpus(view.knowledge, graph, method.needs), view.plan), drawing)
 
 
 def picture(view: View, drawing: Drawing, path: Sequence[str] = (),
@@ -165,7 +166,7 @@ def _animate(view: View, drawing: Drawing, positions: Positions, steady: Scale |
 
 def _mass_data(view: View, widest: FlowDiffusion, drawing: Drawing, positions: Positions,
                steady: Scale) -> bytes | None:
-    corpus = view.knowledge.corpus(view.graph, widest.needs)
+    corpus = read_corpus(view.knowledge, view.graph, widest.needs)
     data = mass_data(widest.problem(corpus, view.plan), drawing, steady, positions, groups_of(view))
     return None if data is None else zlib.compress(json.dumps(data, separators=(",", ":")).encode())
 

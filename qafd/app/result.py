@@ -11,7 +11,7 @@ from qafd.app.controls import ControlPlaces, controls, mass_control, set_suggest
 from qafd.app.escaping import capitalize, escape_sentence, plain
 from qafd.app.session import bound, choose_option, compute_shared, forget_all_but, session, value_of
 from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, read_corpus, version_of
 from qafd.models import LLM
 from qafd.reasons import NoticeKind
 from qafd.records import QueryPlan
@@ -111,9 +111,9 @@ def span_of(knowledge: KnowledgeGraph, question: str,
     if not question.strip() or method.subqueries == "on":
         return 0.0, 0.0
     graph, method = knowledge.graph, replace(method, mass=0.0)
-    version = knowledge.version(graph)
+    version = version_of(graph)
     return compute_shared("span", (knowledge.id, version, question, method), lambda: method.span(
-        knowledge.corpus(graph, method.needs),
+        read_corpus(knowledge, graph, method.needs),
         plan_of(knowledge, graph, version, question)))
 
 
@@ -124,7 +124,7 @@ def explore_question(knowledge: KnowledgeGraph, question: str, method: FlowDiffu
     A client, if given, reads the question instead of the local rules.
     """
     graph = knowledge.graph
-    version = knowledge.version(graph)
+    version = version_of(graph)
     apart = method.subqueries == "on"
     with knowledge.store():  # which all that is asked of it here uses
         if client is None and not apart:

@@ -14,7 +14,7 @@ from qafd.cli.models import ModelRequest, may_call_model
 from qafd.cli.options import writing_options
 from qafd.errors import ModelError, ParameterError, StoreError
 from qafd.explain import Chain
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, cite_reply, draft_answer
 from qafd.models import Streamed
 from qafd.models.cost import Metered
 from qafd.models.instructions import instructions_of
@@ -59,7 +59,7 @@ def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prom
         typed, inquiry = inquiry.text, follow_last(inquiry, client)
     retrieval = retrieve_as_planned(inquiry, client if plan == "model" else None)
     if prompt:
-        messages = knowledge.draft(retrieval, budget=tokens, length=length).messages
+        messages = draft_answer(knowledge, retrieval, budget=tokens, length=length).messages
         return Outcome(messages, ["\n\n".join(message.content for message in messages)])
     keep_question(inquiry, typed)
     return answer_question(knowledge, retrieval, client, tokens, length)
@@ -114,7 +114,7 @@ def write_answer(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metere
     """Let a model write the answer, printed as it arrives unless JSON is wanted."""
     calls = instructions_of(client).calls
     budget = calls.fit(tokens, count_tokens(retrieval.query))
-    draft = knowledge.draft(retrieval, budget=budget, length=length)
+    draft = draft_answer(knowledge, retrieval, budget=budget, length=length)
     with knowledge.store():  # else the call would open and close the file
         if wants_json():
             reply = client.complete(draft.messages, max_tokens=calls.answer_tokens)
@@ -126,7 +126,7 @@ def write_answer(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metere
             finally:
                 print()
             reply = streamed.reply
-        return replace(quoted, written=knowledge.written(draft, reply, client.name))
+        return replace(quoted, written=cite_reply(knowledge, draft, reply, client.name))
 
 
 def answer_lines(answer: Answer) -> Iterator[str]:

@@ -21,7 +21,7 @@ from qafd.export.comparison import rows_csv
 from qafd.export.formats import FORMATS, OF_GRAPH, OF_RETRIEVAL, write_graph
 from qafd.export.whole import whole
 from qafd.flow.verify import seal
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, read_corpus, read_layer_states
 from qafd.lab.sweep import Cell, Grid, masses_for, sweep, vary
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve import METHODS
@@ -135,7 +135,7 @@ def compare(db: Location | None, question: str, methods: str, budget: int, form:
     for column in failed:
         told = str(column.error) if column.error else ""
         note(f"{one_line(column.label, 100)}: {told}")
-    unbuilt = {layer.name for layer in knowledge.layers() if layer.state != "built"}
+    unbuilt = {layer.name for layer in read_layer_states(knowledge) if layer.state != "built"}
     if any(unbuilt.intersection(METHODS[c.name].needs) for c in failed if c.name in METHODS):
         note("'qafd layers --build all' builds what is missing for all methods")
     found = any(retrieval.nodes for retrieval in comparison.retrievals.values())
@@ -216,7 +216,7 @@ def sweep_settings(knowledge: KnowledgeGraph, question: str, preset: str, titles
             raise ParameterError(f"--{first} and --{second} exclude each other; choose one")
     if varied:
         return _vary(knowledge, text_of(question), varied, titles, csv)
-    corpus = knowledge.corpus()
+    corpus = read_corpus(knowledge)
     method = PRESETS[preset].method
     if alphas:
         method = replace(method, rule="source-degree")
@@ -243,7 +243,7 @@ def _vary(knowledge: KnowledgeGraph, question: str, varied: Sequence[str], title
     method: Any = method_of(names.pop())
     values = _values_of(method, varied)
     knowledge.build_layers(method.needs)
-    corpus = knowledge.corpus()
+    corpus = read_corpus(knowledge)
     gold = _gold_titled(corpus, titles)
     found = vary(corpus, knowledge.plan(question, corpus.graph), method.fit_to(corpus.graph), values, gold)
     head = [*values, "nodes", "tokens", "ms", "recall"]

@@ -14,7 +14,7 @@ from qafd.cli.streams import text_of
 from qafd.errors import ModelError
 from qafd.explain.conditions import AnswerConditions, ConditionRow
 from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, check_conditions, read_conditions
 from qafd.models.cost import Metered
 from qafd.models.prompts_conditions import holds_query
 from qafd.reading.text.plaintext import one_line
@@ -49,7 +49,7 @@ def exact(knowledge: KnowledgeGraph, question: str, evidence: str, answers: int,
     plan = _plan(knowledge, graph, text, conditions, client)
     knowledge.build_layers(method.needs)
     retrieval = knowledge.retrieve(plan, method, graph=graph)
-    found = knowledge.conditions(retrieval)
+    found = check_conditions(knowledge, retrieval)
     notices = [word_notice(notice) for notice in retrieval.notices]
     data: dict[str, Any] = {"question": retrieval.query, "notices": notices, "answers": found}
     lines = list(_lines(found))
@@ -69,7 +69,7 @@ def _plan(knowledge: KnowledgeGraph, graph: Graph, text: str, conditions: Sequen
     plan = knowledge.plan(text, graph)
     if client is not None:
         reading = replace(client, purpose="plan", accepts=holds_query)
-        plan = knowledge.read_conditions(plan, reading, graph=graph)
+        plan = read_conditions(knowledge, plan, reading, graph=graph)
     return restate_conditions(graph, plan, conditions) if conditions else plan
 
 

@@ -13,7 +13,7 @@ from qafd.cli.streams import text_of
 from qafd.errors import ParameterError
 from qafd.explain import Explanation
 from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.records import QueryPlan
 from qafd.retrieve import METHODS, methods
 from qafd.retrieve.base import Retrieval, Retriever, wants_subqueries
@@ -47,7 +47,7 @@ class Inquiry:
         method = self._method(graph)
         plan = self.knowledge.plan(self.text, graph, subqueries=wants_subqueries(method), client=client)
         if isinstance(method, FlowDiffusion) and len(graph) and "mass" not in self.knobs:
-            method = method.start_for(self.knowledge.corpus(graph, method.needs), plan)
+            method = method.start_for(read_corpus(self.knowledge, graph, method.needs), plan)
         return plan, method
 
     def retrieve(self, client: "LLM | None" = None) -> Retrieval:

@@ -8,7 +8,7 @@ from qafd.cli.command import Outcome, command, on_interrupt, with_workspace
 from qafd.cli.models import ModelRequest, may_call_model
 from qafd.cli.progress import ProgressLine
 from qafd.errors import ModelError, ParameterError
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, plan_layers, read_layer_states, write_layers
 from qafd.models.cost import Metered
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.layers import LAYERS, WRITABLE, LayerState
@@ -33,7 +33,7 @@ def list_layers(knowledge: KnowledgeGraph, names: tuple[str, ...], write: bool, 
             raise ParameterError("nothing is to be written; name layers with --build and add --write")
         client = asked.client(knowledge, "write")
         if dry_run:
-            planned = knowledge.plan_layers(wanted, client)
+            planned = plan_layers(knowledge, wanted, client)
             cap = client.meter.cap
             return Outcome({**vars(planned), "cap": cap},
                            [f"{one_line(client.name, 100)}: {say_writing_plan(planned)}", say_cap(cap)])
@@ -48,7 +48,7 @@ def _write(knowledge: KnowledgeGraph, names: tuple[str, ...], client: Metered) -
     stopped = on_interrupt("stopping after the calls at work; run the command again to go on")
     try:
         with ProgressLine() as meter:
-            knowledge.write_layers(names, client, progress=meter, stopped=stopped)
+            write_layers(knowledge, names, client, progress=meter, stopped=stopped)
     except ModelError as error:
         return replace(_list(knowledge), failure=error,
                        instead="What was written is used; run the command again to go on.")
@@ -56,7 +56,7 @@ def _write(knowledge: KnowledgeGraph, names: tuple[str, ...], client: Metered) -
 
 
 def _list(knowledge: KnowledgeGraph) -> Outcome:
-    states = knowledge.layers()
+    states = read_layer_states(knowledge)
     return Outcome(states, map(_layer_line, states))
 
 

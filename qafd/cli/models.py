@@ -14,7 +14,7 @@ from qafd.cli.command import DAY, settings, spending
 from qafd.cli.options import Function, model_options, with_options
 from qafd.errors import ModelError, ParameterError
 from qafd.ingest.reader import ModelChoice
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, read_instructions
 from qafd.models.address import OPENAI, is_local
 from qafd.models.call_settings import CallSettings
 from qafd.models.cost import FREE, Cap, Meter, Metered, Price
@@ -163,7 +163,7 @@ class ModelRequest:
             remember_price(endpoint.name, Price(*self.most["price"]))
         price = price_at(endpoint)
         cap = change_cap(self.most, spending().cap_where(price is not None))
-        told = Instructed(endpoint.with_settings(calls), replace(knowledge.instructions, calls=calls))
+        told = Instructed(endpoint.with_settings(calls), replace(read_instructions(knowledge), calls=calls))
         return Metered(told, knowledge.url, Meter(cap), price, endpoint.base_url, purpose,
                        f"{purpose} {now()}", question=question)
 

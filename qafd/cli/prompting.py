@@ -11,7 +11,7 @@ from qafd.cli.streams import read_file
 from qafd.errors import ParameterError
 from qafd.ingest.instructions import versions_of
 from qafd.ingest.tuning import Tuned, keep_tuned
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, read_instructions, set_prompt, tune_prompt
 from qafd.models.instructions import TASKS
 from qafd.reading.text.plaintext import decode
 
@@ -56,16 +56,16 @@ def prompts(knowledge: KnowledgeGraph, task: str | None, file: Path | None, aske
         lines = [f"{one.since}  {one.prompt or '(ours)'}" for one in versions]
         return Outcome({"prompt": task, "versions": versions}, lines, bool(versions))
     if file is not None:
-        knowledge.keep_prompt(task, decode(read_file(str(file)))[0])
+        set_prompt(knowledge, task, decode(read_file(str(file)))[0])
     elif wishes["ours"]:
-        knowledge.keep_prompt(task, "")
-    told = knowledge.instructions
+        set_prompt(knowledge, task, "")
+    told = read_instructions(knowledge)
     text = told.prompt(task)
     return Outcome({"prompt": task, "text": text, "ours": task not in told.prompts}, [text])
 
 
 def _list(knowledge: KnowledgeGraph) -> Outcome:
-    own = knowledge.instructions.prompts
+    own = read_instructions(knowledge).prompts
     rows = [{"prompt": name, "what": task.label, "source": task.source, "ours": name not in own}
             for name, task in TASKS.items()]
     lines = [f"{name:8} {'own ' if name in own else 'ours'}  {task.label}"
@@ -74,7 +74,7 @@ def _list(knowledge: KnowledgeGraph) -> Outcome:
 
 
 def _tune(knowledge: KnowledgeGraph, asked: ModelRequest, keeping: bool) -> Outcome:
-    tuned: Tuned = knowledge.tune_prompt(asked.client(knowledge, "extract"))
+    tuned: Tuned = tune_prompt(knowledge, asked.client(knowledge, "extract"))
     if keeping:
         with knowledge.store() as store:
             keep_tuned(store, tuned)

@@ -16,7 +16,7 @@ from qafd.evaluate.gold import read_records
 from qafd.evaluate.measures import balanced
 from qafd.explain.whatif import without_edges
 from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.plan.linking import entities_named
 from qafd.retrieve.base import Retrieval, RetrievedNode, Retriever
 from qafd.retrieve.conditions import LinkedQuery, edit_conditions, link_conditions
@@ -166,7 +166,7 @@ def evaluate_deleted(
     ids, _ = _known_answers(graph, questions)
     rng = np.random.default_rng(SEED)
     trials: dict[int, list[FactualTrial]] = {count: [] for count in DELETED}
-    corpus = knowledge.corpus(graph)
+    corpus = read_corpus(knowledge, graph)
     for question in questions:
         plan = knowledge.plan(question.text, graph)
         linked = link_conditions(graph, plan)

@@ -27,7 +27,7 @@ from qafd.evaluate.measures import Interval, intervals
 from qafd.evaluate.opinions import Answers
 from qafd.evaluate.overlap import Measure, measures
 from qafd.ingest.progress import Progress
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, cite_reply, draft_answer
 from qafd.models import Reply
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.instructions import instructions_of
@@ -321,7 +321,7 @@ def _retrieved(knowledge: KnowledgeGraph, questions: Sequence[Question],
 
 def _draft(knowledge: KnowledgeGraph, plan: QueryPlan, retrieval: Retrieval, writing: Writing
            ) -> Draft:
-    return knowledge.draft(retrieval, plan, budget=writing.budget, length=writing.length)
+    return draft_answer(knowledge, retrieval, plan, budget=writing.budget, length=writing.length)
 
 
 def _answer(knowledge: KnowledgeGraph, plan: QueryPlan, retrieval: Retrieval,
@@ -337,7 +337,7 @@ def _answer(knowledge: KnowledgeGraph, plan: QueryPlan, retrieval: Retrieval,
         raise
     except ModelError as error:
         return Answered(ABSENT, True, error=str(error))
-    written = knowledge.written(draft, reply, client.name)
+    written = cite_reply(knowledge, draft, reply, client.name)
     # The marks of citations are neither words of the answer nor a difference between two.
     text = one_line(CITED.sub("", written.text).replace(" .", "."), len(written.text))
     return Answered(ABSENT if written.abstained else text, written.abstained,

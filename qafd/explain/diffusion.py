@@ -40,7 +40,7 @@ class RunExplanation:
     open_store : callable
         Opens the workspace, for texts and provenance.
     evidence : callable
-        Sentences that mention some nodes, see `KnowledgeGraph.evidence`.
+        Sentences that mention some nodes, see `qafd.knowledge.find_evidence`.
     runs : int
         How many such runs the mass of the control is divided among: masses that are named for the
         control are those of the run times this.

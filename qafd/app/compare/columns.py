@@ -21,6 +21,7 @@ from qafd.evaluate import MEASURES, Trial, trial_of
 from qafd.evaluate.collection import gold_documents, gold_nodes
 from qafd.evaluate.gold import Question
 from qafd.export.comparison import FoundNode, Row, rows, rows_csv
+from qafd.knowledge import read_layer_states
 from qafd.retrieve.base import SATURATED, Retrieval, StructureKind
 from qafd.retrieve.compare import ComparedMethod
 from qafd.view.panel import clean, shown_name
@@ -117,7 +118,7 @@ def column_passages_tab(sides: Sides) -> None:
     """
     only = sides.comparison.only("passages")
     origin = ""
-    for layer in sides.knowledge.layers():
+    for layer in read_layer_states(sides.knowledge):
         if layer.name == "communities":
             origin = say_origin(layer.origin, layer.state, layer.model, layer.written, layer.texts)
     cells = []

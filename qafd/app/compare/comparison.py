@@ -19,7 +19,7 @@ from qafd.errors import StoreError
 from qafd.evaluate.key_passage import find_verdict
 from qafd.graph import Graph
 from qafd.ingest.jobs import enqueue, worth_building
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, read_layer_states, version_of
 from qafd.records import QueryPlan
 from qafd.retrieve.compare import AT_ONCE, ComparedMethod, Comparison, make_column
 from qafd.retrieve.methods import label_of
@@ -53,7 +53,7 @@ def prepare_layers(knowledge: KnowledgeGraph, choice: Choice) -> None:
     needs: dict[str, str] = {}
     for name, method in choice.methods.items():
         needs |= dict.fromkeys(method.needs, label_of(name))
-    missing = [layer.name for layer in knowledge.layers()
+    missing = [layer.name for layer in read_layer_states(knowledge)
                if layer.name in needs and layer.state != "built"]
     if not missing:
         return
@@ -80,7 +80,7 @@ def prepare_layers(knowledge: KnowledgeGraph, choice: Choice) -> None:
 def compare_methods(knowledge: KnowledgeGraph, question: str, choice: Choice) -> Sides:
     """Answer the question by every chosen method on the present graph."""
     graph = knowledge.graph
-    version = knowledge.version(graph)
+    version = version_of(graph)
     plan = plan_of(knowledge, graph, version, question)
     names = list(choice.methods)
     if choice.order:

@@ -12,6 +12,7 @@ from qafd.app.picture import pick, place_nodes
 from qafd.app.result import explore_question, retrieve_by
 from qafd.app.session import compute_shared
 from qafd.graph import Graph
+from qafd.knowledge import read_layer_states
 from qafd.reasons import UNSTATED
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import WET, Retrieval, RetrievedNode
@@ -131,7 +132,7 @@ def _footer(choice: Choice, column: ComparedMethod, drawn: Retrieval) -> str:
 
 def _list_drawable(sides: Sides) -> tuple[str, ...]:
     """Return the default methods whose layers are built."""
-    built = {layer.name for layer in sides.knowledge.layers() if layer.state == "built"}
+    built = {layer.name for layer in read_layer_states(sides.knowledge) if layer.state == "built"}
     return tuple(name for name in DEFAULT if built.issuperset(METHODS[name].needs))
 
 

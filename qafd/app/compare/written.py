@@ -10,7 +10,7 @@ from qafd.app.escaping import capitalize, plain, safe
 from qafd.app.explore.answer import say_leaving
 from qafd.app.provider import language_model, preferences, why_no_model
 from qafd.errors import ModelError
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, cite_reply, draft_answer
 from qafd.models import Reply
 from qafd.models.cost import tokens_of
 from qafd.reading.text.markdown import answer_html
@@ -28,7 +28,8 @@ def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
         st.caption(plain(capitalize(why_no_model())))
         return
     calls = preferences().calls
-    drafts = [(name, knowledge.draft(retrieval, budget=calls.fit(budget))) for name, retrieval in columns]
+    budget = calls.fit(budget)
+    drafts = [(name, draft_answer(knowledge, retrieval, budget=budget)) for name, retrieval in columns]
     known = {name: model.find_stored(model.key(draft.messages, None, calls.answer_tokens))
              for name, draft in drafts}
     missing = [(name, draft) for name, draft in drafts if known[name] is None]
@@ -48,7 +49,7 @@ def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
         reply = known[name]
         if reply is not None:
             with st.container(border=True, key=f"answer{number}"):
-                _show(name, knowledge.written(draft, reply, model.name), reply, f"written{number}")
+                _show(name, cite_reply(knowledge, draft, reply, model.name), reply, f"written{number}")
 
 
 def _show(name: str, written: Written, reply: Reply, anchor: str) -> None:

@@ -14,7 +14,7 @@ from qafd.curate.filelist import FileLine, listing
 from qafd.curate.unread import Unread, find_nameless, unread
 from qafd.ingest.erase import measure_footprint
 from qafd.ingest.jobs import enqueue, retry
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, version_of
 from qafd.view.panel import clean
 from qafd.wording.counts import count
 from qafd.wording.entities import say_nameless
@@ -37,7 +37,7 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     _held(knowledge, lines)
     chosen = _table(lines)
     _word_trouble(lines)
-    said = say_nameless(compute_shared("nameless", (knowledge.id, knowledge.version(knowledge.graph)),
+    said = say_nameless(compute_shared("nameless", (knowledge.id, version_of(knowledge.graph)),
                                lambda: in_store(knowledge, find_nameless)))
     if said:
         st.caption(f":material/info: {brief(said, 800)}")

@@ -8,7 +8,7 @@ from qafd.app.escaping import escape_sentence, plain
 from qafd.app.provider import language_model
 from qafd.app.session import recall, remember
 from qafd.errors import QafdError
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, plan_layers, read_layer_states, write_layers
 from qafd.models.cost import Metered
 from qafd.models.estimate import RunPlan
 from qafd.retrieve.layers import WRITABLE, LayerState
@@ -24,7 +24,7 @@ LABELS = {"communities": "Reports on communities (GraphRAG)", "summaries": "Summ
 def writing_controls(knowledge: KnowledgeGraph) -> None:
     """Draw the choice of layers that a model writes, the cost, and the button that starts it."""
     client = language_model(knowledge.url, "write")
-    layers = {layer.name: layer for layer in knowledge.layers() if layer.name in WRITABLE}
+    layers = {layer.name: layer for layer in read_layer_states(knowledge) if layer.name in WRITABLE}
     if client is None or not len(knowledge.graph):
         return
     client = replace(client, run=f"write {now()}")
@@ -42,7 +42,7 @@ def writing_controls(knowledge: KnowledgeGraph) -> None:
                [layer.written for layer in layers.values()])
         if st.button("What it will cost"):
             with st.spinner("Estimating what this will cost"):
-                remember("writing plan", key, lambda: knowledge.plan_layers(chosen, client))
+                remember("writing plan", key, lambda: plan_layers(knowledge, chosen, client))
         planned: RunPlan | None = recall("writing plan", key)
         if planned is None:
             return
@@ -65,7 +65,7 @@ def _write(knowledge: KnowledgeGraph, client: Metered, names: list[str]) -> None
         bar.progress(done / max(total, 1), plain(f"{LABELS[name]}: {done:,} of {total:,}"))
 
     try:
-        knowledge.write_layers(names, client, progress=report)
+        write_layers(knowledge, names, client, progress=report)
     except QafdError as error:
         st.error(escape_sentence(error))
         st.caption("What was written is kept and used; start again to go on.")

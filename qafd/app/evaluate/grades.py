@@ -16,7 +16,7 @@ from qafd.errors import QafdError
 from qafd.evaluate import FEW, Evaluation
 from qafd.evaluate.opinions import AT_ONCE, Answers, Opinions, estimate, opinions, quoted
 from qafd.ingest.progress import Progress
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, version_of
 from qafd.models.cost import Metered
 from qafd.retrieve.base import Retriever
 from qafd.retrieve.methods import label_of
@@ -90,7 +90,7 @@ def _asked(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, 
 
 def _key(result: Evaluation, knowledge: KnowledgeGraph) -> tuple[object, ...]:
     """Return the key of the grades: workspace, questions and methods."""
-    return (knowledge.id, knowledge.version(knowledge.graph),
+    return (knowledge.id, version_of(knowledge.graph),
             tuple(question.text for question in result.questions),
             tuple(score.name for score in result.scores))
 

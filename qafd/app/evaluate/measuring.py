@@ -14,7 +14,7 @@ from qafd.evaluate import Evaluation, evaluate
 from qafd.evaluate.gold import Question, QuestionSet
 from qafd.flow import kernel
 from qafd.ingest.progress import Progress
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, version_of
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever
 from qafd.retrieve.methods import PAPER, label_of, read_methods
@@ -101,7 +101,7 @@ def _measurings() -> OrderedDict[tuple[str, ...], Running[Evaluation]]:
 def measure_methods(knowledge: KnowledgeGraph, asked: QuestionSet,
              methods: Mapping[str, Retriever]) -> Evaluation | None:
     """Return the result for these questions and methods, or offer to measure it and return None."""
-    key = (knowledge.id, knowledge.version(knowledge.graph), asked.digest, *methods)
+    key = (knowledge.id, version_of(knowledge.graph), asked.digest, *methods)
     known = _measurings()
     current = known.get(key)
     if current is None or (current.over() and current.cancel.is_set()):

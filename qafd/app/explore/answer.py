@@ -16,6 +16,7 @@ from qafd.app.provider import language_model, leaves_this_machine, preferences, 
 from qafd.app.result import View
 from qafd.app.session import bound, remember, session, value_of
 from qafd.errors import ModelError
+from qafd.knowledge import cite_reply, draft_answer
 from qafd.models import Reply, Streamed
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.prompts_answer import LENGTHS
@@ -117,7 +118,7 @@ def write_first(view: View) -> Written | None:
             st.caption("Written before the last change of the retrieval.")
     if known is None:
         return None
-    written = view.knowledge.written(draft, known, model.name)
+    written = cite_reply(view.knowledge, draft, known, model.name)
     place.html(markup.mark_names(
         answer_html(written.text, {citation.number for citation in written.citations}), answer_names(view)))
     _say_doubts(written, model)
@@ -142,7 +143,7 @@ def find_written(view: View) -> Written | None:
         return None
     draft = _draft(view)
     known = _find_reply(draft, model)
-    return None if known is None else view.knowledge.written(draft, known, model.name)
+    return None if known is None else cite_reply(view.knowledge, draft, known, model.name)
 
 
 def _length() -> str:
@@ -152,7 +153,7 @@ def _length() -> str:
 def _draft(view: View) -> Draft:
     """Build the prompt for the retrieval."""
     asked = (view.about, view.method, view.retrieval.method, _length(), view.plan.planner)
-    return remember("draft", asked, lambda: view.knowledge.draft(
+    return remember("draft", asked, lambda: draft_answer(view.knowledge,
         view.retrieval, view.plan, length=_length(), budget=preferences().calls.fit(BUDGET)))
 
 
@@ -176,7 +177,7 @@ def _draw_written(view: View, model: Metered) -> None:
         known = _ask(draft, model, place)
         place.empty()
     if known is not None:
-        written = view.knowledge.written(draft, known, model.name)
+        written = cite_reply(view.knowledge, draft, known, model.name)
         _show(written, model)
     with st.expander("Text that the model gets"):
         context = draft.context

@@ -23,7 +23,7 @@ from qafd.app.session import put, session
 from qafd.curate.descriptions import Remark, remarks
 from qafd.curate.neighbors import find_added
 from qafd.explain import Along, Balance, Strand, mass_balance
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, find_evidence
 from qafd.reading.text.table_rows import is_row
 from qafd.retrieve.base import Retrieval, RetrievedNode
 from qafd.storage.rows import Evidence
@@ -110,7 +110,7 @@ def balance_rows(balance: Balance) -> list[tuple[str, float]]:
 
 def draw_sentences(knowledge: KnowledgeGraph, node_id: str, first: int = 3, most: int = 20) -> None:
     """Draw the `first` sentences that name a node, and at most `most` of the others folded."""
-    sentences = knowledge.evidence([node_id])
+    sentences = find_evidence(knowledge, [node_id])
     if not sentences:
         _draw_unnamed(knowledge, node_id)
         return

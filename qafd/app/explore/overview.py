@@ -10,7 +10,7 @@ from qafd.app.pages import way
 from qafd.app.picture import pick
 from qafd.app.session import QUESTION, compute_shared, put
 from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, version_of
 from qafd.plan.suggest import about
 from qafd.retrieve.base import Retrieval
 from qafd.view.drawing import Caption, Drawing, Look
@@ -31,7 +31,7 @@ def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
     `asking` is True on the page with the question box.
     """
     graph = knowledge.graph
-    drawn, positions = compute_shared("map", (knowledge.id, knowledge.version(graph)),
+    drawn, positions = compute_shared("map", (knowledge.id, version_of(graph)),
                                       lambda: _overview(graph))
     if not drawn.nodes:
         st.caption("No name was found in these documents.")

@@ -13,6 +13,7 @@ from qafd.app.result import View, retrieve_by
 from qafd.app.session import compute_shared
 from qafd.explain.reach import Added, compare_first, find_reached, signal_shares
 from qafd.flow.homotopy import Path
+from qafd.knowledge import read_corpus
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.fusion import FusedPassages
 from qafd.view.panel import clean
@@ -54,7 +55,7 @@ def _say_when_reached(view: View, citations: Sequence[Citation]) -> str:
 
 def enter_mass(view: View, entered: Path, passage: str) -> float | None:
     """Return the mass at which the flow reaches a passage or the name that is its title."""
-    corpus = view.knowledge.corpus(view.graph, ())
+    corpus = read_corpus(view.knowledge, view.graph, ())
     row = view.graph.row[passage]
     rows = [row]
     place = np.flatnonzero(corpus.passages.rows == row)

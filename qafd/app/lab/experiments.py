@@ -23,6 +23,7 @@ from qafd.explain.paths import row_name
 from qafd.flow import kernel
 from qafd.flow.reference import RELEASED
 from qafd.flow.weights import VARIANTS
+from qafd.knowledge import read_corpus
 from qafd.lab.movie import Movie, film, states
 from qafd.lab.robustness import returns
 from qafd.lab.sweep import Cell, Grid, masses_for, sweep
@@ -248,7 +249,7 @@ def robustness_tab(view: View) -> None:
 
 
 def _corpus(view: View) -> Any:
-    return view.knowledge.corpus(view.graph)
+    return read_corpus(view.knowledge, view.graph)
 
 
 def _problem(view: View) -> Problem:

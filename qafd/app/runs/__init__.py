@@ -25,7 +25,7 @@ from qafd.app.session import compute_shared, empty, exchange, forget_all_but, fr
 from qafd.app.tables import columns_of, download, table
 from qafd.app.workspaces import workspace
 from qafd.errors import QafdError
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, version_of
 from qafd.retrieve.methods import label_of
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.runs import Run, SavedRun
@@ -139,7 +139,7 @@ def _status(knowledge: KnowledgeGraph, run: Run) -> None:
     draw_question(run)
     draw_figures(run)
     graph, made_on = knowledge.graph, run.retrieval.made_by.workspace
-    now = knowledge.version(graph)
+    now = version_of(graph)
     if now == made_on:
         return
     gone = len(run.missing_from(graph))

@@ -8,7 +8,7 @@ from qafd.app.session import empty, fresh_key, session
 from qafd.errors import ModelError, ParameterError
 from qafd.ingest.instructions import PromptVersion, keep_prompt, versions_of
 from qafd.ingest.tuning import keep_tuned
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, read_instructions, tune_prompt
 from qafd.models.instructions import TASKS
 from qafd.view.panel import clean
 
@@ -20,7 +20,7 @@ def prompt_settings(knowledge: KnowledgeGraph) -> None:
     with st.expander("Prompts of this workspace"):
         task = st.selectbox("What a model is asked to do", list(TASKS), key="prompt_task",
                             format_func=_name)
-        told = knowledge.instructions
+        told = read_instructions(knowledge)
         shown = session().drafted.get((knowledge.id, task), told.prompt(task))
         text = st.text_area("Prompt", shown, key=fresh_key(f"prompt {knowledge.id} {task}"), height=320)
         st.caption(plain(_say_fields(task)))
@@ -96,7 +96,7 @@ def _tune(knowledge: KnowledgeGraph) -> None:
         return
     try:
         with st.spinner("One call"):
-            session().tuned = tuned = knowledge.tune_prompt(client)
+            session().tuned = tuned = tune_prompt(knowledge, client)
     except ModelError as error:
         st.error(escape_sentence(error))
         return

@@ -21,7 +21,7 @@ from qafd.app.escaping import brief, plain
 from qafd.app.tables import table
 from qafd.app.workspaces import choose, is_at_home, is_sample, names, new_workspace
 from qafd.ingest.jobs import enqueue
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, list_questions
 from qafd.samples import SAMPLES
 from qafd.storage import remove_workspace, size_of
 from qafd.wording.counts import count
@@ -46,7 +46,7 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
                     f"{dimension} dimensions.")
     else:
         st.caption("Nothing is read or embedded yet.")
-    if asked := len(knowledge.questions):
+    if asked := len(list_questions(knowledge)):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption((f"{count(asked, 'question')} kept, for follow-ups and to be asked again "
                         "by all who use this workspace."), width="content")
@@ -112,7 +112,8 @@ def wipe(knowledge: KnowledgeGraph) -> None:
         empty = st.button("Wipe this workspace", disabled=typed != name)
         delete = own and st.button("Remove this workspace", disabled=typed != name)
     if empty:
-        knowledge.wipe()
+        with knowledge.store() as store:
+            store.wipe()
         st.toast(f"Wiped {plain(name)}: it is empty.", duration="long")
         st.rerun()
     if delete:
