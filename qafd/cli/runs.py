@@ -154,4 +154,5 @@ def verify(file: str) -> Outcome:
     except (ValueError, RecursionError) as error:
         raise QafdError(f"{file} is not a run; 'qafd query --json' prints one") from error
     sentences = say_verification(result)
-    return Outcome({"ok": result.ok, "sentences": sentences, "findings": result.findings}, sentences, failed=not result.ok)
+    checked = {"ok": result.ok, "sentences": sentences, "findings": result.findings}
+    return Outcome(checked, sentences, failed=not result.ok)
