@@ -8,7 +8,7 @@ import pytest
 from oracles import dense_weights, rational_solution
 
 from qafd.lab.movie import states
-from qafd.learn.card import Card, filmed, problem, promise, proof, settings_of
+from qafd.learn.card import Card, film_card, problem, promise, proof, settings_of
 from qafd.learn.cards import CARDS
 
 BY_KEY = {card.key: card for card in CARDS}
@@ -28,7 +28,7 @@ def test_the_picture_of_a_card_is_the_rational_solution(card):
     source[int(p.rows[0])] = Fraction(float(p.mass[0]))
     sink = [Fraction(int(t)) for t in p.graph.capacity(p.capacity)]
     x, mass = rational_solution(dense_weights(p.graph, p.gates), source, sink)
-    movie = filmed(card, card.start)
+    movie = film_card(card, card.start)
     assert movie.rows.tolist() == list(range(n))
     assert len(movie.u) == p.graph.edge_count
     assert movie.x == pytest.approx(np.array(x, float), rel=1e-6, abs=1e-9)
@@ -37,7 +37,7 @@ def test_the_picture_of_a_card_is_the_rational_solution(card):
 
 def test_all_orders_of_pushing_end_alike():
     card = BY_KEY["buckets"]
-    movie = filmed(card, card.start)
+    movie = film_card(card, card.start)
     ends = [list(states(movie, take))[-1].x for take in movie.takes]
     for end in ends:
         assert end == pytest.approx(movie.x, abs=0.02)
@@ -77,7 +77,7 @@ def test_a_link_sets_what_a_card_has_and_ignores_the_rest():
 
 def test_the_seed_of_a_link_fixes_the_random_order():
     card, first = at("buckets", seed=1)
-    runs = [filmed(card, replace(first, seed=seed)).takes[0].pushed.tolist()
+    runs = [film_card(card, replace(first, seed=seed)).takes[0].pushed.tolist()
             for seed in (1, 1, 2)]
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from qafd.lab.movie import states
-from qafd.learn.card import filmed
+from qafd.learn.card import film_card
 from qafd.learn.cards import CARDS
 
 pytestmark = pytest.mark.browser
@@ -24,7 +24,7 @@ def number(page: Any, name: str) -> float:
 
 def test_the_browser_repeats_the_pushes_of_the_library(open_page: Open) -> None:
     card = CARDS[0]
-    movie = filmed(card, card.start)
+    movie = film_card(card, card.start)
     frames = list(states(movie, movie.takes[0]))
     page = open_page("/learn?card=buckets")
     page.locator(MOVIE).wait_for(timeout=30_000)

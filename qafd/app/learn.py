@@ -11,7 +11,7 @@ from qafd.app.movie import Staging, movie, movie_data
 from qafd.app.pages import for_a_class, heading, page, way
 from qafd.app.session import keep, put
 from qafd.app.tables import columns_of, table
-from qafd.learn.card import Card, Settings, entries, filmed, promise, proof, settings_of
+from qafd.learn.card import Card, Settings, entries, film_card, promise, proof, settings_of
 from qafd.learn.cards import CARDS, SOUGHT
 from qafd.learn.lesson import LESSON
 from qafd.wording import join_words
@@ -101,7 +101,7 @@ def show_card(card: Card, taught: bool) -> None:
         linked = _controls(card)
     settings = settings_of(card, linked)
     places = dict(enumerate(card.toy.places.values()))
-    movie(movie_data(filmed(card, settings), card.toy.names, places,
+    movie(movie_data(film_card(card, settings), card.toy.names, places,
                      Staging(card.mode, plain=True)), key=f"toy-{card.key}")
     if card.key in NUMBERS:
         NUMBERS[card.key](card, settings)

@@ -1,1 +1,1 @@
-"""What a workspace holds, for people to look through and put right."""
+"""The contents of a workspace, for people to review and edit."""

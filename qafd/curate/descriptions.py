@@ -1,4 +1,4 @@
-"""What language models and imported graphs say of an entity and its relations, in their words."""
+"""Descriptions of an entity and its relations, by language models and imported graphs."""
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
@@ -10,10 +10,10 @@ from qafd.storage.rows import Said
 
 @dataclass(frozen=True)
 class Remark:
-    """A description, and the first passage that it was written of.
+    """A description, and the first passage that it describes.
 
-    `model` wrote it; it is "" where a file of a graph brought it. `strength` is from 1 to 10, 0
-    where none was given; `more` counts other passages of which the same was said.
+    `model` wrote it; it is "" for a graph file. `strength` is from 1 to 10, 0 if not
+    given; `more` counts other passages with the same description.
     """
 
     text: str
@@ -28,7 +28,7 @@ class Remark:
 
 
 def remarks(store: Workspace, node: str) -> dict[str, tuple[Remark, ...]]:
-    """What is said of an entity and of its relations, in the order of the documents.
+    """Return the descriptions of an entity and of its relations, in the order of the documents.
 
     Models write this; it may be wrong, and its text is no more to be trusted than that of a
     document.
@@ -41,7 +41,7 @@ def remarks(store: Workspace, node: str) -> dict[str, tuple[Remark, ...]]:
     Returns
     -------
     dict
-        By the id of the other end of a relation; "" for what is said of the entity itself. Empty
+        By the id of the other end of a relation; "" for the entity itself. Empty
         for other nodes, and where no model has read the documents.
     """
     with store.snapshot():

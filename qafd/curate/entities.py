@@ -78,8 +78,8 @@ class Suggestion:
 
 
 def entities(store: Workspace, only: str = "") -> tuple[Entity, ...]:
-    """All entities, those in most passages first, or the one of the key `only`; what edits took
-    out of the graph is left out, also before the graph has followed."""
+    """Return all entities, those in most passages first, or the one of the key `only`; entities
+    that edits removed are left out, also before the graph is updated."""
     spoken: dict[str, Counter[str]] = defaultdict(Counter)
     types: dict[str, Counter[str]] = defaultdict(Counter)
     with store.snapshot():
@@ -106,7 +106,7 @@ def entities(store: Workspace, only: str = "") -> tuple[Entity, ...]:
 
 
 def find(entities: Iterable[Entity], words: str) -> tuple[Entity, ...]:
-    """The entities with all these words, or beginnings of them, in one of their names.
+    """Find the entities with all these words, or beginnings of them, in one of their names.
 
     Accents and dashes do not matter; in scripts without spaces any part of a name counts.
     """
@@ -129,7 +129,7 @@ def _plain(text: str) -> str:
 
 
 def similar(entities: Iterable[Entity], typed: str) -> tuple[Entity, ...]:
-    """The entities with the names most like what was typed, the likest first.
+    """Return the entities with the names most similar to the typed text, most similar first.
 
     By Dice's coefficient 2 |A and B| / (|A| + |B|) of their pairs of letters, of at least `ALIKE`.
     """
@@ -144,23 +144,23 @@ def similar(entities: Iterable[Entity], typed: str) -> tuple[Entity, ...]:
 
 
 def _pairs(name: str) -> set[str]:
-    """The pairs of letters that follow each other, with the ends of the name."""
+    """Return the pairs of letters that follow each other, with the ends of the name."""
     letters = f" {_plain(name)} "
     return {letters[i:i + 2] for i in range(len(letters) - 1)}
 
 
 def hubs(entities: Iterable[Entity]) -> tuple[Entity, ...]:
-    """The same entities, those in most relations first: flow spreads from them."""
+    """Order the entities by number of relations, most first: flow spreads from them."""
     return tuple(sorted(entities, key=lambda entity: -entity.relations))
 
 
 def orphans(entities: Iterable[Entity]) -> tuple[Entity, ...]:
-    """The entities that connect nothing: in one passage and no relation."""
+    """Return the entities that connect nothing: in one passage and no relation."""
     return tuple(e for e in entities if e.passages <= 1 and not e.relations)
 
 
 def entity(store: Workspace, name: str) -> Entity:
-    """The entity of a name, by which an edit may have called it.
+    """Return the entity of a name, also of one that an edit gave it.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def entity(store: Workspace, name: str) -> Entity:
 
 
 def call(store: Workspace, known: str, name: str) -> int:
-    """Let an entity be called `name`: rename it, or let it be one with what is called so.
+    """Call an entity `name`: rename it, or merge it with the entity of that name.
 
     Returns the number of the edit. Raises ParameterError when there is no entity `known`, or
     `name` has no letter or digit or is hidden.
@@ -192,7 +192,7 @@ def call(store: Workspace, known: str, name: str) -> int:
 
 
 def type_words(kind: str) -> str:
-    """A type as people say it: "ORG" is an organization, "SPACE_STATION" a space station, and
+    """Word a type: "ORG" is an organization, "SPACE_STATION" a space station, and
     "PERSON?", which is a guess, "person?"."""
     sure = kind.rstrip(GUESS)
     return _TYPES.get(sure, sure.lower().replace("_", " ")) + kind[len(sure):]
@@ -204,17 +204,17 @@ def hide(store: Workspace, known: str) -> int:
 
 
 def keep_apart(store: Workspace, one: str, other: str) -> int:
-    """Never suggest again that two entities are the same; returns the number of the edit."""
+    """Stop suggesting that two entities are the same; returns the number of the edit."""
     first, second = sorted((entity(store, one).key, entity(store, other).key))
     return store.edits.add("apart", first, second)
 
 
 def suggestions(store: Workspace, graph: Graph) -> tuple[Suggestion, ...]:
-    """Pairs of entities that may be one, those first that join most passages.
+    """Return pairs of possible duplicates, those that join most passages first.
 
     Names nearly alike in meaning (synonym edges) or but for one letter; a name that begins or
     ends one other, or mostly one; initials of exactly one other. Names with different numbers are
-    different, and so are those of a family and pairs that were told apart.
+    different, and so are those of a family and pairs that a user keeps apart.
     """
     known = {one.key: one for one in entities(store) if one.name != one.name.lower()}
     apart = {(edit.key, edit.name) for edit in store.edits.all() if edit.holds("apart")}
@@ -237,7 +237,7 @@ def suggestions(store: Workspace, graph: Graph) -> tuple[Suggestion, ...]:
 
 
 def may_be_one(one: str, other: str) -> bool:
-    """Whether two keys could name one thing: not where numbers differ, and not a family's names.
+    """Return True if two keys could name the same entity: numbers agree, and no family names.
 
     Father and son share a word, and each has one of his own: "leopold mozart" and "wolfgang
     mozart" are two, but "w. mozart" may be either.
@@ -251,7 +251,7 @@ def may_be_one(one: str, other: str) -> bool:
 
 
 def _has_own_word(own: Iterable[str], others: Iterable[str]) -> bool:
-    """Whether a word is none of the others: neither short for it nor a slip of the pen."""
+    """Return True if a word is not another's abbreviation or misspelling."""
     for word in own:
         if not any(_is_short_for(word, other) or slips_between(word, other) <= 1 for other in others):
             return True
@@ -283,7 +283,7 @@ def _alike(store: Workspace) -> list[Pair]:
 
 
 def _one_letter(known: Iterable[str]) -> Iterator[Pair]:
-    """Keys that one letter more, less or other makes equal."""
+    """Return the keys that one letter more, less or other makes equal."""
     near: dict[str, list[str]] = defaultdict(list)
     for key in known:
         if len(key) >= SHORT:
@@ -295,7 +295,7 @@ def _one_letter(known: Iterable[str]) -> Iterator[Pair]:
 
 
 def _parts(known: Mapping[str, Entity]) -> Iterator[Pair]:
-    """Keys that are the first or the last words of another, which all others like it are rare to."""
+    """Return the keys that are the first or last words of another, where such keys are rare."""
     longer: dict[str, set[str]] = defaultdict(set)
     for key in known:
         words = key.split()
@@ -310,7 +310,7 @@ def _parts(known: Mapping[str, Entity]) -> Iterator[Pair]:
 
 
 def _initials(known: Iterable[str]) -> Iterator[Pair]:
-    """Keys that are the initials of exactly one other."""
+    """Return the keys that are the initials of exactly one other."""
     spelled: dict[str, set[str]] = defaultdict(set)
     for key in known:
         words = [word for word in key.split() if word not in _SMALL]
@@ -323,12 +323,12 @@ def _initials(known: Iterable[str]) -> Iterator[Pair]:
 
 
 def _numbers(key: str) -> tuple[str, ...]:
-    """The numbers in a key, and what tells generations of a family apart."""
+    """Return the numbers in a key, and the words for generations of a family."""
     return tuple(sorted(_NUMBERS.findall(key)))
 
 
 def _together(store: Workspace, pairs: Sequence[tuple[str, str]]) -> list[int]:
-    """For each pair of node ids, how many sentences name both."""
+    """Return for each pair of node ids the number of sentences that name both."""
     said: dict[str, set[tuple[str, int]]] = defaultdict(set)
     for edge in store.graph.edges(set().union(*pairs)):
         if edge.kind == "mention":

@@ -23,7 +23,7 @@ class MarkedName:
 
 @dataclass(frozen=True)
 class Passage:
-    """The passage with a number, from 1 on; `above` is what stands between it and the one before.
+    """The passage with a number, from 1 on; `above` is the text between it and the one before.
 
     `names` are those of entities of the graph, in order, none inside another.
     """
@@ -62,7 +62,7 @@ class Excerpt:
 
 
 def read_excerpt(store: Workspace, document: str, first: int = 1, size: int = SIZE) -> Excerpt:
-    """The passages of a document from a number on, deleted documents too.
+    """Read the passages of a document from a number on, also of deleted documents.
 
     Raises
     ------
@@ -87,12 +87,12 @@ def read_excerpt(store: Workspace, document: str, first: int = 1, size: int = SI
 
 
 def around(number: int) -> int:
-    """Where an excerpt begins that has a passage not far below its beginning."""
+    """Return the start of an excerpt that has a passage near its beginning."""
     return max(1, number - BEFORE)
 
 
 def _names(store: Workspace, chunks: Sequence[str]) -> dict[str, tuple[MarkedName, ...]]:
-    """The names of entities in some passages, as the edits in force let them be understood."""
+    """Return the names of entities in some passages, after the edits in force."""
     merged = store.edits.map_merged()
     found: dict[str, list[tuple[int, int, str]]] = {}
     for chunk, key, start, end in store.log.names(chunks):

@@ -1,4 +1,4 @@
-"""The files of a workspace as people see them: their state, what they bring, what happened."""
+"""The files of a workspace for people: their state, their contents, their problems."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _STATES = {"queued": "waiting", "parsing": "reading"}
 class FileLine:
     """A file in the list. `read` is the share of its passages that are read, None where none can.
 
-    `doubt` is what a model left to be said about it.
+    `doubt` is a notice about how a model read it.
     """
 
     file: File
@@ -22,7 +22,7 @@ class FileLine:
 
     @property
     def gone(self) -> bool:
-        """Whether it is deleted."""
+        """True if it is deleted."""
         return self.file.deleted_at is not None
 
     @property
@@ -32,12 +32,12 @@ class FileLine:
 
     @property
     def retriable(self) -> bool:
-        """Whether reading it again could bring more."""
+        """True if reading it again could find more."""
         return not self.gone and (self.file.status in ("failed", "cancelled") or bool(self.doubt))
 
 
 def listing(files: Sequence[File], doubts: Mapping[str, str], working: bool) -> tuple[FileLine, ...]:
-    """Build one line for each file; without `working`, what was begun counts as interrupted."""
+    """Build one line for each file; without `working`, begun files count as interrupted."""
     return tuple(FileLine(file, _state(file, working), _read(file), doubts.get(file.name, ""))
                  for file in files)
 

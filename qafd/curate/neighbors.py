@@ -1,4 +1,4 @@
-"""The edges between entities for people to look through and put right: what joins which?"""
+"""The edges between entities, for people to review and edit."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -16,10 +16,10 @@ LABEL, NOTE = 80, 500  # characters of an edge's label and note
 
 @dataclass(frozen=True)
 class Neighbor:
-    """An entity that edges join to another one, and on what they rest.
+    """An entity that edges join to another, and their evidence.
 
-    `labels` say the relations as "founded →", or "← founded" where it leads to the other one;
-    `sentences` counts those that relate the two, `evidence` is one of them; `alike` says whether
+    `labels` word the relations as "founded →", or "← founded" where it leads to the other one;
+    `sentences` counts those that relate the two, `evidence` is one of them; `alike` is True if
     their names are nearly equal; `joined` are the edits that added an edge.
     """
 
@@ -44,12 +44,12 @@ class EdgeByHand:
 
 
 def connect(store: Workspace, one: str, other: str, label: str = "", note: str = "") -> int:
-    """Let a relation lead from one entity to another; returns the number of the edit.
+    """Add a relation from one entity to another; returns the number of the edit.
 
     Parameters
     ----------
     label : str
-        What the relation is called, such as "founded"; at most `LABEL` characters are kept.
+        Name of the relation, such as "founded"; at most `LABEL` characters are kept.
     note : str
         Where it is from; shown in the place of a sentence, at most `NOTE` characters.
 
@@ -70,10 +70,10 @@ def connect(store: Workspace, one: str, other: str, label: str = "", note: str =
 
 
 def disconnect(store: Workspace, one: str, other: str) -> int:
-    """Let no edge join two entities; returns the number of the edit.
+    """Remove all edges between two entities; returns the number of the edit.
 
-    What documents say of both later makes none either, until somebody connects them. Passages that
-    name both stay joined to each.
+    Later documents add none either, until the two are connected by hand. Passages that name both
+    stay joined to each.
 
     Raises
     ------
@@ -92,9 +92,9 @@ def disconnect(store: Workspace, one: str, other: str) -> int:
 
 
 def neighbors(store: Workspace, one: Entity) -> tuple[Neighbor, ...]:
-    """What edges join to an entity: what was added by hand first, then by sentences and name.
+    """List the neighbors of an entity: edges added by hand first, then by sentences and name.
 
-    What an edit took out is left out, also before the graph has followed.
+    Removed edges are left out, also before the graph is updated.
     """
     with store.snapshot():
         added, cut = edges_by_hand(store.edits.all())
@@ -103,14 +103,14 @@ def neighbors(store: Workspace, one: Entity) -> tuple[Neighbor, ...]:
         for (source, target, label), edit in added.items():
             if one.key in (source, target):
                 other = node_id("entity", target if source == one.key else source)
-                joined[other][_directed(label, source == one.key)] = edit
+                joined[other][_add_arrow(label, source == one.key)] = edit
         found = store.graph.nodes({*edges, *joined})
         places = {other: _first_place(some) for other, some in edges.items()}
         texts = store.passages.sentence_texts(place for place in places.values() if place)
     near = []
     for other, node in found.items():
         some = edges[other]
-        labels = [*joined[other], *(_directed(e.label, e.source == one.id) for e in some)]
+        labels = [*joined[other], *(_add_arrow(e.label, e.source == one.id) for e in some)]
         place = places.get(other)
         near.append(Neighbor(
             other, node.name, tuple(filter(None, dict.fromkeys(labels))),
@@ -122,7 +122,7 @@ def neighbors(store: Workspace, one: Entity) -> tuple[Neighbor, ...]:
 
 def _edges_at(store: Workspace, one: Entity, cut: Collection[frozenset[str]]
               ) -> dict[str, list[Edge]]:
-    """The edges that documents and names join to an entity, by the other end; not those cut."""
+    """Return the edges that documents and names join to an entity, by the other end; not those cut."""
     edges: dict[str, list[Edge]] = defaultdict(list)
     gone = {node_id("entity", key) for key in frozenset().union(*cut) if {one.key, key} in cut}
     for edge in store.graph.edges([one.id]):
@@ -134,16 +134,16 @@ def _edges_at(store: Workspace, one: Entity, cut: Collection[frozenset[str]]
 
 
 def _first_place(edges: Iterable[Edge]) -> tuple[str, int] | None:
-    """The first sentence that shows one of some edges."""
+    """Return the first sentence that shows one of some edges."""
     return min((edge.evidence[0] for edge in edges if edge.evidence), default=None)
 
 
-def _directed(label: str, outward: bool) -> str:
+def _add_arrow(label: str, outward: bool) -> str:
     return label and (f"{label} →" if outward else f"← {label}")
 
 
 def find_added(store: Workspace, id: str) -> dict[str, tuple[EdgeByHand, ...]]:
-    """The edges that were added by hand at a node, by the id of the other end."""
+    """Return the edges that were added by hand at a node, by the id of the other end."""
     with store.snapshot():  # an edit in between would give an end another key
         joined = {ends: edits for ends, edits in store.edits.map_added_edges().items() if id in ends}
         merged = store.edits.map_merged()

@@ -62,12 +62,12 @@ def find_mixed(store: Workspace, graph: Graph) -> tuple[Mixed, ...]:
 
 
 def split(store: Workspace, known: str, name: str, passages: Iterable[str]) -> int:
-    """Let an entity be the one called `name` in some of its passages; return the number of the edit.
+    """Make an entity the one called `name` in some of its passages; return the number of the edit.
 
     Parameters
     ----------
     passages : iterable of str
-        Ids of passages that mention it. What later documents say of the old name is the old entity.
+        Ids of passages that mention it. In later documents the old name means the old entity.
 
     Raises
     ------

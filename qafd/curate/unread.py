@@ -25,7 +25,7 @@ class Unread:
 
 
 def unread(store: Workspace, file: str) -> tuple[Unread, ...]:
-    """The passages of a file that the model did not read, or not in whole, in order.
+    """Return the passages of a file that the model did not read, or read in part, in order.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def _why(status: str) -> str:
 
 
 def find_nameless(store: Workspace) -> tuple[str, ...]:
-    """The files in languages of which no rules tell the names.
+    """Return the files in languages without rules for names.
 
     Korean, Thai, Arabic and the languages of India are such, until a model has read them. A file
     is in one where most of its passages are and none has a name.

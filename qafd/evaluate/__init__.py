@@ -3,7 +3,7 @@
 The unit is the document of the workspace, which is one passage of a file of passages: a document
 that is cut into several passages counts as found where the first of them is ranked, and ranks
 count documents. A method is measured as it is configured, to the depth that it ranks. Where a
-question says which entities matter, those that a method retrieved are compared with them.
+question names the entities that matter, the retrieved ones are compared with them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,10 +21,10 @@ from qafd.evaluate.gold import Question
 from qafd.evaluate.measures import (
     RESAMPLES,
     Interval,
-    balanced,
     contains,
     exact_match,
     f1,
+    harmonic_mean,
     intervals,
 )
 from qafd.graph import Graph
@@ -52,7 +52,7 @@ class Trial:
     `tokens` those of the graph's nodes among them (not of a layer's summaries); `milliseconds` is
     the retrieval once the question was read.
     `exact_match`, `f1` and `contains` are about the extractive `answer`, "" where it is withheld,
-    and None where no answer is known. `error` says why a method refused.
+    and None where no answer is known. `error` is why a method refused.
     """
 
     ranks: tuple[int | None, ...]
@@ -68,11 +68,11 @@ class Trial:
     entities: int = 0
 
     def recall(self, cut: int) -> float:
-        """Share of the gold passages among the first `cut`."""
+        """Return the share of the gold passages among the first `cut`."""
         return sum(rank is not None and rank <= cut for rank in self.ranks) / len(self.ranks)
 
     def precision(self, cut: int) -> float:
-        """Gold documents among the first `cut` of the ranking, divided by `cut`.
+        """Return the number of gold documents among the first `cut`, divided by `cut`.
 
         As in trec_eval the divisor is `cut` also where fewer are ranked, so g gold passages allow
         at most g / `cut`. Two gold names of one document count once; of several documents with
@@ -81,8 +81,8 @@ class Trial:
         return len({rank for rank in self.ranks if rank is not None and rank <= cut}) / cut
 
     def f1_at(self, cut: int) -> float:
-        """Harmonic mean of `precision(cut)` and `recall(cut)`, 0 where no gold is found."""
-        return balanced(self.precision(cut), self.recall(cut))
+        """Return the harmonic mean of `precision(cut)` and `recall(cut)`, 0 if no gold is found."""
+        return harmonic_mean(self.precision(cut), self.recall(cut))
 
     @property
     def node_recall(self) -> float | None:
@@ -109,7 +109,7 @@ class Trial:
         """Harmonic mean of `node_precision` and `node_recall`; None where no gold is stated."""
         if self.node_precision is None or self.node_recall is None:
             return None
-        return balanced(self.node_precision, self.node_recall)
+        return harmonic_mean(self.node_precision, self.node_recall)
 
     @property
     def reciprocal(self) -> float:
@@ -191,16 +191,16 @@ class Evaluation:
 
     @property
     def main(self) -> str:
-        """The measure that tells methods apart: of the first 2 passages where there are few in all."""
+        """The measure that separates methods best: of the first 2 passages if there are few in all."""
         return "recall@2" if self.passages < SMALL else "recall@5"
 
     def best(self, measure: str = "recall@5") -> tuple[Score, ...]:
-        """All methods with the largest mean of a measure."""
+        """Return all methods with the largest mean of a measure."""
         most = max(score.intervals[measure].mean for score in self.scores)
         return tuple(score for score in self.scores if score.intervals[measure].mean == most)
 
     def failures_first(self, measure: str) -> tuple[int, ...]:
-        """The questions' places: smallest sum of a measure over all methods first.
+        """Order the questions by the sum of a measure over all methods, smallest first.
 
         Those without gold for it come last.
         """
@@ -211,7 +211,7 @@ class Evaluation:
         return tuple(sorted(range(len(sums)), key=lambda place: (sums[place], place)))
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain JSON values.
+        """Return the result as plain JSON values.
 
         {"schema": 1, "qafd": version, "passages", "questions": counts, "seed", "resamples",
         "notices": [...], "unknown_nodes": [name], "methods": {name: {"label", "params",
@@ -244,12 +244,12 @@ class Evaluation:
         gap = score.difference
         line["difference"] = {"to": self.scores[0].name, "interval": [gap.low, gap.high],
                               **_flat(score.differences)}
-        line["per_question"] = [_answered(question, trial, score.intervals) for question, trial
+        line["per_question"] = [_trial_record(question, trial, score.intervals) for question, trial
                                 in zip(self.questions, score.trials, strict=True)]
         return line
 
 
-def _answered(question: Question, trial: Trial, measures: Iterable[str]) -> dict[str, Any]:
+def _trial_record(question: Question, trial: Trial, measures: Iterable[str]) -> dict[str, Any]:
     """Return the outcome of a method on a question as plain JSON values."""
     line: dict[str, Any] = {"qid": question.id, "question": question.text}
     line |= {measure: MEASURES[measure](trial) for measure in measures}
@@ -260,7 +260,7 @@ def _answered(question: Question, trial: Trial, measures: Iterable[str]) -> dict
 
 
 def _flat(intervals: Mapping[str, Interval]) -> dict[str, Any]:
-    """{measure: mean, measure_interval: [low, high]}."""
+    """Return {measure: mean, measure_interval: [low, high]}."""
     flat: dict[str, Any] = {}
     for measure, found in intervals.items():
         flat[measure] = found.mean
@@ -282,7 +282,7 @@ def evaluate(
         Names, as they shall stand in the table, to configured methods; the others are compared
         with the first.
     progress : callable
-        Told at stage "evaluating" how many of all retrievals are done, and the question at work.
+        Called at stage "evaluating" with the number of retrievals done, and the current question.
     stopped : callable
         Asked between questions; True ends the run with the questions done so far.
 
@@ -358,7 +358,7 @@ def _trial(knowledge: KnowledgeGraph, graph: Graph, method: Retriever, plan: Que
 
 
 def quote(answer: Answer) -> str:
-    """The sentences of an answer, "" where it is withheld: its nearest ones are then no answer."""
+    """Return the sentences of an answer, "" if it is withheld: its closest sentences are not an answer."""
     return "" if answer.abstained else " ".join(s.text for s in answer.sentences)
 
 
@@ -382,7 +382,7 @@ def trial_of(retrieval: Retrieval, graph: Graph, gold: Sequence[frozenset[str]],
 
 
 def _cautions(done: int, asked: int, passages: int) -> Iterator[Notice]:
-    """Why not to read too much into the numbers."""
+    """List reasons to be careful with the numbers."""
     if done < asked:
         yield notice(NoticeKind.STOPPED_EARLY, done=done, asked=asked)
     if passages <= CUTS[1]:
@@ -392,7 +392,7 @@ def _cautions(done: int, asked: int, passages: int) -> Iterator[Notice]:
 
 
 def ranks(retrieval: Retrieval, gold: Sequence[frozenset[str]]) -> tuple[int | None, ...]:
-    """The rank of each gold passage among the documents ranked; None where it is not."""
+    """Return the rank of each gold passage among the ranked documents; None if it is not ranked."""
     order = dict.fromkeys(passage.document for passage in retrieval.passages)
     places = {document: place for place, document in enumerate(order, 1)}
     found = []
@@ -403,14 +403,14 @@ def ranks(retrieval: Retrieval, gold: Sequence[frozenset[str]]) -> tuple[int | N
 
 
 def score(name: str, method: Retriever, trials: Sequence[Trial], first: Sequence[Trial]) -> Score:
-    """The means of a method's trials; `first` are those of the method it is compared with."""
+    """Average a method's trials; `first` are those of the method it is compared with."""
     found = {}
     for key, measure in MEASURES.items():
         pairs = zip(map(measure, trials), map(measure, first), strict=True)
         known = [(own, other) for own, other in pairs if own is not None and other is not None]
         if known:
             found[key] = known
-    means, differences = _compared(found)
+    means, differences = _compare_scores(found)
     recall = np.array([[*map(trial.recall, CUTS)] for trial in trials]).T
     sizes = np.array([(trial.reciprocal, trial.nodes, trial.tokens) for trial in trials])
     reciprocal, nodes, tokens = sizes.mean(axis=0).tolist()
@@ -423,10 +423,10 @@ def score(name: str, method: Retriever, trials: Sequence[Trial], first: Sequence
         _mean_of_known([trial.contains for trial in trials]))
 
 
-def _compared(
+def _compare_scores(
     found: Mapping[str, Sequence[tuple[float, float]]]
 ) -> tuple[dict[str, Interval], dict[str, Interval]]:
-    """The interval of each measure, and that of its difference to the first method.
+    """Return the interval of each measure, and that of its difference to the first method.
 
     `found` has, per measure, the own value and the first method's for each question that has one.
     """

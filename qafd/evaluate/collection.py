@@ -23,7 +23,7 @@ ID = 80  # characters of a record's id that its document is named by
 
 
 def saved_questions(knowledge: KnowledgeGraph) -> tuple[Question, ...]:
-    """The questions kept in a workspace."""
+    """Return the questions kept in a workspace."""
     with knowledge.store() as store:
         kept = store.notes.get("gold")
     return read_questions(kept.encode()).questions if kept else ()
@@ -39,12 +39,12 @@ def collection(
     location: Location, name: str, passages: Sequence[GoldPassage], *,
     progress: Callable[[Progress], None] = silent, processes: int = 2,
 ) -> KnowledgeGraph:
-    """A workspace of exactly these passages; what is indexed under the same content is reused.
+    """Open a workspace of exactly these passages; one indexed from the same content is reused.
 
     Parameters
     ----------
     name : str
-        What the file of passages is called in the workspace.
+        Name of the file of passages in the workspace.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def collection(
 def gold_documents(
     knowledge: KnowledgeGraph, questions: Iterable[Question]
 ) -> tuple[dict[str, frozenset[str]], tuple[Notice, ...]]:
-    """The documents that each gold name stands for, and a notice of those that stand for none.
+    """Return the documents of each gold name, and a notice of the names without one.
 
     A name is that of a document, the id of a record in its file, the name of a file or a title,
     in this order; a title or file that several documents have means any of them.
@@ -87,7 +87,7 @@ def gold_documents(
         for row in store.documents.all():
             if row.deleted_at is None:
                 own = _line(row.name.removeprefix(f"{row.source}#"))
-                keys = (_line(row.name), own, own, _line(row.source), _folded(row.title))
+                keys = (_line(row.name), own, own, _line(row.source), _fold_name(row.title))
                 for names, key in zip(by_name, keys, strict=True):
                     names[key].add(row.name)
     found: dict[str, frozenset[str]] = {}
@@ -101,12 +101,12 @@ def gold_documents(
                              "documents that are")
     if not missing:
         return found, ()
-    return found, (_unknown(NoticeKind.GOLD_UNKNOWN, missing, len(found)),)
+    return found, (_note_unknown(NoticeKind.GOLD_UNKNOWN, missing, len(found)),)
 
 
 def _documents_called(name: str, by_name: Sequence[dict[str, set[str]]]) -> frozenset[str]:
     line = _line(name)
-    keys = (line, line, one_line(name, ID), line, _folded(name))
+    keys = (line, line, one_line(name, ID), line, _fold_name(name))
     for names, key in zip(by_name, keys, strict=True):
         if key in names:
             return frozenset(names[key])
@@ -116,7 +116,7 @@ def _documents_called(name: str, by_name: Sequence[dict[str, set[str]]]) -> froz
 def gold_nodes(
     knowledge: KnowledgeGraph, graph: Graph, questions: Iterable[Question]
 ) -> tuple[dict[str, str], tuple[Notice, ...]]:
-    """The id of the entity that each gold node's name means, and a notice of those unknown.
+    """Return the id of the entity of each gold node's name, and a notice of the unknown names.
 
     Names are looked up as those of a question are, see `qafd.plan.linking.entities_named`.
     """
@@ -126,18 +126,18 @@ def gold_nodes(
     with knowledge.store() as store:
         found = entities_named(graph, names, store.edits.map_merged())
     missing = [name for name in names if name not in found]
-    return found, (_unknown(NoticeKind.NODES_UNKNOWN, missing, len(names)),) if missing else ()
+    return found, (_note_unknown(NoticeKind.NODES_UNKNOWN, missing, len(names)),) if missing else ()
 
 
-def _unknown(kind: NoticeKind, missing: Sequence[str], known: int) -> Notice:
+def _note_unknown(kind: NoticeKind, missing: Sequence[str], known: int) -> Notice:
     listed = tuple(one_line(name, 80) for name in missing[:LISTED])
     return notice(kind, missing=len(missing), all=known, names=listed)
 
 
 def _line(name: str) -> str:
-    """A name without what parsers take out of names."""
+    """Return a name without the characters that parsers remove from names."""
     return one_line(name, 400)
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return one_line(name, 255).casefold()

@@ -13,7 +13,7 @@ import numpy as np
 
 from qafd.errors import ParameterError, ParseError
 from qafd.evaluate.gold import read_records
-from qafd.evaluate.measures import balanced
+from qafd.evaluate.measures import harmonic_mean
 from qafd.explain.whatif import without_edges
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph, read_corpus
@@ -28,7 +28,7 @@ DELETED = (0, 1, 2, 3)  # relations of a question
 
 @dataclass(frozen=True)
 class FactualQuestion:
-    """A question, the names that answer it, and how many conditions it has, 0 where nobody said."""
+    """A question, the names that answer it, and its number of conditions, 0 if unknown."""
 
     text: str
     answers: tuple[str, ...]
@@ -40,8 +40,8 @@ class FactualTrial:
     """The answers of one method to one question, and its number of conditions.
 
     Answers are the entities that it retrieved and that the question does not name, in the order of
-    their importance; those that are equal to the first in it, of exact retrieval in what they surely
-    meet and how well, stand first together. `precision` and
+    their importance; those as important as the first share its place; in exact retrieval, those that
+    surely meet as many conditions as well. `precision` and
     `recall` are of these: the former is also the chance that the first answer is right when equals
     stand in any order. `milliseconds` are those of processors for the whole question, read and retrieved.
     """
@@ -69,7 +69,7 @@ class FactualScore:
     @property
     def f1(self) -> float:
         """Harmonic mean of `precision` and `recall`."""
-        return balanced(self.precision, self.recall)
+        return harmonic_mean(self.precision, self.recall)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class FactualResult:
         return tuple(sorted({trial.conditions for trial in first}))
 
     def scores(self, conditions: int | None = None) -> tuple[FactualScore, ...]:
-        """The means of each method, over all questions or those of so many conditions."""
+        """Average each method over all questions, or over those with this number of conditions."""
         found = []
         for name, trials in self.trials.items():
             kept = [one for one in trials if conditions in (None, one.conditions)]
@@ -96,7 +96,7 @@ class FactualResult:
 
 def read_factual_questions(data: bytes, name: str = "The file", limit: int | None = None
                            ) -> tuple[FactualQuestion, ...]:
-    """The questions of a file, the first `limit` of them.
+    """Read the questions of a file, at most the first `limit`.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def evaluate_conditions(
     knowledge: KnowledgeGraph, questions: Sequence[FactualQuestion],
     methods: Mapping[str, Retriever], *, progress: Callable[[int, int], None] = silent,
 ) -> FactualResult:
-    """Each method on each question.
+    """Ask each method each question.
 
     Raises
     ------
@@ -157,10 +157,10 @@ def evaluate_conditions(
 def evaluate_deleted(
     knowledge: KnowledgeGraph, questions: Sequence[FactualQuestion], name: str, method: Retriever,
 ) -> tuple[FactualScore, ...]:
-    """A method where so many of the relations between answer and conditions are deleted, at random.
+    """Ask a method after deleting random relations between answers and conditions.
 
-    All relations between two entities are one. What stands in the texts stays, so a method that
-    reads them still finds it: name one that goes by relations alone to see what the graph is worth.
+    All relations between two entities are one. The texts stay, so a method that reads them still
+    finds the answer. A method that uses relations alone shows the worth of the graph.
     """
     graph = knowledge.graph
     ids, _ = _known_answers(graph, questions)
@@ -181,7 +181,7 @@ def evaluate_deleted(
 
 def _known_answers(graph: Graph, questions: Sequence[FactualQuestion]
                    ) -> tuple[dict[str, str], int]:
-    """The id of the entity that each answer names, and how many questions have one."""
+    """Return the id of the entity that each answer names, and the number of questions with one."""
     names = dict.fromkeys(chain.from_iterable(question.answers for question in questions))
     ids = entities_named(graph, names)
     known = sum(not ids.keys().isdisjoint(question.answers) for question in questions)
@@ -193,7 +193,7 @@ def _known_answers(graph: Graph, questions: Sequence[FactualQuestion]
 
 def _evidence_of(graph: Graph, question: FactualQuestion, linked: LinkedQuery, ids: Mapping[str, str]
                  ) -> list[tuple[int, int]]:
-    """The pairs of an answer and a name of the question that a relation joins."""
+    """Return the pairs of an answer and a name of the question that a relation joins."""
     relations = graph.layer({"relation"})
     pairs = []
     for name in question.answers:

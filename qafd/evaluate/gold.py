@@ -1,4 +1,4 @@
-"""Question sets with gold passages: our own format, and four published ones told by their fields.
+"""Question sets with gold passages: our own format and four published ones, recognized by their fields.
 
 A set is JSON (an array) or JSON lines, one question an object:
 
@@ -44,7 +44,7 @@ class Question:
     """A question, the names of the passages that support its answer, and the answers accepted.
 
     `gold` holds ids of passages, or titles or names of documents; `nodes` names of the entities
-    that a retrieved subgraph should have, where somebody said which.
+    that a retrieved subgraph should have, if known.
     """
 
     id: str
@@ -56,7 +56,7 @@ class Question:
 
 @dataclass(frozen=True)
 class QuestionSet:
-    """Questions, the passages they brought along, and what was left out."""
+    """Questions, their passages, and a notice of the records left out."""
 
     questions: tuple[Question, ...]
     passages: tuple[GoldPassage, ...] = ()
@@ -70,7 +70,7 @@ class QuestionSet:
 
 def read_questions(data: bytes, name: str = "The file", limit: int | None = None, *,
                    with_gold: bool = True) -> QuestionSet:
-    """The questions of a file, the first `limit` of them; those without gold are left out.
+    """Read the questions of a file, at most the first `limit`; those without gold are left out.
 
     With `limit`, passages are those of the questions that are kept. Without `with_gold` questions
     need no gold passages, and those that the documents do not answer are kept.
@@ -105,7 +105,7 @@ def read_questions(data: bytes, name: str = "The file", limit: int | None = None
 
 
 def read_passages(data: bytes, name: str = "The file") -> tuple[GoldPassage, ...]:
-    """The passages of a file: objects with an id (pid, did, id), a text and mostly a title.
+    """Read the passages of a file: objects with an id (pid, did, id), a text and usually a title.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def read_passages(data: bytes, name: str = "The file") -> tuple[GoldPassage, ...
 
 
 def to_jsonl(questions: Iterable[Question]) -> str:
-    """The questions in our own format, as JSON lines."""
+    """Write the questions in our own format, as JSON lines."""
     lines = []
     for question in questions:
         record = {"id": question.id, "question": question.text, "gold": question.gold}
@@ -140,7 +140,7 @@ def to_jsonl(questions: Iterable[Question]) -> str:
 
 
 def read_records(data: bytes, name: str, keys: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """The objects of a JSON array, of an object's array under one of `keys`, or of JSON lines."""
+    """Read the objects of a JSON array, of an object's array under one of `keys`, or of JSON lines."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -176,7 +176,7 @@ def _question_of(record: dict[str, Any], place: str, number: str, gold: Iterable
 
 def _gold_of(record: dict[str, Any], place: str, needed: bool
              ) -> tuple[list[GoldPassage], list[str]]:
-    """The passages that a question brings along, and the names of its gold passages."""
+    """Return the passages of a question, and the names of its gold passages."""
     try:
         if "paragraphs" in record:
             found = [_passage(p["title"], p["paragraph_text"]) for p in record["paragraphs"]]
@@ -201,7 +201,7 @@ def _gold_of(record: dict[str, Any], place: str, needed: bool
 
 
 def _pairs(columns: Any, *names: str) -> Iterable[tuple[Any, Any]]:
-    """(title, value) pairs, given as such or as two columns."""
+    """Return (title, value) pairs, given as pairs or as two columns."""
     if isinstance(columns, dict):
         return zip(*(columns[name] for name in names), strict=True)
     return [(title, value) for title, value in columns]
@@ -213,7 +213,7 @@ def _passage(title: str, text: str) -> GoldPassage:
 
 
 def _answers(record: dict[str, Any]) -> tuple[str, ...]:
-    """The answer and its aliases, without empty and equal ones."""
+    """Return the answer and its aliases, without empty and equal ones."""
     known: list[str] = []
     for key in ("answer", "aliases", "answer_aliases"):
         known += _texts(record.get(key))
@@ -231,5 +231,5 @@ def _texts(value: Any) -> list[str]:
 
 
 def _whole(text: str) -> str:
-    """The text with a replacement for halves of characters, which JSON can hold and UTF-8 not."""
+    """Replace lone surrogates, which JSON can hold and UTF-8 cannot."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -46,7 +46,7 @@ class Judgment:
 class Verdict:
     """The grades of a judge, and their cost.
 
-    `rounds` counts those that could be read, `failed` says why others could not; tokens are of
+    `rounds` counts those that could be read, `failed` is why others could not; tokens are of
     all calls, `estimated` when some are.
     """
 
@@ -112,12 +112,12 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
     judged = {answers[name]: name for name in names}
     judgments = []
     for name, text in answers.items():
-        judgments.append(_judgment(name, [one[judged[text]] for one in read], criteria))
+        judgments.append(_build_judgment(name, [one[judged[text]] for one in read], criteria))
     return Verdict(client.name, tuple(judgments), len(read), tuple(failed), tokens_in, tokens_out, estimated)
 
 
 def distinct(answers: Mapping[str, str]) -> dict[str, str]:
-    """The first name of each text: equal answers are judged once."""
+    """Return the first name of each text: equal answers are judged once."""
     first: dict[str, str] = {}
     for name, text in answers.items():
         first.setdefault(text, name)
@@ -146,7 +146,7 @@ def accept_grades(count: int, criteria: Sequence[Criterion] = PAPER) -> Callable
     return readable
 
 
-def _judgment(name: str, rounds: Sequence[Sequence[float]],
+def _build_judgment(name: str, rounds: Sequence[Sequence[float]],
               criteria: Sequence[Criterion]) -> Judgment:
     columns = list(zip(*rounds, strict=True))
     grades = tuple(_grade(c.name, column, c.highest)

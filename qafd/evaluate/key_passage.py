@@ -1,4 +1,4 @@
-"""Which of several methods found the passages that answer a question."""
+"""The passages that answer a question, and the methods that found them."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -11,11 +11,10 @@ from qafd.retrieve.compare import Comparison
 
 @dataclass(frozen=True)
 class AnswerPlaces:
-    """The passages that answer, and at which place each method has each of them.
+    """The passages that answer, and the rank of each by each method.
 
-    `known` says that they are those the question is known to need; else it is the passage that most
-    answers quote first. `places` has one mapping of passage id
-    to place, from 1, for every column that did not fail.
+    If `known`, they are those that the question is known to need, else the passage that most answers
+    quote first. `places` maps passage ids to ranks, from 1, for every column that did not fail.
     """
 
     titles: tuple[str, ...]
@@ -25,7 +24,7 @@ class AnswerPlaces:
 
 def find_verdict(comparison: Comparison, answers: Mapping[str, Answer],
                  needed: Collection[str]) -> AnswerPlaces | None:
-    """The verdict on a comparison; None where no passage answers.
+    """Find the passages that answer and their ranks; None if no passage answers.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Measures of what is found and of answers, and the bootstrap interval of a mean."""
+"""Measures of retrieved passages and of answers, and the bootstrap interval of a mean."""
 
 import re
 import string
@@ -29,7 +29,7 @@ class Interval:
 
 
 def intervals(values: Floats, rng: np.random.Generator) -> tuple[Interval, ...]:
-    """Means and the percentile bootstrap intervals of them (Efron), 95%, all on the same resamples.
+    """Return means and their 95% percentile bootstrap intervals (Efron), all on the same resamples.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def intervals(values: Floats, rng: np.random.Generator) -> tuple[Interval, ...]:
     count = values.shape[1]
     block = max(1, _BLOCK // count)
     means = np.concatenate([
-        _drawn(rng, min(block, RESAMPLES - start), count) @ values.T / count
+        _draw_counts(rng, min(block, RESAMPLES - start), count) @ values.T / count
         for start in range(0, RESAMPLES, block)])  # (resamples, m)
     found = np.vstack([values.mean(axis=1),
                        np.quantile(means, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2], axis=0)])
@@ -47,34 +47,34 @@ def intervals(values: Floats, rng: np.random.Generator) -> tuple[Interval, ...]:
     return tuple(Interval(*column) for column in found.round(12).T.tolist())
 
 
-def _drawn(rng: np.random.Generator, draws: int, count: int) -> Floats:
+def _draw_counts(rng: np.random.Generator, draws: int, count: int) -> Floats:
     """Count how often each of `count` questions is in each resample, shape (draws, count)."""
     picked = rng.integers(0, count, (draws, count)) + count * np.arange(draws)[:, None]
     return np.bincount(picked.ravel(), minlength=draws * count).reshape(draws, count).astype(float)
 
 
-def balanced(precision: float, recall: float) -> float:
-    """F1, the harmonic mean of precision and recall; 0 where both are 0."""
+def harmonic_mean(precision: float, recall: float) -> float:
+    """Return F1, the harmonic mean of precision and recall; 0 if both are 0."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def normalized(text: str) -> str:
-    """A text as SQuAD and HotpotQA compare answers: lower case, no punctuation, no articles."""
+def normalize_answer(text: str) -> str:
+    """Normalize a text as SQuAD and HotpotQA do: lower case, no punctuation, no articles."""
     kept = "".join(letter for letter in text.lower() if letter not in string.punctuation)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", kept).split())
 
 
 def exact_match(answer: str, gold: str) -> float:
-    """1 when both are the same after normalization, else 0."""
-    return float(normalized(answer) == normalized(gold))
+    """Return 1 if both are the same after normalization, else 0."""
+    return float(normalize_answer(answer) == normalize_answer(gold))
 
 
 def f1(answer: str, gold: str) -> float:
-    """Harmonic mean of precision and recall of the words, counted with repetitions.
+    """Return the harmonic mean of precision and recall of the words, counted with repetitions.
 
     As in HotpotQA's evaluation, yes and no agree with nothing but themselves.
     """
-    said, known = normalized(answer), normalized(gold)
+    said, known = normalize_answer(answer), normalize_answer(gold)
     if said != known and {said, known} & {"yes", "no", "noanswer"}:
         return 0.0
     words, wanted = said.split(), known.split()
@@ -83,5 +83,5 @@ def f1(answer: str, gold: str) -> float:
 
 
 def contains(answer: str, gold: str) -> float:
-    """1 when the gold answer occurs, word by word, in the answer, else 0."""
-    return float(f" {normalized(gold)} " in f" {normalized(answer)} ")
+    """Return 1 if the gold answer occurs, word by word, in the answer, else 0."""
+    return float(f" {normalize_answer(gold)} " in f" {normalize_answer(answer)} ")

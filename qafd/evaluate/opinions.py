@@ -28,9 +28,9 @@ AT_ONCE = 6  # answers side by side; the grades of more do not fit into a reply
 
 @dataclass(frozen=True)
 class Answers:
-    """A question and what each method quotes for it, in the order in which a judge sees them.
+    """A question and each method's quoted answer, in the order in which a judge sees them.
 
-    One that quotes nothing, or only what does not seem to answer it, says `ABSENT`.
+    An answer that is empty, or does not seem to answer the question, is `ABSENT`.
     """
 
     question: str
@@ -80,12 +80,12 @@ class Opinions:
         return sum(len(verdict.failed) for verdict in self.verdicts)
 
 
-def quoted(knowledge: KnowledgeGraph, result: Evaluation, methods: Mapping[str, Retriever],
+def quote_answers(knowledge: KnowledgeGraph, result: Evaluation, methods: Mapping[str, Retriever],
            most: int) -> tuple[Answers, ...]:
-    """The quoted answers of the first methods to the first questions of an evaluation.
+    """Return the quoted answers of the first methods to the first questions of an evaluation.
 
-    The order of methods is drawn for each question, so that none is always shown first; what the
-    evaluation quoted already is not asked again.
+    The order of methods is drawn for each question, so that none is always shown first. Answers that
+    the evaluation quoted already are reused.
     """
     graph = knowledge.graph
     names = [score.name for score in result.scores][:AT_ONCE]
@@ -126,7 +126,7 @@ def estimate(asked: Sequence[Answers], client: Metered, repeats: int) -> Estimat
 def opinions(asked: Sequence[Answers], client: LLM, names: Sequence[str], *, repeats: int = 2,
              progress: Callable[[Progress], None] = silent,
              stopped: Callable[[], bool] = never) -> Opinions:
-    """Let a model grade the answers to each question side by side, without their names.
+    """Let a model grade the answers to each question together, without their names.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def opinions(asked: Sequence[Answers], client: LLM, names: Sequence[str], *, rep
     repeats : int
         Rounds for each question, with the order reversed from one to the next.
     stopped : callable
-        Asked between questions; True ends with what was judged so far.
+        Asked between questions; True ends with the grades so far.
 
     Raises
     ------
@@ -188,5 +188,5 @@ def _opinions(verdicts: Sequence[Verdict], names: Sequence[str]) -> tuple[Opinio
 
 
 def _shares(judgment: Judgment) -> list[float]:
-    """The grades of an answer and their sum, each of the highest possible, in percent."""
+    """Return the grades of an answer and their sum, each in percent of the highest possible."""
     return [100 * grade.mean / grade.highest for grade in (*judgment.grades, judgment.total)]

@@ -12,32 +12,32 @@ from typing import Any
 
 import snowballstemmer
 
-from qafd.evaluate.measures import contains, exact_match, f1, normalized
+from qafd.evaluate.measures import contains, exact_match, f1, normalize_answer
 
 Measure = Callable[[str, Sequence[str]], float]
 
 
 def best_of(measure: Callable[[str, str], float]) -> Measure:
-    """A measure against one known answer as one against several: the best of them."""
-    def measured(answer: str, known: Sequence[str]) -> float:
+    """Turn a measure against one known answer into one against several: the best of them."""
+    def measure_best(answer: str, known: Sequence[str]) -> float:
         return max(measure(answer, gold) for gold in known)
-    return measured
+    return measure_best
 
 
 def bleu(answer: str, known: Sequence[str]) -> float:
-    """Sentence BLEU in [0, 1], smoothed, against all known answers at once."""
+    """Return sentence BLEU in [0, 1], smoothed, against all known answers at once."""
     from sacrebleu import sentence_bleu
 
     return float(sentence_bleu(answer, list(known), lowercase=True).score) / 100
 
 
 def rouge_l(answer: str, gold: str) -> float:
-    """F-measure of the longest common subsequence of stemmed words, in [0, 1]."""
+    """Return the F-measure of the longest common subsequence of stemmed words, in [0, 1]."""
     return float(_rouge().score(gold, answer)["rougeL"].fmeasure)
 
 
 def meteor(answer: str, gold: str) -> float:
-    """METEOR in [0, 1] of equal words and equal stems.
+    """Return METEOR in [0, 1] of equal words and equal stems.
 
     By its penalty for fragments one equal word gives .5 only, and two in a row .94.
     """
@@ -71,11 +71,11 @@ class _StemmedWords:
 
 def _words(text: str) -> list[str]:
     """Normalize words as F1 does: lower case, without punctuation and articles."""
-    return normalized(text).split()
+    return normalize_answer(text).split()
 
 
 def measures() -> dict[str, Measure]:
-    """All measures of an answer that can be computed here, by name."""
+    """Return all measures of an answer that can be computed here, by name."""
     found: dict[str, Measure] = {"exact_match": best_of(exact_match), "f1": best_of(f1),
                                  "contains": best_of(contains)}
     if all(map(find_spec, ("sacrebleu", "rouge_score", "nltk"))):

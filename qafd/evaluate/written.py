@@ -1,7 +1,7 @@
 """Answers of methods over many questions, in a model's words or quoted, against the known ones.
 
-The experiments of the papers: each method retrieves under one budget, a model writes from what it
-retrieved, and the answer is compared with the known one, by its words and by a model that does not
+The experiments of the papers: each method retrieves under one budget, a model writes from the
+passages, and the answer is compared with the known one, by its words and by a model that does not
 see which method gave it.
 """
 
@@ -61,7 +61,7 @@ class Answered:
     """The answer of one method to one question.
 
     `text` is `ABSENT` where the answer is withheld. `measured` has a value in [0, 1] for each
-    measure, none where no answer is known. Tokens are 0 for a quoted answer; `error` says why a
+    measure, none where no answer is known. Tokens are 0 for a quoted answer; `error` is why a
     model or method failed.
     """
 
@@ -97,7 +97,7 @@ class AnswerScore:
 class AnswerResult:
     """Methods on the same questions.
 
-    `stopped` says why not all were answered or marked, `unread` why the marks of some are missing.
+    `stopped` is why not all were answered or marked, `unread` why the marks of some are missing.
     """
 
     questions: tuple[Question, ...]
@@ -107,7 +107,7 @@ class AnswerResult:
     unread: str = ""
 
     def side_by_side(self) -> tuple[Answers, ...]:
-        """For each question the answers of all methods, in an order drawn for it."""
+        """Return for each question the answers of all methods, in an order drawn for it."""
         found = []
         for number, question in enumerate(self.questions):
             order = np.random.default_rng([SEED, number]).permutation(len(self.scores))
@@ -116,7 +116,7 @@ class AnswerResult:
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain JSON values, with every answer."""
+        """Return the result as plain JSON values, with every answer."""
         questions = [{"id": question.id, "question": question.text, "answers": question.answers}
                      for question in self.questions]
         methods = {}
@@ -169,7 +169,7 @@ def answer_all(knowledge: KnowledgeGraph, questions: Sequence[Question],
     found: dict[str, list[Answered]] = {name: [] for name in methods}
     stopped = ""
     done = 0
-    for question, retrievals in _retrieved(knowledge, questions, methods):
+    for question, retrievals in _retrieve_all(knowledge, questions, methods):
         row: dict[str, Answered] = {}
         for name, (plan, retrieval) in retrievals.items():
             progress(Progress("answering", done, len(questions) * len(methods), question.text))
@@ -185,7 +185,7 @@ def answer_all(knowledge: KnowledgeGraph, questions: Sequence[Question],
         if stopped:
             break
         for name, answered in row.items():
-            found[name].append(replace(answered, measured=_measured(answered, question, told)))
+            found[name].append(replace(answered, measured=_measure_answer(answered, question, told)))
     kept = tuple(questions[:len(next(iter(found.values())))])
     if not kept:
         raise ParameterError(f"no question was answered: {stopped}")
@@ -197,10 +197,10 @@ def answer_all(knowledge: KnowledgeGraph, questions: Sequence[Question],
 def estimate_cost(knowledge: KnowledgeGraph, questions: Sequence[Question],
                   methods: Mapping[str, Retriever], client: Metered, writing: Writing,
                   judging: Judging | None) -> Cost:
-    """The most that answers and their judging will take; no call is made."""
+    """Estimate the highest cost of answers and their judging; no call is made."""
     calls, sent, received = 0, 0, 0
     judged, shown, marked = 0, 0, 0
-    for question, retrievals in _retrieved(knowledge, questions, methods):
+    for question, retrievals in _retrieve_all(knowledge, questions, methods):
         for plan, retrieval in retrievals.values():
             if isinstance(retrieval, QafdError):
                 continue
@@ -231,12 +231,12 @@ def estimate_cost(knowledge: KnowledgeGraph, questions: Sequence[Question],
 
 def mark_correct(result: AnswerResult, client: Metered, repeats: int,
                  progress: Callable[[Progress], None] = silent) -> AnswerResult:
-    """The result with the measure `CORRECT`: the share of rounds in which a model calls it right.
+    """Add the measure `CORRECT`: the share of rounds in which a model accepts the answer.
 
     All answers to a question are shown together without the names of their methods, equal ones
     once, in an order that is reversed from round to round. Withheld answers are wrong without a
     call. Questions without a known answer, or whose marks cannot be read, have no such measure, nor
-    have those after a call that failed: `stopped` says why.
+    have those after a call that failed; `stopped` is the reason.
     """
     marks: list[Mapping[str, float]] = []
     stopped, unread = result.stopped, ""
@@ -277,7 +277,7 @@ def _marks_all(count: int) -> Callable[[Reply], bool]:
 
 def _marks(question: Question, texts: Sequence[str], client: Metered, repeats: int
            ) -> dict[str, float]:
-    """For each text the share of the readable rounds in which it is called correct."""
+    """Return for each text the share of the readable rounds in which it is called correct."""
     if not texts:
         return {}
     client = replace(client, accepts=_marks_all(len(texts)))
@@ -299,10 +299,10 @@ def _marks(question: Question, texts: Sequence[str], client: Metered, repeats: i
     return {text: fmean([one[text] for one in rounds]) for text in texts}
 
 
-def _retrieved(knowledge: KnowledgeGraph, questions: Sequence[Question],
+def _retrieve_all(knowledge: KnowledgeGraph, questions: Sequence[Question],
                methods: Mapping[str, Retriever]
                ) -> Iterator[tuple[Question, dict[str, tuple[QueryPlan, Retrieval | QafdError]]]]:
-    """Each question with what every method retrieves for it, or why it does not."""
+    """Yield each question with the retrieval of every method, or its error."""
     if not questions or not methods:
         raise ParameterError("there is no question or no method; give at least one of each")
     apart = prepare(knowledge, methods)
@@ -344,7 +344,7 @@ def _answer(knowledge: KnowledgeGraph, plan: QueryPlan, retrieval: Retrieval,
                     tokens_in=reply.tokens_in, tokens_out=reply.tokens_out)
 
 
-def _measured(answered: Answered, question: Question, told: Mapping[str, Measure]
+def _measure_answer(answered: Answered, question: Question, told: Mapping[str, Measure]
               ) -> dict[str, float]:
     if not question.answers:
         return {}
@@ -354,7 +354,7 @@ def _measured(answered: Answered, question: Question, told: Mapping[str, Measure
 
 
 def _means(answers: Sequence[Answered], names: Sequence[str]) -> dict[str, Interval]:
-    """The mean of each measure over the answers that have it."""
+    """Average each measure over the answers that have it."""
     means = {}
     for name in names:
         values = [answer.measured[name] for answer in answers if name in answer.measured]

@@ -1,7 +1,7 @@
-"""Retrievals for other programs: node-link JSON, GraphML, GEXF, CSV, a page of its own.
+"""Retrievals for other programs: node-link JSON, GraphML, GEXF, CSV, an HTML page.
 
 Names come from documents. Each format has its own way to be hurt by them: XML has no control
-characters, spreadsheets run what begins with "=", a page runs what looks like a script.
+characters, spreadsheets run text that begins with "=", a page runs text that looks like a script.
 """
 
 # networkx and pyvis carry no annotations.
@@ -41,7 +41,7 @@ _NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def node_link(retrieval: Retrieval) -> dict[str, Any]:
-    """The subgraph as networkx's and D3's node-link JSON: {"nodes", "edges", "graph", ...}."""
+    """Return the subgraph as networkx's and D3's node-link JSON: {"nodes", "edges", "graph", ...}."""
     import networkx
 
     linked: dict[str, Any] = networkx.node_link_data(_worded_graph(retrieval), edges="edges")
@@ -49,7 +49,7 @@ def node_link(retrieval: Retrieval) -> dict[str, Any]:
 
 
 def _worded_graph(retrieval: Retrieval) -> "networkx.MultiDiGraph":
-    """The subgraph with every reason in words."""
+    """Return the subgraph with every reason in words."""
     graph = retrieval.to_networkx()
     for node in retrieval.nodes:
         graph.nodes[node.id]["reason"] = word_reason(node.reason)
@@ -57,7 +57,7 @@ def _worded_graph(retrieval: Retrieval) -> "networkx.MultiDiGraph":
 
 
 def graphml(retrieval: Retrieval) -> str:
-    """The subgraph as GraphML, as Gephi, yEd and Cytoscape read it.
+    """Return the subgraph as GraphML, as Gephi, yEd and Cytoscape read it.
 
     Characters that XML cannot hold are left out of texts and written as escapes in ids, which
     have to stay different.
@@ -69,7 +69,7 @@ def graphml(retrieval: Retrieval) -> str:
 
 
 def _xml_graph(retrieval: Retrieval) -> "networkx.MultiDiGraph":
-    """The subgraph with texts that XML can hold and keys of edges that are unique in the file."""
+    """Return the subgraph with texts that XML can hold and keys of edges that are unique in the file."""
     import networkx
 
     graph = _worded_graph(retrieval)
@@ -85,9 +85,9 @@ def _xml_graph(retrieval: Retrieval) -> "networkx.MultiDiGraph":
 
 
 def gexf(retrieval: Retrieval) -> str:
-    """The subgraph as GEXF, Gephi's own format; texts and ids as in `graphml`.
+    """Return the subgraph as GEXF, Gephi's own format; texts and ids as in `graphml`.
 
-    What made it stands in the description. The same retrieval gives the same text on any day.
+    Its origin is in the description. The same retrieval gives the same text on any day.
     """
     from networkx.readwrite.gexf import GEXFWriter
 
@@ -103,7 +103,7 @@ def gexf(retrieval: Retrieval) -> str:
 
 
 def nodes_csv(retrieval: Retrieval) -> str:
-    """One row per node, most important first; no text can be run as a formula.
+    """Write one row per node, most important first; no text can be run as a formula.
 
     The last column names the version, the method and the state of the workspace in every row, so
     that tables can be put together.
@@ -115,7 +115,7 @@ def nodes_csv(retrieval: Retrieval) -> str:
 
 
 def edges_csv(retrieval: Retrieval) -> str:
-    """One row per edge, with the names of both ends; else as `nodes_csv`."""
+    """Write one row per edge, with the names of both ends; else as `nodes_csv`."""
     names = {node.id: node.name for node in retrieval.nodes}
     rows = []
     for edge in retrieval.edges:
@@ -125,7 +125,7 @@ def edges_csv(retrieval: Retrieval) -> str:
 
 
 def passages_csv(retrieval: Retrieval) -> str:
-    """One row per ranked passage, best first; else as `nodes_csv`."""
+    """Write one row per ranked passage, best first; else as `nodes_csv`."""
     rows = []
     for rank, passage in enumerate(retrieval.passages, 1):
         rows.append([rank, *_values(passage, _PASSAGE_COLUMNS), _stamp(retrieval)])
@@ -138,42 +138,42 @@ def _values(record: object, columns: Sequence[str]) -> list[Any]:
 
 def html(retrieval: Retrieval, positions: Positions | None = None, *,
          drawing: Drawing = Drawing(limit=150), look: Look = Look()) -> str:
-    """A page that draws the subgraph without any network, with the picture of the app itself.
+    """Write a page that draws the subgraph without any network, with the picture of the app itself.
 
     It has the search, the filters and the colors of the app, and a card on click; a table below
-    says the same in words. Its content security policy admits only the script it was written with.
+    has the same in words. Its content security policy admits only the script it was written with.
 
     Parameters
     ----------
     positions : mapping of id to (x, y), optional
         The frozen layout of the app, see `qafd.view.layout.layout`; made afresh by default.
     drawing : Drawing
-        How it is drawn. Of more than its `limit` of nodes the most important are; the page says
-        how many are not shown.
+        How it is drawn. Of more than its `limit` of nodes the most important are; the page
+        counts the rest.
     look : Look
-        What else is shown, see `qafd.view.drawing.Look`.
+        Captions, other nodes and colors, see `qafd.view.drawing.Look`.
     """
-    data = {**_drawn(retrieval, positions, drawing, look), "edges": True}
-    title = escape(_shown(retrieval.query) or "Retrieved subgraph")
+    data = {**_draw_panel(retrieval, positions, drawing, look), "edges": True}
+    title = escape(_clean_text(retrieval.query) or "Retrieved subgraph")
     script = panel_script(data)
     return "\n".join([
         *head(title, [script], panel_styles(), retrieval.made_by.qafd, _record(retrieval)),
         "</head>", "<body>", f"<h1>{title}</h1>",
         PANELS,
-        _table(data), f"<p>{escape(_shown(imprint(retrieval), 2000))}</p>",
+        _table(data), f"<p>{escape(_clean_text(imprint(retrieval), 2000))}</p>",
         f"<script>{script}</script>", "</body>", "</html>", "",
     ])  # fmt: skip
 
 
 def pyvis_html(retrieval: Retrieval, positions: Positions | None = None, *,
                limit: int = 150) -> str:
-    """The page of `html` as pyvis draws it: vis-network, in which nodes can be dragged."""
-    data = _drawn(retrieval, positions, Drawing(limit=limit), Look())
-    return page(data, _shown(retrieval.query) or "Retrieved subgraph", retrieval.made_by.qafd,
+    """Write the page of `html` as pyvis draws it: vis-network, in which nodes can be dragged."""
+    data = _draw_panel(retrieval, positions, Drawing(limit=limit), Look())
+    return page(data, _clean_text(retrieval.query) or "Retrieved subgraph", retrieval.made_by.qafd,
                 _record(retrieval), imprint(retrieval))
 
 
-def _drawn(retrieval: Retrieval, positions: Positions | None,
+def _draw_panel(retrieval: Retrieval, positions: Positions | None,
            drawing: Drawing, look: Look) -> dict[str, Any]:
     if positions is None:
         labels = {node.id: node.name[:40] for node in select_prominent(retrieval, drawing.limit)}
@@ -183,7 +183,7 @@ def _drawn(retrieval: Retrieval, positions: Positions | None,
 
 
 def panel_script(data: Mapping[str, Any]) -> str:
-    """The script that draws panels in `PANELS` as the app does, with a card of what is clicked.
+    """Build the script that draws panels in `PANELS` as the app does, with a card for the clicked node.
 
     Parameters
     ----------
@@ -199,17 +199,17 @@ def panel_script(data: Mapping[str, Any]) -> str:
 
 
 def panel_styles() -> str:
-    """The style sheet of a page with `PANELS`."""
+    """Return the style sheet of a page with `PANELS`."""
     return "".join((assets() / name).read_text("utf-8") for name in ("offline.css", "panel.css"))
 
 
 def page(data: Mapping[str, Any], title: str, version: str, record: str, words: str) -> str:
-    """The first panel of `qafd.view.panel.panel_data` as a page that needs no network.
+    """Write the first panel of `qafd.view.panel.panel_data` as a page that needs no network.
 
     Parameters
     ----------
     version, record, words : str
-        What made it: the version of qafd, everything as JSON, and a sentence for people.
+        Its origin: the version of qafd, everything as JSON, and a sentence for people.
     """
     panel = data["panels"][0]
     scripts, styles = _vis(data)
@@ -220,14 +220,14 @@ def page(data: Mapping[str, Any], title: str, version: str, record: str, words: 
         "</head>", "<body>", f"<h1>{title}</h1>",
         f"<p>{escape(panel['title'])} · {escape(panel['footer'])}</p>",
         f'<div id="mynetwork" role="img" aria-label="{escape(panel["alt"])}"></div>',
-        _legend(data), _table(data), f"<p>{escape(_shown(words, 2000))}</p>",
+        _legend(data), _table(data), f"<p>{escape(_clean_text(words, 2000))}</p>",
         f"<script>{scripts[-1]}</script>", "</body>", "</html>", "",
     ])  # fmt: skip
 
 
 def head(title: str, scripts: Sequence[str], styles: str, version: str,
          record: str) -> list[str]:
-    """The beginning of a page that runs these scripts and loads nothing; `title` is escaped."""
+    """Write the beginning of a page that runs these scripts and loads nothing; `title` is escaped."""
     hashes = []
     for script in scripts:
         digest = hashlib.sha256(script.encode()).digest()
@@ -261,7 +261,7 @@ _STATES = {"saturated": "retrieved", "wet": "touched, not retrieved", "dry": "to
 
 
 def _vis(data: Mapping[str, Any]) -> tuple[list[str], str]:
-    """The scripts, drawing one last, and the style sheet that pyvis makes for a panel."""
+    """Return the scripts, the drawing one last, and the style sheet that pyvis makes for a panel."""
     from pyvis.network import Network
 
     panel, width = data["panels"][0], 1000.0 * data["aspect"]
@@ -287,7 +287,7 @@ def _vis(data: Mapping[str, Any]) -> tuple[list[str], str]:
         facts = [edge["label"], *(f"{key}: {value}" for key, value in edge["facts"])]
         network.add_edge(
             edge["u"], edge["v"], width=round(0.6 + 9 * edge["w"], 2),
-            arrows="to" if edge["arrow"] else "", title=_unlinked("\n".join(filter(None, facts))),
+            arrows="to" if edge["arrow"] else "", title=_break_links("\n".join(filter(None, facts))),
             color={"color": "#8fb58c" if edge["arrow"] else "#b5b5b5", "highlight": "#c62828",
                    "hover": "#5d8f59"},
         )  # fmt: skip
@@ -306,11 +306,11 @@ def _tooltip(name: str, node: Mapping[str, Any], plain: bool) -> str:
     facts = [f"{key}: {value}" for key, value in node["facts"]]
     state = "" if plain else _STATES.get(node["state"], "")
     lines = [name[:120], state, *facts, node["reason"]]
-    return _unlinked("\n".join(line for line in lines if line))
+    return _break_links("\n".join(line for line in lines if line))
 
 
-def _unlinked(title: str) -> str:
-    """A tooltip in which pyvis finds no link; with one it would write it as HTML."""
+def _break_links(title: str) -> str:
+    """Change a tooltip so that pyvis finds no link, which it would write as HTML."""
     return re.sub("(?i)(hr)(ef)", "\\1\u200b\\2", title)
 
 
@@ -346,13 +346,13 @@ def _table(data: Mapping[str, Any]) -> str:
 
 
 def table_row(cells: Sequence[str], tag: str = "td") -> str:
-    """A row of a table of a page; texts stay text."""
+    """Write a row of a table of a page; texts stay text."""
     shown = [f"<{tag}>{escape(cell)}</{tag}>" for cell in cells]
     return f"<tr>{''.join(shown)}</tr>"
 
 
 def color(ramp: Sequence[str], t: float) -> str:
-    """The color at t in [0, 1] of a ramp of hexadecimal colors."""
+    """Return the color at t in [0, 1] of a ramp of hexadecimal colors."""
     place = t * (len(ramp) - 1)
     i = min(int(place), len(ramp) - 2)
     low, high = (bytes.fromhex(ramp[j][1:]) for j in (i, i + 1))
@@ -361,7 +361,7 @@ def color(ramp: Sequence[str], t: float) -> str:
 
 
 def _on(fill: str) -> str:
-    """Black or white, whichever can be read on a color."""
+    """Return black or white, whichever can be read on a color."""
     red, green, blue = bytes.fromhex(fill[1:])
     return "#111111" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
 
@@ -390,12 +390,12 @@ def imprint(retrieval: Retrieval) -> str:
         f"vectors by {made.embedder or 'unknown'}", f"entities by {made.extractor or 'unknown'}"])
 
 
-def _shown(text: str, most: int = 300) -> str:
+def _clean_text(text: str, most: int = 300) -> str:
     return " ".join(_NOT_XML.sub(" ", text[:4 * most]).split())[:most]
 
 
 def xml(value: Any) -> Any:
-    """A value without the characters that XML cannot hold."""
+    """Return a value without the characters that XML cannot hold."""
     return _NOT_XML.sub("", value) if isinstance(value, str) else value
 
 
@@ -404,7 +404,7 @@ def _xml_id(node: str) -> str:
 
 
 def table_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table as CSV; text that a spreadsheet would take for a formula is quoted with '."""
+    """Write a table as CSV; text that a spreadsheet would take for a formula is quoted with '."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(columns)
@@ -414,7 +414,7 @@ def table_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def cell(value: Any) -> Any:
-    """A value as a spreadsheet takes it for text: formulas and NUL do not pass."""
+    """Return a value that a spreadsheet takes for text: formulas are quoted, NUL is removed."""
     if not isinstance(value, str):
         return value
     text = re.sub("[\x00\ud800-\udfff]", "", value)

@@ -13,7 +13,7 @@ from qafd.wording.reasons import word_reason
 
 @dataclass(frozen=True)
 class FoundNode:
-    """How one method found a node: its own score, the place that this gives, and its reason.
+    """A node as one method found it: its score, its rank and its reason.
 
     `share` is the score over the method's largest of names, or of passages.
     """
@@ -35,14 +35,14 @@ class Row:
 
     @property
     def times(self) -> int:
-        """How many methods found it."""
+        """Number of methods that found it."""
         return sum(one is not None for one in self.found)
 
 
 def rows(comparison: Comparison) -> tuple[Row, ...]:
-    """Everything that a method found: names first, then passages within the budget.
+    """List everything that a method found: names first, then passages within the budget.
 
-    What most methods found comes first, then what they rank best.
+    Rows that most methods found come first, then those that they rank best.
     """
     named: dict[str, tuple[str, str]] = {}
     columns = []
@@ -53,7 +53,7 @@ def rows(comparison: Comparison) -> tuple[Row, ...]:
                 named.setdefault(node.id, (node.name, node.kind))
             for passage in column.retrieval.passages:
                 named[passage.id] = passage.name, "passage"
-            found = _found(column, column.retrieval)
+            found = _rank_found(column, column.retrieval)
         columns.append(found)
     table = []
     for key, (name, kind) in named.items():
@@ -68,8 +68,8 @@ def _order(row: Row) -> tuple[bool, int, float, str, str]:
     return row.kind == "passage", -row.times, -places, row.name, row.id
 
 
-def _found(column: ComparedMethod, retrieval: Retrieval) -> dict[str, FoundNode]:
-    """How each node and passage was found, by id."""
+def _rank_found(column: ComparedMethod, retrieval: Retrieval) -> dict[str, FoundNode]:
+    """Return each node and passage as the method found it, by id."""
     found = {}
     top = largest_of(retrieval.nodes)
     for rank, node in enumerate(column.found, 1):
@@ -84,7 +84,7 @@ def _found(column: ComparedMethod, retrieval: Retrieval) -> dict[str, FoundNode]
 
 
 def rows_csv(comparison: Comparison) -> str:
-    """The table of `rows`, with score, rank and reason of each method; no text is a formula."""
+    """Write the table of `rows`, with score, rank and reason of each method; no text is a formula."""
     made = f"qafd {__version__}"
     for retrieval in list(comparison.retrievals.values())[:1]:
         made = f"qafd {retrieval.made_by.qafd}, workspace {retrieval.made_by.workspace}"

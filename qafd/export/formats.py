@@ -29,13 +29,13 @@ class ExportFormat(Generic[Exported]):
     Parameters
     ----------
     label, meaning : str
-        The button in the app, and what the file is for; a format without label has no button.
+        The button in the app, and its help; a format without label has no button.
     mime : str
-        What a browser calls it.
+        Its media type.
     file : str
-        What the app calls a file of it.
+        The name of a file of it in the app.
     written_by : callable, optional
-        What makes the file of a retrieval, or of a run.
+        Writer of the file of a retrieval.
     graph : mapping of str to callable
         The files of the whole graph with the pieces of their text; several are packed into one.
     """
@@ -48,7 +48,7 @@ class ExportFormat(Generic[Exported]):
     graph: Mapping[str, Callable[[Whole], Iterable[str]]] = field(default_factory=dict)
 
     def write(self, what: Exported) -> str | bytes:
-        """The content of a file."""
+        """Write the content of a file."""
         assert self.written_by is not None, self.label
         return self.written_by(what)
 
@@ -58,7 +58,7 @@ class ExportFormat(Generic[Exported]):
 
 
 def node_link(retrieval: Retrieval) -> str:
-    """The text of `qafd.export.node_link`."""
+    """Write the JSON of `qafd.export.node_link`."""
     return json.dumps(export.node_link(retrieval), ensure_ascii=False)
 
 
@@ -116,7 +116,7 @@ def write_graph(graph: Whole, name: str, file: BinaryIO, packed: bool = False) -
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for entry, pieces in parts.items():
             # without a time of its own, equal graphs are equal files
-            with archive.open(_undated(entry), "w", force_zip64=True) as part:
+            with archive.open(_build_entry(entry), "w", force_zip64=True) as part:
                 for text in pieces(graph):
                     part.write(text.encode())
 
@@ -127,7 +127,7 @@ def name_graph(name: str, packed: bool) -> str:
     return f"{own}.zip" if packed and not own.endswith(".zip") else own
 
 
-def _undated(entry: str) -> zipfile.ZipInfo:
+def _build_entry(entry: str) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo(entry)
     info.compress_type = zipfile.ZIP_DEFLATED
     return info

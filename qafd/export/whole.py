@@ -1,4 +1,4 @@
-"""The whole graph of a workspace, row by row: what exports and networkx read."""
+"""The whole graph of a workspace, row by row, for exports and networkx."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class WholeNode:
     """An entity or a passage.
 
-    `text` is that of a passage, or the first sentence that names an entity; `description` is what
-    a language model or an imported graph says of the entity instead, `type` is by hand or else
+    `text` is that of a passage, or the first sentence that names an entity; `description` is
+    the one of a language model or an imported graph, `type` is by hand or else
     the tag of most of its mentions. `document`, `title` and `page` are a passage's.
     """
 
@@ -40,12 +40,12 @@ class WholeNode:
 
 @dataclass(frozen=True)
 class WholeEdge:
-    """A mention, relation, synonym, or what was added by hand.
+    """A mention, relation, synonym, or edge added by hand.
 
     `weight` is the factor H(h(u), h(v)) of Eq. (1) that no question changes, `count` how many
     sentences it rests on. `evidence` names them: ids of passages, each with ":" and the number of
-    the sentence in it, from 0, with blanks between. `by_hand` says when it was added, and the note.
-    `description` and `strength` are those of an imported graph or a language model.
+    the sentence in it, from 0, with blanks between. `by_hand` is the time and the note if it was
+    added by hand. `description` and `strength` are those of an imported graph or a language model.
     """
 
     source: str
@@ -61,7 +61,7 @@ class WholeEdge:
 
     @property
     def key(self) -> str:
-        """Tells parallel edges apart."""
+        """Key that separates parallel edges."""
         return f"{self.kind} {self.label}".rstrip()
 
 
@@ -73,7 +73,7 @@ EDGE_FIELDS = tuple(field.name for field in fields(WholeEdge))
 class Whole:
     """One state of a graph, open for reading.
 
-    `stale` says that documents or edits wait to be taken in.
+    `stale` is True if documents or edits are not yet in it.
     """
 
     made_by: Imprint
@@ -89,9 +89,9 @@ class Whole:
         return {**asdict(self.made_by), "revision": self.revision}
 
     def nodes(self) -> Iterator[WholeNode]:
-        """All nodes, by id."""
+        """Return all nodes, by id."""
         parts = passage_names(self._store.passages.parts())
-        types, described = self._types(), self._described()
+        types, described = self._types(), self._find_described()
         for row in self._store.listing.nodes():
             node = row.node
             if node.kind == "passage":
@@ -103,7 +103,7 @@ class Whole:
                                 "" if own else node.text, node.text if own else "")
 
     def edges(self) -> Iterator[WholeEdge]:
-        """All edges, by their ends, kind and label."""
+        """Return all edges, by their ends, kind and label."""
         ids = cache(lambda chunk: node_id("passage", chunk))
         joined, _ = edges_by_hand(self._store.edits.all())
         notes = {(node_id("entity", source), node_id("entity", target), label): say_made_by_hand(edit)
@@ -121,18 +121,18 @@ class Whole:
                 "\n\n".join(texts) if own else "", strength if own else None)
 
     def to_networkx(self) -> "networkx.MultiDiGraph":
-        """The graph with ids as nodes and the fields of both records that say something."""
+        """Build the graph with ids as nodes and the non-empty fields of both records."""
         import networkx
 
         graph = networkx.MultiDiGraph(**self.record)
         for node in self.nodes():
-            graph.add_node(node.id, **filled(node, NODE_FIELDS[1:]))
+            graph.add_node(node.id, **list_fields(node, NODE_FIELDS[1:]))
         for edge in self.edges():
-            graph.add_edge(edge.source, edge.target, key=edge.key, **filled(edge, EDGE_FIELDS[2:]))
+            graph.add_edge(edge.source, edge.target, key=edge.key, **list_fields(edge, EDGE_FIELDS[2:]))
         return graph
 
     def _types(self) -> dict[str, str]:
-        """Entity to the tag of most of its mentions."""
+        """Return the tag of most mentions of each entity."""
         merged = self._store.edits.map_merged()
         tags: dict[str, Counter[str]] = defaultdict(Counter)
         for found in self._store.listing.names():
@@ -141,15 +141,15 @@ class Whole:
         return {node: min(counts, key=lambda kind: (-counts[kind], kind))
                 for node, counts in tags.items()}
 
-    def _described(self) -> set[str]:
-        """The entities whose text is a description."""
+    def _find_described(self) -> set[str]:
+        """Return the entities whose text is a description."""
         merged = self._store.edits.map_merged()
         return {node_id("entity", merged.get(one.source, one.source))
                 for one in self._store.listing.descriptions()
                 if one.source and not one.target and one.text}
 
     def _relations(self) -> dict[frozenset[str], tuple[tuple[str, ...], float | None]]:
-        """Pairs of entities to what is said of their relation, and how strong a file says it is."""
+        """Return the description and the strength of the relation of each pair of entities."""
         merged = self._store.edits.map_merged()
         texts: dict[frozenset[str], dict[str, None]] = defaultdict(dict)
         given: dict[frozenset[str], float] = defaultdict(float)
@@ -164,14 +164,14 @@ class Whole:
         return {pair: (tuple(some), given.get(pair)) for pair, some in texts.items()}
 
 
-def filled(row: WholeNode | WholeEdge, names: tuple[str, ...]) -> dict[str, Any]:
-    """The fields of a row that say something, by name."""
+def list_fields(row: WholeNode | WholeEdge, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of a row that are not empty, by name."""
     return {name: value for name in names if (value := getattr(row, name)) not in ("", None)}
 
 
 @contextmanager
 def whole(store: Workspace) -> Iterator[Whole]:
-    """The graph of an open store as it is now; others may write meanwhile, which is not seen."""
+    """Open the graph of a store as it is now; later writes are not seen."""
     with store.snapshot():
         made_by = Imprint(store.graph.version, store.vectors.embedder[0], store.log.extractor)
         yield Whole(made_by, store.graph.revision, *store.listing.size(), store.graph.stale, store)

@@ -1,8 +1,8 @@
 """The whole graph of a workspace as a file: GraphML, GEXF, node-link JSON, CSV, a page.
 
 Rows are written as they are read, so a graph of any size takes the memory of a row, except for
-the page. What is written here, `qafd.ingest.imports.read_graph` reads as the same entities, passages
-and relations again.
+the page. `qafd.ingest.imports.read_graph` reads the same entities, passages and relations
+from these files.
 """
 
 import csv
@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 from qafd import export
 from qafd.errors import ParameterError
 from qafd.export import cell, xml
-from qafd.export.whole import EDGE_FIELDS, NODE_FIELDS, Whole, WholeEdge, WholeNode, filled
+from qafd.export.whole import EDGE_FIELDS, NODE_FIELDS, Whole, WholeEdge, WholeNode, list_fields
 from qafd.reasons import given_reason
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.drawing import Caption, Drawing, Look
@@ -35,7 +35,7 @@ _BEGUN = "<?xml version='1.0' encoding='utf-8'?>\n"
 
 
 def graphml(graph: Whole) -> Iterator[str]:
-    """A node or edge a line; an edge has the fields of `qafd.export.whole.WholeEdge`."""
+    """Write GraphML, a node or edge a line, with the fields of `qafd.export.whole.WholeEdge`."""
     yield _BEGUN + '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     for kind, names in (("node", NODE_FIELDS[1:]), ("edge", EDGE_FIELDS[2:])):
         for name in names:
@@ -47,11 +47,11 @@ def graphml(graph: Whole) -> Iterator[str]:
     yield _data("g", graph.record) + "\n"
     for node in graph.nodes():
         yield (f"<node id={quoteattr(node.id)}>"
-               f"{_data('n', filled(node, NODE_FIELDS[1:]))}</node>\n")
+               f"{_data('n', list_fields(node, NODE_FIELDS[1:]))}</node>\n")
     for number, edge in enumerate(graph.edges()):
         yield (f'<edge id="e{number}" source={quoteattr(edge.source)} '
                f"target={quoteattr(edge.target)}>"
-               f"{_data('e', filled(edge, EDGE_FIELDS[2:]))}</edge>\n")
+               f"{_data('e', list_fields(edge, EDGE_FIELDS[2:]))}</edge>\n")
     yield "</graph>\n</graphml>\n"
 
 
@@ -66,7 +66,7 @@ def _text(value: object) -> str:
 
 
 def gexf(graph: Whole) -> Iterator[str]:
-    """Gephi's own format, with the same fields as attributes."""
+    """Write GEXF, Gephi's own format, with the same fields as attributes."""
     own = {"node": [name for name in NODE_FIELDS if name not in ("id", "name")],
            "edge": [name for name in EDGE_FIELDS[2:] if name not in ("label", "weight")]}
     about = "; ".join(f"{name} {value}" for name, value in graph.record.items())
@@ -80,53 +80,53 @@ def gexf(graph: Whole) -> Iterator[str]:
             for number, name in enumerate(names)) + "</attributes>\n"
     yield "<nodes>\n"
     for node in graph.nodes():
-        yield (f"<node id={quoteattr(node.id)} label={_quoted(node.name)}>"
-               f"{_values(own['node'], filled(node, NODE_FIELDS))}</node>\n")
+        yield (f"<node id={quoteattr(node.id)} label={_quote_attribute(node.name)}>"
+               f"{_values(own['node'], list_fields(node, NODE_FIELDS))}</node>\n")
     yield "</nodes>\n<edges>\n"
     for number, edge in enumerate(graph.edges()):
         yield (f'<edge id="{number}" source={quoteattr(edge.source)} '
-               f'target={quoteattr(edge.target)} label={_quoted(edge.label)} '
-               f'weight="{edge.weight!r}">{_values(own["edge"], filled(edge, EDGE_FIELDS))}'
+               f'target={quoteattr(edge.target)} label={_quote_attribute(edge.label)} '
+               f'weight="{edge.weight!r}">{_values(own["edge"], list_fields(edge, EDGE_FIELDS))}'
                "</edge>\n")
     yield "</edges>\n</graph>\n</gexf>\n"
 
 
 def _values(names: list[str], values: Mapping[str, object]) -> str:
     return "<attvalues>" + "".join(
-        f'<attvalue for="{number}" value={_quoted(values[name])}/>'
+        f'<attvalue for="{number}" value={_quote_attribute(values[name])}/>'
         for number, name in enumerate(names) if name in values) + "</attvalues>"
 
 
-def _quoted(value: object) -> str:
+def _quote_attribute(value: object) -> str:
     return quoteattr(xml(str(value)))
 
 
 def node_link(graph: Whole) -> Iterator[str]:
-    """Node-link JSON as networkx and D3 read it, a node or edge a line."""
+    """Write node-link JSON as networkx and D3 read it, a node or edge a line."""
     yield ('{"directed": true, "multigraph": true, "graph": '
            f'{json.dumps(graph.record, ensure_ascii=False)},\n"nodes": [')
     for number, node in enumerate(graph.nodes()):
-        yield ",\n" * (number > 0) + json.dumps(filled(node, NODE_FIELDS), ensure_ascii=False)
+        yield ",\n" * (number > 0) + json.dumps(list_fields(node, NODE_FIELDS), ensure_ascii=False)
     yield '],\n"edges": ['
     for number, edge in enumerate(graph.edges()):
         yield ",\n" * (number > 0) + json.dumps(
-            {**filled(edge, EDGE_FIELDS), "key": edge.key}, ensure_ascii=False)
+            {**list_fields(edge, EDGE_FIELDS), "key": edge.key}, ensure_ascii=False)
     yield "]}\n"
 
 
 def nodes_csv(graph: Whole) -> Iterator[str]:
-    """The nodes as a table."""
+    """Write the nodes as a table."""
     return _lines(NODE_FIELDS, graph.nodes(), _stamp(graph))
 
 
 def edges_csv(graph: Whole) -> Iterator[str]:
-    """The edges as a table."""
+    """Write the edges as a table."""
     return _lines(EDGE_FIELDS, graph.edges(), _stamp(graph))
 
 
 def _lines(columns: tuple[str, ...], rows: Iterable[WholeNode] | Iterable[WholeEdge],
            made_by: str) -> Iterator[str]:
-    """A table as CSV, some lines at a time; no text can be run as a formula."""
+    """Write a table as CSV, some lines at a time; no text can be run as a formula."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow((*columns, "made_by"))
@@ -150,7 +150,7 @@ def _drawn_edge(e: WholeEdge) -> RetrievedEdge:
 
 
 def html(graph: Whole) -> Iterator[str]:
-    """A picture of a graph of up to `DRAWN` nodes, else a ParameterError."""
+    """Write a picture of a graph of up to `DRAWN` nodes, else raise ParameterError."""
     if graph.node_count > DRAWN:
         raise ParameterError(f"a page draws at most {DRAWN} nodes and the graph has "
                              f"{graph.node_count:,}; export GraphML or GEXF and open it in "
@@ -171,10 +171,10 @@ def html(graph: Whole) -> Iterator[str]:
                    look=Look([Caption("All that the graph has", "",
                                       f"{size}, {count(len(edges), 'edge')}",
                                       f"{size}; most edges: {foremost}.")])),
-        "Knowledge graph", graph.made_by.qafd, json.dumps(graph.record), _made(graph))
+        "Knowledge graph", graph.made_by.qafd, json.dumps(graph.record), _word_origin(graph))
 
 
-def _made(graph: Whole) -> str:
+def _word_origin(graph: Whole) -> str:
     made = graph.made_by
     return (f"Made by qafd {made.qafd} · workspace {made.workspace}, revision {graph.revision} · "
             f"vectors by {made.embedder or 'unknown'} · entities by {made.extractor or 'unknown'}")

@@ -1,4 +1,4 @@
-"""Algorithm 2 as a movie: the pushes of each order, beside the exact solution.
+"""Algorithm 2 as a movie: the pushes of each order, next to the exact solution.
 
 A movie is a small pushing problem and lists of pushed nodes. Who shows it repeats the pushes, so
 a run of hundreds of pushes is a few hundred numbers; `states` does the same here.
@@ -76,7 +76,7 @@ class State:
 
 def film(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
          capacity: str = "unit", pushing: Pushing = FILMED, also: Nodes | None = None) -> Movie:
-    """Algorithm 2 in all three orders, with the exact solution.
+    """Run Algorithm 2 in all three orders, with the exact solution.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def film(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
 
 
 def states(movie: Movie, take: Take) -> Iterator[State]:
-    """The state before the first push and after each one."""
+    """List the state before the first push and after each push."""
     k = len(movie.rows)
     ends: list[list[tuple[int, float]]] = [[] for _ in range(k)]
     for a, b, w in zip(movie.u.tolist(), movie.v.tolist(), movie.weight.tolist(), strict=True):

@@ -13,7 +13,7 @@ from qafd.flow.guarantees import Model, Recovery, Separation, recover, separate
 
 @dataclass(frozen=True)
 class Place:
-    """A point of the parameter space with a name, and what to expect there."""
+    """A named point of the parameter space, and the expected outcome."""
 
     title: str
     remark: str
@@ -41,7 +41,7 @@ PLACES = (
 
 @dataclass(frozen=True)
 class PlantedTrial:
-    """One draw: what happened to the relevant set, and its weights."""
+    """One draw: the outcome for the relevant set, and its weights."""
 
     recovery: Recovery
     separation: Separation
@@ -84,7 +84,7 @@ class Experiment:
 
 def experiment(model: Model, draws: int, seed: int, beta: float, source_inside: bool,
                progress: Callable[[float], object] = lambda _: None) -> Experiment:
-    """Recovery and separation on the same `draws` graphs; the same for the same seed."""
+    """Measure recovery and separation on the same `draws` graphs, repeatable by the seed."""
     trials = []
     for i in range(draws):
         found, = recover(model, 1, np.random.default_rng([seed, i]), beta, source_inside)

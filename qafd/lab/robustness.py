@@ -31,9 +31,9 @@ class Return:
 def returns(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, noise: float, draws: int,
             rng: np.random.Generator,
             progress: Callable[[float], object] = lambda _: None) -> tuple[Return, ...]:
-    """Every node that was retrieved at least once, the steadiest first.
+    """List every node that was retrieved at least once, the most frequent first.
 
-    Seeds, gates and stored similarities are computed anew in each draw, from embeddings to which
+    Seeds, gates and stored similarities are computed again in each draw, from embeddings to which
     a random vector of about `noise` times their length was added. A stored similarity is changed
     by the factor by which H of its two ends changes, so that without noise it stays as it is.
 
@@ -85,7 +85,7 @@ def returns(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, noise: float
 
 
 def jitter(vectors: Vectors, noise: float, rng: np.random.Generator) -> Vectors:
-    """Unit rows with a random vector of length about `noise` added to each."""
+    """Return unit rows with a random vector of length about `noise` added to each."""
     moved = vectors + rng.standard_normal(vectors.shape, np.float32) * np.float32(
         noise / np.sqrt(max(vectors.shape[1], 1)))
     length = np.linalg.norm(moved, axis=1, keepdims=True)
@@ -93,7 +93,7 @@ def jitter(vectors: Vectors, noise: float, rng: np.random.Generator) -> Vectors:
 
 
 def _cosines(graph: Graph, start: Nodes, vectors: Vectors) -> Floats:
-    """Cosine of the two ends of each stored edge, shape (2 |E|,)."""
+    """Return the cosine of the two ends of each stored edge, shape (2 |E|,)."""
     once = start < graph.neighbors
     ends = start[once], graph.neighbors[once]
     cosine = np.einsum("ij,ij->i", vectors[ends[0]], vectors[ends[1]]).astype(np.float64)

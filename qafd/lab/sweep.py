@@ -59,7 +59,7 @@ def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, grid: Grid,
           ) -> tuple[Cell, ...]:
     """Solve every combination, in the order variant, seeds, mass.
 
-    What solves have in common is computed once: seeds and gates for all masses. A question with
+    Seeds and gates are computed once for all masses. A question with
     subqueries is swept as a whole.
 
     Parameters

@@ -1,1 +1,1 @@
-"""Short lessons on toy graphs: what they are made of (`card`) and what they say (`cards`)."""
+"""Short lessons on toy graphs: their graphs and results (`card`) and their texts (`cards`)."""

@@ -1,7 +1,7 @@
-"""A card of the page Learn: a toy graph, its settings, and what is computed from both.
+"""A card of the page Learn: a toy graph, its settings, and the results of both.
 
-What a card shows comes from the same solver as everything else, so that no number stands in its
-text that the solver could contradict.
+All numbers of a card come from the same solver as everything else; its text has no number that the
+solver could contradict.
 """
 
 from collections.abc import Mapping
@@ -20,10 +20,10 @@ from qafd.records import Floats, Nodes
 
 @dataclass(frozen=True)
 class Toy:
-    """A graph to look at: names with places in [0, 1.6] x [0, 1], edges with similarities.
+    """A small graph: names with places in [0, 1.6] x [0, 1], edges with similarities.
 
     `alignment` is s(v), how near each node is to the question, in (0, 1]; `relevant` are the nodes
-    that answer it, where a card speaks of them.
+    that answer it, if the card has any.
     """
 
     places: Mapping[str, tuple[float, float]]
@@ -42,7 +42,7 @@ class Toy:
         return found + [u for u, v, _ in self.edges if v == name]
 
     def graph(self) -> Graph:
-        """The toy as a graph; rows follow `names`."""
+        """Build the toy as a graph; rows follow `names`."""
         row = {name: i for i, name in enumerate(self.names)}
         return Graph.build(self.names, source_rows=[row[u] for u, _, _ in self.edges],
                            target_rows=[row[v] for _, v, _ in self.edges],
@@ -53,7 +53,7 @@ class Toy:
 class Settings:
     """The settings that a viewer may change.
 
-    `mass` is in units of mass, or beta where a card says so; `variant` the edge weight; `source`
+    `mass` is in units of mass, or beta on some cards; `variant` the edge weight; `source`
     the node that mass is poured on; `spoil` a factor on the largest importance (1 leaves the
     solution as it is); `seed` fixes the random order of pushes.
     """
@@ -96,7 +96,7 @@ class ToyProblem:
 
 
 def problem(card: Card, settings: Settings) -> ToyProblem:
-    """The diffusion problem that a card shows."""
+    """Build the diffusion problem that a card shows."""
     graph = card.toy.graph()
     alignment = np.array([card.toy.alignment.get(name, 1.0) for name in card.toy.names])
     amount = settings.mass
@@ -109,7 +109,7 @@ def problem(card: Card, settings: Settings) -> ToyProblem:
 
 
 def settings_of(card: Card, asked: Mapping[str, str]) -> Settings:
-    """The settings of a link, by name; what is missing or out of range stays as the card has it."""
+    """Read the settings of a link by name; missing ones and those out of range keep the card's value."""
     chosen: dict[str, float | str] = {}
     for name, bounds in card.ranges.items():
         text = asked.get(name, "")
@@ -131,15 +131,15 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def filmed(card: Card, settings: Settings) -> Movie:
-    """The card's pushes and its exact solution, over all nodes of the toy."""
+def film_card(card: Card, settings: Settings) -> Movie:
+    """Run the card's pushes and its exact solution, over all nodes of the toy."""
     p = problem(card, settings)
     pushing = replace(FILMED, most_pushes=400, seed=settings.seed)
     return film(p.graph, p.gates, p.rows, p.mass, p.capacity, pushing, np.arange(len(p.graph)))
 
 
 def entries(card: Card, settings: Settings, up_to: float) -> tuple[tuple[str, float], ...]:
-    """At which mass each node becomes full, in order, up to a mass."""
+    """List the mass at which each node becomes full, in order, up to a mass."""
     p = problem(card, settings)
     path = entry_alphas(p.graph, p.gates, p.rows, np.ones(1), p.capacity, up_to)
     return tuple((card.toy.names[row], alpha) for row, alpha in
@@ -173,7 +173,7 @@ class Proof:
 
 
 def proof(card: Card, settings: Settings) -> Proof:
-    """The certificate of the solution after its largest importance was multiplied by `spoil`."""
+    """Certify the solution after multiplying its largest importance by `spoil`."""
     p = problem(card, settings)
     exact = solve(p.graph, p.gates, p.rows, p.mass, p.capacity)
     x = exact.x.copy()
@@ -202,7 +202,7 @@ class Promise:
 
 
 def promise(card: Card, settings: Settings) -> Promise:
-    """The promise of the theorem for the card, and the outcome."""
+    """Compare the bound of the theorem with the outcome on the card."""
     p = problem(card, settings)
     sink = p.graph.capacity(p.capacity)
     exact = solve(p.graph, p.gates, p.rows, p.mass, p.capacity)

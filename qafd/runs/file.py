@@ -69,7 +69,7 @@ def read_run(data: bytes) -> Run:
 
 
 def _find_flaws(retrieval: Retrieval) -> Iterator[str]:
-    """List what keeps a retrieval from being drawn."""
+    """List the flaws that make a retrieval impossible to draw."""
     ids = {node.id for node in retrieval.nodes}
     amounts = [node.importance for node in retrieval.nodes]
     for edge in retrieval.edges:

@@ -1,4 +1,4 @@
-"""Runs recorded from a workspace, and replayed on it: the same result, or what changed."""
+"""Runs recorded from a workspace, and the same question asked again."""
 
 from dataclasses import dataclass, fields, replace
 

@@ -1,4 +1,4 @@
-"""Records as plain JSON values and back; what comes from a file is checked field by field."""
+"""Records as plain JSON values and back; values of a file are checked field by field."""
 
 import json
 import math

@@ -214,7 +214,7 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
 
 
 def _draft_card(asked: DatabaseQuestion) -> None:
-    """Show the linked tables, what the draft does or leaves out, and its rows where it is complete."""
+    """Draw the linked tables, the draft with its gaps, and its rows if it is complete."""
     draft, linked, schema = asked.draft, asked.linked, asked.database.schema
     lines = []
     for name in linked.tables:

@@ -17,7 +17,7 @@ from qafd.wording.counts import count
 
 
 def rows_of(database: Database, sql: str, key: str) -> None:
-    """The rows that a statement selects, or why it selects none; `key` names their place on the page."""
+    """Return the rows that a statement selects, or its error; `key` names their place on the page."""
     try:
         rows: QueryRows = remember(key, (database.source, changed_at(database), sql),
                                    lambda: box.run(Path(database.source), sql))
@@ -33,12 +33,12 @@ def rows_of(database: Database, sql: str, key: str) -> None:
 
 
 def changed_at(database: Database) -> int:
-    """When the file of a database was written last, in nanoseconds."""
+    """Return the time of the last change of a database file, in nanoseconds."""
     return Path(database.source).stat().st_mtime_ns
 
 
 def _distinct(columns: Sequence[str]) -> list[str]:
-    """Names of columns on one line, numbered where one occurs again."""
+    """Return names of columns on one line, numbered if one occurs again."""
     names: list[str] = []
     for column in columns:
         name = base = clean(column, 100) or "(no name)"

@@ -30,7 +30,7 @@ RAN = "ran"
 
 
 def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> None:
-    """The draft, or what a model wrote, to be edited and run."""
+    """Draw the draft, or the model's SQL, to be edited and run."""
     draft = asked.draft
     drafted = exchange("drafted", "")
     if drafted != draft.sql and (drafted or "sql" not in st.query_params):
@@ -54,7 +54,7 @@ def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuesti
 
 
 def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
-    """The button that lets the model of the settings write the SQL."""
+    """Draw the button that lets the model of the settings write the SQL."""
     model = language_model(knowledge.url, "sql", asked.plan.question)
     if model is None:
         st.caption(plain(why_no_model().partition(";")[0].rstrip(".")) + ".")
@@ -88,7 +88,7 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
 
 
 def _seeds(asked: DatabaseQuestion, model: Metered) -> None:
-    """The button that lets the model choose where the diffusion starts, Prompt 5 of the paper."""
+    """Draw the button that lets the model choose the seeds, Prompt 5 of the paper."""
     chosen = session().chosen_seeds
     key = (asked.database.source, asked.plan.question)
     if key in chosen:
@@ -111,7 +111,7 @@ def _seeds(asked: DatabaseQuestion, model: Metered) -> None:
 
 
 def why_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> None:
-    """Why a table or column is retrieved, or what would bring it in."""
+    """Explain why a table or column is retrieved, or how it could be."""
     graph, explanation = database.graph, asked.explanation
     node = node_choice(graph, explanation, "dbabout")
     if not node:
@@ -124,7 +124,7 @@ def why_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> N
 
 
 def schema_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion | None) -> None:
-    """All tables with their columns, keys and row counts."""
+    """Draw all tables with their columns, keys and row counts."""
     schema = database.schema
     found = asked.importance if asked else {}
     inferred = sum(join.inferred for join in schema.joins)
@@ -152,5 +152,5 @@ def schema_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion | 
 
 
 def certificate_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> None:
-    """The proof that the diffusion over the schema is optimal."""
+    """Draw the proof that the diffusion over the schema is optimal."""
     proof(asked.retrieval, database.graph)

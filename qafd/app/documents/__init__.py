@@ -1,8 +1,8 @@
-"""The Documents page: what the workspace holds, adding to it, and the work on it."""
+"""The Documents page: the files of the workspace, uploads, and the work on them."""
 
 import streamlit as st
 
-from qafd.app.documents.document import opened
+from qafd.app.documents.document import show_document
 from qafd.app.documents.intake import intake
 from qafd.app.documents.listing import documents_table
 from qafd.app.documents.models import ledger, plan_card, reading_controls
@@ -14,12 +14,12 @@ from qafd.app.workspaces import workspace
 
 
 def show() -> None:
-    """The page, or the document that the link names."""
+    """Draw the page, or the document that the link names."""
     knowledge = workspace()
     heading("Documents", ("What the graph is made of. Add your own; all of it is read on this "
                           "machine unless you choose a model."))
     search(knowledge)
-    if opened(knowledge):
+    if show_document(knowledge):
         return
     top = st.container()
     intake(knowledge)

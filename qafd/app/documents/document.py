@@ -21,7 +21,7 @@ from qafd.wording.counts import count
 _SPAN = re.compile(r"(\d{1,12})-(\d{1,12})")
 
 
-def opened(knowledge: KnowledgeGraph) -> bool:
+def show_document(knowledge: KnowledgeGraph) -> bool:
     """Show the document that the link names; False without one."""
     name = st.query_params.get("doc")
     if not name:
@@ -83,7 +83,7 @@ def _head(knowledge: KnowledgeGraph, head: Head) -> None:
 
 
 def _list(knowledge: KnowledgeGraph, shown: Excerpt) -> None:
-    """All passages; a chosen one is gone to."""
+    """List all passages; selecting one scrolls to it."""
     many = shown.document.passages
     if many < 2 or not st.toggle(f"List its {many:,} passages", key="passage_list"):
         return
@@ -145,7 +145,7 @@ def _text(shown: Excerpt, asked: int | None, spans: Sequence[tuple[int, int]]) -
 
 
 def _section(passage: Passage, pages: str, spans: Sequence[tuple[int, int]], style: str = "") -> str:
-    """A passage below its heading, with its names set off and the sentences of `spans` marked."""
+    """Draw a passage below its heading, with its names set off and the sentences of `spans` marked."""
     chunk = passage.chunk
     place = [f"{passage.number:,}", pages]
     if chunk.heading != chunk.title:

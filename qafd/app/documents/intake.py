@@ -61,7 +61,7 @@ def intake(knowledge: KnowledgeGraph) -> None:
 
 
 def _take_in(knowledge: KnowledgeGraph, key: str, files: list[tuple[str, bytes]]) -> None:
-    """Add what was dropped into an uploader, and empty it so that it is not added twice."""
+    """Add the dropped files, and empty the uploader so that they are not added twice."""
     if files:
         _add(knowledge, files)
         empty(key)
@@ -83,7 +83,7 @@ def _web_page(knowledge: KnowledgeGraph, address: str) -> None:
 
 
 def _graph_file(knowledge: KnowledgeGraph) -> None:
-    """Upload a graph that exists, see what is in it, and add it."""
+    """Upload a graph, list its contents, and add it."""
     uploads = st.file_uploader(
         ("A graph you already have: GraphML, GEXF, node-link JSON, a CSV of edges, or what "
          "GraphRAG and LightRAG wrote; 50 MB each"), GRAPH_ENDINGS, accept_multiple_files=True,
@@ -117,7 +117,7 @@ def _graph_in(files: tuple[bytes, ...]) -> ImportedGraph:
 
 
 def _free(knowledge: KnowledgeGraph, name: str) -> str:
-    """The name, numbered when a file has it: pasted text never replaces anything."""
+    """Return the name, numbered if a file has it: pasted text never replaces anything."""
     name = clean_name(name)
     with knowledge.store() as store:
         taken = {file.name for file in store.files.all()}
@@ -125,7 +125,7 @@ def _free(knowledge: KnowledgeGraph, name: str) -> str:
 
 
 def _say_what_is_replaced(knowledge: KnowledgeGraph, names: list[str]) -> list[str]:
-    """A sentence about the files whose names are taken, if there are any."""
+    """Word a sentence about the files whose names are taken, if there are any."""
     with knowledge.store() as store:
         taken = {file.name for file in store.files.all() if file.deleted_at is None}
     again = sorted(taken.intersection(map(clean_name, names)))

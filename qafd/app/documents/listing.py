@@ -28,13 +28,13 @@ LONGEST = 20_000  # characters of a reply
 
 
 def documents_table(knowledge: KnowledgeGraph) -> None:
-    """All files with their state, and what can be done with the chosen ones."""
+    """Draw all files with their state, and the actions for the selected ones."""
     lines = _lines(knowledge)
     if not lines:
         st.write("No documents yet. Add one above: the graph can be used as soon as its first "
                   "passages are read.")
         return
-    _held(knowledge, lines)
+    _draw_size(knowledge, lines)
     chosen = _table(lines)
     _word_trouble(lines)
     said = say_nameless(compute_shared("nameless", (knowledge.id, version_of(knowledge.graph)),
@@ -57,7 +57,7 @@ def _lines(knowledge: KnowledgeGraph) -> tuple[FileLine, ...]:
     return listing(files, notices(knowledge), working)
 
 
-def _held(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
+def _draw_size(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
     """Write the size of the workspace, and the reader."""
     graph = knowledge.graph
     with knowledge.store() as store:
@@ -78,7 +78,7 @@ DULL: dict[str, set[Any]] = {"documents": {0, 1}, "read": {None, 1.0}, "what hap
 
 
 def _table(lines: Sequence[FileLine]) -> list[FileLine]:
-    """The table; returns the chosen lines."""
+    """Draw the table; returns the selected lines."""
     rows = []
     for line in lines:
         file = line.file
@@ -112,7 +112,7 @@ def _word_trouble(lines: Sequence[FileLine]) -> None:
 
 
 def _actions(knowledge: KnowledgeGraph, lines: Sequence[FileLine], chosen: Sequence[FileLine]) -> None:
-    """Buttons for the chosen files; without a choice for all that failed or were deleted last."""
+    """Draw buttons for the selected files; without a selection for all failed or last deleted ones."""
     gone = [line for line in lines if line.gone]
     marked = [line for line in chosen if line.gone]
     present = [line for line in chosen if not line.gone]
@@ -133,7 +133,7 @@ def _actions(knowledge: KnowledgeGraph, lines: Sequence[FileLine], chosen: Seque
 
 def _to_retry(lines: Sequence[FileLine], chosen: Sequence[FileLine]
               ) -> tuple[list[FileLine], str]:
-    """The files that can be read again, and what the button for it says."""
+    """Return the files that can be read again, and the label of their button."""
     failed = [line for line in lines if line.file.status == "failed" and not line.gone]
     if failed and not chosen:
         return failed, "Retry failed"
@@ -141,7 +141,7 @@ def _to_retry(lines: Sequence[FileLine], chosen: Sequence[FileLine]
 
 
 def _last_deleted(gone: Sequence[FileLine]) -> list[FileLine]:
-    """The files that were deleted together, last of all."""
+    """Return the files of the last deletion."""
     latest = max((line.file.deleted_at or "" for line in gone), default="")
     return [line for line in gone if line.file.deleted_at == latest]
 

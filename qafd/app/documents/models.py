@@ -42,7 +42,7 @@ def start(knowledge: KnowledgeGraph) -> None:
 
 
 def reading_controls(knowledge: KnowledgeGraph) -> None:
-    """Choose what reads; with a model also what it looks for."""
+    """Choose the reader; for a model also the types it looks for."""
     now = choice_of(knowledge)
     wanted = preferences()
     model = wanted.model if wanted.provider != "offline" else now.model
@@ -109,7 +109,7 @@ def _name(choice: ModelChoice) -> str:
 
 
 def embedders(now: ModelChoice) -> list[ModelChoice]:
-    """The choice with each embedding model that there is: bundled, as now, as in the settings."""
+    """Return the choice with each available embedding model: bundled, current, of the settings."""
     wanted = preferences()
     options = [replace(now, embedder="", embedder_url=OPENAI), now]
     if wanted.provider != "offline" and wanted.embed_model:
@@ -118,7 +118,7 @@ def embedders(now: ModelChoice) -> list[ModelChoice]:
 
 
 def embedder_name(choice: ModelChoice) -> str:
-    """The embedding model of a choice, for people."""
+    """Name the embedding model of a choice."""
     if not choice.embedder:
         return "of this installation, on this machine"
     return f"{clean(choice.embedder, 60)} at {urlsplit(choice.embedder_url).netloc}"
@@ -244,7 +244,7 @@ def _words(total: Total) -> str:
 
 
 def notices(knowledge: KnowledgeGraph) -> dict[str, str]:
-    """File names to what the model left to be said about them."""
+    """Return a notice for each file that the model did not read in full."""
     with knowledge.store() as store:
         doubts = store.log.doubts()
     told = {}

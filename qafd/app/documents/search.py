@@ -18,7 +18,7 @@ MORE = "found_more"
 
 
 def search(knowledge: KnowledgeGraph) -> None:
-    """A box for words, and the passages that have them, of the document in the link or of all."""
+    """Draw a search box, and the matching passages of the linked document or of all."""
     document = st.query_params.get("doc")
     if not len(knowledge.graph):
         return
@@ -41,7 +41,7 @@ def search(knowledge: KnowledgeGraph) -> None:
         st.caption(plain(found.said))
     if not found.hits:
         return
-    st.html("".join(_shown(hit, marks[hit.chunk.document]) for hit in found.hits))
+    st.html("".join(_hit_html(hit, marks[hit.chunk.document]) for hit in found.hits))
     with st.container(horizontal=True, vertical_alignment="center"):
         passages = count(found.total, "passage")
         if found.total == len(found.hits):
@@ -52,7 +52,7 @@ def search(knowledge: KnowledgeGraph) -> None:
                       args=(MORE, ((words, document), many)))
 
 
-def _shown(hit: Hit, marks: Sequence[Mark]) -> str:
+def _hit_html(hit: Hit, marks: Sequence[Mark]) -> str:
     chunk = hit.chunk
     place = [safe(chunk.document, 120), name_pages(chunk, marks)]
     if chunk.heading != chunk.title:

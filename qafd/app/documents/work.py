@@ -1,4 +1,4 @@
-"""The work on documents that waits or runs: how far it is, and what can be asked when it is done."""
+"""The waiting and running work on documents: its progress, and questions to ask afterwards."""
 
 import time
 from dataclasses import dataclass, field
@@ -48,7 +48,7 @@ class Advance:
         return self.share
 
     def begin(self) -> float:
-        """The share before the first file is read: it grows with the seconds that pass."""
+        """Return the share before the first file is read, which grows with the seconds."""
         waited = time.monotonic() - self.began
         return self.reach(STARTING * waited / (waited + HALF))
 
@@ -57,9 +57,9 @@ class Advance:
 
 
 def jobs_panel(knowledge: KnowledgeGraph, top: DeltaGenerator | None = None) -> None:
-    """The running and waiting work; polls while there is any.
+    """Draw the running and waiting work; polls while there is any.
 
-    What can be asked when it is done stands at the top, else here.
+    Questions for finished work are at the top, else here.
     """
     with knowledge.store() as store:
         waiting = store.queue.open()
@@ -76,7 +76,7 @@ def jobs_panel(knowledge: KnowledgeGraph, top: DeltaGenerator | None = None) -> 
 
 
 def _summarize(knowledge: KnowledgeGraph) -> None:
-    """Show what was read and what was not, what the graph is about, and questions to ask."""
+    """Draw the files read and not read, the best connected names, and questions to ask."""
     graph = knowledge.graph
     with knowledge.store() as store:
         last = next((job for job in store.queue.latest() if store.queue.given(job.id)), None)
@@ -132,7 +132,7 @@ def _jobs(knowledge: KnowledgeGraph, working: bool, stale: bool) -> None:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _advance(workspace: str, job: int) -> Advance:  # noqa: ARG001
-    """The bar of a job, which all who look at it share."""
+    """Return the progress of a job, shared by all sessions."""
     return Advance()
 
 
@@ -184,7 +184,7 @@ def _word_progress(job: Job, total: str, left: str) -> str:
 
 
 def _offer_to_go_on(knowledge: KnowledgeGraph, job: Job) -> None:
-    """Why the last job ended early, and the way to go on."""
+    """Explain why the last job ended early, and offer to continue."""
     words, button = st.columns([6, 1], vertical_alignment="center")
     words.warning(plain(job.error or "The last job was cancelled before the graph was up to date."))
     if button.button("Go on", key="go_on"):

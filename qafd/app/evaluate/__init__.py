@@ -1,4 +1,4 @@
-"""The Evaluate page: which method finds what answers need, on questions that say what that is."""
+"""The Evaluate page: methods measured on questions with known passages and answers."""
 
 from qafd.app.asking import empty_workspace
 from qafd.app.evaluate.gold import question_set

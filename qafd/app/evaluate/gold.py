@@ -16,9 +16,9 @@ BUNDLED, UPLOADED, WRITTEN = "Bundled", "Upload", "Write"
 
 
 def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
-    """Questions that come with the sample, from a file, or written here; None while there are none.
+    """Return questions of the sample, of a file, or written here; None if there are none.
     """
-    bundled = _bundled(knowledge)
+    bundled = _read_sample(knowledge)
     choices = [BUNDLED, UPLOADED, WRITTEN] if bundled else [UPLOADED, WRITTEN]
     if value_of("gold", None) not in (None, *choices):
         forget("gold")
@@ -32,19 +32,19 @@ def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
 
 
 def with_gold(knowledge: KnowledgeGraph, text: str) -> Question | None:
-    """The question of this text with its gold, if it is written, uploaded or bundled here."""
-    bundled = _bundled(knowledge)
+    """Return the question of this text with its gold, if it is written, uploaded or bundled here."""
+    bundled = _read_sample(knowledge)
     uploaded = session().gold_files.get(knowledge.id)
     known = list(saved_questions(knowledge))
     if uploaded:
         known += read_questions(uploaded[1], uploaded[0]).questions
     if bundled:
         known += bundled.questions
-    return next((one for one in known if _folded(one.text) == _folded(text)), None)
+    return next((one for one in known if _fold_text(one.text) == _fold_text(text)), None)
 
 
 def needed_documents(knowledge: KnowledgeGraph, question: str) -> frozenset[str]:
-    """The documents that a question is known to need; none where that is not known."""
+    """Return the documents that a question is known to need; empty if unknown."""
     asked = with_gold(knowledge, question)
     if asked is None:
         return frozenset()
@@ -55,12 +55,12 @@ def needed_documents(knowledge: KnowledgeGraph, question: str) -> frozenset[str]
     return frozenset().union(*known.values())
 
 
-def _folded(text: str) -> str:
+def _fold_text(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _bundled(knowledge: KnowledgeGraph) -> QuestionSet | None:
-    """The questions that come with a sample."""
+def _read_sample(knowledge: KnowledgeGraph) -> QuestionSet | None:
+    """Return the questions of a sample."""
     path = assets() / "samples" / f"{knowledge.name}.questions.jsonl"
     if knowledge.name not in SAMPLES or not path.exists():
         return None
@@ -68,7 +68,7 @@ def _bundled(knowledge: KnowledgeGraph) -> QuestionSet | None:
 
 
 def _upload(knowledge: KnowledgeGraph) -> QuestionSet | None:
-    """Questions from a file, which the session keeps for its workspace."""
+    """Read questions from a file, which the session keeps for its workspace."""
     files = session().gold_files
     if knowledge.id in files:
         name, content = files[knowledge.id]
@@ -94,7 +94,7 @@ def _upload(knowledge: KnowledgeGraph) -> QuestionSet | None:
 
 
 def _write_questions(knowledge: KnowledgeGraph) -> QuestionSet | None:
-    """Questions written one by one; they are kept in the workspace."""
+    """Draw the form for questions, which are saved in the workspace."""
     saved = saved_questions(knowledge)
     with knowledge.store() as store:
         titles = list(dict.fromkeys(row.title or row.name for row in store.documents.all()
@@ -114,7 +114,7 @@ def _write_questions(knowledge: KnowledgeGraph) -> QuestionSet | None:
             else:
                 numbers = [int(one.id) for one in saved if one.id.isdecimal()]
                 question = Question(str(max(numbers, default=0) + 1), text.strip(), tuple(gold),
-                                    _listed(answer), _listed(nodes))
+                                    _split_names(answer), _split_names(nodes))
                 save_questions(knowledge, [*saved, question])
                 st.rerun()
     if not saved:
@@ -135,6 +135,6 @@ def _write_questions(knowledge: KnowledgeGraph) -> QuestionSet | None:
     return QuestionSet(saved)
 
 
-def _listed(typed: str) -> tuple[str, ...]:
-    """The texts between "|", each once."""
+def _split_names(typed: str) -> tuple[str, ...]:
+    """Return the texts between "|", each once."""
     return tuple(dict.fromkeys(filter(None, map(str.strip, typed.split("|")))))

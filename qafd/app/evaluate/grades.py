@@ -14,7 +14,7 @@ from qafd.app.session import keep, remember
 from qafd.app.tables import download_csv, table
 from qafd.errors import QafdError
 from qafd.evaluate import FEW, Evaluation
-from qafd.evaluate.opinions import AT_ONCE, Answers, Opinions, estimate, opinions, quoted
+from qafd.evaluate.opinions import AT_ONCE, Answers, Opinions, estimate, opinions, quote_answers
 from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph, version_of
 from qafd.models.cost import Metered
@@ -30,7 +30,7 @@ USUAL = 10  # questions
 
 
 def judge_answers(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, Retriever]) -> None:
-    """Grades of the quoted answers by a language model, where one is chosen and asked to."""
+    """Draw the grades of the quoted answers by a language model, if one is chosen and asked to."""
     model = language_model(knowledge.url, "judge")
     if model is None:
         return
@@ -41,10 +41,10 @@ def judge_answers(result: Evaluation, knowledge: KnowledgeGraph, methods: Mappin
     if not st.toggle("Let a model grade the quoted answers", key=keep("opinion")):
         return
     with knowledge.store():  # else each look at the ledger would open and close the file
-        _asked(result, knowledge, methods, model)
+        _ask_judge(result, knowledge, methods, model)
 
 
-def _asked(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
+def _ask_judge(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
            model: Metered) -> None:
     """Draw the choice of questions, the cost, the button and the grades."""
     many, times = st.columns(2)
@@ -85,7 +85,7 @@ def _asked(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, 
     elif running.error is not None:
         raise running.error
     elif running.result is not None:
-        _grades(running.result, _spent(knowledge, by))
+        _grades(running.result, _word_cost(knowledge, by))
 
 
 def _key(result: Evaluation, knowledge: KnowledgeGraph) -> tuple[object, ...]:
@@ -99,7 +99,7 @@ def _answers(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str
              most: int) -> tuple[Answers, ...]:
     key = *_key(result, knowledge), most
     with st.spinner("Quoting answers"):
-        return remember("quoted", key, lambda: quoted(knowledge, result, methods, most))
+        return remember("quoted", key, lambda: quote_answers(knowledge, result, methods, most))
 
 
 def _asking(knowledge: KnowledgeGraph, answers: tuple[Answers, ...], model: Metered,
@@ -109,7 +109,7 @@ def _asking(knowledge: KnowledgeGraph, answers: tuple[Answers, ...], model: Mete
         return opinions(answers, model, names, repeats=repeats, progress=progress, stopped=stopped)
 
 
-def _spent(knowledge: KnowledgeGraph, model: Metered) -> str:
+def _word_cost(knowledge: KnowledgeGraph, model: Metered) -> str:
     """Word the cost of a run by the ledger, without rounds that were answered before."""
     with knowledge.store() as store:
         total = next(iter(store.ledger.totals("run", model.run)), None)
@@ -127,7 +127,7 @@ def _spent(knowledge: KnowledgeGraph, model: Metered) -> str:
 
 
 def _grades(found: Opinions, spent: str) -> None:
-    """The grades of each method with their intervals, and what was spent on them."""
+    """Draw the grades of each method with their intervals, and their cost."""
     first, *others = found.opinions
     opinions = found.opinions
     columns = {"overall": [one.overall.mean for one in opinions]}

@@ -29,14 +29,14 @@ KEPT = 8  # results
 
 
 class Running(Generic[Result]):
-    """Work in a thread of its own, which goes on while other pages are looked at.
+    """Work in a thread of its own, which continues while other pages are open.
 
     Parameters
     ----------
     work : callable
-        Is given what to tell its progress to, and what to ask whether it shall stop.
+        Is called with a callback for its progress, and one that returns True if it shall stop.
     progress : Progress
-        At the beginning; in this stage the time that is left is told.
+        At the beginning; in this stage the remaining time is shown.
     """
 
     def __init__(self, work: Work[Result], progress: Progress) -> None:
@@ -77,7 +77,7 @@ def measuring(knowledge: KnowledgeGraph, questions: Sequence[Question],
 
 
 def choose_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
-    """The methods to measure; the first is what the others are compared with."""
+    """Choose the methods to measure; the others are compared with the first."""
     options = [*METHODS, PAPER]
     specs = st.multiselect(
         "Methods", options, [name for name in USUAL if name in options],
@@ -94,7 +94,7 @@ def choose_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
 
 @st.cache_resource(show_spinner=False)
 def _measurings() -> OrderedDict[tuple[str, ...], Running[Evaluation]]:
-    """The evaluations of this server, by workspace, version, questions and methods."""
+    """Return the evaluations of this server, by workspace, version, questions and methods."""
     return OrderedDict()
 
 
@@ -130,7 +130,7 @@ def _begin(known: OrderedDict[tuple[str, ...], Running[Evaluation]], key: tuple[
 
 
 def watch(current: Running[Any], unit: str) -> None:
-    """A bar of what runs, with its end; the page runs again when it is over."""
+    """Draw the progress bar; the page runs again when the work is over."""
     bar, stop = st.columns([6, 1], vertical_alignment="center")
     at = current.progress
     if at.stage == current.stage:

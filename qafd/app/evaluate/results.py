@@ -65,7 +65,7 @@ def verdict(result: Evaluation) -> str:
 
 
 def chart(result: Evaluation, measure: str) -> None:
-    """A measure of each method as a bar with its interval."""
+    """Draw a measure of each method as a bar with its interval."""
     scores = result.scores
     shares = [score.intervals[measure] for score in scores]
     labels = [clean(score.label, 60) for score in scores]
@@ -100,8 +100,8 @@ def chart(result: Evaluation, measure: str) -> None:
 
 
 def numbers(result: Evaluation, measure: str) -> None:
-    """One row per method: how it compares, the passages and nodes it found, and what that took."""
-    tables = {"Compared": _compared, "Passages": _passages}
+    """Draw one row per method: differences, passages and nodes found, and cost."""
+    tables = {"Compared": _compare_table, "Passages": _passages}
     if "node_f1" in result.measures:
         tables["Nodes"] = _nodes
     if any(score.f1 is not None for score in result.scores):
@@ -120,7 +120,7 @@ def _means(result: Evaluation, measure: str) -> list[float]:
     return [score.intervals[measure].mean for score in result.scores]
 
 
-def _compared(result: Evaluation, measure: str) -> None:
+def _compare_table(result: Evaluation, measure: str) -> None:
     first, *others = result.scores
     gaps = [""] + [say_gap(score.differences[measure]) for score in others]
     label = MEASURES[measure].label
@@ -144,7 +144,7 @@ def _nodes(result: Evaluation, _: str) -> None:
 
 
 def _shares(result: Evaluation, measures: Mapping[str, str], others: dict[str, list[Any]]) -> None:
-    """Measures of each method, by what their columns are called, and other shares beside them."""
+    """Return measures of each method by column title, and other shares."""
     columns = others | {name: _means(result, measure) for name, measure in measures.items()}
     meanings = {name: MEASURES[measure].meaning for name, measure in measures.items()}
     table({"method": _methods(result), **columns}, formats=dict.fromkeys(columns, SHARE),
@@ -172,7 +172,7 @@ def _work(result: Evaluation, _: str) -> None:
 
 
 def questions_table(result: Evaluation, measure: str) -> None:
-    """Question by question, failures first; a chosen one shows all of its gold and its ranks."""
+    """List the questions, failures first; a selected one shows all of its gold and its ranks."""
     st.header("Question by question", anchor=False)
     order = result.failures_first(measure)
     nodes = measure.startswith("node")
@@ -208,7 +208,7 @@ def _all_ranks(result: Evaluation) -> list[list[Any]]:
 
 
 def _question(result: Evaluation, place: int) -> None:
-    """One question: the rank of each gold passage by each method, and where to look further."""
+    """Draw one question: the rank of each gold passage by each method, and links."""
     question = result.questions[place]
     st.markdown(f"### {brief(question.text, 600)}")
     with st.container(horizontal=True, gap="small"):

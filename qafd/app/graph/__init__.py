@@ -1,4 +1,4 @@
-"""The Graph page: names, their map, which may be one, what was put right, and all of it as a file."""
+"""The Graph page: names, their map, possible duplicates, edits, and the graph as a file."""
 
 from qafd.app.asking import empty_workspace
 from qafd.app.documents.work import jobs_panel

@@ -37,7 +37,7 @@ ORDERS: dict[str, Callable[[tuple[Entity, ...]], tuple[Entity, ...]]] = {
 
 
 def entity_table(knowledge: KnowledgeGraph) -> None:
-    """All entities, or those with the words that are looked for, and the chosen one's card."""
+    """Draw the entities, all or those that match the search, and the selected one's card."""
     known = known_entities(knowledge)
     if not known:
         st.write("No name was found in these documents.")
@@ -57,7 +57,7 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
     if kind is not None:
         found = tuple(one for one in found if _type(one) == kind)
     found = ORDERS[which](found)
-    awaited = _awaited(knowledge, known)
+    awaited = _find_renamed(knowledge, known)
     if awaited:
         st.caption(plain(f"“{clean(awaited, 80)}” is listed when the graph is up to date."))
     if not found:
@@ -71,8 +71,8 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
             _card(knowledge, chosen, known)
 
 
-def _awaited(knowledge: KnowledgeGraph, known: Sequence[Entity]) -> str:
-    """The name that an edit gave to what the link names, until the graph has it; else ""."""
+def _find_renamed(knowledge: KnowledgeGraph, known: Sequence[Entity]) -> str:
+    """Return the name that an edit gave to the linked entity, until the graph has it; else ""."""
     linked = st.query_params.get("entity")
     if any(one.id == linked for one in known):
         return ""
@@ -82,7 +82,7 @@ def _awaited(knowledge: KnowledgeGraph, known: Sequence[Entity]) -> str:
 
 
 def _choose(found: Sequence[Entity], waits: bool) -> Entity | None:
-    """The table of the first of these; the chosen one, or the first where none `waits`."""
+    """Draw the table; return the selected entity, or the first one if none `waits`."""
     linked = st.query_params.get("entity")
     rows = found[:ROWS]
     ids = tuple(one.id for one in rows)
@@ -131,7 +131,7 @@ def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> No
 
 
 def _naming(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
-    """The form that renames an entity, makes it one with another, or hides it."""
+    """Draw the form that renames, merges or hides an entity."""
     with st.form(f"call {one.id}", border=False):
         name = _name("Call it", known, one, "another name, or another entity", True,
                      "A new name renames it. The name of another entity makes the two one.")
@@ -147,7 +147,7 @@ def _naming(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> 
 
 def _name(label: str, known: Sequence[Entity], one: Entity, placeholder: str, free: bool,
           meaning: str | None = None) -> str:
-    """A box for the name of another entity, `free` for any name; long lists are not sent."""
+    """Draw a box for the name of another entity, `free` for any name; long lists are not sent."""
     if len(known) > LISTED:
         return st.text_input(label, placeholder=placeholder, help=meaning).strip()
     return st.selectbox(label, [other.name for other in known if other.id != one.id], index=None,
@@ -162,7 +162,7 @@ def _is_called(knowledge: KnowledgeGraph, known: Sequence[Entity], name: str) ->
 
 
 def _is_meant(knowledge: KnowledgeGraph, known: Sequence[Entity], one: Entity, name: str) -> bool:
-    """Whether a typed name is an entity's, or new beyond doubt; asks once where others are near."""
+    """Return True if a typed name is an entity's or surely new; ask once if similar names exist."""
     asked, session().meant = session().meant, None
     if len(known) <= LISTED or asked == (one.id, name) or _is_called(knowledge, known, name):
         return True

@@ -28,7 +28,7 @@ PAIRS = 8  # shown at a time
 
 
 def known_entities(knowledge: KnowledgeGraph) -> tuple[Entity, ...]:
-    """The entities of a workspace; repeats come from memory."""
+    """Return the entities of a workspace, from the cache if nothing changed."""
     return compute_shared("entities", state_of(knowledge), lambda: in_store(knowledge, entities))
 
 
@@ -42,7 +42,7 @@ def put_right(knowledge: KnowledgeGraph, change: Callable[[Workspace], object],
               name: str = "") -> None:
     """Make one edit, and let a worker bring the graph up to date.
 
-    `name` is of the entity that the page shows then; "" leaves it at what it shows.
+    The page then shows the entity `name`; "" keeps the current one.
     """
     try:
         with knowledge.store() as store, store.transaction():
@@ -59,7 +59,7 @@ def put_right(knowledge: KnowledgeGraph, change: Callable[[Workspace], object],
 
 
 def history(knowledge: KnowledgeGraph) -> None:
-    """All edits, the last first, each with its undo."""
+    """List all edits, the last first, each with its undo."""
     with knowledge.store() as store:
         edits, merged = store.edits.all(), store.edits.map_merged()
     if not edits:
@@ -120,7 +120,7 @@ def _label_passages(store: Workspace, passages: Sequence[str]) -> dict[str, str]
 
 
 def pairs(knowledge: KnowledgeGraph) -> None:
-    """Draw what may be two, then the pairs that may be one, each with a sentence about both."""
+    """Draw possible splits, then possible duplicates, each with a sentence about both."""
     possibly_two(knowledge)
     with st.spinner("Looking for names that may be one"):
         found = compute_shared("alike", state_of(knowledge), lambda: in_store(
@@ -164,7 +164,7 @@ def _side(column: DeltaGenerator, entity: Entity) -> None:
 
 
 def _word_pair(pair: Suggestion) -> list[str]:
-    """Why the two may be one, and what speaks against it."""
+    """Word the reasons for and against merging two entities."""
     facts = [say_likeness(pair),
              f"names alike by {pair.similarity:.2f}"]
     own, other = (curate.type_words(one.type) for one in (pair.second, pair.first))

@@ -17,7 +17,7 @@ PACKED = 20_000  # edges from which files are packed
 
 
 def exports(knowledge: KnowledgeGraph) -> None:
-    """A button for each format; a file is made when its button is pressed."""
+    """Draw a button for each format; a file is made when its button is pressed."""
     with knowledge.store() as store, whole(store) as graph:
         nodes, edges, stale = graph.node_count, graph.edge_count, graph.stale
     packed = edges > PACKED

@@ -41,7 +41,7 @@ NOTE = {"budget": "mass, in nodes"}
 
 def chart(figure: Any, alt: str, key: str, columns: Sequence[str],
           rows: Iterable[Sequence[Any]], on_select: Callable[[], None] | None = None) -> None:
-    """A figure with its words for those who cannot see it, and its data."""
+    """Draw a figure with its description for screen readers, and its data."""
     st.plotly_chart(figure, theme="streamlit", alt=alt, key=key, config={"displayModeBar": False},
                     on_select=on_select or "ignore", selection_mode="points")
     download_csv("Data as CSV", columns, lambda: rows, f"{key}.csv", key=f"{key}-csv")
@@ -70,7 +70,7 @@ def seeds_label(method: FlowDiffusion) -> str:
 
 
 def sweep_tab(view: View) -> None:
-    """Maps of mass by seeds for each weight; a click loads a cell into Explore."""
+    """Draw maps of mass by seeds for each weight; a click loads a cell into Explore."""
     graph, method = view.graph, view.method
     st.caption("Each cell is an exact solve of this question. Click one to load its settings; "
                 "the controls of the sidebar and on Explore then have them. The settings now "
@@ -112,7 +112,7 @@ def sweep_tab(view: View) -> None:
 
 
 def _known_gold(view: View, passages: Iterable[str]) -> list[str]:
-    """Those of these passages whose documents the question is known to need."""
+    """Return those of these passages whose documents the question is known to need."""
     needed = needed_documents(view.knowledge, view.question)
     if not needed:
         return []
@@ -123,7 +123,7 @@ def _known_gold(view: View, passages: Iterable[str]) -> list[str]:
 
 def _sweep_maps(cells: Sequence[Cell], metric: str, variants: Sequence[str], method: FlowDiffusion
                 ) -> None:
-    """One map for each weight, side by side, on one scale of colors."""
+    """Draw one map for each weight, side by side, on one scale of colors."""
     values = [getattr(cell, metric) for cell in cells]
     meaning = figures.METRICS[metric][1]
     seconds = sum(cell.milliseconds for cell in cells) / 1000
@@ -190,7 +190,7 @@ def timeline_tab(view: View) -> None:
 
 
 def movie_tab(view: View) -> None:
-    """Algorithm 2, push by push, beside the exact solution."""
+    """Draw Algorithm 2, push by push, next to the exact solution."""
     problem = _problem(view)
     filmed = remember("film", (view.about, view.method), lambda: film(
         problem.layer, problem.gates, problem.seeds.rows, problem.mass, view.method.capacity))
@@ -215,7 +215,7 @@ def movie_tab(view: View) -> None:
 
 
 def _curves(filmed: Movie, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Node, excess and objective after every push of every order."""
+    """Draw node, excess and objective after every push of every order."""
     for take in filmed.takes:
         for i, state in enumerate(states(filmed, take)):
             node = names[take.pushed[i - 1]] if i else ""

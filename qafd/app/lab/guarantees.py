@@ -26,7 +26,7 @@ SLIDERS = {
 
 
 def guarantees_tab() -> None:
-    """Theorem 7 and Lemma 6 on drawn graphs, also where they do not hold."""
+    """Test Theorem 7 and Lemma 6 on drawn graphs, also outside their conditions."""
     titles = [place.title for place in PLACES]
     st.caption("Definition 5 plants a relevant set R in a random graph of 600 nodes. Theorem "
                 "7 promises that a diffusion poured inside R retrieves all of it and leaks "
@@ -63,7 +63,7 @@ def _place(title: str | None) -> Place:
 
 
 def _planted_controls(place: Place) -> tuple[Model, int, int, float, bool]:
-    """Model, draws, seed, beta and whether the source is inside."""
+    """Draw the controls of model, draws, seed, beta and the source's place."""
     columns = st.columns(3, gap="medium")
     chosen = {}
     for i, (name, (label, low, high, step, why)) in enumerate(SLIDERS.items()):
@@ -88,7 +88,7 @@ def _move() -> None:
 
 
 def _verdicts(found: Experiment) -> list[tuple[str, str, str]]:
-    """The statements, what they need, and what happened."""
+    """List the statements, their conditions and the outcomes."""
     n = len(found.trials)
     smallest = min(t.separation.smallest_inside for t in found.trials)
     inside = "yes" if found.source_inside else "no"

@@ -1,4 +1,4 @@
-"""The Settings page: which workspace, which language model, what made it, and how to empty it."""
+"""The Settings page: the workspace, language models, versions, and removal."""
 
 import streamlit as st
 

@@ -80,7 +80,7 @@ def endpoint_settings() -> None:
 
 
 def _key(url: str) -> None:
-    """Takes a key for the session; it is never sent back to the browser."""
+    """Take a key for the session; it is never sent back to the browser."""
     def take() -> None:
         key = value_of("typed_key", "").strip()
         if key:
@@ -99,7 +99,7 @@ def _key(url: str) -> None:
 
 
 def _connection(wanted: Preferences) -> None:
-    """The connection test and what it found."""
+    """Test the connection and show the result."""
     if st.button("Test the connection", key="probe_button", type="primary",
                  disabled=not wanted.base_url):
         from qafd.models.endpoint import Endpoint
@@ -117,10 +117,10 @@ def _connection(wanted: Preferences) -> None:
     asked = value_of(PROBED, None)
     if asked is not None and (asked[0].base_url, asked[0].model, asked[0].embed_model) == (
             wanted.base_url, wanted.model, wanted.embed_model):
-        _found(asked[1])
+        _list_checks(asked[1])
 
 
-def _found(probed: Probe) -> None:
+def _list_checks(probed: Probe) -> None:
     for check in probed.checks:
         icon = ":material/check_circle:" if check.ok else ":material/error:"
         st.caption(f"{icon} **{check.name}** — {plain(check.text)}")

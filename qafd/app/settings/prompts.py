@@ -1,4 +1,4 @@
-"""The prompts of the workspace: shown, edited, tuned to its documents, and brought back."""
+"""The prompts of the workspace: shown, edited, tuned to its documents, and restored."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""The Settings page: workspaces, making the graph anew, versions, wiping."""
+"""The Settings page: workspaces, rebuilding the graph, versions, removal."""
 
 import platform
 import sqlite3
@@ -58,7 +58,7 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
 
 
 def remake(knowledge: KnowledgeGraph) -> None:
-    """Make the graph anew from what was read, or with new vectors, as a job."""
+    """Rebuild the graph from stored replies, or with new vectors, as a job."""
     with knowledge.store() as store:
         if not store.files.all():
             return
