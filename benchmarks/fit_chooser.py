@@ -27,7 +27,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from qafd.answer import LIKELY
-from qafd.answer.chooser import FEATURES, Model, rate_sentences
+from qafd.answer.chooser import FEATURES, ChoiceModel, rate_sentences
 from qafd.answer.quote import PASSAGES, SENTENCES, read_candidates
 from qafd.evaluate.measures import intervals
 from qafd.flow import kernel
@@ -104,7 +104,7 @@ def fit_chance(sets):
     """
     logs, rights, counts = [], [], []
     for place, cases in enumerate(sets):
-        model = Model(*np.split(fit_order(sets[:place] + sets[place + 1:]), 2), np.zeros(2))
+        model = ChoiceModel(*np.split(fit_order(sets[:place] + sets[place + 1:]), 2), np.zeros(2))
         for case in cases:
             first = int(model.scores(case.table, case.certainty).argmax())
             logs.append(model.log_probability(case.table, case.certainty))
@@ -121,7 +121,7 @@ def fit_chance(sets):
 
 
 def fit(sets):
-    return Model(*np.split(fit_order(sets), 2), fit_chance(sets))
+    return ChoiceModel(*np.split(fit_order(sets), 2), fit_chance(sets))
 
 
 def report(name, model, cases):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qafd.answer import Answer, Likelihood
-from qafd.answer.chooser import FEATURES, Model
+from qafd.answer.chooser import FEATURES, ChoiceModel
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.kinds import Asked, Beyond, find_asked, find_beyond, rate_kind
 from qafd.storage.rows import SentenceName
@@ -131,7 +131,7 @@ def test_certain_names_add_their_weights_and_the_chance_is_of_the_first() -> Non
     k = len(FEATURES)
     weights, named = np.zeros(k), np.zeros(k)
     weights[0], named[1] = 1.0, 4.0
-    model, table = Model(weights, named, np.array([0.0, 1.0])), np.eye(2, k)
+    model, table = ChoiceModel(weights, named, np.array([0.0, 1.0])), np.eye(2, k)
     unnamed, sure = model.weigh(table, 0.0), model.weigh(table, 1.0)
     assert unnamed.order == (0, 1)
     assert sure.order == (1, 0)

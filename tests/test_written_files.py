@@ -23,7 +23,7 @@ from pptx.util import Inches
 
 from qafd.reading.formats import Limits, read
 from qafd.reading.formats.draft import DocumentDraft
-from qafd.reading.formats.grid import Cell, Grid
+from qafd.reading.formats.grid import TableCell, TableGrid
 from qafd.reading.names.cjk import TERM
 from qafd.reading.names.foreign import names_of, sentences
 from qafd.reading.names.languages import language_of
@@ -285,19 +285,19 @@ def test_slides_have_titles_line_breaks_notes_and_chart_data() -> None:
 
 
 def test_header_rows_are_joined_groups_filled_and_lines_above_kept() -> None:
-    rows = [[Cell("Sales of 2024", columns=4)],
-            [Cell("Town", rows=2), Cell("North", columns=2), Cell("Head", rows=2)],
-            ["Q1", "Q2"], [Cell("Bodo", rows=2), "1", "2", "Ida Moe"], ["3", "4", "Per Lund"]]
-    assert list(Grid(rows, 3).paragraphs()) == [
+    rows = [[TableCell("Sales of 2024", columns=4)],
+            [TableCell("Town", rows=2), TableCell("North", columns=2), TableCell("Head", rows=2)],
+            ["Q1", "Q2"], [TableCell("Bodo", rows=2), "1", "2", "Ida Moe"], ["3", "4", "Per Lund"]]
+    assert list(TableGrid(rows, 3).paragraphs()) == [
         "Sales of 2024", "Town: Bodo\nNorth Q1: 1\nNorth Q2: 2\nHead: Ida Moe",
         "Town: Bodo\nNorth Q1: 3\nNorth Q2: 4\nHead: Per Lund"]
 
 
 def test_a_row_across_all_columns_names_its_group_and_is_text_at_the_end() -> None:
-    rows = [["Town", "Head", "Pumps"], [Cell("North", columns=3)], ["Bodo", "Per Lund", "12"],
-            [Cell("South", columns=3)], [Cell("Coast", columns=3)], ["Mandal", "Una Berg", "7"],
-            [Cell("Counted in May.", columns=3)]]
-    assert list(Grid(rows, 1).paragraphs()) == [
+    rows = [["Town", "Head", "Pumps"], [TableCell("North", columns=3)], ["Bodo", "Per Lund", "12"],
+            [TableCell("South", columns=3)], [TableCell("Coast", columns=3)], ["Mandal", "Una Berg", "7"],
+            [TableCell("Counted in May.", columns=3)]]
+    assert list(TableGrid(rows, 1).paragraphs()) == [
         "North\nTown: Bodo\nHead: Per Lund\nPumps: 12",
         "South: Coast\nTown: Mandal\nHead: Una Berg\nPumps: 7", "Counted in May."]
 
@@ -307,7 +307,7 @@ def test_a_row_across_all_columns_names_its_group_and_is_text_at_the_end() -> No
     (["Town", "Head", "Head"], ["Town", "Head", "Head 2"]),
     (["", "2023", "2024"], ["", "2023", "2024"])])
 def test_an_empty_or_repeated_header_costs_no_other(header: list[str], names: list[str]) -> None:
-    assert Grid([header, ["Bodo", "7", "8"], ["Asker", "5", "6"]]).names == names
+    assert TableGrid([header, ["Bodo", "7", "8"], ["Asker", "5", "6"]]).names == names
 
 
 def test_a_menu_of_a_saved_page_is_counted_and_its_feed_read_by_item() -> None:

@@ -67,7 +67,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Choice:
+class SentenceChoice:
     """The places of the candidates, best first, and the chance that the first answers."""
 
     order: tuple[int, ...]
@@ -75,7 +75,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Model:
+class ChoiceModel:
     """Weights of k features, and the change of each by the certainty of the question's names.
 
     `chance` is the intercept and slope of the chance in the log-probability of the first sentence.
@@ -93,15 +93,15 @@ class Model:
         """Return that of the first sentence, among all that are considered."""
         return float(log_softmax(self.scores(table, certainty)).max())
 
-    def weigh(self, table: Floats, certainty: float) -> Choice:
+    def weigh(self, table: Floats, certainty: float) -> SentenceChoice:
         """Order sentences, and rate the first."""
         order = np.argsort(-self.scores(table, certainty), kind="stable")
         chance = expit(self.chance[0] + self.chance[1] * self.log_probability(table, certainty))
-        return Choice(tuple(order.tolist()), float(chance))
+        return SentenceChoice(tuple(order.tolist()), float(chance))
 
 
 def choose(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: Retrieval, corpus: Corpus,
-           store: Workspace) -> Choice:
+           store: Workspace) -> SentenceChoice:
     """Order the candidates by the fitted model."""
     table = rate_sentences(candidates, plan, retrieval, corpus, store)
     return _model().weigh(table, retrieval.named_share or 0.0)
@@ -181,6 +181,6 @@ def _scale_importance(retrieval: Retrieval) -> dict[str, float]:
 
 
 @cache
-def _model() -> Model:
+def _model() -> ChoiceModel:
     stored = json.loads((assets() / "chooser.json").read_text("utf-8"))
-    return Model(*(np.array(stored[name]) for name in ("weights", "named_weights", "chance")))
+    return ChoiceModel(*(np.array(stored[name]) for name in ("weights", "named_weights", "chance")))

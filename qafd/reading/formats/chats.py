@@ -23,7 +23,7 @@ _LONGEST = 400  # characters of subtitles that no sentence ends
 
 
 @dataclass(frozen=True)
-class Message:
+class ChatMessage:
     """A message of a conversation; `when` is empty if unknown."""
 
     who: str
@@ -36,7 +36,7 @@ class Conversation:
     """Messages in their order, under a title."""
 
     title: str
-    messages: Sequence[Message]
+    messages: Sequence[ChatMessage]
 
 
 def conversations_of(value: Any) -> list[Conversation]:
@@ -70,7 +70,7 @@ def write_conversations(name: str, talks: Sequence[Conversation], limits: Limits
     return drafts
 
 
-def write_message(message: Message, draft: DocumentDraft) -> None:
+def write_message(message: ChatMessage, draft: DocumentDraft) -> None:
     """Append a message as "[2024-06-03 09:00] Ida Moe: The pump leaks."; one without text is counted."""
     if not message.text.strip():
         draft.skip("message without text")
@@ -97,13 +97,13 @@ def read_subtitles(text: str, limits: Limits) -> DocumentDraft:
         speaker = " ".join(voice[1].split()) if voice else who
         whole = has_ended(parts[-1]) or sum(map(len, parts)) > _LONGEST if parts else False
         if parts and (speaker != who or whole):
-            write_message(Message(who, when, " ".join(parts)), draft)
+            write_message(ChatMessage(who, when, " ".join(parts)), draft)
             parts = []
         if not parts:
             when = cue[1]
         who, last = speaker, lines[-1]
         parts += lines
-    write_message(Message(who, when, " ".join(parts)), draft)
+    write_message(ChatMessage(who, when, " ".join(parts)), draft)
     return draft
 
 
@@ -116,7 +116,7 @@ def is_subtitles(text: str) -> bool:
     return start.startswith("WEBVTT") or not re.search(r"[^\W\d]", start[:first.start()])
 
 
-def _messages(rows: Sequence[Any]) -> list[Message]:
+def _messages(rows: Sequence[Any]) -> list[ChatMessage]:
     """Return the messages of a list, as Slack, Telegram and endpoints of language models have them."""
     rows = [row for row in rows if isinstance(row, dict) and row.get("type", "message") == "message"]
     people = {}
@@ -132,11 +132,11 @@ def _messages(rows: Sequence[Any]) -> list[Message]:
         text = _join_parts(row.get("text") or row.get("content") or "")
         text = _MENTION.sub(lambda at: f"@{people.get(at[1]) or at[2] or at[1]}", text)
         text = _LINK.sub(lambda link: link[2] or link[1], text)
-        found.append(Message(people.get(who) or who, _show_time(when), html.unescape(text)))
+        found.append(ChatMessage(people.get(who) or who, _show_time(when), html.unescape(text)))
     return found
 
 
-def _branch(talk: dict[str, Any]) -> Iterator[Message]:
+def _branch(talk: dict[str, Any]) -> Iterator[ChatMessage]:
     """Yield the messages of a conversation with ChatGPT from its first to its current one."""
     nodes = talk["mapping"]
     at = talk.get("current_node")
@@ -155,7 +155,7 @@ def _branch(talk: dict[str, Any]) -> Iterator[Message]:
             author = row.get("author")
             who = str(author.get("role", "")) if isinstance(author, dict) else ""
             if who != "system":
-                yield Message(who, _show_time(row.get("create_time")), text)
+                yield ChatMessage(who, _show_time(row.get("create_time")), text)
 
 
 def _join_parts(text: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from qafd.errors import ParseError
-from qafd.reading.formats.grid import Cell, Grid
+from qafd.reading.formats.grid import TableCell, TableGrid
 from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.text.plaintext import clean, one_line
 from qafd.records import Extraction
@@ -61,9 +61,9 @@ class DocumentDraft:
         if len(self.marks) > self.limits.pieces:
             raise too_much(self.limits.pieces, "pages and headings")
 
-    def table(self, rows: Sequence[Sequence[Cell | str]], heads: int | None = None) -> None:
-        """Append the rows of a table as `Grid` reads them."""
-        for paragraph in Grid(rows, heads).paragraphs():
+    def table(self, rows: Sequence[Sequence[TableCell | str]], heads: int | None = None) -> None:
+        """Append the rows of a table as `TableGrid` reads them."""
+        for paragraph in TableGrid(rows, heads).paragraphs():
             self.add(paragraph)
 
     def skip(self, what: str, count: int = 1) -> None:

@@ -6,7 +6,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from qafd.reading.formats.draft import DocumentDraft
-from qafd.reading.formats.grid import WIDEST, Cell
+from qafd.reading.formats.grid import WIDEST, TableCell
 from qafd.reading.formats.limits import too_much
 from qafd.reading.formats.packages import Package
 
@@ -47,7 +47,7 @@ def read_workbook(package: Package) -> DocumentDraft:
     return draft
 
 
-def _rows_of(sheet: Any, spans: Spans, most: int) -> Iterator[list[Cell]]:
+def _rows_of(sheet: Any, spans: Spans, most: int) -> Iterator[list[TableCell]]:
     """Yield the rows of a sheet that hold anything, from the first column on."""
     sheet.reset_dimensions()
     origins: dict[tuple[int, int], str] = {}
@@ -62,7 +62,7 @@ def _rows_of(sheet: Any, spans: Spans, most: int) -> Iterator[list[Cell]]:
             raise too_much(WIDEST, "columns in a sheet")
         if count > most:
             raise too_much(most, "cells")
-        cells: list[Cell] = []
+        cells: list[TableCell] = []
         column = 1
         while column <= len(texts):
             text, width = texts[column - 1], 1
@@ -71,7 +71,7 @@ def _rows_of(sheet: Any, spans: Spans, most: int) -> Iterator[list[Cell]]:
             if (number, column) in spans:
                 top, left, width = spans[number, column]
                 text = origins.get((top, left), "")
-            cells.append(Cell(text, width))
+            cells.append(TableCell(text, width))
             column += width
         if any(cell.text for cell in cells):
             yield cells

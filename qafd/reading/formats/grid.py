@@ -18,7 +18,7 @@ _PERIOD = re.compile(
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A cell of a table and how many columns and rows it spans."""
 
     text: str
@@ -34,12 +34,12 @@ class _Place(NamedTuple):
 _EMPTY = _Place("")
 
 
-class Grid:
+class TableGrid:
     """A table in which every place has the text of the cell that covers it.
 
     Parameters
     ----------
-    rows : sequence of sequence of Cell or str
+    rows : sequence of sequence of TableCell or str
         The cells that begin in each row, from the left.
     heads : int or None
         Rows at the top that name columns; None where the format does not say, so that the rows
@@ -59,7 +59,7 @@ class Grid:
         The text of a row across all columns at the end.
     """
 
-    def __init__(self, rows: Sequence[Sequence[Cell | str]], heads: int | None = None) -> None:
+    def __init__(self, rows: Sequence[Sequence[TableCell | str]], heads: int | None = None) -> None:
         places = list(_fill(rows))
         widths = list(map(_width, places))
         width = max(widths, default=0)
@@ -139,7 +139,7 @@ def names_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     return True
 
 
-def _fill(rows: Sequence[Sequence[Cell | str]]) -> Iterator[list[_Place]]:
+def _fill(rows: Sequence[Sequence[TableCell | str]]) -> Iterator[list[_Place]]:
     """Yield the places of each row, with those that cells of rows above reach into."""
     reaching: dict[int, tuple[int, _Place]] = {}  # column to rows left and their place
     for number, cells in enumerate(rows):
@@ -147,7 +147,7 @@ def _fill(rows: Sequence[Sequence[Cell | str]]) -> Iterator[list[_Place]]:
             yield [_Place(str(cell)) for cell in cells[:WIDEST]]
             continue
         row: list[_Place] = []
-        waiting = [cell if isinstance(cell, Cell) else Cell(cell) for cell in reversed(cells)]
+        waiting = [cell if isinstance(cell, TableCell) else TableCell(cell) for cell in reversed(cells)]
         while (waiting or len(row) in reaching) and len(row) < WIDEST:
             column = len(row)
             if column in reaching:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import DocumentDraft, worthy_title
-from qafd.reading.formats.grid import Cell
+from qafd.reading.formats.grid import TableCell
 from qafd.reading.formats.limits import Limits
 
 if TYPE_CHECKING:
@@ -225,10 +225,10 @@ def _is_head(row: "Sequence[_Element]") -> bool:
     return all(cell.tag == "th" or cell.getparent().getparent().tag == "thead" for cell in row)
 
 
-def _cell(element: "_Element") -> Cell:
+def _cell(element: "_Element") -> TableCell:
     spans = (_number(element.get(name), 1) for name in ("colspan", "rowspan"))
     columns, rows = spans
-    return Cell(_words_of(element), columns, rows or 65_534)
+    return TableCell(_words_of(element), columns, rows or 65_534)
 
 
 def _words_of(element: "_Element") -> str:

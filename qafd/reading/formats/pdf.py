@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import DocumentDraft, worthy_title
-from qafd.reading.formats.grid import Cell
+from qafd.reading.formats.grid import TableCell
 from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.formats.pdf_layout import read_layout, split_tables
 from qafd.reading.text.lines import unwrap, width_of
@@ -39,7 +39,7 @@ class _Edge:
 class _PageText:
     text: str
     edges: tuple[_Edge, ...] = ()
-    tables: Sequence[Sequence[Sequence[Cell]]] = ()
+    tables: Sequence[Sequence[Sequence[TableCell]]] = ()
 
 
 def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> DocumentDraft:

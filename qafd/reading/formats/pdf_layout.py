@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING
 
-from qafd.reading.formats.grid import Cell
+from qafd.reading.formats.grid import TableCell
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
@@ -28,7 +28,7 @@ class Layout:
     """The text of a page, with a line for each of its tables that `split_tables` finds."""
 
     text: str
-    tables: Sequence[Sequence[Sequence[Cell]]] = ()
+    tables: Sequence[Sequence[Sequence[TableCell]]] = ()
 
 
 @dataclass
@@ -146,7 +146,7 @@ def _places(values: Iterator[float]) -> list[float]:
 
 
 def _cells(text: "PdfTextPage", columns: list[float], rows: list[float], lines: list[Box]
-           ) -> Iterator[list[Cell]]:
+           ) -> Iterator[list[TableCell]]:
     """Yield the cells of each row of a ruled table; one spans columns that no line parts."""
     for top, bottom in zip(rows, rows[1:], strict=False):
         middle = (top + bottom) / 2
@@ -157,7 +157,7 @@ def _cells(text: "PdfTextPage", columns: list[float], rows: list[float], lines: 
                          for line in lines)
             if parted or column == len(columns) - 1:
                 box = columns[first] + 1, bottom + 1, columns[column] - 1, top - 1
-                row.append(Cell(" ".join(text.get_text_bounded(*box).split()), column - first))
+                row.append(TableCell(" ".join(text.get_text_bounded(*box).split()), column - first))
                 first = column
         yield row
 

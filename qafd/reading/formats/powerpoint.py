@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from qafd.reading.formats.draft import DocumentDraft
-from qafd.reading.formats.grid import Cell
+from qafd.reading.formats.grid import TableCell
 from qafd.reading.formats.packages import Package
 
 if TYPE_CHECKING:
@@ -69,13 +69,13 @@ def _plain(text: str) -> str:
     return "\n".join(line for line in text.replace("\v", "\n").split("\n") if line.strip())
 
 
-def _rows_of(table: "Table") -> Iterable[list[Cell]]:
+def _rows_of(table: "Table") -> Iterable[list[TableCell]]:
     for row in table.rows:
         cells = []
         for cell in row.cells:
             if not cell.is_spanned:
                 text = " ".join(_plain(cell.text_frame.text).split())
-                cells.append(Cell(text, cell.span_width, cell.span_height))
+                cells.append(TableCell(text, cell.span_width, cell.span_height))
         yield cells
 
 

@@ -13,7 +13,7 @@ from qafd.reading.formats.chats import conversations_of, write_conversations
 from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.graphs import draft_graph
 from qafd.reading.formats.graphs.tables import is_node_link, read_node_link
-from qafd.reading.formats.grid import Grid, names_columns
+from qafd.reading.formats.grid import TableGrid, names_columns
 from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.formats.markdown import read_notebook
 from qafd.reading.text import title_of_file
@@ -232,9 +232,9 @@ def read_csv(
     rows = [row for row in rows if any(row)]
     if not rows:
         return [DocumentDraft("csv", limits)]
-    above = Grid(rows[:_TOP]).above
+    above = TableGrid(rows[:_TOP]).above
     header, below = rows[len(above)], rows[len(above) + 1:]
-    grid = Grid(rows[len(above):], int(names_columns(header, below)))
+    grid = TableGrid(rows[len(above):], int(names_columns(header, below)))
     if {"source", "target"} <= {cell.lower() for cell in header}:
         notices.append("The columns source and target look like edges of a graph; this was read as "
                        "a table, 'Graph file' or 'qafd import' reads it as a graph.")

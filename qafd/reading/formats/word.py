@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from qafd.reading.formats.draft import DocumentDraft, worthy_title
-from qafd.reading.formats.grid import Cell
+from qafd.reading.formats.grid import TableCell
 from qafd.reading.formats.packages import Package
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def read_docx(package: Package) -> DocumentDraft:
 
     draft = DocumentDraft("docx", package.limits)
     document = Document(package.repack())
-    reader = _Reader(document, draft)
+    reader = _WordReader(document, draft)
     reader.read_blocks(document.element.body)
     for part in ("word/footnotes.xml", "word/endnotes.xml"):
         if part in package:
@@ -52,7 +52,7 @@ def read_docx(package: Package) -> DocumentDraft:
     return draft
 
 
-class _Reader:
+class _WordReader:
     """Appends the blocks of a document to a draft."""
 
     def __init__(self, document: "Document", draft: DocumentDraft) -> None:
@@ -169,12 +169,12 @@ class _Reader:
         self._draft.table(list(_grid_rows(table)), heads or None)
 
 
-def _grid_rows(table: "_Element") -> Iterator[list[Cell]]:
+def _grid_rows(table: "_Element") -> Iterator[list[TableCell]]:
     """Yield the cells of each row; one that goes on from above has the text of the cell there."""
     above: dict[int, str] = {}
     for row in _children(table, "tr"):
         before = _integer(_value(row, "trPr", "gridBefore"), 0)
-        cells = [Cell("", before)] if before else []
+        cells = [TableCell("", before)] if before else []
         column = before
         for cell in _children(row, "tc"):
             width = _integer(_value(cell, "tcPr", "gridSpan"), 1)
@@ -182,7 +182,7 @@ def _grid_rows(table: "_Element") -> Iterator[list[Cell]]:
             goes_on = merge is not None and merge.get(f"{_W}val") != "restart"
             text = above.get(column, "") if goes_on else _cell_text(cell)
             above[column] = text if merge is not None else ""
-            cells.append(Cell(text, width))
+            cells.append(TableCell(text, width))
             column += width
         yield cells
 

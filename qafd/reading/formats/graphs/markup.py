@@ -15,7 +15,7 @@ def read_markup(text: str) -> Rows:
     ParseError
         It is damaged, or declares entities, which could expand without end.
     """
-    reader = _Reader()
+    reader = _MarkupReader()
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
     parser.StartElementHandler = reader.start
@@ -35,7 +35,7 @@ def _refuse(*_: Any) -> None:
                      "without them.")
 
 
-class _Reader:
+class _MarkupReader:
     """Collects rows; both formats have nodes and edges with attributes that are declared before."""
 
     def __init__(self) -> None:
