@@ -135,7 +135,7 @@ class ByteRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many rows, and how many numbers each."""
+        """Number of rows, and of numbers in each."""
         rows, numbers = self.numbers.shape
         return rows, numbers
 

@@ -20,7 +20,7 @@ Joined = TypeVar("Joined", Assertion, Description)
 
 @dataclass(frozen=True)
 class Edit:
-    """What somebody said of an entity, by its key; in force until `undone_at`.
+    """Edit of an entity, by its key; active until `undone_at`.
 
     `action` is "same" (what is called `key` is the entity called `name`, which may only spell it
     differently), "split" (in `passages`, by id, it is the entity called `name`), "apart" (it is not
@@ -40,7 +40,7 @@ class Edit:
     passages: tuple[str, ...] = ()
 
     def holds(self, action: str) -> bool:
-        """Whether it says this, and is in force."""
+        """Return True if it has this kind and is active."""
         return self.action == action and self.undone_at is None
 
 

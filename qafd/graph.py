@@ -90,7 +90,7 @@ class Scratch:
 
 
 class NodeTexts(TypedDict, total=False):
-    """What the texts of nodes give beyond names.
+    """Data of nodes that follow from their texts.
 
     Parameters
     ----------
@@ -384,7 +384,7 @@ class Graph:
         return self.neighbors[self.indptr[row]:self.indptr[row + 1]].astype(np.int64)
 
     def entry(self, u: int, v: int) -> int | None:
-        """Where the edge from u to v stands in `neighbors`, None when there is none."""
+        """Return the index of the edge from u to v in `neighbors`, None without such an edge."""
         near = self.around(u)
         place = bisect_left(near, v)
         return int(self.indptr[u]) + place if place < len(near) and near[place] == v else None

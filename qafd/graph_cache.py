@@ -1,4 +1,4 @@
-"""What a workspace holds, in memory: its graph while it is the same, texts on demand."""
+"""Cache of a workspace: its graph while unchanged, texts on demand."""
 
 import gc
 from collections import OrderedDict
@@ -59,7 +59,7 @@ class GraphCache:
 
 
 def corpus_of(graph: Graph, store: Workspace, needs: Sequence[str] = tuple(LAYERS)) -> Corpus:
-    """What methods retrieve from: the graph, the words of its passages, and built layers."""
+    """Build the corpus for methods: the graph, the words of its passages, and built layers."""
     return Corpus(graph, passages_of(graph, partial(read_passages, graph, store)),
                   layers_of(graph, store, needs))
 

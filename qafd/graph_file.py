@@ -95,7 +95,7 @@ def name_passages(graph: Graph, store: Workspace) -> Graph:
 
 
 def passage_columns(graph: Graph, store: Workspace) -> PassageColumns:
-    """What is known of the passages of a graph, their texts read for it."""
+    """Build the columns of the passages of a graph from their texts."""
     return PassageColumns.build(graph, partial(texts_of, store), titled=True, series=_series(store))
 
 

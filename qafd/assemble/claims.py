@@ -26,7 +26,7 @@ class Claims:
 
 
 class ClaimedNames:
-    """What the passages of a log claim together: which keys are names, that are looked for in all texts."""
+    """Claims of all passages of a log together: the keys that are names, sought in all texts."""
 
     def __init__(self) -> None:
         self._claimed = Claims()
@@ -48,7 +48,7 @@ class ClaimedNames:
 
 
 def claims_of(chunk: Chunk, extraction: Extraction, alias: Alias) -> Claims:
-    """What a passage claims, aliases of its document resolved."""
+    """Collect the claims of a passage, with the aliases of its document resolved."""
     claims = Claims()
     for mention in extraction.mentions:
         key = alias.get(mention.key, mention.key)

@@ -19,7 +19,7 @@ EVIDENCE_LIMIT = 20  # sentences kept for an edge
 
 @dataclass
 class PairPart:
-    """What one passage asserts of two keys: the label of each sentence, in both directions.
+    """Relation of two keys in one passage: the label of each sentence, in both directions.
 
     `given` are the weights that an imported graph gives the relation, see `WEIGHT`, and `told` the
     strengths that a language model gives it, from 1 to 10, 0 where it gives none.
@@ -32,7 +32,7 @@ class PairPart:
 
 
 def pairs_of(extraction: Extraction, alias: Alias) -> dict[tuple[str, str], PairPart]:
-    """What a passage asserts of each two keys, the lower one first."""
+    """Collect the relations in a passage for each pair of keys, the lower one first."""
     pairs: dict[tuple[str, str], PairPart] = defaultdict(PairPart)
     for said in extraction.descriptions:
         if said.target:

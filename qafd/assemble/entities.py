@@ -12,7 +12,7 @@ from qafd.records import Chunk, Node, node_id
 
 
 def is_entity(parts: Parts) -> bool:
-    """Whether a key with these parts is an entity: a heading must be told by a sentence."""
+    """Return True if a key with these parts is an entity; a heading must occur in a sentence."""
     if not any(part.holds for part in parts.values()):
         return False
     return (any(part.title or part.told for part in parts.values())
@@ -20,7 +20,7 @@ def is_entity(parts: Parts) -> bool:
 
 
 def find_names(log: Sequence[Reading], aliases: Sequence[Alias]) -> dict[str, dict[int, KeyPart]]:
-    """What the passages of a log, by their number in it, say of each key, string links included; not all
+    """Collect the parts of each key by passage number in the log, string links included; not all
     of the keys are entities."""
     claimed = ClaimedNames()
     for reading, alias in zip(log, aliases, strict=True):
@@ -52,7 +52,7 @@ def passage_node(chunk: Chunk) -> Node:
 
 
 def describe_entity(key: str, parts: Iterable[KeyPart]) -> str:
-    """What models say of an entity and of its relations, as one text; "" where none does.
+    """Join the model descriptions of an entity and its relations to one text; "" without any.
 
     Its order does not depend on that of the passages.
     """

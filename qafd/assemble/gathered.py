@@ -1,4 +1,4 @@
-"""What all passages of a name sum up to, exactly, so that one passage can be added or taken away."""
+"""Exact sums over all passages of a name, so that one passage can be added or removed."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +32,7 @@ Place = tuple[str, int, str]
 
 @dataclass(frozen=True)
 class Gathered:
-    """What the passages that have a name say of it together.
+    """Sums over all passages that have a name.
 
     `passages` counts them; `named`, `told`, `titled` and `title` count those whose part is so (see
     `KeyPart`), `names` the spellings. `wide` is the sum of the vectors of the passages, `close` that
@@ -92,7 +92,7 @@ class Gathered:
 
 @dataclass(slots=True)
 class NameSoFar:
-    """What the passages so far say of one key, see `Gathered` and `KeyPart`."""
+    """Sums over the passages so far for one key, see `Gathered` and `KeyPart`."""
 
     passages: int = 0
     named: int = 0
@@ -160,18 +160,18 @@ def gather(parts: Parts, log: Sequence[Reading], dimension: int) -> Gathered:
 
 
 def is_hub(gathered: Gathered, parts: Parts) -> bool:
-    """Whether a name's sums are kept: many passages have it, and no model described it, since
+    """Return True if a name's sums are stored: many passages have it, and no model described it, since
     descriptions stand in the order of the passages."""
     return may_be_hub(gathered) and not is_described(parts)
 
 
 def may_be_hub(gathered: Gathered) -> bool:
-    """Whether the sums of a name that no model described are kept; a sentence tells of it."""
+    """Return True if the sums of a name without model descriptions are stored; a sentence must have it."""
     return gathered.passages > HUB and gathered.told > 0
 
 
 def is_described(parts: Parts) -> bool:
-    """Whether a model said something of the name in one of these passages."""
+    """Return True if a model described the name in one of these passages."""
     return any(part.said or part.related for part in parts.values())
 
 
@@ -194,7 +194,7 @@ def align(wide: Wholes | Floats, close: Wholes | Floats, told: Vectors | None = 
 
 @dataclass(frozen=True)
 class Occurrences:
-    """Which vectors are summed for each of some names: those of its passages and of its sentences.
+    """Vectors that are summed for each name: those of its passages and of its sentences.
 
     `names`, ascending, are their numbers, of which `owner`, ascending, has that of each occurrence, and
     `row` its vector, shape (k,); `close` says which are of sentences.

@@ -1,4 +1,4 @@
-"""What one passage says of one name, and the same as text."""
+"""Facts of one passage about one name, and their text form."""
 
 import json
 from collections import Counter, defaultdict
@@ -16,7 +16,7 @@ NUMBERING = 3  # characters that a line with a name alone may have beside it
 
 @dataclass
 class KeyPart:
-    """What one passage says of one key: places are (sentence, start, end).
+    """Facts of one passage about one key; places are (sentence, start, end).
 
     `names` are the spellings of its mentions, `said` the different descriptions in order, `related`
     those of relations that it is an end of. `named`
@@ -36,7 +36,7 @@ class KeyPart:
 
     @property
     def holds(self) -> bool:
-        """Whether the passage mentions the entity, and does not only describe it."""
+        """Return True if the passage mentions the entity and does not only describe it."""
         return self.titled or bool(self.places)
 
 
@@ -46,7 +46,7 @@ Parts = Mapping[int, KeyPart]
 
 def parts_of(chunk: Chunk, extraction: Extraction, alias: Alias, keys: Container[str],
              index: NameIndex) -> dict[str, KeyPart]:
-    """What a passage says of each key: its mentions of known keys, and known names found again."""
+    """Collect the facts of a passage about each key: its mentions, and known names found in its text."""
     parts: dict[str, KeyPart] = defaultdict(KeyPart)
     for mention in extraction.mentions:
         key = alias.get(mention.key, mention.key)

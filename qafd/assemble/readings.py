@@ -53,5 +53,5 @@ def read(chunk: Chunk, extraction: Extraction, embedder: "PassageEmbedder") -> R
 
 
 def log_order(reading: Reading) -> tuple[str, int, str]:
-    """Where a reading stands in the log: by document, then by place in it."""
+    """Return the sort key of a reading in the log: document, then position."""
     return reading.chunk.document, reading.chunk.start, reading.chunk.id

@@ -178,7 +178,7 @@ def cosines_of(one: Vectors, other: Vectors) -> Floats:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two names have three quarters of the shorter one in a row in common.
+    """Return True if two names share a run of three quarters of the shorter one.
 
     A model that knows no letter of two names gives them one vector.
     """

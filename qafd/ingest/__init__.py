@@ -168,7 +168,7 @@ def refresh(location: Location, keys: Keys = NO_KEYS) -> None:
 
 def plan(location: Location, sources: Iterable[tuple[str, bytes]] = (),
          choice: ModelChoice | None = None, anew: bool = False) -> RunPlan:
-    """What the endpoints of a workspace would cost for all that is not read, and for new files.
+    """Estimate the cost of the endpoints of a workspace for unread passages and new files.
 
     Nothing is changed and no call is made. Files that cannot be read cost nothing.
 

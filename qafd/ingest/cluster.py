@@ -21,7 +21,7 @@ _one_at_a_time = threading.Lock()  # of a worker: the models are made once and b
 
 
 def parse_engine(text: str) -> int | str:
-    """Where passages are to be read: "serial", a number of processes, or dask://host:port.
+    """Parse the engine that reads passages: "serial", a number of processes, or dask://host:port.
 
     Raises
     ------

@@ -154,6 +154,6 @@ class EndpointEngine:
 
 
 def texts_of(chunk: Chunk, extraction: Extraction) -> list[str]:
-    """What is sent for a passage: it with its title, then its sentences, 1 + s texts."""
+    """Return the texts to embed for a passage: it with its title, then its sentences, 1 + s texts."""
     whole = f"{chunk.title}\n{chunk.text}" if chunk.title else chunk.text
     return [whole, *(chunk.text[start:end] for start, end in extraction.sentences)]

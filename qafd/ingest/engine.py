@@ -1,4 +1,4 @@
-"""Where passages are read: in this process, or in several that each hold their own models."""
+"""Engines that read passages: this process, or several that each hold their own models."""
 
 import multiprocessing
 import os
@@ -45,7 +45,7 @@ _makers: Makers  # of a child process, set when it starts
 
 
 class Models(NamedTuple):
-    """What the models are called; stamped into the workspace."""
+    """Names of the models, stamped into the workspace."""
 
     extractor: str
     embedder: str
@@ -53,7 +53,7 @@ class Models(NamedTuple):
 
 
 class Readings(NamedTuple):
-    """What came out of a batch: extractions, their vectors, and the vectors of their names.
+    """Results of a batch: extractions, their vectors, and the vectors of their names.
 
     `vectors[i]` is (1 + s, d): the passage of `extractions[i]` and its s sentences;
     `name_vectors` is (k, d) in the order of `names`. From a language model also `doubts[i]`, ""
@@ -154,7 +154,7 @@ class Workers(ABC):
 
     @abstractmethod
     def _room(self) -> int:
-        """How many batches may be under way, so that all are busy while the caller assembles."""
+        """Return the number of batches in progress that keeps all busy while the caller assembles."""
 
     @abstractmethod
     def _submit(self, verb: str, argument: Sequence[Any]) -> Any:
@@ -162,7 +162,7 @@ class Workers(ABC):
 
     @abstractmethod
     def _result(self, future: Any) -> Any:
-        """What a future has come to; ModelError where its worker died."""
+        """Return the result of a future; raises ModelError if its worker died."""
 
     def read_all(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Readings]]:
         """Every batch with its readings, in order."""

@@ -15,7 +15,7 @@ from qafd.storage.rows import now
 
 @dataclass(frozen=True)
 class Footprint:
-    """What goes with files or documents: counts; `runs` of the history."""
+    """Counts of the data removed with files or documents; `runs` of the history."""
 
     names: tuple[str, ...]
     documents: int
@@ -25,7 +25,7 @@ class Footprint:
 
 
 def measure_footprint(store: Workspace, names: Iterable[str]) -> Footprint:
-    """What `erase` would remove.
+    """Count the data that `erase` would remove.
 
     Raises
     ------

@@ -28,7 +28,7 @@ class PassageState:
 
 @dataclass(frozen=True)
 class NameParts:
-    """What some passages say of one name; these in the order of the log."""
+    """Facts of some passages about one name, in the order of the log."""
 
     parts: Mapping[int, KeyPart]
     log: Sequence[Reading]
@@ -109,7 +109,7 @@ def _readings(store: Workspace, model: str, states: Mapping[str, Sequence[Passag
 
 def _collect(key: str, states: Sequence[PassageState], readings: Mapping[str, Reading]
              ) -> NameParts | None:
-    """What some passages say of a name; None where one has no vectors."""
+    """Collect the facts of some passages about a name; None if a passage has no vectors."""
     if any(state.chunk.id not in readings for state in states):
         return None
     ordered = sorted(states, key=lambda state: log_order(readings[state.chunk.id]))

@@ -38,7 +38,7 @@ BLOCK = 8192  # edges that are made at a time
 
 
 class _MentionColumns:
-    """Which passages have which keys, in order of passages, as columns."""
+    """Keys of the passages, in the order of passages, as columns."""
 
     def __init__(self) -> None:
         self.keys, self.passages, self.counts, self.sizes = (array("i") for _ in range(4))
@@ -56,7 +56,7 @@ class _MentionColumns:
 
 
 class _PairColumns:
-    """Which passages assert something of which two keys, the lower one first, as columns."""
+    """Related pairs of keys of the passages, the lower key first, as columns."""
 
     def __init__(self) -> None:
         self.low, self.high, self.passages = (array("i") for _ in range(3))
@@ -129,7 +129,7 @@ class FullAssembly:
         return claimed.names()
 
     def _read(self) -> None:
-        """What each passage says of its names and asserts of two of them."""
+        """Read the facts of each passage about its names and pairs of names."""
         index = NameIndex(self.known)
         for some in self.log:
             self._go_on()

@@ -27,7 +27,7 @@ class Grounded:
     near: tuple[tuple[str, str], ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether any entity of the model stands in the passage."""
+        """Return True if any entity of the model occurs in the passage."""
         return any(said.source for said in self.extraction.descriptions)
 
 
@@ -128,7 +128,7 @@ def _ground_relations(found: _Ground, relations: Sequence[Description]) -> list[
 
 def find_places(key: str, text: Sequence[tuple[str, int, int]], near: bool = False
                 ) -> Iterator[Place]:
-    """Where the words of a key stand in a text, from the left, without overlap.
+    """Find the places of the words of a key in a text, from the left, without overlap.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def find_places(key: str, text: Sequence[tuple[str, int, int]], near: bool = Fal
 
 
 def _differ_by_one(one: str, other: str) -> bool:
-    """Whether one letter is another, missing or too many; digits must be the same."""
+    """Return True if one letter differs, is missing or is extra; digits must be the same."""
     if abs(len(one) - len(other)) > 1:
         return False
     begin = 0

@@ -83,7 +83,7 @@ def note_missing(names: Sequence[str], graph: ImportedGraph) -> ImportedGraph:
 
 
 def name_of(files: Sequence[PurePath]) -> str:
-    """What a graph is called in the workspace: its first file, with the folder of a known name."""
+    """Name a graph in the workspace: its first file, with the folder if the file name is a standard one."""
     first = next((file for file in files if file.suffix == ".graphml"), files[0])
     known = any(first.name in names for kind in _KINDS for names in kind)
     return f"{first.parent.name}/{first.name}".lstrip("/") if known else first.name

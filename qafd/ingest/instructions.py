@@ -17,7 +17,7 @@ KEPT = 50  # versions of a prompt
 
 @dataclass(frozen=True)
 class PromptVersion:
-    """What a prompt was from a time on; "" is ours."""
+    """Prompt that was valid from a time on; "" is the default."""
 
     prompt: str
     since: str

@@ -63,7 +63,7 @@ def enqueue(store: Workspace, files: Iterable[tuple[str, bytes]] = (),
 
 
 def _only_updates(store: Workspace, job: int) -> bool:
-    """Whether a job neither reads files nor builds layers that were asked for."""
+    """Return True if a job neither reads files nor builds requested layers."""
     return not store.queue.given(job) and not store.queue.layers(job)
 
 
@@ -110,7 +110,7 @@ def estimate_unparsed(store: Workspace, job: int | None = None) -> float:
 
 
 def needs_worker(store: Workspace) -> bool:
-    """Whether work waits, or was left by a process that died, and no worker is alive.
+    """Return True if work waits, or a dead process left some, and no worker is alive.
 
     Nothing counts while a job is paused: it waits for `start_worker`, when there is space again.
     """

@@ -136,7 +136,7 @@ class ModelExtractor:
                 yield ModelReading(found.extraction, doubt)
 
     def _ask(self, pairs: Sequence[Pair], retry: bool = True) -> _Heard:
-        """What the model says of some passages, with what it missed at first."""
+        """Ask the model about some passages, and again for names that it missed."""
         llm, count = self._model_for(pairs), len(pairs)
         messages = self._messages([chunk for chunk, _ in pairs])
         reply = self._reply(llm, messages)
@@ -166,7 +166,7 @@ class ModelExtractor:
         return ground(*pair, records, self.name, self._types)
 
     def _grounds(self, pairs: Sequence[Pair], reply: Reply | None) -> bool:
-        """Whether a reply names anything that is in its passage."""
+        """Return True if a reply names anything that is in its passage."""
         records = _heard(reply, len(pairs)).records
         return any(self._ground(pair, said) for pair, said in zip(pairs, records, strict=True))
 
@@ -183,7 +183,7 @@ class ModelExtractor:
         return replace(about, accepts=accept)
 
     def plan(self, groups: Iterable[Sequence[Chunk]], in_flight: int = 4) -> RunPlan:
-        """What reading these passages, those of a group together, would take; no call is made."""
+        """Estimate the cost of reading these passages, grouped, without a call."""
         assert isinstance(self._llm, Metered)
         asked = ([chunk for chunk in group if _has_letters(chunk)] for group in groups)
         return plan_run(self._llm, ((self._messages(group), len(group)) for group in asked if group),

@@ -32,7 +32,7 @@ class LogSlice:
 
     @cached_property
     def raws(self) -> Sequence[Extraction]:
-        """What was read in each passage."""
+        """Readings of the passages."""
         return self._raws()
 
     def passages(self) -> Iterator[tuple[Chunk, Extraction, Alias]]:
@@ -81,5 +81,5 @@ def pack(content: object) -> bytes:
 
 
 def unpack(packed: bytes) -> Any:
-    """What `pack` made this of, in this process."""
+    """Restore the object that `pack` packed in this process."""
     return pickle.loads(zlib.decompress(packed))  # noqa: S301

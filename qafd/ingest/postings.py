@@ -37,7 +37,7 @@ Documents = dict[str, list[tuple[Chunk, Extraction, Extraction]]]
 
 @dataclass
 class Touched:
-    """What a change of facts touches: keys of names and pairs of them."""
+    """Keys of names, and pairs of keys, that a change of facts affects."""
 
     keys: set[str] = field(default_factory=set)
     pairs: set[tuple[str, str]] = field(default_factory=set)
@@ -86,7 +86,7 @@ def _resplit_passages(before: Sequence[Edit], after: Sequence[Edit]) -> set[str]
 
 
 def state_of(store: Workspace, edits: Iterable[Edit]) -> dict[str, object]:
-    """What facts of this log are made with."""
+    """Return the state that facts of this log depend on."""
     return {"rules": RULES, "extractor": store.log.extractor, "embedder": store.vectors.embedder[0],
             "edits": [edit.id for edit in edits if edit.undone_at is None]}
 

@@ -1,11 +1,11 @@
-"""How far the indexing has come, and whether it is to stop."""
+"""Progress of indexing, and its cancellation."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the indexing has come.
+    """Progress of indexing.
 
     `stage` is "parsing" (of `total` files), "extracting" (of `total` passages known so far),
     "assembling", "embedding" (of `total` vectors that were missing) or "comparing names" (of

@@ -1,4 +1,4 @@
-"""Which models read a workspace: a choice stored in it, without the key, and its engine."""
+"""Choice of the models that read a workspace, stored in it without the key, and its engine."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ NO_KEYS: Keys = {}
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """What reads and embeds the documents of a workspace; "" is what runs on this machine.
+    """Models that read and embed the documents of a workspace; "" is the local one.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def extractor_of(choice: ModelChoice, store: Workspace, llm: LLM, meter: Meter |
 
 
 class Local:
-    """What reads on this machine: made when it is first needed, and kept until `close`.
+    """Local engine, created at first use and kept until `close`.
 
     Parameters
     ----------

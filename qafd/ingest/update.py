@@ -182,5 +182,5 @@ def _without_collecting() -> Iterator[None]:
 
 
 def _size_of(pair: tuple[Chunk, Extraction]) -> int:
-    """How many texts of a passage have vectors."""
+    """Return the number of texts of a passage that have vectors."""
     return 1 + len(pair[1].sentences)

@@ -23,7 +23,7 @@ _CHARSET = re.compile(r"charset=[\"']?([\w-]+)")
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is the address of a web page rather than a file."""
+    """Return True if a text is the address of a web page and not a file."""
     return text.lower().startswith(("http://", "https://"))
 
 
@@ -94,7 +94,7 @@ def _follow(client: httpx2.Client, place: str, most: int) -> bytes:
 
 
 def _body(response: httpx2.Response, host: str, most: int) -> bytes:
-    """What a page holds, in UTF-8 where its head names a character set."""
+    """Return the content of a page, in UTF-8 if its head names a character set."""
     if response.status_code >= 400:
         raise ParseError(f"{host} has no such page ({response.status_code}); check the address.")
     kind = response.headers.get("content-type", "text/html").lower()

@@ -50,11 +50,11 @@ class Backend(Protocol):
         """Delete it, see `qafd.storage.remove_workspace`."""
 
     def is_writable(self, url: str) -> bool:
-        """Whether it can be changed."""
+        """Return True if it can be changed."""
 
 
 def place_of(location: Location) -> WorkspacePlace:
-    """Where a workspace is or would be; nothing is opened.
+    """Return the place of a workspace, existing or not, without opening it.
 
     Raises
     ------
@@ -78,13 +78,13 @@ def names_beside(location: Location) -> tuple[str, ...]:
 
 
 def size_of(location: Location) -> int | None:
-    """How many bytes a workspace takes; None where there is none."""
+    """Return the size of a workspace in bytes; None if it does not exist."""
     url = _url(location)
     return _backend(url).size_of(url)
 
 
 def examine(location: Location | None = None, deep: bool = False) -> Iterator[Diagnosis]:
-    """What is wrong with a workspace, and with what keeps it; nothing is written or mended.
+    """Examine a workspace and its database for damage; nothing is written or repaired.
 
     Without a workspace only what keeps those that are files is looked at.
 
@@ -154,7 +154,7 @@ def remove_workspace(location: Location) -> None:
 
 
 def is_writable(location: Location) -> bool:
-    """Whether an existing workspace can be changed."""
+    """Return True if an existing workspace can be changed."""
     url = _url(location)
     return _backend(url).is_writable(url)
 

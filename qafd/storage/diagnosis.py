@@ -1,4 +1,4 @@
-"""What an examination of a workspace finds: what was looked at, and each thing that is wrong."""
+"""Findings of an examination of a workspace: the aspects examined, and the faults of each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Aspect(StrEnum):
-    """What is looked at; behind each the values that its diagnosis has."""
+    """Aspect that is examined; its comment lists the values of its diagnosis."""
 
     ENGINE = "sqlite"  # found, wanted
     FILE = "file"
@@ -29,7 +29,7 @@ class Aspect(StrEnum):
 
 
 class FaultKind(StrEnum):
-    """What can be wrong; behind each kind the values it has."""
+    """Kind of fault; its comment lists the values it has."""
 
     OLD_ENGINE = "old_engine"
     MISSING_FILE = "missing_file"  # place
@@ -81,7 +81,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was found of one aspect: nothing, or faults; the values are those of the `Aspect`."""
+    """Faults of one aspect, if any; the values are those of the `Aspect`."""
 
     aspect: Aspect
     faults: tuple[Fault, ...] = ()

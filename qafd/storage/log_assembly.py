@@ -1,4 +1,4 @@
-"""What the vectors that a workspace keeps make of its log: readings, and their graph."""
+"""Readings and graph of a log with the vectors that its workspace stores."""
 
 from collections.abc import Sequence
 

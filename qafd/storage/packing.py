@@ -1,4 +1,4 @@
-"""How records become what a column holds: keys, numbers and bytes, and what is refused."""
+"""Packing of records into columns: keys, numbers and bytes, with checks."""
 
 import hashlib
 import struct
@@ -49,7 +49,7 @@ def texts(values: Iterable[object]) -> None:
 
 
 def hash_number(name: str) -> int:
-    """What stands for a node's id or a vector's key in tables: its first 60 bits, in the same order.
+    """Return the number of a node's id or a vector's key in tables: its first 60 bits, in the same order.
 
     -1 for what is neither. Among a million two have one number with a probability of 4e-7.
     """
@@ -85,12 +85,12 @@ def unpack_sentences(evidence: bytes) -> tuple[int, ...]:
 
 
 def embedding_key(model: str, text: str) -> str:
-    """Where the vector of a text is kept: a hash of the model's name and the text."""
+    """Return the key of the vector of a text: a hash of the model's name and the text."""
     return hashlib.sha256(f"{model}|{text}".encode()).hexdigest()[:24]
 
 
 def passage_key(model: str, title: str, text: str, sentences: Iterable[tuple[int, int]]) -> str:
-    """Where the vectors of a passage and of its sentences are kept, 1 + s rows.
+    """Return the key of the vectors of a passage and its sentences, 1 + s rows.
 
     All of them depend on the whole passage and its title.
     """
@@ -99,7 +99,7 @@ def passage_key(model: str, title: str, text: str, sentences: Iterable[tuple[int
 
 
 def key_of(model: str, chunk: Chunk, extraction: Extraction) -> str:
-    """Where the vectors of a passage and its sentences are kept."""
+    """Return the key of the vectors of a passage and its sentences."""
     return passage_key(model, chunk.title, chunk.text, extraction.sentences)
 
 

@@ -18,7 +18,7 @@ class DocumentNameError(StoreError):
 
 @dataclass(frozen=True)
 class WorkspacePlace:
-    """Where a workspace is.
+    """Place of a workspace.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class File:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file brings into the graph as it is now.
+    """Contribution of a file to the current graph.
 
     `pages` is 0 where its format has none; `entities` counts those that its passages mention, also
     where other files do, `relations` those that one of its sentences states; `tokens` is the length
@@ -152,7 +152,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Head:
-    """What is known of a document; `pages` is 0 where its format has none.
+    """Metadata of a document; `pages` is 0 if its format has none.
 
     `original` says whether the bytes of its file are stored, which are dropped when it was read
     and is no PDF.
@@ -232,7 +232,7 @@ class EntityRow:
 
 @dataclass(frozen=True)
 class NameCount:
-    """How often passages have a name, under its key and with its kind; see `Mention`."""
+    """Number of passages with a name, under its key and with its kind; see `Mention`."""
 
     key: str
     name: str

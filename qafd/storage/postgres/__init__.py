@@ -79,7 +79,7 @@ def url_of(path: str) -> str:
 
 
 def place_of(url: str) -> WorkspacePlace:
-    """Where a workspace is; whoever opens it, it is the same one."""
+    """Return the place of a workspace, the same for every user."""
     address = Address.of(url)
     parts = urlsplit(address.url)
     options = dict(parse_qsl(parts.query))
@@ -101,7 +101,7 @@ def names_beside(url: str) -> tuple[str, ...]:
 
 
 def size_of(url: str) -> int | None:
-    """How many bytes the tables of a workspace take, with their indexes; None where there is none."""
+    """Return the size of a workspace's tables and indexes in bytes; None if it does not exist."""
     with WorkspaceSchema.look_up(Address.of(url)) as schema, schema.snapshot() as connection:
         if not schema.exists:
             return None
@@ -113,7 +113,7 @@ def size_of(url: str) -> int | None:
 
 
 def examine(url: str | None, deep: bool) -> Iterator[Diagnosis]:
-    """What is wrong with a workspace, and with the server that keeps it."""
+    """Examine a workspace and its server for faults."""
     if url is not None:
         yield from examine_schema(Address.of(url), PostgresWorkspace, deep)
 
@@ -138,7 +138,7 @@ def remove_workspace(url: str) -> None:
 
 
 def is_writable(url: str) -> bool:
-    """Whether an existing workspace can be changed."""
+    """Return True if an existing workspace can be changed."""
     try:
         with WorkspaceSchema.open(url, make=False) as schema:
             return not schema.read_only

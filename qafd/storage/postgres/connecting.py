@@ -67,7 +67,7 @@ class PostgresConnection:
         self.raw.execute(sql)
 
     def in_transaction(self) -> bool:
-        """Whether a transaction is open, or failed and not ended."""
+        """Return True if a transaction is open, or failed and not ended."""
         return self.raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
 
 
@@ -187,7 +187,7 @@ def translate_errors(name: str) -> Iterator[None]:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, without where in the statement it arose."""
+    """Return the message of an error without the position in the statement."""
     return str(error).strip().partition("\n")[0]
 
 

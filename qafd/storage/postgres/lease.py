@@ -53,7 +53,7 @@ class PostgresLease(Lease):
             return held[1] if held is not None and self._lives(*held) else None
 
     def _lives(self, token: str, pid: int, host: str) -> bool:
-        """Whether the holder of a token is there: its session is, and so is its process."""
+        """Return True if the holder of a token lives: both its session and its process."""
         locked = self._file.connection.execute(
             "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 "
             "AND (CAST(classid AS bigint) << 32) | CAST(objid AS bigint) = CAST(? AS bigint) "

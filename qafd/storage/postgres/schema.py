@@ -37,7 +37,7 @@ _TAKEN = re.compile(r"pg_.*|public|information_schema")
 
 @dataclass(frozen=True)
 class Address:
-    """Where a workspace is: how its database is reached, and its schema."""
+    """Address of a workspace: its database and its schema."""
 
     conninfo: str
     schema: str
@@ -216,7 +216,7 @@ class WorkspaceSchema(Tables):
 
     @property
     def name(self) -> str:
-        """What errors call the workspace."""
+        """Name of the workspace in errors."""
         return self.address.schema
 
     def close(self) -> None:

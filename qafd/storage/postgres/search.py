@@ -68,7 +68,7 @@ def read_words(connection: Connection) -> set[tuple[str, int, int]]:
 
 
 def make_words(connection: Connection) -> set[tuple[str, int, int]]:
-    """What `read_words` should give for the passages as they are."""
+    """Compute the words of the current passages that `read_words` should return."""
     with index_in_memory(connection.execute("SELECT rowid, title, text FROM passages")) as index:
         return {(term, passage, COLUMNS[column] + offset)
                 for term, passage, column, offset in list_words(index)}
@@ -134,7 +134,7 @@ def _tokenize(terms: Sequence[str]) -> list[list[str]]:
 
 
 def _find(connection: Connection, phrases: Sequence[Sequence[str]]) -> list[Places]:
-    """Where each phrase is, by passage."""
+    """Find the places of each phrase, by passage."""
     wanted: dict[str, dict[int, Sequence[int]]] = {}
     for phrase in phrases:
         wanted.update((word, {}) for word in phrase)
@@ -146,7 +146,7 @@ def _find(connection: Connection, phrases: Sequence[Sequence[str]]) -> list[Plac
 
 
 def _follow(words: Sequence[Places]) -> Places:
-    """Where these words stand one after the other."""
+    """Find the places where these words follow each other."""
     found = words[0]
     for distance, places in enumerate(words[1:], 1):
         following = {}

@@ -1,4 +1,4 @@
-"""What is wrong with a workspace in a database, found without changing it."""
+"""Examination of a workspace in a database, without changing it."""
 
 from collections.abc import Callable, Iterator
 

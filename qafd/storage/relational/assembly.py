@@ -169,7 +169,7 @@ class SqlAssembly(Part):
             bump(connection, "log_revision")
 
     def find_altered(self) -> tuple[Fault, ...]:
-        """What is not as the last assembly left it, for each table of the graph.
+        """Find the rows altered since the last assembly, for each table of the graph.
 
         Nothing is known of a graph from before assemblies kept counts and checksums.
         """
@@ -210,7 +210,7 @@ def _sums(connection: Connection) -> Sums:
 
 
 def _sum(rows: Iterable[Sequence[Any]], count: int = 0, total: str = "0") -> tuple[int, str]:
-    """How many rows there are, and the sum of their hashes; added to those of others."""
+    """Count rows and sum their hashes, added to those of others."""
     whole = int(total, 16)
     for row in rows:
         count += 1

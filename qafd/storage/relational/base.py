@@ -1,4 +1,4 @@
-"""What a part of a workspace works on: a database, its connection, and numbers in the table meta."""
+"""Base of the parts of a workspace: a database, its connection, and numbers in the table meta."""
 
 import json
 import struct
@@ -32,7 +32,7 @@ class Cursor(Protocol):
 
 
 class Connection(Protocol):
-    """What runs statements; ``?`` and ``?1`` stand for parameters, and JSON for lists of them."""
+    """Connection that runs statements; ``?`` and ``?1`` are parameters, lists of them are JSON."""
 
     def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> Cursor: ...
 
@@ -58,7 +58,7 @@ class Tables(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What errors call it."""
+        """Name in errors."""
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[Connection]:
@@ -136,7 +136,7 @@ class Part:
         self._file = file
 
     def _rows(self, sql: str, *values: Any) -> list[Any]:
-        """What a statement finds, in a snapshot."""
+        """Return the rows of a statement, in a snapshot."""
         with self._file.snapshot() as connection:
             return connection.execute(sql, values).fetchall()
 

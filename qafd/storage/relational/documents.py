@@ -60,7 +60,7 @@ class SqlDocuments(Part):
             return Document(*(*row[:4], tuple(Mark(*mark) for mark in json.loads(row[4]))))
 
     def head(self, name: str) -> Head:
-        """What is known of a document, without its text."""
+        """Return the metadata of a document, without its text."""
         row = self._row(
             "SELECT documents.name, source, title, kind, length(text), "
             "  (SELECT count(*) FROM chunks WHERE document = documents.name), "
@@ -85,7 +85,7 @@ class SqlDocuments(Part):
             "ORDER BY position LIMIT ?", name, first, most))
 
     def number_of(self, name: str, chunk: str) -> int | None:
-        """Which passage of its document a passage is, from 1 on; None when it is not in there."""
+        """Return the number of a passage in its document, from 1 on; None if it is not in there."""
         row = self._row("SELECT position FROM chunks WHERE document = ? AND id = ?", name, chunk)
         return None if row is None else int(row[0]) + 1
 

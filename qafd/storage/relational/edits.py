@@ -1,4 +1,4 @@
-"""What people say of the entities of a workspace."""
+"""Edits of the entities of a workspace."""
 
 import json
 from collections.abc import Iterable

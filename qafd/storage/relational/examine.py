@@ -1,4 +1,4 @@
-"""What is wrong with what a workspace holds, found without changing it."""
+"""Examination of the content of a workspace, without changing it."""
 
 import hashlib
 import struct
@@ -19,7 +19,7 @@ Looks = tuple[tuple[Aspect, Look], ...]
 
 
 def look_at(aspect: Aspect, look: Look, store: Workspace, damage: type[Exception]) -> Diagnosis:
-    """What one look finds; `damage` is what the engine raises where it cannot read."""
+    """Return the faults of one check; `damage` is the error that the engine raises for unreadable data."""
     # A damaged page surfaces as any of these, wherever it is read.
     try:
         if aspect in (Aspect.PASSAGES, Aspect.GRAPH_ANEW) and store.graph.stale:

@@ -136,7 +136,7 @@ class SqlFiles(Part):
             return tuple(found)
 
     def contents(self) -> dict[str, Contents]:
-        """What each file brings into the graph, by the file's name."""
+        """Return the contribution of each file to the graph, by the file's name."""
         with self._file.reading() as connection:
             held = dict(connection.execute(
                 "SELECT number, source FROM nodes JOIN passages ON passages.id = nodes.key "

@@ -42,7 +42,7 @@ class SqlGraph(Part):
 
     @property
     def stale(self) -> bool:
-        """Whether the log has moved on since the graph was assembled."""
+        """True if the log has changed since the graph was assembled."""
         with self._file.reading() as connection:
             return int(meta(connection, "assembled", "0")) < int(
                 meta(connection, "log_revision", "0"))
@@ -84,7 +84,7 @@ class SqlGraph(Part):
             return tuple(edge_of(row, chunks) for row in rows)
 
     def labels(self, ids: Iterable[str]) -> dict[frozenset[str], str]:
-        """What the relations between these nodes are called, by their two ends."""
+        """Return the labels of the relations between these nodes, by their two ends."""
         id_of = {hash_number(node): node for node in ids}
         with self._file.snapshot() as connection:
             # The + keeps SQLite from looking up each pair of nodes, 16 s for 5,000.

@@ -50,7 +50,7 @@ class _Numbering:
 
 @dataclass(frozen=True)
 class _Summed:
-    """Where the names are found whose sums are not kept, shape (k,), and the vectors of that, (r,).
+    """Occurrences of the names whose sums are not stored, shape (k,), and their vectors, (r,).
 
     `at` is the place of an occurrence's vector among those of all; `close` says which are of sentences.
     `passage`, ascending, is the row of the passage that has each vector, as its `place`-th.
@@ -189,7 +189,7 @@ def _read_nodes(connection: Connection, count: int, dimension: int, summed: _Sum
 
 
 def _align(nodes: _LoadedNodes, summed: _Summed, picked: Packed, hubs: Mapping[int, Any]) -> Packed:
-    """What a question is compared with, packed, (n, d): of passages their own vectors, of names those that
+    """Compute the vectors compared with a question, packed, (n, d): passages their own, names those that
     `align` has."""
     found = nodes.vectors.copy()
     entities = np.flatnonzero(np.array(nodes.kinds, np.str_) != "passage")

@@ -17,7 +17,7 @@ class SqlLayers(Part):
             name, version, builder, now(), hashlib.sha256(body).hexdigest(), body)
 
     def rows(self) -> dict[str, LayerRow]:
-        """What layers are kept, by name, whether they fit the graph or not."""
+        """Return the stored layers by name, current or stale."""
         return {row[0]: LayerRow(*row) for row in self._rows(
             "SELECT name, version, builder, built_at, length(body) FROM layers ORDER BY name")}
 

@@ -37,7 +37,7 @@ class Lease(Part, ABC):
 
 
 def runs(pid: int) -> bool:
-    """Whether a process of this host has this number."""
+    """Return True if a process of this host has this number."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

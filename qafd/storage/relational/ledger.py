@@ -36,7 +36,7 @@ class SqlLedger(Part):
         return None if row is None else Call(*(*row[:7], bool(row[7]), bool(row[8]), *row[9:]))
 
     def totals(self, by: str = "run", run: str | None = None) -> tuple[Total, ...]:
-        """What was spent, summed by one of `BY`, the latest first; of one run, or of all."""
+        """Sum the spending by one of `BY`, the latest first; of one run, or of all."""
         if by not in BY:
             raise ValueError(by)
         return tuple(Total(*(*row[:4], bool(row[4]), *row[5:])) for row in self._rows(
@@ -55,14 +55,14 @@ class SqlLedger(Part):
         return found
 
     def has_read(self, extractor: str) -> bool:
-        """Whether a model was called to read passages as this extractor."""
+        """Return True if a model was called to read passages as this extractor."""
         return self._row(
             "SELECT 1 FROM llm_calls WHERE purpose = 'extract' "
             "AND substr(?, 1, length(model) + 1) = model || '/'",
             extractor) is not None
 
     def replies(self, documents: Collection[str]) -> int:
-        """How many replies go with these documents: on them, or on a question, but for its plan."""
+        """Count the replies about these documents or about a question, except its plan."""
         names = to_json(documents)
         return int(self._row(
             "SELECT count(*) FROM llm_calls WHERE reply != '' AND (document IN "

@@ -15,7 +15,7 @@ class SqlListing(Part):
     """Statements that read whole tables."""
 
     def size(self) -> tuple[int, int]:
-        """How many nodes and edges the graph has."""
+        """Return the numbers of nodes and edges of the graph."""
         return tuple(self._row("SELECT (SELECT count(*) FROM nodes), (SELECT count(*) FROM edges)"))
 
     def nodes(self) -> Iterator[WholeRow]:
@@ -58,7 +58,7 @@ class SqlListing(Part):
             f"WHERE edges.kind = {SYNONYM} ORDER BY source, target"))
 
     def names(self, keys: Collection[str] | None = None) -> tuple[NameCount, ...]:
-        """How often the live log has each name, of all keys or of these."""
+        """Count the names in the live log, of all keys or of these."""
         return tuple(NameCount(*row) for row in self._rows(
             "SELECT key, name, mentions.kind, count(*) FROM live "
             "JOIN mentions USING (extraction) WHERE CAST(?1 AS TEXT) IS NULL OR "
@@ -72,7 +72,7 @@ class SqlListing(Part):
             "GROUP BY 1 ORDER BY count(*) DESC, 1"))
 
     def descriptions(self) -> Iterator[Description]:
-        """What the live log says of entities and relations, in the order of documents."""
+        """Yield the descriptions of entities and relations in the live log, in the order of documents."""
         with self._file.snapshot() as connection:
             for row in connection.execute(
                     "SELECT source, target, descriptions.kind, descriptions.text, keywords, strength "

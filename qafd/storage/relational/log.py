@@ -22,11 +22,11 @@ class SqlLog(Part):
     """The tables of extractions and what belongs to them."""
 
     def count(self) -> int:
-        """How many passages the live log has; it looks at each."""
+        """Count the passages of the live log, reading each."""
         return int(self._row("SELECT count(*) FROM live")[0])
 
     def count_assembled(self) -> int:
-        """How many passages the graph has."""
+        """Count the passages of the graph."""
         with self._file.reading() as connection:
             if sums := meta(connection, "row_sums"):
                 return int(json.loads(sums)["passages"][0])
@@ -175,7 +175,7 @@ class SqlLog(Part):
             yield self.read(documents)
 
     def spans(self, ids: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
-        """Where the sentences of some passages of the live log are, by the passage's id."""
+        """Return the spans of the sentences of some passages of the live log, by the passage's id."""
         found: dict[str, list[tuple[int, int]]] = {}
         with self._file.snapshot() as connection:
             for chunk, start, end in connection.execute(
@@ -188,7 +188,7 @@ class SqlLog(Part):
 
     @property
     def choice(self) -> str:
-        """Which models read this workspace (see `qafd.ingest.reader`); "" for the local ones."""
+        """Choice of models that read this workspace (see `qafd.ingest.reader`); "" for the local ones."""
         with self._file.snapshot() as connection:
             return meta(connection, "choice")
 

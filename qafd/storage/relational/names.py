@@ -90,7 +90,7 @@ class SqlNames(Part):
             return keys, _codes_of(b"".join(kept), len(keys))
 
     def has_signs(self) -> bool:
-        """Whether the signs of any name are kept."""
+        """Return True if the signs of any name are stored."""
         return self._row("SELECT 1 FROM signs LIMIT 1") is not None
 
     def put_signs(self, gone: Iterable[str], keys: Sequence[str], codes: Codes) -> None:

@@ -79,7 +79,7 @@ class SqlPassages(Part):
     def sentence_texts(
         self, places: Iterable[tuple[str, int]]
     ) -> dict[tuple[str, int], str]:
-        """What these sentences say, by chunk and number; those that are gone are left out."""
+        """Return the texts of these sentences by chunk and number, without removed ones."""
         return {(chunk, at): text for chunk, at, text in self._rows(
             "SELECT live.id, sentences.position, "
             '  substr(live.text, sentences.start + 1, sentences."end" - sentences.start) '
@@ -143,7 +143,7 @@ class SqlPassages(Part):
         return tuple(found)
 
     def said_of(self, *keys: str) -> tuple[Said, ...]:
-        """What models said of an entity and its relations, passage by passage.
+        """Return the model descriptions of an entity and its relations, passage by passage.
 
         Parameters
         ----------
@@ -198,7 +198,7 @@ class SqlPassages(Part):
         return Found(found.hits, found.total, said.strip())
 
     def has_word(self, word: str) -> bool:
-        """Whether some passage has a word, in any of its forms, as `search` takes it."""
+        """Return True if a passage has a word, in any of its forms, as `search` takes it."""
         if is_unspaced(word):
             return self.search(word, 1).total > 0
         return self._any(_terms(word))

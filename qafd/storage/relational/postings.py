@@ -1,4 +1,4 @@
-"""What the graph is made of, passage by passage, so that a change costs what it touches.
+"""Facts of the graph, passage by passage, so that the cost of a change follows its size.
 
 A fact is a kind, a term and a passage, with a body: that a text has a word, that a passage claims
 a name, what it says of a name. They are found by term (to make a name's node and edges) and by
@@ -32,7 +32,7 @@ class SqlPostings(Part):
             "SELECT document FROM chunks WHERE id IN (SELECT value FROM json_each(?))", to_json(chunks))}
 
     def state(self) -> dict[str, object] | None:
-        """What the facts were made with, None where there are none that hold."""
+        """Return the state that the facts were made with, None without valid facts."""
         with self._file.reading() as connection:
             kept = json.loads(meta(connection, "facts", "{}"))
         return kept if kept.get("format") == FORMAT else None

@@ -51,7 +51,7 @@ class SqlQueue(Part):
                 "WHERE id = ? AND state IN ('queued', 'paused')", (now(), job)).rowcount)
 
     def is_cancelled(self, job: int) -> bool:
-        """Whether the end of a job was asked for, or the job is gone."""
+        """Return True if a job was cancelled or is gone."""
         row = self._row("SELECT cancel FROM jobs WHERE id = ?", job)
         return row is None or bool(row[0])
 
@@ -98,13 +98,13 @@ class SqlQueue(Part):
             "SELECT name FROM files WHERE job = ? ORDER BY rowid", job))
 
     def failed_files(self, job: int) -> int:
-        """How many files of a job could not be read."""
+        """Count the files of a job that could not be read."""
         return int(self._row(
             "SELECT count(*) FROM files WHERE job = ? AND status = 'failed'",
             job)[0])
 
     def orphans(self) -> int:
-        """How many files wait to be read for no job."""
+        """Count the files that wait without a job."""
         return int(self._row(f"SELECT count(*) FROM files WHERE job IS NULL AND {_UNREAD}")[0])
 
     def measure_unparsed(self, job: int | None = None) -> tuple[int, int, int]:

@@ -83,7 +83,7 @@ class SqlRuns(Part):
                 "UPDATE runs SET deleted_at = NULL WHERE deleted_at IS NOT NULL").rowcount
 
     def list_deleted(self) -> int:
-        """How many runs `undo` would bring back."""
+        """Count the runs that `undo` would restore."""
         return int(self._row("SELECT count(*) FROM runs WHERE deleted_at IS NOT NULL")[0])
 
     def save_plan(self, plan: QueryPlan) -> None:

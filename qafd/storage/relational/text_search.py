@@ -15,7 +15,7 @@ ON, OFF = "\x02", "\x03"  # no stored text has them
 
 
 def match_of(terms: Sequence[str], every: bool) -> str:
-    """What FTS5 is asked for the passages with all of these words and phrases, or with any."""
+    """Return the FTS5 query for passages with all of these words and phrases, or with any."""
     return (" " if every else " OR ").join(terms)
 
 

@@ -99,7 +99,7 @@ class SqlVectors(Part):
         return {key: rows[0] for key, rows in self.rows(keys).items()}
 
     def rows(self, keys: Iterable[str]) -> dict[str, Vectors]:
-        """What is stored under these keys, each of shape (r, d), r > 1 for passages."""
+        """Return the vectors under these keys, each of shape (r, d), r > 1 for passages."""
         by_model: dict[bool, list[tuple[str, bytes]]] = {}
         with self._file.reading() as connection:
             asked = {hash_number(key): key for key in keys}

@@ -85,7 +85,7 @@ def path_at(url: str) -> Path:
 
 
 def place_of(url: str) -> WorkspacePlace:
-    """Where a file is; it is the same one by whatever links it is reached."""
+    """Return the place of a file, the same through any link."""
     path = path_at(url)
     real = hashlib.sha256(os.fsencode(os.path.realpath(path)))
     return WorkspacePlace(url_of(path), path.stem, real.hexdigest(), str(path), Path(f"{path}.log"),
@@ -109,7 +109,7 @@ def size_of(url: str) -> int | None:
 
 
 def examine(url: str | None, deep: bool) -> Iterator[Diagnosis]:
-    """What is wrong with a file, and with the SQLite that reads it."""
+    """Examine a file and the SQLite that reads it for faults."""
     yield look_at_engine()
     if url is not None:
         place = path_at(url)
@@ -150,5 +150,5 @@ def _columns(place: Path) -> list[Path]:
 
 
 def is_writable(url: str) -> bool:
-    """Whether an existing workspace can be changed."""
+    """Return True if an existing workspace can be changed."""
     return opening.writable(path_at(url))

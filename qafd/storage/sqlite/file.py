@@ -170,7 +170,7 @@ class WorkspaceFile(Tables):
 
     @property
     def name(self) -> str:
-        """What errors call the file."""
+        """Name of the file in errors."""
         return self.path.name
 
     def _check_place(self) -> None:

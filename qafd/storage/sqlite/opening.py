@@ -65,7 +65,7 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
 
 
 def _address_to_read(path: Path) -> str:
-    """Where SQLite reads a workspace without changing it.
+    """Return the address at which SQLite reads a workspace without changing it.
 
     SQLite wants to put two files beside the workspace; it cannot where the folder is not ours (an
     installed sample) or the disk is full.
@@ -110,7 +110,7 @@ def _copied(path: Path) -> tuple["TemporaryDirectory[str]", Path]:
 
 
 def writable(path: Path) -> bool:
-    """Whether an existing workspace can be written, and the files that SQLite puts beside it."""
+    """Return True if an existing workspace and the files that SQLite puts next to it can be written."""
     place = path.resolve()
     return _may_write(place) and _may_write(place.parent)
 
@@ -166,7 +166,7 @@ def _check_mark(address: str, name: str) -> None:
 
 
 def _state(path: Path) -> _State:
-    """What tells apart two states of a workspace and the log beside it."""
+    """Return a value that differs between states of a workspace and its write-ahead log."""
     found = []
     for file in (path, Path(f"{path}-wal")):
         with suppress(FileNotFoundError):
@@ -176,7 +176,7 @@ def _state(path: Path) -> _State:
 
 
 def _has_log(path: Path) -> bool:
-    """Whether a write-ahead log with something in it lies beside a file."""
+    """Return True if a file has a write-ahead log that is not empty."""
     with suppress(FileNotFoundError):  # the last one to close the file takes it away at any moment
         return Path(f"{path}-wal").stat().st_size > 0
     return False

@@ -1,4 +1,4 @@
-"""What is wrong with a workspace file, found without changing it."""
+"""Examination of a workspace file, without changing it."""
 
 import hashlib
 import shutil
@@ -38,7 +38,7 @@ def examine_file(place: Path, open_part: Callable[[sqlite3.Connection], Workspac
 
 
 def look_at_engine() -> Diagnosis:
-    """Whether the SQLite of this Python is new enough."""
+    """Check that the SQLite of this Python is new enough."""
     old = sqlite3.sqlite_version_info < SQLITE
     return Diagnosis(Aspect.ENGINE, (fault(FaultKind.OLD_ENGINE),) if old else (), {
         "found": sqlite3.sqlite_version, "wanted": ".".join(map(str, SQLITE))})
@@ -53,7 +53,7 @@ def _look_at_space(place: Path) -> Diagnosis:
 
 
 def _pages(_: Workspace, connection: Connection) -> Iterator[Fault]:
-    """What SQLite itself finds wrong: pages, indexes, references."""
+    """Yield the faults that SQLite itself finds: pages, indexes, references."""
     for error in find_unsound(connection):
         yield fault(FaultKind.UNSOUND, error=error)
 
