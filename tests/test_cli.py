@@ -53,7 +53,7 @@ def test_verify_accepts_a_stored_query_and_refuses_a_changed_one(
     for wrong in ("no json", "[" * 100_000, "1" * 5_000):
         result = run("verify", "-", stdin=wrong)
         assert (result.returncode, result.stdout) == (1, "")
-        assert "no stored query" in result.stderr
+        assert "not a run" in result.stderr
 
 
 def test_index_status_docs_delete_and_undo(run: Run, tmp_path: Path) -> None:

@@ -129,10 +129,14 @@ class Answer:
     written: Written | None = None
 
     @property
+    def lacks_name(self) -> bool:
+        """Return True where the question has a name that no document mentions."""
+        return any(not word.islower() for word in self.unknown)
+
+    @property
     def likelihood(self) -> Likelihood:
         """The chance in a word; unlikely if no sentence can answer or a name is unknown."""
-        lacks_name = any(not word.islower() for word in self.unknown)
-        if self.beyond or lacks_name or self.chance < UNSURE:
+        if self.beyond or self.lacks_name or self.chance < UNSURE:
             return Likelihood.UNLIKELY
         return Likelihood.LIKELY if self.chance >= LIKELY and not self.unknown else Likelihood.UNSURE
 

@@ -57,7 +57,8 @@ def query(inquiry: Inquiry, keep: str | None) -> Outcome:
     if retrieval.method == "qafd" and retrieval.nodes:
         lines += ["", *chain_lines(inquiry.explain().chains(CHAINS))]
     return Outcome(seal(retrieval.to_dict()), lines,
-                   found=bool(retrieval.passages), notes=[word_notice(one) for one in retrieval.notices])
+                   found=bool(retrieval.passages) and not answer.lacks_name,
+                   notes=[word_notice(one) for one in retrieval.notices])
 
 
 def _retrieval_lines(retrieval: Retrieval, answer: Answer) -> Iterator[str]:

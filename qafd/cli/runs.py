@@ -148,10 +148,11 @@ def verify(file: str) -> Outcome:
 
     FILE is the output of 'qafd query --json' or a run saved as JSON; '-' reads stdin.
     """
+    data = read_file(file)
     try:
-        result = verify_query(json.loads(decode(read_file(file))[0]))
+        result = verify_query(json.loads(decode(data)[0]))
     except (ValueError, RecursionError) as error:
         raise QafdError(f"{file} is not a run; 'qafd query --json' prints one") from error
     sentences = say_verification(result)
-    data = {"ok": result.ok, "sentences": sentences, "findings": result.findings}
-    return Outcome(data, sentences, failed=not result.ok)
+    checked = {"ok": result.ok, "sentences": sentences, "findings": result.findings}
+    return Outcome(checked, sentences, failed=not result.ok)
