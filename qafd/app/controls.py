@@ -79,7 +79,7 @@ def mass_control(method: FlowDiffusion, usual: FlowDiffusion, prefix: str, graph
 
 
 def start_method(method: FlowDiffusion, graph: Graph, span: Span) -> FlowDiffusion:
-    """`FlowDiffusion.start_for`, with the span from memory."""
+    """Apply `FlowDiffusion.start_for`, with the span from memory."""
     fitted = method.fit_to(graph)
     return fitted.within(graph, span(fitted))
 

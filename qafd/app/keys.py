@@ -9,8 +9,8 @@ from qafd.models.address import OPENAI
 
 def keys() -> Keys:
     """Return the session's keys by address."""
-    own = os.environ.get("OPENAI_API_KEY")
-    found = {os.environ.get("OPENAI_BASE_URL") or OPENAI: own} if own else {}
+    environment_key = os.environ.get("OPENAI_API_KEY")
+    found = {os.environ.get("OPENAI_BASE_URL") or OPENAI: environment_key} if environment_key else {}
     typed = session().secret
     return found | dict([typed]) if typed else found
 

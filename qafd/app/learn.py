@@ -169,13 +169,13 @@ def _checks(card: Card, settings: Settings) -> None:
 
 
 def _promise(card: Card, settings: Settings) -> None:
-    kept = promise(card, settings)
-    if kept.missing:
-        st.write(f"Empty: {join_words(kept.missing)}.")
+    outcome = promise(card, settings)
+    if outcome.missing:
+        st.write(f"Empty: {join_words(outcome.missing)}.")
     else:
         st.write("All five are full.")
-    st.write(f"Outside, full buckets hold {kept.leaked:.0%} of what the five can; the theorem "
-              f"allows {kept.beta:.0%}. Another {kept.standing:.0%} stands there in buckets "
+    st.write(f"Outside, full buckets hold {outcome.leaked:.0%} of what the five can; the theorem "
+              f"allows {outcome.beta:.0%}. Another {outcome.standing:.0%} stands there in buckets "
               "that are not full, and so not retrieved.")
 
 

@@ -127,10 +127,10 @@ def mark_spans(text: str, marks: Iterable[tuple[int, int]], start: int = 0, end:
     for first, last in chain(*spans.values()):
         cuts |= {min(max(first, start), end), min(max(last, start), end)}
     html = ""
-    for here, there in pairwise(sorted(cuts)):
-        part = keep_spaces(text[here:there], between)
+    for first_cut, last_cut in pairwise(sorted(cuts)):
+        part = keep_spaces(text[first_cut:last_cut], between)
         for tag, pairs in spans.items():
-            if any(first <= here and there <= last for first, last in pairs):
+            if any(first <= first_cut and last_cut <= last for first, last in pairs):
                 part = f"<{tag}>{part}</{tag}>"
         html += part
     return html

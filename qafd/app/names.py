@@ -42,10 +42,10 @@ class OwnNames:
             return
         headers = Headers(raw=scope["headers"])
         host = _split(f"{scope.get('scheme', 'http')}://{headers.get('host', '')}")
-        own = host is not None and self._is_own(host.hostname or "")
-        if own and host and scope["type"] == "websocket":
-            own = self._is_from_here(headers.get("origin"), host)
-        if own:
+        is_own = host is not None and self._is_own(host.hostname or "")
+        if is_own and host and scope["type"] == "websocket":
+            is_own = self._is_from_here(headers.get("origin"), host)
+        if is_own:
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})

@@ -114,8 +114,8 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = (),
     unsure, steady, groups = view.lacks_answer, scale(view, drawing), groups_of(view)
 
     def joined(node: str | None) -> int:
-        here = {n.id for n in view.retrieval.nodes}
-        return len(new_neighbors(view.graph, node, here, drawing.contract)) if node else 0
+        present = {n.id for n in view.retrieval.nodes}
+        return len(new_neighbors(view.graph, node, present, drawing.contract)) if node else 0
 
     def draw(chosen: str | None) -> dict[str, Any]:
         data = panel_data([retrieval], drawing, positions=positions, look=Look(
@@ -224,8 +224,8 @@ def pick(draw: Callable[[str | None], dict[str, Any]], key: str, *,
         chosen = None
     else:
         chosen = read_selection(key) or linked
-    told = panels({**draw(chosen), "told": back or fresh}, key=key)
-    picked = chosen if back or fresh else told
+    reply = panels({**draw(chosen), "told": back or fresh}, key=key)
+    picked = chosen if back or fresh else reply
     kind = "line" if picked and SEPARATOR in picked else "node"
     for one in ("node", "line"):
         if picked and one == kind:

@@ -83,14 +83,14 @@ def session() -> Session:
 
 def keep(key: str) -> str:
     """Keep the value of a widget across pages, unless a link has another; return its key."""
-    kept = session().kept
+    values = session().kept
     if key in session().coming:
         st.session_state[key] = session().coming.pop(key)
     if key in st.session_state:
         # Setting it takes it along to the widget of the same key on another page.
-        st.session_state[key] = kept[key] = st.session_state[key]
-    elif key in kept and key not in st.query_params:
-        st.session_state[key] = kept[key]
+        st.session_state[key] = values[key] = st.session_state[key]
+    elif key in values and key not in st.query_params:
+        st.session_state[key] = values[key]
     return key
 
 

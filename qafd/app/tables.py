@@ -39,9 +39,9 @@ def table(columns: Columns, *, formats: Mapping[str, str] | None = None,
             config[name] = st.column_config.Column(help=meaning)
     cells = {name: [clean(value, LONGEST) if isinstance(value, str) else value for value in values]
              for name, values in columns.items()}
-    said = dict(config.items())
+    column_config = dict(config.items())
     options.setdefault("placeholder", "")
-    return st.dataframe(cells, hide_index=True, column_config=said, **options)
+    return st.dataframe(cells, hide_index=True, column_config=column_config, **options)
 
 
 def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:

@@ -145,16 +145,16 @@ class _ChainSearch:
         reached = d.rows[d.mass > 0].tolist()
         self._names = {ids[row]: row for row in reached if kinds[row] != "passage"}
         ranked = {node.key for node in store.graph.nodes(self._place).values()}
-        said = store.passages.names(ranked)
-        for some in said.values():
-            known = [name.node for name in some if name.node in self._graph.row]
+        mentions = store.passages.names(ranked)
+        for group in mentions.values():
+            known = [name.node for name in group if name.node in self._graph.row]
             self._names |= {node: self._graph.row[node] for node in known}
         passages = [ids[row] for row in reached if kinds[row] == "passage"]
-        self._read(ranked | {node.key for node in store.graph.nodes(passages).values()}, said, store)
+        self._read(ranked | {node.key for node in store.graph.nodes(passages).values()}, mentions, store)
 
-    def _read(self, chunks: set[str], said: dict[tuple[str, int], list[SentenceName]], store: Workspace
+    def _read(self, chunks: set[str], mentions: dict[tuple[str, int], list[SentenceName]], store: Workspace
               ) -> None:
-        """Read the sentences of some passages, of which the names of some are `named`, and of those
+        """Read the sentences of some passages, of which some have `mentions`, and of those
         that relations rest on."""
         inside = [edge for edge in store.graph.edges(self._names, "relation")
                   if {edge.source, edge.target} <= self._names.keys()]
@@ -163,15 +163,15 @@ class _ChainSearch:
         for edge in inside:
             chunks.update(chunk for chunk, _ in edge.evidence)
         self._texts = {key: (one.document, one.text) for key, one in store.passages.get(chunks).items()}
-        said = said | store.passages.names(chunks - {chunk for chunk, _ in said})
+        mentions = mentions | store.passages.names(chunks - {chunk for chunk, _ in mentions})
         spans = store.passages.sentences(chunks)
         self._stating = store.passages.sentence_texts(
             {place for edge in self._labels.values() for place in edge.evidence})
         for chunk in sorted(self._texts):
             sentences = []
             for start, end, vector in spans.get(chunk, ()):
-                here = [name for name in said.get((chunk, end), ()) if name.node in self._names]
-                sentences.append((self._texts[chunk][1][start:end], vector, here))
+                present = [name for name in mentions.get((chunk, end), ()) if name.node in self._names]
+                sentences.append((self._texts[chunk][1][start:end], vector, present))
             self._join(chunk, sentences)
 
     def _join(self, chunk: str, sentences: Sequence[tuple[str, Vectors, Sequence[SentenceName]]]) -> None:
@@ -180,23 +180,23 @@ class _ChainSearch:
         ranked = self._place.get(self._graph.ids[passage])
         trust = UNRANKED if ranked is None else 1 / (1 + ranked / HALF)
         naming: dict[int, _Joint] = {}
-        for text, vector, said in sentences:
+        for text, vector, mentions in sentences:
             near = max(float(vector @ self._plan.embedding), FAR)
-            here = {self._names[name.node]: name for name in said}
-            self._types |= here
-            for u, v in permutations(here, 2):
+            present = {self._names[name.node]: name for name in mentions}
+            self._types |= present
+            for u, v in permutations(present, 2):
                 level = "relation" if self._states(u, v, text) else "sentence"
                 self._offer(u, v, _Joint(level, chunk, passage, text, vector,
                                          FIRM[level] * trust ** 0.5, near))
-            for v in here:
+            for v in present:
                 if v not in naming or near > naming[v].near:
                     naming[v] = _Joint("passage", chunk, passage, text, vector, trust ** 0.5, near)
         title = self._title(passage)
         inside = {*naming, passage} | ({title} & set(self._names.values()))
-        for v, own in naming.items():
+        for v, link in naming.items():
             for u in inside - {v}:
                 # Its sentences are about the name in its title, also those with "she".
-                joint = naming[u] if v == title and u in naming and naming[u].near > own.near else own
+                joint = naming[u] if v == title and u in naming and naming[u].near > link.near else link
                 firm = joint.firm if title in (u, v) else joint.firm * FIRM["passage"]
                 self._offer(u, v, _Joint("passage", chunk, passage, joint.text, joint.vector, firm,
                                          joint.near))

@@ -73,11 +73,11 @@ def _labels(retrieval: Retrieval) -> dict[frozenset[str], str]:
             for edge in retrieval.edges if edge.label}
 
 
-def _row(said: Reason, documents: dict[str, str], label: str) -> ConditionRow:
-    values = said.values
+def _row(condition: Reason, documents: dict[str, str], label: str) -> ConditionRow:
+    values = condition.values
     passage = str(values.get("passage", ""))
     return ConditionRow(
-        str(values["name"]), _LEVELS.get(said.kind, ""), said.kind is ReasonKind.NOT_RELATED,
+        str(values["name"]), _LEVELS.get(condition.kind, ""), condition.kind is ReasonKind.NOT_RELATED,
         str(values.get("text", "")), documents.get(passage, ""), passage, label)
 
 
@@ -85,7 +85,7 @@ def _documents(reasons: Sequence[Reason], store: Workspace) -> dict[str, str]:
     """Return the document of each passage that the conditions are shown by."""
     passages: dict[str, None] = {}
     for one in reasons:
-        for said in one.also:
-            passages |= dict.fromkeys([str(said.values.get("passage", ""))])
+        for condition in one.also:
+            passages |= dict.fromkeys([str(condition.values.get("passage", ""))])
     chunks = store.passages.of_nodes(filter(None, passages))
     return {passage: chunk.document for passage, chunk in chunks.items()}

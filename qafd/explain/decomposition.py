@@ -96,8 +96,8 @@ class Streams:
         for i in self.order.tolist():
             near = self.arriving[i]
             if len(near):
-                came = d.flow[near, None] * np.where(edges[near], 0.0, clean[d.u[near]])
-                clean[i] += np.where(nodes[i], 0.0, came.sum(axis=0))
+                arrived = d.flow[near, None] * np.where(edges[near], 0.0, clean[d.u[near]])
+                clean[i] += np.where(nodes[i], 0.0, arrived.sum(axis=0))
             if self.through[i] > 0:
                 clean[i] /= self.through[i]
         return np.where(self.through[:, None] > 0, 1.0 - clean, 0.0)

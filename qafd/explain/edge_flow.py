@@ -92,16 +92,16 @@ def _passages_between(retrieval: Retrieval, drawn: set[str], u: str,
     """Return the passages that carry flow from u to v and their parts of it, largest first; ""
     for the edge of the two."""
     flow = {(e.source, e.target): e.flow for e in retrieval.edges}
-    came: defaultdict[str, float] = defaultdict(float)
+    inflow: defaultdict[str, float] = defaultdict(float)
     went: defaultdict[str, float] = defaultdict(float)
     for (source, target), amount in flow.items():
         went[source] += amount
-        came[target] += amount
+        inflow[target] += amount
     parts = []
     for node in retrieval.nodes:
         enters, leaves = flow.get((u, node.id), 0.0), flow.get((node.id, v), 0.0)
         if node.id not in drawn and enters > 0 and leaves > 0:
-            passing = max(came[node.id] + node.source, went[node.id])
+            passing = max(inflow[node.id] + node.source, went[node.id])
             parts.append((node.id, enters * leaves / passing))
     if (u, v) in flow or (v, u) in flow:
         parts.append(("", flow.get((u, v), 0.0)))

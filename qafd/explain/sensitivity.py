@@ -125,8 +125,8 @@ def add_sensitivities(runs: Sequence[tuple[Streams, tuple[Sensitivity, ...], int
     mass = [float(streams.diffusion.source.sum()) for streams, _, _ in runs]
     found = [float(streams.diffusion.x[_select_counted(streams, of)].sum()) for streams, _, of in runs]
     joint: dict[tuple[str, str, tuple[int, ...]], Sensitivity] = {}
-    for (_, some, _), poured, j in zip(runs, mass, found, strict=True):
-        for one in some:
+    for (_, terms, _), poured, j in zip(runs, mass, found, strict=True):
+        for one in terms:
             key = (one.kind, one.name, () if one.name else one.rows)
             so_far = joint.get(key, Sensitivity(one.kind, one.name, (), 0.0, 0.0))
             joint[key] = Sensitivity(

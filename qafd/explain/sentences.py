@@ -13,8 +13,8 @@ def sentences_joining(found: Sequence[Evidence], chunks: Mapping[str, str], u: s
     """Return sentences of a passage that mention its name, or both names; all marked."""
     for passage, name in ((u, v), (v, u)):
         if passage in chunks:
-            here = [e for e in found if e.node == name and e.chunk == chunks[passage]]
-            return tuple(here[:SENTENCES])
+            present = [e for e in found if e.node == name and e.chunk == chunks[passage]]
+            return tuple(present[:SENTENCES])
     of_u = {(e.chunk, e.start): e.mentions for e in found if e.node == u}
     both = []
     for e in found:
@@ -26,9 +26,9 @@ def sentences_joining(found: Sequence[Evidence], chunks: Mapping[str, str], u: s
 
 def sentences_in(chunk: str, found: Sequence[Evidence], u: str, v: str) -> tuple[Evidence, ...]:
     """Return sentences of a passage with both names, or the first with each."""
-    here = [e for e in found if e.chunk == chunk]
-    both = sentences_joining(here, {}, u, v)
+    present = [e for e in found if e.chunk == chunk]
+    both = sentences_joining(present, {}, u, v)
     if both:
         return both
-    first = {e.node: e for e in reversed(here)}
+    first = {e.node: e for e in reversed(present)}
     return tuple(first[name] for name in (u, v) if name in first)

@@ -67,13 +67,13 @@ class Effect:
 
 
 def _nodes_beyond(one: Retrieval, other: Retrieval) -> tuple[RetrievedNode, ...]:
-    there = {node.id for node in other.retrieved}
-    return tuple(n for n in one.retrieved if n.id not in there)
+    present = {node.id for node in other.retrieved}
+    return tuple(n for n in one.retrieved if n.id not in present)
 
 
 def _passages_beyond(one: Retrieval, other: Retrieval, most: int) -> tuple[RankedPassage, ...]:
-    there = {passage.id for passage in other.ranking[:most]}
-    return tuple(passage for passage in one.ranking[:most] if passage.id not in there)
+    present = {passage.id for passage in other.ranking[:most]}
+    return tuple(passage for passage in one.ranking[:most] if passage.id not in present)
 
 
 def apply_change(problem: Problem, change: Change) -> Problem:
@@ -115,11 +115,11 @@ def _pour(problem: Problem, change: Change) -> tuple[Seeds, np.ndarray]:
         else:
             fresh[row] = amount
     keep = ~covered
-    kept = np.flatnonzero(keep).tolist()
+    remaining = np.flatnonzero(keep).tolist()
     seeds = replace(
         problem.seeds, rows=np.concatenate([rows[keep], np.array(list(fresh), np.int64)]),
         shares=np.concatenate([problem.seeds.shares[keep], np.zeros(len(fresh))]),
-        reasons=(*(problem.seeds.reasons[i] for i in kept), *(reason(ReasonKind.CHOSEN) for _ in fresh)))
+        reasons=(*(problem.seeds.reasons[i] for i in remaining), *(reason(ReasonKind.CHOSEN) for _ in fresh)))
     return seeds, np.concatenate([mass[keep], np.array(list(fresh.values()))])
 
 

@@ -116,18 +116,18 @@ def why_not(problem: Problem, diffusion: Diffusion, row: int, nodes: int = 4000,
 
 def _nearest(layer: Graph, support: set[int], row: int) -> tuple[int, ...]:
     """Find a shortest way from the retrieved nodes to a row within `STEPS`; empty without one."""
-    came, line = {row: -1}, deque([(row, 0)])
+    previous, line = {row: -1}, deque([(row, 0)])
     while line:
         v, far = line.popleft()
         if v in support:
             way = [v]
-            while came[way[-1]] >= 0:
-                way.append(came[way[-1]])
+            while previous[way[-1]] >= 0:
+                way.append(previous[way[-1]])
             return tuple(way)
         if far < STEPS:
             for u in layer.around(v).tolist():
-                if u not in came:
-                    came[u] = v
+                if u not in previous:
+                    previous[u] = v
                     line.append((u, far + 1))
     return ()
 

@@ -51,10 +51,10 @@ def group(graph: Graph, ids: Iterable[str], document_of: Mapping[str, str],
         found[node] = sorted(names, key=lambda name: (-names[name], name))
     # By the documents that nodes are colored by, the first of each.
     weights: Counter[str] = Counter()
-    for node, own in found.items():
-        weights.update(dict.fromkeys(own, 0))
-        if own:
-            weights[own[0]] += len(shown) if node in first else 1
+    for node, documents_here in found.items():
+        weights.update(dict.fromkeys(documents_here, 0))
+        if documents_here:
+            weights[documents_here[0]] += len(shown) if node in first else 1
     documents = sorted(weights, key=lambda name: (-weights[name], name))
     at = {name: i for i, name in enumerate(documents)}
     communities = _communities(graph, shown)

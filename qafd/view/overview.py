@@ -31,15 +31,15 @@ def overview(graph: Graph, most: int = DRAWN) -> Retrieval:
     column = np.full(len(graph), -1)
     column[passage] = np.arange(len(passage))
     found = graph.expand(entity)
-    kept = ((found.edge_kinds & kind_bit("mention")) > 0) & (column[found.neighbors] >= 0)
-    owner = np.repeat(np.arange(len(entity)), found.counts)[kept]
+    mentions = ((found.edge_kinds & kind_bit("mention")) > 0) & (column[found.neighbors] >= 0)
+    owner = np.repeat(np.arange(len(entity)), found.counts)[mentions]
     count = np.bincount(owner, minlength=len(entity))
     best = np.lexsort((entity, -count))[:most]
-    within = csr_array((np.ones(len(owner)), (owner, column[found.neighbors[kept]])),
+    within = csr_array((np.ones(len(owner)), (owner, column[found.neighbors[mentions]])),
                        shape=(len(entity), len(passage)))[best]
     shared = (within @ within.T).toarray()
-    own = np.maximum(np.diag(shared), 1.0)
-    fit = shared / np.sqrt(np.outer(own, own))
+    occurrences = np.maximum(np.diag(shared), 1.0)
+    fit = shared / np.sqrt(np.outer(occurrences, occurrences))
     np.fill_diagonal(fit, 0.0)
     pairs: set[tuple[int, int]] = set()
     for i, shares in enumerate(fit):

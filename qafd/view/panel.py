@@ -93,9 +93,9 @@ def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
 
 def _check_matched(retrievals: int, given: Mapping[str, Sequence[Any]]) -> None:
     """Refuse options whose number is not that of the retrievals."""
-    for name, some in given.items():
-        if len(some) != retrievals:
-            raise ParameterError(f"{len(some)} {name} for {retrievals} retrievals; give one "
+    for name, items in given.items():
+        if len(items) != retrievals:
+            raise ParameterError(f"{len(items)} {name} for {retrievals} retrievals; give one "
                                  "for each or none")
 
 
@@ -150,11 +150,11 @@ def _shapes(idioms: Sequence[Idiom], index: Mapping[str, int]) -> list[dict[str,
 
 def clean(text: str, length: int) -> str:
     """Reduce to one line of at most `length` characters without control or direction characters."""
-    kept = "".join(
+    characters = "".join(
         " " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c
         for c in text[:4 * length]
         if c not in _UNSHOWN and unicodedata.category(c) != "Cs")
-    line = " ".join(kept.split())
+    line = " ".join(characters.split())
     return line if len(line) <= length and len(text) <= 4 * length else line[:length - 1] + "…"
 
 

@@ -69,11 +69,11 @@ def draw_query(query: LinkedQuery, names: Sequence[str]) -> str:
 
 def _say_how(condition: QueryCondition) -> str:
     """Shorten the words of a condition to the last that fit, which are next to its name."""
-    said = ["not"] if condition.negated and "not" not in condition.words else []
-    said += condition.words
-    while len(said) > 1 and len(" ".join(said)) > HOW:
-        said.pop(0)
-    return " ".join(said)
+    words = ["not"] if condition.negated and "not" not in condition.words else []
+    words += condition.words
+    while len(words) > 1 and len(" ".join(words)) > HOW:
+        words.pop(0)
+    return " ".join(words)
 
 
 def _depths(query: LinkedQuery) -> dict[int, int]:

@@ -63,9 +63,9 @@ def choose(retrieval: Retrieval, drawing: Drawing, positions: Positions,
         return (not node.seed and node.id != selected, state, -amount, node.id)
 
     placed = sorted((n for n in drawn.nodes if n.id in positions), key=order)[:drawing.limit]
-    here = {node.id for node in placed}
+    present = {node.id for node in placed}
     lines = [e for e in drawn.edges
-             if e.source in here and e.target in here and e.source != e.target]
+             if e.source in present and e.target in present and e.source != e.target]
     lines.sort(key=lambda e: (-drawing.amount(e), -e.weight, e.source, e.target))
     return Shown(drawn, hidden, tuple(sorted(placed, key=lambda n: (-n.importance, -n.mass, n.id))),
                  tuple(lines[:EDGES_PER_NODE * max(len(placed), 1)]), len(lines))

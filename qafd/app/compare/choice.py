@@ -83,7 +83,7 @@ def _method_controls(name: str, seeding: str, graph: Graph, span: Span) -> Retri
 
 
 def _methods(options: list[str]) -> list[str]:
-    """The chosen methods; the link has their short names, or those of the systems."""
+    """Return the chosen methods; the link has their short names, or those of the systems."""
     if keep("methods") not in st.session_state:
         linked = []
         for name in st.query_params.get_all("methods"):

@@ -94,12 +94,12 @@ def _contract(retrieval: Retrieval, idioms: Sequence[Idiom]) -> Retrieval:
 
 def _anonymize(retrieval: Retrieval) -> Retrieval:
     """Return a retrieval without reasons, masses, flows and touched nodes, which reveal the method."""
-    kept = {n.id for n in retrieval.retrieved}
+    retained = {n.id for n in retrieval.retrieved}
     return replace(
         retrieval, nodes=tuple(replace(n, reason=UNSTATED, mass=0.0, capacity=0.0, source=0.0)
-                               for n in retrieval.nodes if n.id in kept),
+                               for n in retrieval.nodes if n.id in retained),
         edges=tuple(replace(e, flow=0.0) for e in retrieval.edges
-                    if e.source in kept and e.target in kept))
+                    if e.source in retained and e.target in retained))
 
 
 def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:

@@ -62,8 +62,8 @@ def quoted_html(answer: Answer) -> str:
         if sentence.skips:
             parts.append("…")
         number = markup.cite(f"[{sentence.cited}]")
-        said = markup.best(sentence.line, sentence.best)
-        parts.append(f"{said}\xa0{number}")
+        quotation = markup.best(sentence.line, sentence.best)
+        parts.append(f"{quotation}\xa0{number}")
     return markup.paragraph(" ".join(parts), "answer")
 
 

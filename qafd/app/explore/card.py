@@ -295,15 +295,15 @@ def remarks_on(knowledge: KnowledgeGraph, node: str, other: str = "") -> None:
     The first remark is shown, at most `MOST` others folded. Both are ids of nodes.
     """
     with knowledge.store() as store:
-        some = remarks(store, node).get(other, ())
-    draw_remarks(some)
+        entries = remarks(store, node).get(other, ())
+    draw_remarks(entries)
 
 
-def draw_remarks(some: Sequence[Remark], first: int = 1) -> None:
+def draw_remarks(entries: Sequence[Remark], first: int = 1) -> None:
     """Draw remarks; the `first` shown, the rest folded."""
-    if some:
-        st.html("".join(map(remark, some[:first])))
-    if more := some[first:]:
+    if entries:
+        st.html("".join(map(remark, entries[:first])))
+    if more := entries[first:]:
         with st.expander(f"{count(len(more), 'description')} more"):
             st.html("".join(map(remark, more[:MOST])))
             if len(more) > MOST:

@@ -146,12 +146,12 @@ def sankey(explanation: Explanation, paths: tuple[ReasoningPath, ...]) -> dict[s
     bends = 0
     bands: list[tuple[int, int, float, str]] = []
     for u, v, mass in sent:
-        said = f"{label(_name(explanation, u[1]), 80)} → {label(_name(explanation, v[1]), 80)}"
+        caption = f"{label(_name(explanation, u[1]), 80)} → {label(_name(explanation, v[1]), 80)}"
         stops = [place[u]]
         for _ in range(column[u] + 1, column[v]):
             stops.append(len(column) + bends)
             bends += 1
-        bands += [(a, b, mass, said) for a, b in pairwise([*stops, place[v]])]
+        bands += [(a, b, mass, caption) for a, b in pairwise([*stops, place[v]])]
     green, pale = "#2f9e44", "rgba(95, 178, 74, 0.4)"
     return {
         "data": [{
@@ -165,7 +165,7 @@ def sankey(explanation: Explanation, paths: tuple[ReasoningPath, ...]) -> dict[s
             "link": {"source": [a for a, _, _, _ in bands],
                      "target": [b for _, b, _, _ in bands],
                      "value": [mass for _, _, mass, _ in bands], "color": pale,
-                     "customdata": [said for _, _, _, said in bands],
+                     "customdata": [caption for _, _, _, caption in bands],
                      "hovertemplate": f"%{{customdata}}: %{{value:.3g}}{BARE}"}}],
         "layout": {"height": max(320, 26 * (len(names) + bends)),
                    "margin": {"l": 4, "r": 4, "t": 8, "b": 8}}}

@@ -60,9 +60,9 @@ def choose_layer(view: View) -> View:
             st.caption("The question has one part, so it was not divided.")
         return view
     for number, part in enumerate(parts, 1):
-        brought = [n for n in view.retrieval.nodes if number - 1 in n.brought_by]
-        alone = sum(len(n.brought_by) == 1 for n in brought)
-        st.caption(f"**{number}** {brief(part.query)} — {count(len(brought), 'node')}, {alone} "
+        nodes = [n for n in view.retrieval.nodes if number - 1 in n.brought_by]
+        alone = sum(len(n.brought_by) == 1 for n in nodes)
+        st.caption(f"**{number}** {brief(part.query)} — {count(len(nodes), 'node')}, {alone} "
                     "of them by this part alone")
     shown = st.segmented_control(
         "Show", range(len(parts) + 1), default=0, required=True, **bound("shown_part"),
