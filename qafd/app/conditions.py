@@ -35,7 +35,7 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
                      writer: Writer | None = None) -> None:
     """Draw the conditions of a question, and the table of answers that meet them."""
     st.caption("Each name of the question is a condition on the answer. Exact retrieval lists "
-                "what meets all of them, with what shows it.")
+                "the answers that meet all of them, with the evidence.")
     plan = _read_plan(knowledge, graph, plan)
     left, right = st.columns([2, 3], gap="medium")
     with right:
@@ -47,13 +47,13 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
             put("evidence", begin)
         evidence = choose_option(
             "Weakest evidence", EVIDENCE, "evidence", default=begin,
-            help=("What meets a condition: only a relation; also a sentence that has both "
+            help=("Evidence that meets a condition: only a relation; also a sentence that has both "
                   "names; also a passage that has both."))
     with left:
         linked = link_conditions(graph, plan)
-        legend = "What is sought is round; a broken line is a condition that must not hold."
+        legend = "Sought names are round; a broken line is a condition that must not hold."
         if any(node.others for node in linked.known.values()):
-            legend += " " + "Of names with a slash between them one is enough."
+            legend += " " + "Of names with a slash between them, one is enough."
         st.image(draw_query(linked, graph.names), caption=legend, alt=say_query(linked.query))
     retrieval = by_sentences if evidence == "sentence" else _match(knowledge, graph, plan, evidence)
     if retrieval.notices:

@@ -175,7 +175,7 @@ def _promise(card: Card, settings: Settings) -> None:
     else:
         st.write("All five are full.")
     st.write(f"Outside, full buckets hold {outcome.leaked:.0%} of what the five can; the theorem "
-              f"allows {outcome.beta:.0%}. Another {outcome.standing:.0%} stands there in buckets "
+              f"allows {outcome.beta:.0%}. Another {outcome.standing:.0%} lies there in buckets "
               "that are not full, and so not retrieved.")
 
 

@@ -35,7 +35,7 @@ WORDS = {
     "capacity.",
     "hidden": "Nodes that are not drawn: {number}.",
     "statusExact": "Full: {full} of {number} nodes. The question poured a mass of {source}.",
-    "statusStart": "A mass of {source} stands at the sources.",
+    "statusStart": "A mass of {source} is at the sources.",
     "statusPush": "Push {push}: {name} passed on {mass}.",
     "statusPushOf": "Push {push} of {of}: {name} passed on {mass}.",
     "won": "Done: almost nothing overflows. You are within {close} of the exact importance, after "

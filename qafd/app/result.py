@@ -184,8 +184,8 @@ def status_line(view: View, following: str = "") -> None:
     with view.knowledge.store() as store:
         waiting = store.queue.open()
     if waiting:
-        st.caption(":material/info: Documents are still being read; what they add is not in "
-                    "this result yet.")
+        st.caption(":material/info: Documents are still being read; this result lacks their "
+                   "contents.")
 
 
 def reading_notes(view: View) -> None:

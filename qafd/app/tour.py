@@ -3,9 +3,9 @@
 from qafd.app.component import component
 
 STEPS = (
-    "Ask your documents a question, or choose one of these. What answers it is found in the graph of "
+    "Ask your documents a question, or choose one of these. The answer is found in the graph of "
     "their names and passages.",
-    "The picture is the part of that graph that answers. Mass enters at what the question names (boxes) "
+    "The picture is the part of that graph that answers. Mass enters at the names of the question (boxes) "
     "and flows along the arrows.",
     "A filled node is full, so it is retrieved. Click one, or an arrow, to read why it is there and the "
     "sentences behind it.",

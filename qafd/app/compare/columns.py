@@ -207,8 +207,8 @@ def table_tab(sides: Sides) -> None:
 
 
 def _found_table(sides: Sides, found: Sequence[Row]) -> None:
-    st.caption(f"{count(len(found), 'row')}: names, then passages within the budget; what most "
-                "methods found comes first. A score is shown over the method's largest, of a "
+    st.caption(f"{count(len(found), 'row')}: names, then passages within the budget; those of the "
+                "most methods first. A score is shown over the method's largest, of a "
                 "passage over that of its best; choose a row to read the reasons.")
     columns: dict[str, list[object]] = {
         "name": [clean(row.name, 120) for row in found],

@@ -82,19 +82,8 @@ def _words(method: FlowDiffusion, by: str) -> str:
 
 def _questions(view: View) -> None:
     lines = st.text_area(
-        "Other questions or phrasings, one a line", **bound("phrasings"), placeholder=("The "
-                                                                                       "first "
-                                                                                       "is "
-                                                                                       "drawn "
-                                                                                       "beside "
-                                                                                       "this "
-                                                                                       "one; "
-                                                                                       "all "
-                                                                                       "together "
-                                                                                       "give "
-                                                                                       "the "
-                                                                                       "stable "
-                                                                                       "core."))
+        "Other questions or phrasings, one per line", **bound("phrasings"),
+        placeholder="The first is drawn next to this one; all together give the stable core.")
     asked = [line.strip() for line in (lines or "").splitlines() if line.strip()][:8]
     if not asked:
         examples = EXAMPLES.get(view.knowledge.name, ())
@@ -103,8 +92,7 @@ def _questions(view: View) -> None:
         st.caption("Type another question. Nodes that all phrasings retrieve are the stable core.")
         return
     if not lines:
-        st.caption("While nothing is typed, an example question of this sample stands beside "
-                    "yours.")
+        st.caption("Until you type one, your question is compared with an example of this sample.")
     others = [explore_question(view.knowledge, question, view.method).retrieval for question in asked]
     if len(others) > 1:
         retrievals = [view.retrieval, *others]

@@ -62,7 +62,7 @@ def _card(knowledge: KnowledgeGraph, drawn: Retrieval, chosen: str | None,
           asking: bool) -> None:
     node = drawn.node(chosen)
     if node is None:
-        st.caption("Click a name, or press Tab, arrow keys and Enter, to read what is said of it.")
+        st.caption("Click a name, or press Tab, arrow keys and Enter, to read about it.")
         st.html(read_table(("name", "passages"), [
             (clean(n.name, 80), say_number(n.importance)) for n in drawn.nodes[:LISTED]]))
         return

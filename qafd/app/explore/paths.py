@@ -115,8 +115,8 @@ def _table(found: Paths, parts: bool) -> None:
     if not parts:
         del columns["diffusion"]
     table(columns, formats={"share": "percent"})
-    st.caption("Which unit of mass took which way is a convention: what passes a node, "
-                "whoever sent it, stays and leaves in the same proportions.")
+    st.caption("The way of each unit of mass is a convention: mass from every sender stays at a node "
+               "and leaves it in the same proportions.")
 
 
 def _paths(explanation: Explanation) -> Paths:

@@ -25,7 +25,7 @@ def keep_button(view: View) -> None:
     shown = view.version, view.question, view.method
     box = st.popover("Keep this run", icon=":material/bookmark_add:", type="tertiary",
                      key="keeping", on_change="rerun",
-                     help="Put the question, its settings and this result into the history.")
+                     help="Save the question, its settings and this result in the history.")
     if not box.open:  # a folded form need not be sent with every move of the mass
         return
     with box:
@@ -35,7 +35,7 @@ def keep_button(view: View) -> None:
             if key is None:
                 return
             session().computed[KEPT] = shown, key  # also where a deleted run was
-        st.caption(":material/bookmark_added: Kept. Nothing of it will change.")
+        st.caption(":material/bookmark_added: Saved. It will not change.")
         way("runs", "See it in Runs", run=key)
 
 

@@ -45,9 +45,9 @@ def why_tab(view: View) -> None:
     if not node:
         st.write("Nothing was touched; raise the mass or ask about names in your documents.")
         return
-    st.caption("The question pours mass on the names and passages it speaks of. What holds "
-                "more than it can passes the rest on, more over wide edges. Full nodes are "
-                "retrieved. ¶ marks a passage.")
+    st.caption("The question pours mass on the names and passages it mentions. A node over its "
+               "capacity passes the rest on, more over wide edges. Full nodes are "
+               "retrieved. ¶ marks a passage.")
     if explanation.is_retrieved(node):
         _why(explanation.why(node))
     else:
