@@ -31,7 +31,7 @@ CHECKED = 1 << 24  # bytes to both ends of an array that are compared with its c
 
 
 class TextBlock(Sequence[str]):
-    """Texts in one block of bytes; what asks for all of them makes strings one by one.
+    """Texts in one block of bytes; iterating over them makes strings one by one.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class TextBlock(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "TextBlock":
-        """These texts."""
+        """Pack texts into one block."""
         parts = [text.encode("utf-8", "surrogatepass") for text in texts]
         bounds = np.zeros(len(parts) + 1, np.int64)
         np.cumsum([len(part) for part in parts], out=bounds[1:])
@@ -161,7 +161,7 @@ class ByteRows:
         return found
 
     def take(self, rows: Nodes) -> "ByteRows":
-        """Some of the rows."""
+        """Return some of the rows."""
         return ByteRows(self.numbers[rows], self.lengths[rows])
 
 
@@ -170,14 +170,14 @@ VectorColumn = Vectors | ByteRows
 
 
 def take_rows(vectors: VectorColumn | None, rows: Nodes) -> VectorColumn | None:
-    """Some rows, in the form that they have; None of none."""
+    """Return some rows in their own form; None if there are none."""
     if isinstance(vectors, ByteRows):
         return vectors.take(rows)
     return None if vectors is None else vectors[rows]
 
 
 def to_bytes(rows: Vectors) -> npt.NDArray[np.int8]:
-    """Rows, (n, d), as 8-bit integers in proportion to the largest number of each."""
+    """Scale rows, (n, d), to 8-bit integers by the largest number of each."""
     wide = rows.astype(np.float64)
     most = np.abs(wide).max(axis=1, keepdims=True, initial=0)
     return np.rint(wide * 127 / np.where(most, most, 1)).astype(np.int8)
@@ -281,7 +281,7 @@ def map_columns(path: Path, label: str) -> dict[str, Array] | None:
 
 
 def _checksum(array: Array) -> int:
-    """Of all bytes of an array, or of both ends of a large one: reading all would take long."""
+    """Hash an array, or only both ends of a large one, since reading all would take long."""
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
     if len(data) <= 2 * CHECKED:
         return zlib.crc32(data)
@@ -289,7 +289,7 @@ def _checksum(array: Array) -> int:
 
 
 def flatten(name: str, columns: Mapping[str, Array | TextBlock | ByteRows | None]) -> dict[str, Array]:
-    """Columns as arrays under longer names; those that are None are left out."""
+    """Return columns as arrays under longer names, without those that are None."""
     arrays: dict[str, Array] = {}
     for column, held in columns.items():
         if isinstance(held, TextBlock):

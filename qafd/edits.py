@@ -22,11 +22,11 @@ Joined = TypeVar("Joined", Assertion, Description)
 class Edit:
     """Edit of an entity, by its key; active until `undone_at`.
 
-    `action` is "same" (what is called `key` is the entity called `name`, which may only spell it
-    differently), "split" (in `passages`, by id, it is the entity called `name`), "apart" (it is not
-    the entity with the key `name`), "hide" (it is none), "join" (a relation `label` leads from it to
-    the entity with the key `name`, says `note`) or "cut" (no edge between the two that was there
-    before).
+    `action` is "same" (`key` is the entity called `name`, which may only spell it differently),
+    "split" (in `passages`, by id, it is the entity called `name`), "apart" (it is not the entity
+    with the key `name`), "hide" (it is not an entity), "join" (a relation `label` leads from it to
+    the entity with the key `name`; `note` is the reason) or "cut" (earlier edges between the two
+    are removed).
     """
 
     id: int
@@ -45,9 +45,9 @@ class Edit:
 
 
 def entity_names(edits: Iterable[Edit]) -> dict[str, str]:
-    """Key to the name of the entity that it means, for all keys that an edit "same" touches.
+    """Map each key that an edit "same" touches to the name of its entity.
 
-    What an edit says of an entity holds for all names that earlier ones gave to it.
+    An edit of an entity applies to all names that earlier edits gave to it.
     """
     names: dict[str, str] = {}
     for edit in edits:
@@ -62,19 +62,19 @@ def entity_names(edits: Iterable[Edit]) -> dict[str, str]:
 
 
 def merged_keys(edits: Iterable[Edit]) -> dict[str, str]:
-    """Keys of names that count as another entity's, to the key of that entity."""
+    """Map the keys of merged names to the key of their entity."""
     return {key: canonical(name) for key, name in entity_names(edits).items()
             if canonical(name) != key}
 
 
 def hidden_keys(edits: Iterable[Edit]) -> set[str]:
-    """Keys that are no entity's."""
+    """Return the keys of hidden entities."""
     return {edit.key for edit in edits if edit.holds("hide")}
 
 
 def apply_edits(extractions: Sequence[Extraction], edits: Sequence[Edit]
                 ) -> tuple[Extraction, ...]:
-    """Extractions as the edits in force let them be understood, in order."""
+    """Apply the edits in force to extractions, in order."""
     names = entity_names(edits)
     hidden = hidden_keys(edits)
     splits = split_names(edits)
@@ -86,10 +86,10 @@ def apply_edits(extractions: Sequence[Extraction], edits: Sequence[Edit]
 
 
 def split_names(edits: Iterable[Edit]) -> dict[str, dict[str, str]]:
-    """Return for each passage with a split entity its key to the name that it has there, "" for none.
+    """Return the new names in each passage with a split entity, by its key; "" for none.
 
-    Splits follow an entity through all edits "same", and a later split of what was split off through
-    the earlier one.
+    Splits follow an entity through all edits "same". A later split of a split-off entity follows
+    the earlier split.
     """
     edits = tuple(edits)
     names, hidden = entity_names(edits), hidden_keys(edits)
@@ -132,9 +132,9 @@ def edges_by_hand(
 ) -> tuple[dict[tuple[str, str, str], Edit], set[Ends]]:
     """Return the edges that edits add, by the keys of source and target and label; the pairs they cut.
 
-    A later edit of a pair counts more: a cut takes back what was added before it, and what is
-    added after a cut is there. Both follow an entity through all edits "same"; where those make
-    one of the two ends, nothing is left to join or to cut.
+    A later edit of a pair wins: a cut removes edges added before it, and edges added after a cut
+    stay. Both follow an entity through all edits "same". If those merge the two ends, there is
+    nothing to join or to cut.
     """
     edits = tuple(edits)
     names = entity_names(edits)

@@ -1,4 +1,4 @@
-"""The errors a user can mend, as one tree.
+"""The errors that a user can correct, as one tree.
 
     QafdError
     ├── ParameterError (also a ValueError)   an argument is out of its range
@@ -27,7 +27,7 @@ Every message is one sentence or two: what happened, with the numbers, and what 
 
 
 class QafdError(Exception):
-    """Base of all errors that a user can mend; anything else is a bug.
+    """The base of all errors that a user can correct; anything else is a bug.
 
     Parameters
     ----------

@@ -23,10 +23,9 @@ def find_extensions(group: str) -> dict[str, EntryPoint]:
 
 
 def load_extensions(group: str, own: Collection[str]) -> dict[str, Any]:
-    """Load what other packages add to a group, by name.
+    """Load the extensions that other packages add to a group, by name.
 
-    One that has a name of ours, or that cannot be loaded, is left out with a warning: it must not keep the
-    others from working.
+    An extension with a name of qafd, or one that cannot be loaded, is left out with a warning.
     """
     found: dict[str, Any] = {}
     log = logging.getLogger("qafd")

@@ -51,7 +51,7 @@ LEAST = 1e-60  # factor of a weight: three of them multiply to a number with a n
 
 
 def kind_bit(kind: str) -> int:
-    """Return the bit that stands for an edge kind in `Graph.edge_kinds`."""
+    """Return the bit of an edge kind in `Graph.edge_kinds`."""
     if kind not in EDGE_KINDS:
         raise ParameterError(f"{kind!r} is not an edge kind; the kinds are "
                              f"{', '.join(EDGE_KINDS)}")
@@ -60,7 +60,7 @@ def kind_bit(kind: str) -> int:
 
 @dataclass(frozen=True)
 class Frontier:
-    """The edges around some nodes: what one round of a local algorithm reads.
+    """The edges around some nodes, which one round of a local algorithm reads.
 
     The edges of `nodes[i]` are the next `counts[i]` entries of `neighbors`, `similarity`
     and `edge_kinds`.
@@ -99,7 +99,7 @@ class NodeTexts(TypedDict, total=False):
     tokens : array_like, length n, or None
         0 by default.
     revision : int
-        Of the workspace that this was read from.
+        The revision of the workspace that it was read from.
     """
 
     vectors: VectorColumn | None
@@ -278,7 +278,7 @@ class Graph:
         return len(self.ids)
 
     def count(self, kind: str) -> int:
-        """Number of nodes of a kind."""
+        """Count the nodes of a kind."""
         return int((self.kinds == kind).sum())
 
     @property
@@ -324,7 +324,7 @@ class Graph:
         return degree
 
     def degree_of(self, rows: Nodes) -> Nodes:
-        """Degree of some rows, without computing it for all."""
+        """Return the degrees of some rows, without computing all."""
         return self.indptr[rows + 1] - self.indptr[rows]
 
     @cached_property
@@ -340,7 +340,7 @@ class Graph:
         return np.maximum(self.tokens, 1).astype(np.float64)
 
     def capacity(self, choice: str) -> Floats:
-        """Sink capacities T of all rows, shape (n,); computed once, read-only.
+        """Return the sink capacities T of all rows, shape (n,); computed once, read-only.
 
         "degree" is the paper's, "unit" is 1 everywhere, "tokens" is max(1, tokens): a token
         budget then bounds the tokens retrieved, by conservation of mass.
@@ -354,14 +354,14 @@ class Graph:
         raise ParameterError(f"{choice!r} is not a sink capacity; choose {', '.join(CAPACITIES)}")
 
     def component_capacity(self, choice: str) -> Floats:
-        """Sum of T over each connected component, indexed by `component[row]`."""
+        """Return the sum of T over each connected component, indexed by `component[row]`."""
         if choice not in self._component_capacities:
             self._component_capacities[choice] = sum_at(
                 self.component, self.capacity(choice), 0)
         return self._component_capacities[choice]
 
     def total_capacity(self, choice: str) -> float:
-        """Sum of T over all rows; computed once."""
+        """Return the sum of T over all rows; computed once."""
         if choice not in self._total_capacities:
             self._total_capacities[choice] = float(self.capacity(choice).sum())
         return self._total_capacities[choice]
@@ -435,12 +435,12 @@ class Graph:
 
 
 def sum_at(index: Nodes | Rows, values: Floats, n: int) -> Floats:
-    """Sum of the values that share an index, shape (max(n, largest index + 1),)."""
+    """Sum the values that share an index, shape (max(n, largest index + 1),)."""
     return np.bincount(index, values, minlength=n).astype(np.float64, copy=False)
 
 
 def components(n: int, low: Nodes, high: Nodes) -> Rows:
-    """Connected component of each of n nodes, numbered from 0, given the two ends of each edge."""
+    """Return the connected component of each of n nodes, from 0, given the ends of each edge."""
     ones = np.ones(len(low), np.int8)
     return _label(csr_matrix((ones, (low, high)), shape=(n, n)))  # type: ignore[no-untyped-call]
 
@@ -451,14 +451,14 @@ def _label(adjacency: csr_matrix) -> Rows:
 
 
 def _label_rows(indptr: Nodes, neighbors: Rows) -> Rows:
-    """Connected component of each node of a graph in compressed sparse rows."""
+    """Return the connected component of each node of a graph in compressed sparse rows."""
     n, ones = len(indptr) - 1, np.ones(len(neighbors), np.int8)
     return _label(csr_matrix((ones, neighbors, indptr), shape=(n, n)))  # type: ignore[no-untyped-call]
 
 
 @cache
 def kind_names(bits: int) -> tuple[str, ...]:
-    """Return the edge kinds that a value of `Graph.edge_kinds` stands for."""
+    """Return the edge kinds in a value of `Graph.edge_kinds`."""
     return tuple(kind for i, kind in enumerate(EDGE_KINDS) if bits >> i & 1)
 
 
@@ -498,7 +498,7 @@ def _bits(edge_kinds: str | Sequence[str] | Bits, k: int) -> Bits:
 
 def _merge(n: int, source: Nodes, target: Nodes, strength: Floats,
            bits: Bits) -> tuple[Nodes, Nodes, Floats, Bits]:
-    """Without self-loops and parallel edges: low end, high end, largest strength, all kinds."""
+    """Merge parallel edges, drop self-loops; return low end, high end, largest strength, kinds."""
     keep = source != target
     key = (np.minimum(source, target) * n + np.maximum(source, target))[keep]
     order = np.argsort(key, kind="stable")

@@ -71,7 +71,7 @@ def read_passages(graph: Graph, store: Workspace, compared: bool = True) -> Pass
 
 
 def add_texts(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retrieval:
-    """Return the retrieval from a graph with the texts of its passages and what its relations say."""
+    """Return the retrieval with the texts of its passages and the labels of its relations."""
     chunks = store.passages.of_nodes(p.id for p in retrieval.ranking)
     found = [(ranked, chunks[ranked.id]) for ranked in retrieval.ranking if ranked.id in chunks]
     edges = retrieval.edges
@@ -85,7 +85,7 @@ def add_texts(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retrieval
 
 
 def _add_labels(edges: Sequence[RetrievedEdge], store: Workspace) -> tuple[RetrievedEdge, ...]:
-    """Return the edges with what their relations say."""
+    """Return the edges with the labels of their relations."""
     said = store.graph.labels({end for edge in edges if edge.kind == "relation"
                                for end in (edge.source, edge.target)})
     return tuple(replace(edge, label=said.get(frozenset((edge.source, edge.target)), edge.label))

@@ -1,7 +1,7 @@
-"""The graph of a workspace: read, or where it is large opened as columns in a file beside it.
+"""The graph of a workspace: read from it, or if large opened as columns in a file next to it.
 
-All in the file follows from the workspace, so it may be missing, old or broken: then the graph is read.
-What has to be known of passages and names before the first question is in it too.
+The file is computed from the workspace, so it may be missing, old or broken: then the graph is
+read. The file also has the columns of passages and names that the first question needs.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ from qafd.records import Vectors, node_id
 from qafd.retrieve.qafd import LAYERS
 from qafd.retrieve.seeds import PassageColumns, Passages, passages_of
 from qafd.storage import Workspace, open_workspace
-from qafd.time_left import silent
+from qafd.time_left import ignore_progress
 
 BUILDER = 5  # changes when columns are made or kept differently
 LARGE = 10_000  # nodes from which a graph is kept as columns
@@ -39,11 +39,11 @@ def read_graph(store: Workspace) -> Graph:
     return name_passages(store.graph.read(), store)
 
 
-def keep_columns(store: Workspace, large: int = LARGE, begun: Callable[[], object] = silent) -> bool:
-    """Keep the graph as columns if it has so many nodes and is not kept; whether that was done.
+def keep_columns(store: Workspace, large: int = LARGE, begun: Callable[[], object] = ignore_progress) -> bool:
+    """Write the columns of a large graph if they are missing; return True if it did.
 
-    `begun` is called before what takes long. A disk without room for them is no error: the graph can
-    be read without.
+    `begun` is called before the long part. A full disk is not an error: the graph can be read
+    without the columns.
     """
     place = store.place.columns
     with store.snapshot():
@@ -66,7 +66,7 @@ def _label(store: Workspace) -> str:
 
 
 def pack(graph: Graph, passages: PassageColumns) -> dict[str, Array]:
-    """Return a graph whose ids are sorted, and what questions need to know of it, as arrays."""
+    """Return a graph with sorted ids, and the columns that questions need, as arrays."""
     names = NameColumns.build(graph)
     return graph.columns(_LAYERS) | passages.flatten() | names.flatten()
 
@@ -87,7 +87,7 @@ def unpack(arrays: Arrays, revision: int, sentences: Sentences | None = None) ->
 
 
 def name_passages(graph: Graph, store: Workspace) -> Graph:
-    """Return the graph with names for people: passages of one document are told apart by their place."""
+    """Return the graph with names for people: passages of one document differ by their place."""
     names = {node_id("passage", chunk): name
              for chunk, name in passage_names(store.passages.parts()).items()}
     return replace(graph, names=tuple(
@@ -106,7 +106,7 @@ def _series(store: Workspace) -> Iterator[list[str]]:
 
 
 def texts_of(store: Workspace, ids: Sequence[str]) -> Iterator[str]:
-    """Title and text of passages, for the words that are searched."""
+    """Return the title and text of passages, for the search of words."""
     for first in range(0, len(ids), AT_ONCE):
         some = ids[first:first + AT_ONCE]
         nodes = store.graph.nodes(some)

@@ -16,7 +16,7 @@ PATIENCE = 10.0  # seconds
 
 @contextmanager
 def lock_file(path: Path) -> Iterator[None]:
-    """Hold the lock of a file, which one block at a time has, of all processes.
+    """Hold the lock of a file, which only one block of all processes has at a time.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def lock_file(path: Path) -> Iterator[None]:
 
 
 def replace_json(path: Path, value: object) -> None:
-    """Write a file anew; whoever reads it meanwhile finds the old one, whole."""
+    """Replace a file; concurrent readers see the complete old one."""
     with NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as aside:
         json.dump(value, aside, indent=1)
     os.replace(aside.name, path)

@@ -61,7 +61,7 @@ from qafd.retrieve.seeds import passages_of
 from qafd.samples import copy_sample
 from qafd.storage import Location, Workspace, open_workspace, place_of
 from qafd.storage.rows import Evidence, now
-from qafd.time_left import silent
+from qafd.time_left import ignore_progress
 
 if TYPE_CHECKING:
     import networkx
@@ -490,7 +490,7 @@ class KnowledgeGraph:
             return store.passages.of_nodes(ids)
 
     def build_layers(self, names: Iterable[str] = LAYERS,
-                     progress: Report = silent) -> tuple[str, ...]:
+                     progress: Report = ignore_progress) -> tuple[str, ...]:
         """Build missing or stale layers, by default all; returns the names of those built.
 
         `progress` is called with a layer's name, how many of its texts are embedded, and how
@@ -694,7 +694,7 @@ def plan_layers(knowledge: KnowledgeGraph, names: Iterable[str], client: Metered
 
 
 def write_layers(knowledge: KnowledgeGraph, names: Iterable[str], client: "LLM | openai.OpenAI",
-                 model: str = "", *, progress: Report = silent,
+                 model: str = "", *, progress: Report = ignore_progress,
                  stopped: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
     """Build layers with reports, summaries and descriptions that a language model writes.
 

@@ -1,4 +1,4 @@
-"""What the user chose once for language models: endpoint, caps and prices; never a key."""
+"""Preferences for language models: endpoint, caps and prices; never a key."""
 
 import json
 from dataclasses import asdict, dataclass, fields, replace
@@ -78,7 +78,7 @@ class Preferences:
                                      f"{largest:,}" + ", and whole" * (len(kinds) == 1))
 
     def price(self, model: str) -> Price | None:
-        """Of a model, None when the table does not have it."""
+        """Return the price of a model, None if the table does not have it."""
         return dict(self.prices).get(model)
 
     def share_day(self, folder: Path) -> None:
@@ -92,7 +92,7 @@ class Preferences:
                    (self.most_dollars or None) if priced else None)
 
     def set_prices(self, choice: ModelChoice) -> ModelChoice:
-        """What reads a workspace, at these prices and under these caps."""
+        """Return the reader of a workspace with these prices and caps."""
         if not choice.model and not choice.embedder:
             return choice
         priced = replace(choice, price=self.price(choice.model) or choice.price,
@@ -109,12 +109,12 @@ class Preferences:
 
 
 def load(path: Path) -> Preferences:
-    """Return the preferences in a file, the usual ones where it says nothing.
+    """Return the preferences in a file, with the usual value of each that it lacks.
 
     Raises
     ------
     ParameterError
-        It is not such a file.
+        It is not a file of preferences.
     """
     try:
         stored = json.loads(path.read_text("utf-8"))
@@ -139,9 +139,9 @@ def save(path: Path, preferences: Preferences) -> None:
 
 
 def amend(path: Path, before: Preferences, after: Preferences) -> Preferences:
-    """Change what differs between two preferences, price by price; the rest stays as others left it.
+    """Write the differences of two preferences, price by price; other settings in the file stay.
 
-    Returns what is written.
+    Returns the written preferences.
     """
     with lock_file(path):
         now = load(path) if path.exists() else before

@@ -1,6 +1,6 @@
-"""What a method can say about a node and about itself: kinds with their values, no sentences.
+"""Reasons for nodes and notices of methods: kinds with their values, without sentences.
 
-`qafd.wording.reasons` says them.
+`qafd.wording.reasons` words them.
 """
 
 from collections.abc import Mapping
@@ -86,7 +86,7 @@ class ReasonKind(StrEnum):
 
 @dataclass(frozen=True)
 class Reason:
-    """One thing that a method says about a node, its values, and what else it says."""
+    """A method's reason for a node, with its values and further reasons."""
 
     kind: ReasonKind
     values: Mapping[str, Value] = field(default_factory=dict, hash=False)
@@ -94,14 +94,14 @@ class Reason:
 
     @property
     def shared(self) -> tuple[object, ...]:
-        """What nodes found for one cause have in common: the kind and its words, not numbers."""
+        """The common part of nodes with one cause: the kind and its words, not numbers."""
         words = {name: value for name, value in self.values.items() if isinstance(value, str)}
         return self.kind, *sorted(words.items())
 
 
     @property
     def brings(self) -> bool:
-        """Whether it tells why a node was retrieved, not only how far its method came."""
+        """True for a reason of a retrieval, not only of a method's progress."""
         return self.kind not in _NOT_BROUGHT
 
 
@@ -113,7 +113,7 @@ UNSTATED = Reason(ReasonKind.GIVEN, {"text": ""})
 
 
 class NoticeKind(StrEnum):
-    """What the user should know about a whole retrieval; behind each kind the values it has."""
+    """Kinds of notices about a whole retrieval; after each kind its values."""
 
     GIVEN = "given"  # text
     NO_SEED = "no_seed"

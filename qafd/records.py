@@ -45,17 +45,17 @@ def mark_at(marks: Sequence[Mark], offset: int) -> Mark:
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed file: plain text and where its pages and headings begin.
+    """A parsed file: plain text, and the marks of its pages and headings.
 
     Parameters
     ----------
     name : str
-        What the user called it (a file name or relative path); one per workspace.
+        The user's name of it (a file name or relative path); unique in a workspace.
     title : str
         From the file's own metadata or first heading, else the name without its ending.
     kind : str
-        What the bytes are: "txt", "md", "html", "pdf", "docx", "xlsx", "pptx", "csv", "json",
-        "jsonl", "epub"; of a node or a text of an imported graph "graph".
+        The format: "txt", "md", "html", "pdf", "docx", "xlsx", "pptx", "csv", "json", "jsonl",
+        "epub"; "graph" for a node or a text of an imported graph.
     text : str
         Normalized: NFC, no NUL, no lone surrogates, "\\n" line ends.
     marks : tuple of Mark
@@ -117,10 +117,10 @@ class Assertion:
 
 @dataclass(frozen=True)
 class Description:
-    """What a language model said of an entity, a relation, or a whole chunk.
+    """A language model's description of an entity, a relation, or a whole chunk.
 
-    `source` and `target` are keys of mentions; an entity has no target, a chunk neither. `kind`
-    is an entity's type, `strength` a relation's, from 1 to 10; for kind `WEIGHT` it is the weight
+    `source` and `target` are keys of mentions; an entity has no target, a chunk has neither. `kind`
+    is an entity's type. `strength` is a relation's, from 1 to 10; for kind `WEIGHT` it is the weight
     in an imported graph as a multiple of the mean, from .01 to 100.
     """
 
@@ -134,7 +134,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Extraction:
-    """What one extractor found in one chunk: one entry of the log the graph is made from.
+    """The findings of one extractor in one chunk: an entry of the log that the graph is built from.
 
     `descriptions` come from language models only; they follow the order of the model's reply.
     """
@@ -154,8 +154,8 @@ class Extraction:
 class Node:
     """A node of the knowledge graph; `id` is a hash of (kind, key).
 
-    `key` is the chunk id for a passage and the canonical name for an entity; `text` is
-    the passage itself, or what models said of the entity, else its first evidence sentence.
+    `key` is the chunk id for a passage and the canonical name for an entity. `text` is the passage
+    itself, or the models' description of the entity, else its first evidence sentence.
     """
 
     id: str
@@ -194,9 +194,9 @@ class Keyword:
 
 @dataclass(frozen=True)
 class QueryNode:
-    """Something that the question speaks of; `key` is the name's in the graph, "" for an unknown.
+    """A name or unknown of the question; `key` is the name's in the graph, "" for an unknown.
 
-    `others` are keys of names that do as well, as in "Chile or Peru".
+    `others` are keys of alternative names, as in "Chile or Peru".
     """
 
     text: str
@@ -210,7 +210,7 @@ class QueryNode:
 
     @property
     def unknown(self) -> bool:
-        """Whether it is to be found."""
+        """True if the question asks for it."""
         return not self.key
 
 
@@ -229,10 +229,10 @@ class QueryCondition:
 
 @dataclass(frozen=True)
 class QueryGraph:
-    """What a question asks for: node 0 is the answer.
+    """The graph of a question; node 0 is the answer.
 
-    `unread` are the names of the plan that stand nowhere in the question as it is written, `excluded`
-    keys of names that are no answer, as after "besides".
+    `unread` are the names of the plan that are nowhere in the written question, `excluded` the keys
+    of names that cannot be the answer, as after "besides".
     """
 
     nodes: tuple[QueryNode, ...]
@@ -255,16 +255,16 @@ class OnDemand:
 
 @dataclass(frozen=True)
 class QueryPlan:
-    """A question, read: what seeds and gates are computed from.
+    """The reading of a question, from which seeds and gates are computed.
 
     `embedding` has shape (d,), `keyword_vectors` shape (k, d), unit rows, in the order of
-    `keywords`; they may be computed on demand, for most methods compare none. `names` are the parts
-    of the question that are names of entities in this graph (canonical keys). `subqueries` are the
-    plans of its parts, Eq. (6), none for a simple question; `planner` is "local" or the name of the
-    language model that read it. `read` is the question with misspelled names put right and without
-    what texts may not have, as it is compared with them, "" where that is the question itself.
-    `written` has what the text writes for names that stand in for its own, each with the key of the
-    entity. `conditions` are those that somebody edited or a model read; None leaves them to
+    `keywords`; they may be computed on demand, since most methods compare none. `names` are the
+    parts of the question that are names of entities in this graph (canonical keys). `subqueries`
+    are the plans of its parts, Eq. (6), none for a simple question. `planner` is "local" or the name
+    of the language model that read it. `read` is the question for comparisons with texts: misspelled
+    names are corrected, and characters that texts cannot have are removed; "" if it equals the
+    question. `written` has the spellings of the question for names that replace its own, each with
+    the key of the entity. `conditions` are those that somebody edited or a model read; None leaves them to
     `qafd.plan.query_graph`.
     """
 
@@ -294,9 +294,9 @@ class QueryPlan:
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one check; `text` is what was found and what to do, in a sentence or two.
+    """The result of one check; `text` is the finding and the remedy, in a sentence or two.
 
-    With `warning` the thing works, but not as it should.
+    With `warning` it works, but with a limitation.
     """
 
     name: str

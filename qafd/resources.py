@@ -1,4 +1,4 @@
-"""Where the files beside the code are: in the wheel or in a checkout."""
+"""Paths of the files next to the code, in the wheel or in a checkout."""
 
 from functools import cache
 from pathlib import Path

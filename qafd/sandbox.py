@@ -1,7 +1,7 @@
-"""A fresh process with limits, in which code may touch a stranger's bytes; both ends of its pipe.
+"""A limited child process that reads untrusted files, and both ends of its pipe.
 
-It has no secrets in its environment and loads nothing of the package but what it names. Starting
-Python takes longer than reading most files: a `ForkServer` starts it once, and forks.
+It has no secrets in its environment and loads only the named module of the package. Starting
+Python takes longer than reading most files, so a `ForkServer` starts it once, and forks.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ _LOADER_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
 @dataclass(frozen=True)
 class ChildReply:
-    """What a child wrote; `code` is minus the signal that ended it, `late` that its time was up."""
+    """The reply of a child; `code` is minus the signal that ended it, `late` is True after a timeout."""
 
     content: bytes
     code: int
@@ -47,16 +47,16 @@ class ChildReply:
 
 
 def ask(module: str, request: bytes, most: int, seconds: float) -> ChildReply:
-    """What `main` of a module writes when it reads a request; the child dies with this call.
+    """Return the reply of a module's `main` to a request; the child ends with this call.
 
     Parameters
     ----------
     module : str
-        It reads all of standard input before it writes, so that no pipe can block both.
+        A module that reads all of standard input before it writes, so that no pipe can block.
     most : int
-        Bytes of the reply that are read.
+        The largest reply in bytes.
     seconds : float
-        Until it is killed, its start included.
+        The time limit, including the start.
     """
     child = _start(_MAIN, module)
     content, late = _talk(child, request, most, seconds, close=True)
@@ -65,9 +65,9 @@ def ask(module: str, request: bytes, most: int, seconds: float) -> ChildReply:
 
 @contextlib.contextmanager
 def deaf_to_interrupts() -> Iterator[None]:
-    """Within it, processes are started that never hear Ctrl-C, which a terminal sends to all.
+    """Start processes inside the block that ignore Ctrl-C, which a terminal sends to all.
 
-    Whoever started them hears it, and ends them or lets them finish.
+    Their parent receives it, and ends them or lets them finish.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
@@ -129,7 +129,7 @@ def _start(program: str, module: str) -> subprocess.Popen[bytes]:
 
 def _talk(child: subprocess.Popen[bytes], request: bytes, most: int, seconds: float, *,
           close: bool = False) -> tuple[bytes, bool]:
-    """At most `most` bytes of what a child says to a request, and whether its time was up."""
+    """Return at most `most` bytes of a child's reply, and True after a timeout."""
     assert child.stdin is not None
     assert child.stdout is not None
     clock = threading.Timer(seconds, child.kill)
@@ -158,7 +158,7 @@ def _end_child(child: subprocess.Popen[bytes]) -> int:
 
 
 def serve(module: str) -> None:
-    """Be the process of a `ForkServer`: answer requests until standard input ends."""
+    """Answer requests as the process of a `ForkServer` until standard input ends."""
     importlib.import_module(module)
     with open(0, "rb", closefd=False) as requests, open(1, "wb", closefd=False) as replies:
         while len(head := requests.read(_ASKED.size)) == _ASKED.size:
@@ -169,7 +169,7 @@ def serve(module: str) -> None:
 
 
 def _fork(module: str, request: bytes, most: int, seconds: float) -> tuple[bytes, int, bool]:
-    """Reply, exit code and lateness of a child that answers one request."""
+    """Return the reply, exit code and lateness of a child that answers one request."""
     till = time.monotonic() + seconds
     reading, writing = os.pipe()
     child = os.fork()

@@ -1,4 +1,4 @@
-"""How long a long work still takes, from how fast it has gone so far."""
+"""The remaining time of a long task, from its speed so far."""
 
 import time
 from collections.abc import Callable
@@ -9,10 +9,10 @@ GIVES_WAY = 0.25  # share by which the remaining time must be wrong to be said a
 
 
 class TimeLeft:
-    """Is told how much is done, tells about how much longer it takes.
+    """An estimate of the remaining time of a task.
 
-    What is said counts down; it is corrected only when the measured speed contradicts it by more
-    than a quarter, so that it does not flicker.
+    It counts down. It is corrected only if the measured speed differs by more than a quarter, so
+    that it does not flicker.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class TimeLeft:
         self._end: float | None = None
 
     def note(self, done: float, total: float) -> None:
-        """So much of `total` is done; less than before begins anew, infinity is not known yet."""
+        """Note the amount done of `total`; less than before restarts, infinity means unknown."""
         now = self._clock()
         if self._start is None or done < self._done:
             self._start, self._steps, self._end = (now, done), 0, None
@@ -44,9 +44,9 @@ class TimeLeft:
 
     @property
     def left(self) -> float | None:
-        """Seconds that are left; None while nothing can be told."""
+        """The remaining seconds, None while unknown."""
         return None if self._end is None else self._end - self._clock()
 
 
-def silent(*_: object) -> None:
-    """Tell nobody how far a work is."""
+def ignore_progress(*_: object) -> None:
+    """Ignore the progress of a task."""

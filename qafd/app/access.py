@@ -1,4 +1,4 @@
-"""The people who may use the app, as its pages see them."""
+"""Access to the app, from the view of its pages."""
 
 import tomllib
 from collections.abc import Iterable
@@ -11,18 +11,18 @@ from qafd.app.escaping import plain, render
 from qafd.app.gate import SIGN_OUT, Sessions
 
 shared = False
-"""True if others than the owner of this machine reach this process; `qafd.app.serve` sets it."""
+"""True if other people than this machine's owner can reach the app; `qafd.app.serve` sets it."""
 sessions: Sessions | None = None
 """The sessions of the gate before this process, None without a login."""
 
 
 def find_unmet_login(files: Iterable[str]) -> str:
-    """Name a login that was asked for and that nobody checks here, "" for none.
+    """Describe a requested login that this server does not check, "" for none.
 
     Parameters
     ----------
     files : iterable of str
-        Where Streamlit looks for secrets. The gate does not read them: only `--oidc` names a file.
+        Streamlit's files of secrets. The gate reads only the file that `--oidc` names.
     """
     if password.is_wanted():
         return (f"{password.VARIABLE} or {password.FILE_VARIABLE} is set, but this server does "
@@ -31,7 +31,7 @@ def find_unmet_login(files: Iterable[str]) -> str:
         try:
             found = tomllib.loads(file.read_text("utf-8"))
         except (OSError, ValueError) as error:
-            return (f"{file} cannot be read, and it may ask for a login ({error}). Mend it, or "
+            return (f"{file} cannot be read, and it may ask for a login ({error}). Repair it, or "
                     "move it away.")
         if "auth" in found:
             return (f"{file} asks for a login. Start the app with 'qafd app --oidc {file}', or "
@@ -40,14 +40,14 @@ def find_unmet_login(files: Iterable[str]) -> str:
 
 
 def refuse_strangers() -> None:
-    """Stop the app for everybody where a login was asked for and nobody checks it."""
+    """Stop the app for everybody if a login was requested that this server does not check."""
     if sessions is None and (reason := find_unmet_login(st.get_option("secrets.files"))):
         st.error(plain(reason))
         st.stop()
 
 
 def access_settings() -> None:
-    """Show who may use the app, and the way out."""
+    """Show who may use the app, and the link to sign out."""
     st.header("Access", anchor=False)
     if sessions is None:
         st.write(f"Anyone who can reach this address can use the app. Set `{password.VARIABLE}` "
@@ -58,5 +58,5 @@ def access_settings() -> None:
     else:
         st.write("Visitors are asked for the shared password. They stay signed in until the "
                  "browser closes.")
-    # not st.link_button, which would leave this page open next to the form
+    # not st.link_button, which would keep this page open next to the form
     st.html(render(f"[{'Sign out'}]({SIGN_OUT})"))

@@ -1,4 +1,4 @@
-"""Accounts of a provider (OpenID Connect): the file that names them, and the gate that asks."""
+"""Accounts of a provider (OpenID Connect): the file that lists them, and the gate."""
 
 import html
 import secrets
@@ -29,10 +29,10 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 @dataclass(frozen=True)
 class Accounts:
-    """A provider of accounts, and the people it may let in.
+    """A provider of accounts, and the people who may enter.
 
-    `allowed` has addresses of mail, domains as "@school.example", or "*" for all accounts of the
-    provider.
+    `allowed` has mail addresses, domains such as "@school.example", or "*" for all accounts of
+    the provider.
     """
 
     redirect_uri: str
@@ -53,15 +53,14 @@ class Accounts:
 
 
 def read_accounts(file: Path) -> Accounts:
-    """Read a file of secrets as Streamlit has them: [auth] with a provider, [people] with a list.
+    """Read a file in the form of Streamlit's secrets: [auth] with a provider, [people] with a list.
 
-    The file is read once, when the app starts: it does not matter what becomes of it later.
+    The file is read once, when the app starts; later changes have no effect.
 
     Raises
     ------
     ParameterError
-        Anything in the file is missing, misspelled or of another type: nobody could tell whom it
-        lets in.
+        Anything in the file is missing, misspelled or of another type.
     """
     try:
         found = tomllib.loads(file.read_text("utf-8"))

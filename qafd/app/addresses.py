@@ -14,9 +14,9 @@ from qafd.resources import assets
 class Addresses:
     """ASGI middleware for links into the app.
 
-    Streamlit's script takes /compare for a folder in which another app may live and asks there
-    first, which is a 404 in the console; it does not when the page says where the app begins. The
-    first page has no address of its own: a link to it leads to the root.
+    Streamlit's script takes /compare for the folder of another app and asks there first, which
+    logs a 404 in the console. The added script names the app's address and avoids this. The first
+    page has no address of its own: a link to it redirects to the root.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -28,7 +28,7 @@ class Addresses:
                         f"{history}</script>").encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; a page comes back with where the app begins."""
+        """Pass a request on, and add the app's address to a page."""
         name = scope.get("path", "").rstrip("/").rpartition("/")[2]
         if scope["type"] != "http" or name and name not in PAGES:
             await self._app(scope, receive, send)
@@ -37,18 +37,18 @@ class Addresses:
             up = "../" if scope["path"].endswith("/") else "./"
             await RedirectResponse(f"{up}?{query}" if query else up, 307)(scope, receive, send)
         else:
-            # A page that is compressed, or known to the browser, could not be written into.
+            # A compressed page, or one in the browser's cache, cannot be changed.
             headers = MutableHeaders(raw=list(scope["headers"]))
             for name in ("accept-encoding", "if-none-match", "if-modified-since"):
                 del headers[name]
-            await self._app({**scope, "headers": headers.raw}, receive, self._saying(send))
+            await self._app({**scope, "headers": headers.raw}, receive, self._add_script(send))
 
-    def _saying(self, send: Send) -> Send:
+    def _add_script(self, send: Send) -> Send:
         """Return a sender that adds the script to pages, and sends everything else unchanged."""
         start: Message = {}
         body = bytearray()
 
-        async def sent(message: Message) -> None:
+        async def send_page(message: Message) -> None:
             if message["type"] == "http.response.start" and _is_page(message):
                 start.update(message)
                 return
@@ -65,7 +65,7 @@ class Addresses:
             await send(start)
             await send({"type": "http.response.body", "body": page})
 
-        return sent
+        return send_page
 
 
 def _is_page(message: Message) -> bool:

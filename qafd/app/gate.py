@@ -1,6 +1,6 @@
 """The gate before Streamlit: without a session no route answers.
 
-Pages, websockets, uploads, media, components, static files and metrics come after it, so nothing of
+Pages, websockets, uploads, media, components, static files and metrics are behind it, so nothing of
 a workspace is computed for a stranger.
 """
 
@@ -26,7 +26,7 @@ HEADERS = {
 
 
 class Sessions:
-    """The open sessions of a server, in its memory: they end with it, or by signing out."""
+    """The open sessions of a server, in memory; they end with the server or by signing out."""
 
     def __init__(self) -> None:
         self._people: dict[str, str] = {}
@@ -51,15 +51,15 @@ class Sessions:
 
 
 class VisitorGate:
-    """ASGI middleware that passes requests of open sessions on, and only those.
+    """ASGI middleware that passes on requests of open sessions only.
 
     Parameters
     ----------
     app : ASGI application
     sessions : Sessions
-        Scripts cannot read the cookie that holds the id of a session; it ends with the browser.
+        The cookie with a session's id is hidden from scripts and ends with the browser.
 
-    `admit` of a subclass answers everybody else. Signing out ends the websockets of a session too.
+    `admit` of a subclass answers everybody else. Signing out also ends a session's websockets.
     """
 
     def __init__(self, app: ASGIApp, sessions: Sessions) -> None:
@@ -94,7 +94,7 @@ class VisitorGate:
         return RedirectResponse("/", 303)
 
     def enter(self, scope: Scope, person: str, place: str, secure: bool = False) -> Response:
-        """Open a session for a person and lead to a place in the app."""
+        """Open a session for a person and redirect to a place in the app."""
         answer = RedirectResponse(place, 303, HEADERS)
         answer.set_cookie(cookie_name(COOKIE, scope), self._sessions.open(person), httponly=True,
                           samesite="lax", secure=secure or is_encrypted(scope))
@@ -123,7 +123,7 @@ def read_cookies(scope: Scope) -> dict[str, str]:
 
 
 def cookie_name(cookie: str, scope: Scope) -> str:
-    """Name a cookie by port: browsers send the cookies of all ports of a host."""
+    """Return a cookie's name with the port: browsers send the cookies of all ports of a host."""
     return f"{cookie}_{scope['server'][1]}"
 
 

@@ -1,4 +1,4 @@
-"""HTTP headers that bound what a page of the app may load, and who may frame it."""
+"""HTTP headers that limit the sources of a page, and the sites that may frame it."""
 
 import re
 
@@ -27,16 +27,16 @@ class Headers:
         self._app, self._frames = app, frames
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and its answer back with the headers."""
-        async def sent(message: Message) -> None:
+        """Pass a request on, and add the headers to its answer."""
+        async def add_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                there = list(message.get("headers", ()))
-                names = {bytes(name).lower() for name, _ in there}
-                message = {**message, "headers": there + [
+                present = list(message.get("headers", ()))
+                names = {bytes(name).lower() for name, _ in present}
+                message = {**message, "headers": present + [
                     header for header in self._headers(scope) if header[0] not in names]}
             await send(message)
 
-        await self._app(scope, receive, sent if scope["type"] == "http" else send)
+        await self._app(scope, receive, add_headers if scope["type"] == "http" else send)
 
     def _headers(self, scope: Scope) -> list[tuple[bytes, bytes]]:
         host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")

@@ -31,9 +31,9 @@ VARIABLE = "QAFD_PASSWORD"
 FILE_VARIABLE = "QAFD_PASSWORD_FILE"
 KNOWN_COOKIE = "qafd_known"
 LONGEST = 4096  # bytes of a form
-FREE = 5  # wrong tries of one network, after which the next one has to wait
-MOST = 60.0  # seconds that a try waits at most
-FORGOTTEN = 3600.0  # seconds without a wrong try, after which counting begins again
+FREE = 5  # wrong tries of one network before the next one has to wait
+MOST = 60.0  # the longest wait in seconds
+FORGOTTEN = 3600.0  # seconds without a wrong try after which the count restarts
 REMEMBERED = 10_000  # networks whose wrong tries are remembered
 YEAR = 365 * 24 * 3600
 FIELDS = """<form method="post" action="">
@@ -46,12 +46,12 @@ FIELDS = """<form method="post" action="">
 
 
 def is_wanted() -> bool:
-    """Return True if the environment asks for a password, even for one that cannot be read."""
+    """Return True if the environment sets a password, even an unreadable one."""
     return VARIABLE in os.environ or FILE_VARIABLE in os.environ
 
 
 def take_password() -> str | None:
-    """Take the password out of the environment, where child processes would find it.
+    """Remove the password from the environment, so that child processes do not see it.
 
     Raises
     ------
@@ -92,13 +92,13 @@ class PasswordGate(VisitorGate):
     password : str
         Not empty.
     clock : callable
-        Seconds that never go back.
+        A clock in seconds that never goes back.
 
-    After five wrong tries a network (an address, or the first 64 bits of one of IPv6) waits 1, 2,
-    4, ... 60 seconds before the next one is looked at. Tries of other networks do not count. A
+    After five wrong tries a network (an address, or the first 64 bits of an IPv6 address) waits 1,
+    2, 4, ... 60 seconds before its next try is checked. Tries of other networks do not count. A
     browser that signed in before has a signed cookie and waits for its own wrong tries only, so
     nobody else in its network can lock it out. Behind a proxy on this machine the address is the
-    one in X-Forwarded-For: the proxy has to write it, not to pass it on.
+    one in X-Forwarded-For: the proxy must write this header, not pass it on.
     """
 
     def __init__(self, app: ASGIApp, sessions: Sessions, password: str,
@@ -106,14 +106,14 @@ class PasswordGate(VisitorGate):
         super().__init__(app, sessions)
         self._clock = clock
         self._expected = _digest(password)
-        # Another server with this password, or this one after a restart, knows its browsers.
+        # The key depends only on the password, so known browsers survive a restart.
         key = hashlib.scrypt(password.encode("utf-8", "surrogatepass"), salt=b"qafd known browser",
                              n=2**14, r=8, p=1)
         self._browsers = URLSafeSerializer(key, KNOWN_COOKIE)
         self._tries: dict[str, _Tries] = {}
 
     async def admit(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Show the form, or check what it sent."""
+        """Show the form, or check the password that it sent."""
         if scope["method"] == "POST":
             answer = self._check(scope, await _read_form(receive))
         else:
@@ -173,7 +173,7 @@ def _password_in(body: bytes) -> str:
 
 
 def _network(scope: Scope) -> str:
-    """Return the address of a client, or the 64 bits that one house has of IPv6."""
+    """Return the address of a client, or its first 64 bits (one household) for IPv6."""
     address = (scope.get("client") or ("",))[0]
     try:
         version = ip_address(address).version
@@ -183,7 +183,7 @@ def _network(scope: Scope) -> str:
 
 
 async def _read_form(receive: Receive) -> bytes | None:
-    """Read a form; None when it is longer than a form is, or was broken off."""
+    """Read a form; return None if it is longer than `LONGEST` or was broken off."""
     body = b""
     while len(body) <= LONGEST:
         message = await receive()

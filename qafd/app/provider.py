@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 def preferences_file() -> Path:
-    """Return the file with the settings of all sessions; it has no key."""
+    """Return the file with the settings of all sessions; keys are not in it."""
     return home() / "settings.json"
 
 
 def preferences() -> Preferences:
-    """Return the settings; where they name no provider, the environment's."""
+    """Return the settings, or the environment's if they name no provider."""
     chosen = load(preferences_file())
     return chosen if chosen.provider != "offline" or preferences_file().exists() else from_(
         os.environ)
@@ -53,7 +53,7 @@ def addresses_are_free() -> bool:
     if os.environ.get("QAFD_ALLOW_CUSTOM_BASE_URL") == "1":
         return True
     if access.shared:
-        return False  # a proxy on this machine may bring visitors to loopback
+        return False  # a proxy on this machine may forward visitors to loopback
     host = str(st.get_option("server.address") or "")
     try:
         return host == "localhost" or ip_address(host).is_loopback
@@ -62,26 +62,26 @@ def addresses_are_free() -> bool:
 
 
 def allow(base_url: str) -> None:
-    """Let an address pass that this app may call.
+    """Check that this app may call an address.
 
     Raises
     ------
     ParameterError
-        The app can be reached by others, and the address is not the environment's or OpenAI's.
+        Others can reach the app, and the address is not the environment's or OpenAI's.
     """
-    own = (os.environ.get("OPENAI_BASE_URL", ""), PROVIDERS["openai"].base_url)
-    if base_url not in own and not addresses_are_free():
-        raise ParameterError("this app can be reached by others, so it does not call "
+    trusted = (os.environ.get("OPENAI_BASE_URL", ""), PROVIDERS["openai"].base_url)
+    if base_url not in trusted and not addresses_are_free():
+        raise ParameterError("other people can reach this app, so it does not call "
                              f"{base_url}; set OPENAI_BASE_URL where it is started, or "
                              "QAFD_ALLOW_CUSTOM_BASE_URL=1")
 
 
 def endpoint() -> "Endpoint | None":
-    """Return the chosen model, None when there is none or its key is missing."""
+    """Return the chosen model, None if there is none or its key is missing."""
     chosen = preferences()
     if why_no_model():
         return None
-    # Without a model nobody waits for the openai package, half a second.
+    # Importing the openai package takes half a second, which only a model needs.
     from qafd.models.endpoint import Endpoint
 
     return Endpoint(chosen.model, chosen.base_url, key_for(chosen.base_url)).with_settings(
@@ -89,21 +89,20 @@ def endpoint() -> "Endpoint | None":
 
 
 def language_model(workspace: str, purpose: str, question: str = "") -> Metered | None:
-    """Return the chosen model, with its calls noted in a workspace, capped, and never paid for twice.
-
-    None when there is no model.
+    """Return the chosen model with its calls noted in a workspace and capped; None without a model.
     """
     llm, chosen = endpoint(), preferences()
     if llm is None:
         return None
     price = chosen.price(llm.name) or (FREE if is_local(chosen.base_url) else None)
     with open_workspace(workspace, shared=True) as store:
-        told = Instructed(llm, Instructions(prompts_in(store), chosen.calls))
-    return Metered(told, workspace, spending(), price, chosen.base_url, purpose, question=question)
+        instructed = Instructed(llm, Instructions(prompts_in(store), chosen.calls))
+    return Metered(instructed, workspace, spending(), price, chosen.base_url, purpose,
+                   question=question)
 
 
 def spending() -> Meter:
-    """Return the meter of this session's questions, under its caps and the day's."""
+    """Return the meter of this session's questions, with the caps of session and day."""
     meter = session().meter = session().meter or Meter()
     chosen = preferences()
     chosen.share_day(home())
@@ -113,7 +112,7 @@ def spending() -> Meter:
 
 
 def why_no_model() -> str:
-    """Return one sentence on why there is no language model, "" when there is one."""
+    """Return the reason that there is no language model, "" if there is one."""
     chosen = preferences()
     if chosen.provider == "offline":
         return "No language model is set in Settings; the answer quotes your documents."
@@ -137,5 +136,5 @@ def embedding_model(chosen: Preferences) -> "EndpointEmbedder | None":
 
 
 def leaves_this_machine(chosen: Preferences) -> bool:
-    """Return True if text goes to another network than this one."""
+    """Return True if text is sent outside this network."""
     return chosen.provider != "offline" and not is_local(chosen.base_url)

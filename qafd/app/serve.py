@@ -27,7 +27,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def main() -> None:
-    """Run the script that the command line names; app.py alone decides which pages there are."""
+    """Run the script that the command line names; app.py alone lists the pages."""
     parser = argparse.ArgumentParser()
     parser.add_argument("script")
     parser.add_argument("--server.port", type=int)
@@ -48,25 +48,25 @@ def main() -> None:
               Middleware(OwnNames, names=names, any_name=public and not names and bool(gate))]
     around += [gate] if gate else []
     around.append(Middleware(Addresses))
-    sys.argv[:] = [script]  # App.run takes the first for what was started
+    sys.argv[:] = [script]  # App.run reads the script from here
     App(script, middleware=around).run(
         config={name: value for name, value in options.items() if value is not None})
 
 
 def _choose_gate(file: Path | None) -> Middleware | None:
-    """Return the gate that asks visitors to sign in, None where no login was asked for.
+    """Return the gate that asks visitors to sign in, None if no login is requested.
 
     Raises
     ------
     ParameterError
-        A login was asked for and cannot be read, or two were.
+        The requested login cannot be read, or two are requested.
     """
     wanted = password.is_wanted()
     typed = password.take_password()
     if file is None and (reason := access.find_unmet_login(get_option("secrets.files"))):
         raise ParameterError(reason)
     if file is not None and wanted:
-        raise ParameterError("both a shared password and accounts (--oidc) are asked for; choose "
+        raise ParameterError("both a shared password and accounts (--oidc) are set; choose "
                              "one of them")
     sessions = Sessions()
     if file is not None:
@@ -80,8 +80,8 @@ def _choose_gate(file: Path | None) -> Middleware | None:
 
 
 def _prepare() -> None:
-    """Load in advance what the first visitor would wait for."""
-    # What is cached is cached in memory, with and without a runtime.
+    """Load slow modules before the first visitor needs them."""
+    # Streamlit warns that its cache is in memory without a runtime; it is in memory with one too.
     logging.getLogger("streamlit.runtime.caching.cache_data_api").addFilter(
         lambda record: "No runtime found" not in record.getMessage())
     import_module("qafd.app.explore")

@@ -20,7 +20,7 @@ from qafd.assemble.parts import Parts
 from qafd.assemble.readings import Alias, Reading, alias_in, log_order
 from qafd.assemble.synonyms import nearest_names, synonym_edges
 from qafd.records import Edge, Extraction, Floats, Node, Vectors
-from qafd.time_left import silent
+from qafd.time_left import ignore_progress
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Assembly:
 
 def assemble(
     readings: Iterable[Reading], embed_names: Callable[[Sequence[str]], Vectors],
-    compared: Callable[[int, int], None] = silent,
+    compared: Callable[[int, int], None] = ignore_progress,
 ) -> Assembly:
     """The knowledge graph of a log of readings, the same for every order of the log.
 

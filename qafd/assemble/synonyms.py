@@ -7,7 +7,7 @@ import numpy as np
 
 from qafd.reading.text.scripts import is_latin
 from qafd.records import Codes, Edge, Floats, Nodes, Vectors, node_id
-from qafd.time_left import silent
+from qafd.time_left import ignore_progress
 
 SYNONYM_FACTOR = 0.1
 SYNONYM_COSINE = 0.8
@@ -24,7 +24,7 @@ Near = dict[str, dict[str, float]]
 
 
 def nearest_names(keys: Sequence[str], names: Vectors, rows: Sequence[int],
-                  compared: Callable[[int, int], None] = silent,
+                  compared: Callable[[int, int], None] = ignore_progress,
                   most: int = SYNONYMS) -> Near:
     """For the keys in some rows the `most` nearest ones of all with cosine >= 0.8, nearest first.
 

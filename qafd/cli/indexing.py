@@ -90,19 +90,19 @@ def index_files(db: Location | None, files: tuple[str, ...], rebuild: bool, re_e
 
 
 def _sources(files: Iterable[str]) -> Iterator[Source]:
-    """Pages first: where one cannot be fetched, nothing is added."""
+    """Yield the sources, pages first: if one cannot be fetched, nothing is added."""
     pages = []
     paths = []
     for file in files:
         if is_address(file):
-            pages.append(fetch(file, near=True))  # who can type this could fetch it anyway
+            pages.append(fetch(file, near=True))  # the user of a shell could fetch it anyway
         else:
             paths.append(file)
     return chain(pages, files_below(paths, note))
 
 
 def _choice_before(path: Location) -> ModelChoice | None:
-    """What reads the workspace so far; None where there is none yet."""
+    """Return the present reader of the workspace; None if it does not exist yet."""
     if not size_of(path):
         return None
     with open_graph(path).store() as store:
@@ -110,7 +110,7 @@ def _choice_before(path: Location) -> ModelChoice | None:
 
 
 def _begin(store: Workspace, choice: ModelChoice, go_on: bool) -> None:
-    """Let the workspace be read so; `go_on` after a cap or an outage."""
+    """Set the reader of the workspace; `go_on` continues after a cap or an outage."""
     if choice != read_choice(store):
         choose(store, choice)
     if choice.model or choice.embedder:
@@ -148,15 +148,15 @@ def _work(path: Location, sources: Iterable[Source], engine: int | str) -> tuple
 
 
 def _count_ahead(path: Location) -> float:
-    """About how many passages are in files that wait to be parsed."""
+    """Estimate the passages in files that wait to be parsed."""
     with open_workspace(path) as store:
         return estimate_unparsed(store)
 
 
 def _plan(path: Location, sources: Iterable[Source], choice: ModelChoice, anew: bool) -> Outcome:
-    """What a run would cost; `anew` when all vectors are to be computed again."""
+    """Estimate the cost of a run; with `anew` all vectors are computed again."""
     if not choice.model and not choice.embedder:
-        raise ParameterError("no model behind an endpoint is chosen, so nothing is to be paid; "
+        raise ParameterError("no model behind an endpoint is chosen, so the run is free; "
                              "name one with --model or --embed-model")
     planned = plan(path, sources, choice, anew)
     lines = []

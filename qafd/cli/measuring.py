@@ -185,7 +185,7 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Lo
         result = answer_all(knowledge, gold.questions, chosen, client, writing, meter.show)
         graded: Opinions | None = None
         if judging is not None and not result.stopped:
-            result, graded = _judged(result, judging, meter.show)
+            result, graded = _judge(result, judging, meter.show)
     for failure in _failures(result, graded):
         note(failure)
     failed = all(score.errors == len(score.answers) for score in result.scores)
@@ -222,9 +222,9 @@ def _judge_named(name: str | None, base_url: str | None, client: Metered) -> Met
     return replace(client, llm=Instructed(other, told), price=price, purpose="judge")
 
 
-def _judged(result: AnswerResult, judging: Judging, progress: Callable[[Progress], None]
-            ) -> tuple[AnswerResult, Opinions | None]:
-    """Return the result with what the model thinks of the answers, as far as it comes."""
+def _judge(result: AnswerResult, judging: Judging, progress: Callable[[Progress], None]
+           ) -> tuple[AnswerResult, Opinions | None]:
+    """Return the result with the model's grades, as many as it gives."""
     if judging.correct:
         result = mark_correct(result, judging.client, judging.rounds, progress)
     if not judging.grades or result.stopped:
@@ -233,7 +233,7 @@ def _judged(result: AnswerResult, judging: Judging, progress: Callable[[Progress
     try:
         return result, opinions(result.side_by_side(), judging.client, names,
                                 repeats=judging.rounds, progress=progress)
-    except ModelError as error:  # what was paid for before is told
+    except ModelError as error:  # grades that were paid for are still shown
         return replace(result, stopped=str(error)), None
 
 

@@ -34,7 +34,7 @@ from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval, Retriever, params_of, wants_subqueries
 from qafd.retrieve.methods import label_of
-from qafd.time_left import silent
+from qafd.time_left import ignore_progress
 
 CUTS = (2, 5, 10)
 SEED = 20261122
@@ -270,7 +270,7 @@ def _flat(intervals: Mapping[str, Interval]) -> dict[str, Any]:
 
 def evaluate(
     knowledge: KnowledgeGraph, questions: Sequence[Question], methods: Mapping[str, Retriever], *,
-    progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
+    progress: Callable[[Progress], None] = ignore_progress, stopped: Callable[[], bool] = never,
 ) -> Evaluation:
     """Run every method on every question of a workspace, with one plan for each question.
 
@@ -329,7 +329,7 @@ def evaluate(
 
 
 def prepare(knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
-            report: Callable[[str, int, int], None] = silent) -> bool:
+            report: Callable[[str, int, int], None] = ignore_progress) -> bool:
     """Build the layers that methods need; whether any of them wants questions taken apart."""
     needs = set(chain.from_iterable(method.needs for method in methods.values()))
     knowledge.build_layers(sorted(needs), report)

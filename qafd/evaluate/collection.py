@@ -16,7 +16,7 @@ from qafd.plan.linking import entities_named
 from qafd.reading.text.plaintext import one_line
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.storage import Location
-from qafd.time_left import silent
+from qafd.time_left import ignore_progress
 
 LISTED = 5  # names of a notice
 ID = 80  # characters of a record's id that its document is named by
@@ -37,7 +37,7 @@ def save_questions(knowledge: KnowledgeGraph, questions: Iterable[Question]) -> 
 
 def collection(
     location: Location, name: str, passages: Sequence[GoldPassage], *,
-    progress: Callable[[Progress], None] = silent, processes: int = 2,
+    progress: Callable[[Progress], None] = ignore_progress, processes: int = 2,
 ) -> KnowledgeGraph:
     """Open a workspace of exactly these passages; one indexed from the same content is reused.
 

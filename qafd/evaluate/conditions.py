@@ -20,7 +20,7 @@ from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.plan.linking import entities_named
 from qafd.retrieve.base import Retrieval, RetrievedNode, Retriever
 from qafd.retrieve.conditions import LinkedQuery, edit_conditions, link_conditions
-from qafd.time_left import silent
+from qafd.time_left import ignore_progress
 
 SEED = 20261123
 DELETED = (0, 1, 2, 3)  # relations of a question
@@ -124,7 +124,7 @@ def read_factual_questions(data: bytes, name: str = "The file", limit: int | Non
 
 def evaluate_conditions(
     knowledge: KnowledgeGraph, questions: Sequence[FactualQuestion],
-    methods: Mapping[str, Retriever], *, progress: Callable[[int, int], None] = silent,
+    methods: Mapping[str, Retriever], *, progress: Callable[[int, int], None] = ignore_progress,
 ) -> FactualResult:
     """Ask each method each question.
 

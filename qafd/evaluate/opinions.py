@@ -21,7 +21,7 @@ from qafd.models.instructions import instructions_of
 from qafd.models.prompts_answer import ABSENT, PAPER, judge_schema
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.retrieve.base import Retriever
-from qafd.time_left import silent
+from qafd.time_left import ignore_progress
 
 AT_ONCE = 6  # answers side by side; the grades of more do not fit into a reply
 
@@ -124,7 +124,7 @@ def estimate(asked: Sequence[Answers], client: Metered, repeats: int) -> Estimat
 
 
 def opinions(asked: Sequence[Answers], client: LLM, names: Sequence[str], *, repeats: int = 2,
-             progress: Callable[[Progress], None] = silent,
+             progress: Callable[[Progress], None] = ignore_progress,
              stopped: Callable[[], bool] = never) -> Opinions:
     """Let a model grade the answers to each question together, without their names.
 

@@ -42,7 +42,7 @@ from qafd.reading.text.plaintext import one_line
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval, Retriever
 from qafd.retrieve.methods import label_of
-from qafd.time_left import silent
+from qafd.time_left import ignore_progress
 
 CORRECT = "correct"  # the measure that a model gives
 
@@ -152,7 +152,7 @@ class Cost:
 
 def answer_all(knowledge: KnowledgeGraph, questions: Sequence[Question],
                methods: Mapping[str, Retriever], client: Metered | None, writing: Writing,
-               progress: Callable[[Progress], None] = silent) -> AnswerResult:
+               progress: Callable[[Progress], None] = ignore_progress) -> AnswerResult:
     """Let every method answer every question; replies that are stored are not paid again.
 
     Parameters
@@ -230,7 +230,7 @@ def estimate_cost(knowledge: KnowledgeGraph, questions: Sequence[Question],
 
 
 def mark_correct(result: AnswerResult, client: Metered, repeats: int,
-                 progress: Callable[[Progress], None] = silent) -> AnswerResult:
+                 progress: Callable[[Progress], None] = ignore_progress) -> AnswerResult:
     """Add the measure `CORRECT`: the share of rounds in which a model accepts the answer.
 
     All answers to a question are shown together without the names of their methods, equal ones

@@ -45,7 +45,7 @@ from qafd.sandbox import ForkServer
 from qafd.storage import Location, Workspace, open_workspace, size_of
 from qafd.storage.packing import embedding_key, key_of
 from qafd.storage.rows import DocumentNameError, clean_name, now
-from qafd.time_left import silent
+from qafd.time_left import ignore_progress
 
 _ENDS = re.compile(r"[.!?](?=\s|$)")
 
@@ -58,7 +58,7 @@ def index(
     location: Location, sources: Iterable[tuple[str, bytes]] = (), *,
     extractor: Callable[[], BatchExtractor] = LocalExtractor,
     embedder: Callable[[], PassageEmbedder] = LocalEmbedder,
-    progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
+    progress: Callable[[Progress], None] = ignore_progress, stopped: Callable[[], bool] = never,
     processes: int | str = 2, keys: Keys = NO_KEYS, run: str = "", patient: bool = False,
 ) -> tuple[str, ...]:
     """Take files into a workspace and bring its graph up to date; returns the files at work.
@@ -229,7 +229,7 @@ def _tokens_of(passage: Chunk) -> int:
 
 def extend(
     store: Workspace, names: Sequence[str], engine: Engine,
-    progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
+    progress: Callable[[Progress], None] = ignore_progress, stopped: Callable[[], bool] = never,
 ) -> None:
     """Bring these files into the log, passage by passage, and the graph up to date.
 

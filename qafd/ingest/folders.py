@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from qafd.errors import ParameterError
 from qafd.reading.text.plaintext import label, one_line
 from qafd.storage.rows import clean_name
-from qafd.time_left import silent
+from qafd.time_left import ignore_progress
 
 ROOM = 255 - len(" (1000000)")  # characters of a name that leave room for its number
 
@@ -27,7 +27,7 @@ class Given:
 
 def files_below(
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    say: Callable[[str], None] = silent,
+    say: Callable[[str], None] = ignore_progress,
 ) -> Iterator[tuple[str, bytes]]:
     """(name, bytes) of files and of all files in folders; sorted, read one by one.
 
@@ -67,7 +67,7 @@ def files_below(
     return ((file.name, file.read()) for file in apart)
 
 
-def told_apart(files: Sequence[Given], say: Callable[[str], None] = silent) -> list[Given]:
+def told_apart(files: Sequence[Given], say: Callable[[str], None] = ignore_progress) -> list[Given]:
     """The files under names that stay different when they are cleaned; equal ones count once.
 
     A file whose name is none, such as "...", is left out, which is said.

@@ -32,7 +32,7 @@ from qafd.storage.packing import (
     hash_number,
 )
 from qafd.storage.rows import PlacedNode
-from qafd.time_left import silent
+from qafd.time_left import ignore_progress
 
 BLOCK = 8192  # edges that are made at a time
 
@@ -88,8 +88,8 @@ class FullAssembly:
     def __init__(self, log: PackedLog,
                  vectors_of: Callable[[LogSlice], Sequence[Vectors]],
                  embed_names: Callable[[Sequence[str]], Vectors],
-                 compared: Callable[[int, int], None] = silent,
-                 go_on: Callable[[], None] = silent) -> None:
+                 compared: Callable[[int, int], None] = ignore_progress,
+                 go_on: Callable[[], None] = ignore_progress) -> None:
         self.log, self._vectors_of, self._go_on = log, vectors_of, go_on
         self._numbers: dict[str, int] = {}
         self._told: dict[int, NameSoFar] = {}

@@ -23,7 +23,7 @@ from qafd.ingest.progress import Progress, never
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.storage import Workspace
 from qafd.storage.packing import embedding_key, key_of
-from qafd.time_left import silent
+from qafd.time_left import ignore_progress
 
 VECTORS = 64  # passages or names whose vectors are computed and stored at a time
 Item = TypeVar("Item")
@@ -45,7 +45,7 @@ class GraphUpdate:
 
     store: Workspace
     engine: Engine
-    progress: Callable[[Progress], None] = silent
+    progress: Callable[[Progress], None] = ignore_progress
     stopped: Callable[[], bool] = never
     final: bool = True
     at_once: int = SLICE

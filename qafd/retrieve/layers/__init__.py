@@ -41,7 +41,7 @@ from qafd.retrieve.layers.writing import (
 )
 from qafd.storage import Workspace
 from qafd.storage.rows import LayerRow
-from qafd.time_left import silent
+from qafd.time_left import ignore_progress
 
 BATCH = 64  # texts embedded between two reports
 
@@ -104,7 +104,7 @@ class LayerState:
 
 
 def build(name: str, graph: Graph, texts: Texts, embedder: Embeds, old: Layer | None = None,
-          report: Report = silent, writer: Writer | None = None) -> Layer:
+          report: Report = ignore_progress, writer: Writer | None = None) -> Layer:
     """Return one layer of a graph; texts that `old` has too keep their vectors.
 
     Raises
@@ -122,7 +122,7 @@ def _map_vectors(layer: Layer | None) -> dict[str, Vectors]:
 
 
 def bring_up_to_date(
-    store: Workspace, embedder: Embeds, names: Iterable[str] = LAYERS, report: Report = silent,
+    store: Workspace, embedder: Embeds, names: Iterable[str] = LAYERS, report: Report = ignore_progress,
     stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[str, ...]:
     """Build the layers among `names` that are missing or stale; return their names.
@@ -150,7 +150,8 @@ def bring_up_to_date(
 
 
 def write_layers(store: Workspace, embedder: Embeds, names: Iterable[str], client: Metered,
-                 report: Report = silent, stopped: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
+                 report: Report = ignore_progress,
+                 stopped: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
     """Build layers with texts that a language model writes; return their names.
 
     Every reply is saved: a stopped run continues without paying twice, and layers that follow the graph
