@@ -112,7 +112,7 @@ def test_a_public_app_calls_no_address_of_a_visitor(
     assert modeled.bodies == []
 
 
-@pytest.mark.parametrize("button", ["Rebuild the graph", "Compute all vectors anew"])
+@pytest.mark.parametrize("button", ["Rebuild the graph", "Compute all vectors again"])
 def test_the_graph_is_made_anew_as_a_job(
         button: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Path] = []

@@ -48,7 +48,7 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     if len(knowledge.graph):
         way("explore", "Explore the graph")
     st.caption("Tick a file to read, delete or retry it. A deleted file leaves the graph as "
-                "if it had never been there, and can be brought back until it is erased.")
+                "if it had never been there, and can be restored until it is erased.")
 
 
 def _lines(knowledge: KnowledgeGraph) -> tuple[FileLine, ...]:
@@ -165,7 +165,7 @@ def _act(knowledge: KnowledgeGraph, action: str, lines: Sequence[FileLine]) -> N
     if action != "retry":
         session().finished = ""  # the invitation to ask was for what came before
         st.toast(plain(say_moved(action == "delete", [clean(name, 80) for name in names])))
-    _anew()
+    _clear_selection()
 
 
 def apply(knowledge: KnowledgeGraph, action: str, names: Sequence[str]) -> None:
@@ -183,8 +183,8 @@ def apply(knowledge: KnowledgeGraph, action: str, names: Sequence[str]) -> None:
     start(knowledge)
 
 
-def _anew() -> None:
-    empty("files_table")  # the next action is for rows chosen anew
+def _clear_selection() -> None:
+    empty("files_table")  # the next action needs a new selection
     st.rerun()
 
 
@@ -197,18 +197,18 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
                 job.state != "paused" for job in store.queue.open())
         st.caption(plain(say_staying()))
         if busy:
-            st.caption(":material/hourglass: Documents are being read, or the graph made "
-                        "anew: erase when that is done.")
+            st.caption(":material/hourglass: Documents are being read, or the graph is "
+                        "being rebuilt. Erase when that is done.")
         with st.container(horizontal=True):
             erase = st.button("Erase now", key="erase_now", disabled=busy)
             keep = st.button("Keep", key="erase_not")
         if erase:
-            with st.spinner("Erasing, and making the graph anew"):
+            with st.spinner("Erasing, and rebuilding the graph"):
                 gone = knowledge.erase(*names)
             st.toast(brief(say_gone(gone), 600), duration="long")
         if erase or keep:
             session().erasing = None
-            _anew()
+            _clear_selection()
 
 
 def _read(knowledge: KnowledgeGraph, line: FileLine) -> None:

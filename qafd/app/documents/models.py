@@ -86,7 +86,7 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
             reply_tokens = four.number_input("Reply limit of reading", 1, 1_000_000,
                                              other.reply_tokens, 512)
             st.caption("With another model, other types, another language or more questions "
-                        "all passages are read anew, when you start it below.")
+                        "all passages are read again, when you start it below.")
             if st.form_submit_button("Use this"):
                 pick = options[at]
                 if pick.model:

@@ -29,7 +29,7 @@ from qafd.wording.reasons import word_notice
 FIRST = ("recall@5", "f1@5", "node_f1")  # measures that are offered before "More measures"
 SHARE = "%.3f"
 MISSED = "–"
-NAME_WIDTH = 18  # letters of a method's name on a line beside its bar
+NAME_WIDTH = 18  # letters of a method's name on a line next to its bar
 OTHER_MEANINGS = {"all in 5": "The share of questions with all gold passages among the first 5",
                   "MRR": "Mean of 1 / rank of the best gold passage"}
 

@@ -23,7 +23,7 @@ def run_shown(view: View, note: str = "") -> Run:
 def keep_button(view: View) -> None:
     """Draw the button that saves the shown run, with an optional note."""
     shown = view.version, view.question, view.method
-    box = st.popover("Keep this run", icon=":material/bookmark_add:", type="tertiary",
+    box = st.popover("Save this run", icon=":material/bookmark_add:", type="tertiary",
                      key="keeping", on_change="rerun",
                      help="Save the question, its settings and this result in the history.")
     if not box.open:  # a folded form need not be sent with every move of the mass
@@ -44,7 +44,7 @@ def _form(view: View) -> str | None:
     place = st.empty()
     with place.form("keep", border=False):
         note = st.text_input("Note", max_chars=NOTE, placeholder="Note")
-        if not st.form_submit_button("Keep", type="primary"):
+        if not st.form_submit_button("Save", type="primary"):
             return None
     place.empty()
     with view.knowledge.store() as store:

@@ -54,7 +54,7 @@ def put_right(knowledge: KnowledgeGraph, change: Callable[[Workspace], object],
     start(knowledge)
     if name:
         st.query_params["entity"] = node_id("entity", canonical(name))
-    st.toast("Noted; the graph is made anew. Edits takes it back.")
+    st.toast("Saved. The graph is being rebuilt; undo it under Edits.")
     st.rerun()
 
 

@@ -102,5 +102,5 @@ def _verdicts(found: Experiment) -> list[tuple[str, str, str]]:
          f"smallest {smallest:.2g}"),
         ("Lemma 6: weights across vanish",
          (f"mu/sigma {found.model.separation:g} far above sqrt(d log n) = {found.needed:.1f}, "
-          "and gamma not too small, which is not said"),
+          "and gamma not too small, which is not stated"),
          f"below all inside in {found.separated} of {n}")]

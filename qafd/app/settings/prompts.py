@@ -35,7 +35,7 @@ def prompt_settings(knowledge: KnowledgeGraph) -> None:
         elif tuned:
             _tune(knowledge)
         if task == READING:
-            st.caption("With another prompt the passages that a model has read are read anew, "
+            st.caption("With another prompt the passages that a model has read are read again, "
                         "when you start it on Documents.")
         _versions(knowledge, task)
 

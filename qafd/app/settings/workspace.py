@@ -63,7 +63,7 @@ def remake(knowledge: KnowledgeGraph) -> None:
         if not store.files.all():
             return
     st.header("Graph", anchor=False)
-    st.write("Rebuilding the graph and computing its vectors anew keep your documents and "
+    st.write("Rebuilding the graph and computing its vectors again keep your documents and "
               "what was read from them. Both run in the background, and the graph is empty "
               "until then.")
     now = choice_of(knowledge)
@@ -74,8 +74,8 @@ def remake(knowledge: KnowledgeGraph) -> None:
     embedding_plan(knowledge, options[at])
     with st.container(horizontal=True):
         rebuild = st.button("Rebuild the graph", key="rebuild",
-                            help="Makes nodes and edges anew, as qafd index --rebuild does.")
-        embed = st.button("Compute all vectors anew", key="re_embed",
+                            help="Rebuild nodes and edges, as qafd index --rebuild does.")
+        embed = st.button("Compute all vectors again", key="re_embed",
                           help=("With this embedding model, as qafd index --re-embed does. "
                                 "What is computed is kept if it is interrupted."))
     if embed:
