@@ -29,10 +29,7 @@ Every message is one sentence or two: what happened, with the numbers, and what 
 class QafdError(Exception):
     """The base of all errors that a user can correct; anything else is a bug.
 
-    Parameters
-    ----------
-    message : str
-        One sentence or two: what happened, with the numbers, and what to do.
+    Its message is one sentence or two: what happened, with the numbers, and what to do.
     """
 
 
