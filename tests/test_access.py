@@ -463,7 +463,7 @@ def test_a_link_is_opened_after_signing_in_and_stays_open(browser: Any, guarded:
     view.locator("[data-painted]").wait_for(timeout=60_000)
     assert view.url == f"{guarded}/?ws=songbook&best_mass=12"
     other = context.new_page()
-    other.goto(f"{guarded}/settings")
+    other.goto(f"{guarded}/settings?group=This+app")
     other.get_by_role("link", name="Sign out").click()
     other.get_by_label("Password").wait_for()
     view.reload()

@@ -59,4 +59,4 @@ def access_settings() -> None:
         st.write("Visitors are asked for the shared password. They stay signed in until the "
                  "browser closes.")
     # not st.link_button, which would keep this page open next to the form
-    st.html(render(f"[{'Sign out'}]({SIGN_OUT})"))
+    st.html(render(f"[Sign out]({SIGN_OUT})"))
