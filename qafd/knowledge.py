@@ -221,7 +221,7 @@ class KnowledgeGraph:
         return self._edited(partial(curate.hide, known=entity))
 
     def connect(self, source: str, target: str, label: str = "", note: str = "") -> int:
-        """Add an edge between two entities; `label` says how they are related, `note` why.
+        """Add an edge between two entities; `label` is how they are related, `note` why.
 
         Raises
         ------
@@ -270,7 +270,7 @@ class KnowledgeGraph:
         Nodes have kind ("entity", "passage"), name and text, entities also type and description,
         passages document, title and page. Edges have kind ("mention", "relation", "synonym",
         "by_hand", "extracted"), weight (the factor H of Eq. (1)), label, count, evidence and, where they were
-        added by hand, by_hand, which says when; see `qafd.export.whole.WholeEdge`. What says
+        added by hand, by_hand, which is when; see `qafd.export.whole.WholeEdge`. What says
         nothing is left out. `qafd.export.formats.write_graph` writes the same as a file.
         """
         with self.store() as store, whole(store) as graph:
@@ -332,7 +332,7 @@ class KnowledgeGraph:
             Also take a complex question apart.
         client, model
             As for `answer`. Names keywords and subqueries instead of the local rules; when it
-            fails, the local plan stays and a notice says so.
+            fails, the local plan stays and a notice reports it.
 
         Raises
         ------
@@ -391,7 +391,7 @@ class KnowledgeGraph:
         ParameterError
             On an unknown method or a parameter outside its range.
         MissingLayerError
-            The method needs a layer that is not built; the message says how to build it.
+            The method needs a layer that is not built; the message shows how to build it.
         """
         if graph is not None:
             with self.store() as store:
@@ -656,8 +656,8 @@ def read_conditions(knowledge: KnowledgeGraph, plan: QueryPlan, client: "LLM | o
                     model: str = "", *, graph: Graph | None = None) -> QueryPlan:
     """Add the conditions that a model reads in the question, for the method "exact".
 
-    `client` and `model` are as for `answer`. When the model fails, or brings in names that
-    neither the question nor the graph has, the rules stay and a notice of the plan says so.
+    `client` and `model` are as for `answer`. When the model fails, or adds names that
+    neither the question nor the graph has, the rules stay and a notice of the plan reports it.
     """
     with knowledge.store() as store:  # else the call would open and close the file
         merged = store.edits.map_merged()

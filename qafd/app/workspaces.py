@@ -37,7 +37,7 @@ def _named() -> str:
 
 
 def _root() -> Location:
-    """A workspace beside which the app keeps all others: one at home, or the one on a server."""
+    """A workspace next to which the app keeps all others: one at home, or the one on a server."""
     return _named() if is_on_server() else home() / "any.db"
 
 
@@ -116,7 +116,7 @@ def new_workspace(key: str) -> None:
 
 
 def _create(name: str) -> None:
-    """Make a workspace and go where documents are added to it; a wrong name is said at the form."""
+    """Make a workspace and go where documents are added to it; a wrong name is reported at the form."""
     try:
         location = location_of(name)
     except ParameterError as error:

@@ -71,7 +71,7 @@ def assemble(
     - relation, entity to entity: asserted in a sentence, max(.001, cosine of the names), times
       the weight that an imported graph gives it, as a multiple of the mean, or a fifth of the
       strength that a language model gives it, from 1 to 10;
-    - extracted, entity to entity: beside each relation that a language model extracted, of the same
+    - extracted, entity to entity: next to each relation that a language model extracted, of the same
       similarity; it carries the default diffusion, which relations of the local rules do not;
     - synonym, entity to entity: cosine of the names >= 0.8, times 0.1, where one of the two is
       among the 16 nearest such names of the other.
@@ -83,7 +83,7 @@ def assemble(
     embed_names : callable
         Keys, and what models say of them, to unit rows, shape (k, d); called once.
     compared : callable
-        Told now and then how many of all names were compared with the others, which takes longest
+        Called now and then with how many of all names were compared with the others, which takes longest
         of all that is done here; what it raises ends the assembly.
     """
     log = sorted(readings, key=log_order)

@@ -90,7 +90,7 @@ def find_relations(keys: Sequence[str], log: Sequence[Reading], aliases: Sequenc
 
 def relation_edges(asserted: Mapping[tuple[str, str], Mapping[str, PairPart]],
                    row: Mapping[str, int], names: Vectors) -> Iterator[Edge]:
-    """The relations of pairs of entities; `row` says which row of `names` is whose."""
+    """The relations of pairs of entities; `row` gives the row of `names` of each."""
     pairs = sorted(asserted)
     ends = np.array([(row[u], row[v]) for u, v in pairs], np.int64).reshape(-1, 2)
     cosines = cosines_of(names[ends[:, 0]], names[ends[:, 1]]).tolist() if pairs else []

@@ -35,7 +35,7 @@ def find_names(log: Sequence[Reading], aliases: Sequence[Alias]) -> dict[str, di
 
 
 def entity_node(key: str, gathered: Gathered) -> Node:
-    """The node of a key by its spellings and what is said of it."""
+    """The node of a key by its spellings and what is stated of it."""
     names, text = gathered.names, gathered.text
     # The key must follow from the name: questions are linked by the names a graph carries.
     own = [name for name in names if canonical(name) == key]

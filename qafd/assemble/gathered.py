@@ -186,7 +186,7 @@ def align(wide: Wholes | Floats, close: Wholes | Floats, told: Vectors | None = 
     wide, close : ndarray, shape (..., d)
         See `Gathered`.
     told : ndarray, shape (..., d), optional
-        Vectors of what models said of entities; the rows are halfway to them.
+        Vectors of what models write of entities; the rows are halfway to them.
     """
     rows = _unit(_unit(wide / STEPS) + _unit(close / STEPS))
     return rows if told is None else _unit(rows + told)
@@ -197,7 +197,7 @@ class Occurrences:
     """Vectors that are summed for each name: those of its passages and of its sentences.
 
     `names`, ascending, are their numbers, of which `owner`, ascending, has that of each occurrence, and
-    `row` its vector, shape (k,); `close` says which are of sentences.
+    `row` its vector, shape (k,); `close` marks those of sentences.
     """
 
     names: Nodes

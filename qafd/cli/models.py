@@ -168,7 +168,7 @@ class ModelRequest:
                        f"{purpose} {now()}", question=question)
 
     def _settings(self, endpoint: "Endpoint") -> CallSettings:
-        """Return the settings of its calls: those of the file, as far as no option says otherwise.
+        """Return the settings of its calls: those of the file, unless an option differs.
 
         Its context is asked for where nobody names one; a server that does not tell limits nothing.
         """

@@ -18,7 +18,7 @@ VARIABLE = "QAFD_TOKEN"
 @command(as_json=False)
 @with_workspace
 def mcp(knowledge: KnowledgeGraph) -> int:
-    """Serve a workspace to a program that speaks the Model Context Protocol, over stdin and stdout.
+    """Serve a workspace to a program that uses the Model Context Protocol, over stdin and stdout.
 
     Such a program starts this command itself: give it 'qafd', 'mcp', '--db' and the file. It gets
     the tools search, retrieve, why and answer, which only read.

@@ -47,10 +47,10 @@ def erase(
     extractor: Callable[[], BatchExtractor] = LocalExtractor,
     embedder: Callable[[], PassageEmbedder] = LocalEmbedder, keys: Keys = NO_KEYS,
 ) -> Footprint:
-    """Remove files or documents for good, and make the graph and the file anew without them.
+    """Remove files or documents for good, and make the graph and the file again without them.
 
     Afterwards their text is neither in the workspace nor in what SQLite, upgrades and workers keep
-    beside it. What a file system or a disk remembers of overwritten files is beyond this.
+    next to it. What a file system or a disk remembers of overwritten files is beyond this.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def erase(
     MissingKeyError
         The embedding model needs a key. Nothing was changed.
     ModelError
-        The graph could not be made anew. It is empty; everything else is done.
+        The graph could not be made again. It is empty; everything else is done.
     """
     with open_workspace(location) as store:
         if store.lease.writer is not None:

@@ -70,7 +70,7 @@ def files_below(
 def told_apart(files: Sequence[Given], say: Callable[[str], None] = ignore_progress) -> list[Given]:
     """The files under names that stay different when they are cleaned; equal ones count once.
 
-    A file whose name is none, such as "...", is left out, which is said.
+    A file whose name is none, such as "...", is left out and reported.
 
     Raises
     ------

@@ -80,7 +80,7 @@ class FullAssembly:
     embed_names : callable
         Keys, and what models say of them, to unit rows, (k, d); called once.
     compared : callable
-        Told now and then how many of all names were compared with the others; what it raises ends it.
+        Called now and then with how many of all names were compared with the others; what it raises ends it.
     go_on : callable
         Called at each slice; what it raises ends it.
     """

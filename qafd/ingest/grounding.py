@@ -33,7 +33,7 @@ class Grounded:
 
 @dataclass
 class _Ground:
-    """A passage, and what was found in it: sentences by key, mentions, what is said of them."""
+    """A passage, and what was found in it: sentences by key, mentions, what is stated of them."""
 
     chunk: Chunk
     local: Extraction
@@ -91,7 +91,7 @@ def _ground_entities(found: _Ground, entities: Sequence[Description], allowed: s
 
 
 def _find(found: _Ground, said: str, text: Sequence[tuple[str, int, int]]) -> None:
-    """Note under which key a name stands in the passage, if it does."""
+    """Note the key under which a name is in the passage, if it is."""
     if next(find_places(said, text), None) is not None:
         found.sentences[said] = set()
         return

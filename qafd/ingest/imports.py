@@ -1,7 +1,7 @@
 """GraphCache from other programs: their files found, read in a child process, and made one file.
 
 That file is node-link JSON with everything that was understood. It is a document of the
-workspace like any other: hashed, replaced, deleted, brought back.
+workspace like any other: hashed, replaced, deleted, restored.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The graph after a change of the log: only what the change touches is made anew.
+"""The graph after a change of the log: only what the change touches is made again.
 
 `qafd.assemble` makes the graph of a whole log, and both give the same. What follows from one
 document alone, and what else decides of a name, is kept as facts (`qafd.storage.relational.postings`).
@@ -66,7 +66,7 @@ class MissingVectorsError(Exception):
 
 
 class GraphChange:
-    """The nodes and edges of the graph that a change touches, made anew from facts.
+    """The nodes and edges of the graph that a change touches, made again from facts.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class GraphChange:
         facts : Facts
             Which took the change in.
         chunks : sequence of Chunk
-            The passages that are new or read anew.
+            The passages that are new or read again.
         gone : iterable of str
             The ids of those that are no longer there.
 
@@ -234,7 +234,7 @@ class GraphChange:
         return {key: near.get(key, {}) for key in sought}
 
     def _write_pairs(self, pairs: set[tuple[str, str]]) -> None:
-        """Make all edges between the two names of each pair anew, those by hand too."""
+        """Make all edges between the two names of each pair again, those by hand too."""
         joined, cut = edges_by_hand(self._edits)
         ends = [frozenset(spot[:2]) for spot in joined] + list(cut) + self._by_hand_before()
         pairs = pairs | {(min(two), max(two)) for two in ends}
@@ -299,7 +299,7 @@ def take_in(store: Workspace, model: str, documents: Collection[str], log: Log) 
     MissingNamesError
         New names have no vector yet. The transaction has to be given up.
     MissingVectorsError
-        Likewise; the change cannot be taken in.
+        The change cannot be taken in.
     """
     sums = store.assembly.sums()
     numbers = store.postings.rows(documents)

@@ -1,7 +1,7 @@
 """The prompts of a workspace, kept in it with all their versions.
 
 The prompt by which passages are read is part of what a model's reading is called, so a workspace that
-a model reads is read anew after a change of it.
+a model reads is read again after a change of it.
 """
 
 import json
@@ -37,7 +37,7 @@ def versions_of(store: Workspace, task: str) -> tuple[PromptVersion, ...]:
 
 
 def keep_prompt(store: Workspace, task: str, prompt: str) -> None:
-    """Let models do a task by a prompt from now on; "" or ours brings back ours.
+    """Let models do a task by a prompt from now on; "" or ours restores ours.
 
     Raises
     ------

@@ -46,7 +46,7 @@ def enqueue(store: Workspace, files: Iterable[tuple[str, bytes]] = (),
             layers: Iterable[str] = ()) -> int:
     """Store files and a job that indexes them, all or nothing; returns the job's id.
 
-    Without files the job brings the graph up to date after a deletion or an undo; one such job that
+    Without files the job updates the graph after a deletion or an undo; one such job that
     waits already is enough. It also builds these layers (see `qafd.retrieve.layers.LAYERS`) and brings
     those up to date that are kept already. A worker has to be started: see `start_worker`.
     """
@@ -124,7 +124,7 @@ def needs_worker(store: Workspace) -> bool:
 def start_worker(location: Location, keys: Keys = NO_KEYS) -> None:
     """Start a worker in a process of its own; when there is one already, it ends by itself.
 
-    What it complains about goes to a file beside the workspace, named like it plus ".log", after
+    What it complains about goes to a file next to the workspace, named like it plus ".log", after
     what earlier ones did. The address of the workspace and the keys of model endpoints go
     through a pipe, where no other process can read them.
 
@@ -210,7 +210,7 @@ def work(
 class _Report:
     """Writes progress into a job's row, not more often than the page looks.
 
-    Once passages are read, the files that are parsed in between are not told: many small ones
+    Once passages are read, the files that are parsed in between are not reported: many small ones
     would hide how far the reading is.
     """
 

@@ -80,12 +80,12 @@ class ModelExtractor:
     Sentences, title and heading come from the local reading of the same passage. A reply that names
     nothing in the passages is shown to the model once more; a passage of several that it leaves out
     or does not come to the end of is asked about alone. Where that does not help, the local reading
-    stands in.
+    is used.
 
     Parameters
     ----------
     llm : LLM
-        A `Metered` one is told which document it is asked about; its instructions have the prompt.
+        A `Metered` one gets the document it is asked about; its instructions have the prompt.
     types : sequence of str
         Entity types to look for; another type that the model gives is kept as "OTHER".
     language : str

@@ -36,7 +36,7 @@ class LogSlice:
         return self._raws()
 
     def passages(self) -> Iterator[tuple[Chunk, Extraction, Alias]]:
-        """Each passage with what it says as edits let it be understood, and what keys stand for in its
+        """Each passage with what it states as edits let it be understood, and what keys stand for in its
         document."""
         extractions = apply_edits(self.raws, self._edits)
         documents: dict[str, list[Extraction]] = {}

@@ -1,4 +1,4 @@
-"""The facts of a workspace, brought up to date document by document.
+"""The facts of a workspace, updated document by document.
 
 They are what follows from one document alone, and what a passage says of the names that all documents
 decide of; see `qafd.storage.relational.postings`.
@@ -92,7 +92,7 @@ def state_of(store: Workspace, edits: Iterable[Edit]) -> dict[str, object]:
 
 
 class Facts:
-    """The facts of a workspace, brought up to date document by document.
+    """The facts of a workspace, updated document by document.
 
     Attributes
     ----------

@@ -87,7 +87,7 @@ class ModelChoice:
 
     @property
     def embed_rate(self) -> Price | None:
-        """The price of the embedding model, likewise."""
+        """The price of the embedding model, in the same way."""
         return self.embed_price or (FREE if is_local(self.embedder_url) else None)
 
 
@@ -106,7 +106,7 @@ def read_choice(store: Workspace) -> ModelChoice:
 def choose(store: Workspace, choice: ModelChoice) -> None:
     """Let the next run read with this choice; what is stored holds no key.
 
-    Where another model or other options are to extract, that run reads all passages anew.
+    Where another model or other options are to extract, that run reads all passages again.
     """
     before = read_choice(store)
     same = all(getattr(before, name) == getattr(choice, name)

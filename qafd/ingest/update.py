@@ -1,4 +1,4 @@
-"""The graph brought up to date with its log, vectors that are missing computed on the way."""
+"""The graph updated with its log, vectors that are missing computed on the way."""
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +30,7 @@ Item = TypeVar("Item")
 
 
 class _StoppedError(Exception):
-    """The assembly was told to end between two batches of vectors or of names."""
+    """The assembly had to end between two batches of vectors or of names."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class GraphUpdate:
             return False
 
     def _follow(self) -> bool | None:
-        """Make anew what the last changes touch, see `qafd.ingest.incremental`; None where that is most."""
+        """Make again what the last changes touch, see `qafd.ingest.incremental`; None where that is most."""
         store, model = self.store, self.engine.models.embedder
         while True:
             with store.snapshot():

@@ -42,7 +42,7 @@ def fetch(address: str, *, near: bool = False, resolver: Resolver | None = None,
     seconds : float
         All that fetching may take.
     most : int
-        Bytes of the page; a longer one that says so is refused before it is read.
+        Bytes of the page; a longer one that reports it is refused before it is read.
 
     Raises
     ------

@@ -240,7 +240,7 @@ class Names:
         common : set of str
             Words that are no names.
         vocabulary : Vocabulary, optional
-            Where it is known, a word of the question that no passage has stands for the name that
+            Where it is known, a word of the question that no passage has means the name that
             it is by a slip, taken for a name or not; another one in small letters is read as the
             known word that is one slip away (`qafd.plan.spelling.right_word`).
         """

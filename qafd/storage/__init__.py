@@ -91,7 +91,7 @@ def examine(location: Location | None = None, deep: bool = False) -> Iterator[Di
     Parameters
     ----------
     deep : bool
-        Also make the graph anew from the log and compare: some seconds per thousand passages.
+        Also make the graph again from the log and compare: some seconds per thousand passages.
     """
     url = None if location is None else _url(location)
     return _backend(url or f"{FILES}://").examine(url, deep)
@@ -140,7 +140,7 @@ def copy_workspace(source: Location, target: Location) -> None:
 
 
 def remove_workspace(location: Location) -> None:
-    """Delete a workspace for good, with all that lies beside it.
+    """Delete a workspace for good, with all that is next to it.
 
     Raises
     ------

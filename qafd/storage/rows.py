@@ -13,7 +13,7 @@ from qafd.records import Chunk, Description, Extraction, Node
 
 
 class DocumentNameError(StoreError):
-    """A file's documents cannot be told apart by name."""
+    """A file's documents cannot be distinguished by name."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class Evidence:
 class Head:
     """Metadata of a document; `pages` is 0 if its format has none.
 
-    `original` says whether the bytes of its file are stored, which are dropped when it was read
+    `original` is whether the bytes of its file are stored, which are dropped when it was read
     and is no PDF.
     """
 
@@ -184,7 +184,7 @@ class PassageLine:
 class UnreadRow:
     """A passage, the `number`-th of its document, that the model did not read as it should be.
 
-    `reason` says why, "" where only the `status` of the last call is known; see `Call`.
+    `reason` is why, "" where only the `status` of the last call is known; see `Call`.
     """
 
     document: str
@@ -280,7 +280,7 @@ class Hit:
     """A passage that was found; `score` >= 0, larger is better.
 
     `parts` is the part of its text with most of the words, in pieces: the words themselves, with
-    True, and what stands between them.
+    True, and the text between them.
     """
 
     chunk: Chunk
@@ -347,7 +347,7 @@ class Total:
 class Said:
     """A description and the passage that it rests on.
 
-    `model` wrote it, "" where the file of a graph brought it.
+    `model` wrote it, "" where the file of a graph had it.
     """
 
     description: Description

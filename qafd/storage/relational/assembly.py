@@ -157,7 +157,7 @@ class SqlAssembly(Part):
             return json.dumps(_kept_sums(connection))
 
     def drop(self) -> None:
-        """Throw away what was computed from the log; the next assembly makes it anew."""
+        """Throw away what was computed from the log; the next assembly makes it again."""
         with self._file.transaction() as connection:
             for table in _GRAPH_TABLES:
                 connection.execute(f"DELETE FROM {table}")

@@ -1,4 +1,4 @@
-"""The documents in files: cut into passages, deleted, brought back, removed for good."""
+"""The documents in files: cut into passages, deleted, restored, removed for good."""
 
 import json
 import zlib
@@ -148,7 +148,7 @@ class SqlDocuments(Part):
         return True
 
     def delete(self, *names: str) -> None:
-        """Take files or documents out of the graph, all or none; `undo` brings each back.
+        """Take files or documents out of the graph, all or none; `undo` restores each.
 
         They are deleted at the same moment. The graph follows at its next assembly.
         """

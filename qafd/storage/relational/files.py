@@ -115,7 +115,7 @@ class SqlFiles(Part):
             return changed
 
     def all(self) -> tuple[File, ...]:
-        """All files, in the order in which they came; the later one of equal files says so."""
+        """All files, in the order in which they came; the later one of equal files reports it."""
         with self._file.reading() as connection:
             extractor = meta(connection, "extractor")
             rows = connection.execute(

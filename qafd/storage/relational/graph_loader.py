@@ -52,7 +52,7 @@ class _Numbering:
 class _Summed:
     """Occurrences of the names whose sums are not stored, shape (k,), and their vectors, (r,).
 
-    `at` is the place of an occurrence's vector among those of all; `close` says which are of sentences.
+    `at` is the place of an occurrence's vector among those of all; `close` marks those of sentences.
     `passage`, ascending, is the row of the passage that has each vector, as its `place`-th.
     """
 
@@ -88,7 +88,7 @@ class _LoadedEdges:
 
 @dataclass(frozen=True)
 class _LoadedNodes:
-    """The nodes, row by row: what stands in their table, and their own vectors, packed, (n, d).
+    """The nodes, row by row: what is used their table, and their own vectors, packed, (n, d).
 
     `told` has the vectors of what models say, by row.
     """

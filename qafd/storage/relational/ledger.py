@@ -70,7 +70,7 @@ class SqlLedger(Part):
             f"OR {WRITTEN})", names, names)[0])
 
     def forget_replies(self, documents: Iterable[str]) -> None:
-        """Drop what models said of these documents; what it cost stays in the ledger."""
+        """Drop what models write of these documents; what it cost stays in the ledger."""
         names = to_json(documents)
         self._write(
             "UPDATE llm_calls SET reply = '', key = '', document = '', chunk = '', "

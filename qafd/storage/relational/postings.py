@@ -1,7 +1,7 @@
 """Facts of the graph, passage by passage, so that the cost of a change follows its size.
 
 A fact is a kind, a term and a passage, with a body: that a text has a word, that a passage claims
-a name, what it says of a name. They are found by term (to make a name's node and edges) and by
+a name, what it states of a name. They are found by term (to make a name's node and edges) and by
 passage (to see what a change takes away). Like the graph they follow from the log.
 """
 
@@ -141,7 +141,7 @@ class SqlPostings(Part):
             f"(SELECT 1 FROM facts WHERE kind = ? AND term = wanted.value {so})", *asked)}
 
     def first(self, kind: str, term: str, without: str) -> int:
-        """The passage that stands first in the log of those whose body of a term does not begin so."""
+        """The passage that is first in the log of those whose body of a term does not begin so."""
         with self._file.reading() as connection:
             return int(connection.execute(
                 "SELECT passage FROM facts JOIN passages ON passages.rowid = passage "

@@ -35,7 +35,7 @@ class SqlQueue(Part):
         return self._jobs("WHERE state = 'running' AND starts >= ? ORDER BY id", starts)
 
     def report(self, job: int, stage: str, done: int, total: int, current: str) -> None:
-        """Note how far a job has come; once it reads or embeds, its starts count anew."""
+        """Note how far a job has come; once it reads or embeds, its starts count again."""
         self._write(
             "UPDATE jobs SET stage = ?1, done = ?2, total = ?3, current = ?4, "
             "starts = CASE WHEN ?1 IN ('extracting', 'embedding') THEN 0 ELSE starts END "

@@ -20,7 +20,7 @@ def match_of(terms: Sequence[str], every: bool) -> str:
 
 
 def snippet_parts(snippet: str) -> Parts:
-    """A snippet as its words that were sought, with True, and what stands between them."""
+    """A snippet as its words that were sought, with True, and the text between them."""
     parts: list[tuple[str, bool]] = []
     for piece in re.split(f"({ON}[^{OFF}]*{OFF}?)", snippet):
         if piece:

@@ -77,7 +77,7 @@ class SqlVectors(Part):
             connection.execute("DELETE FROM meta WHERE key IN ('earlier_embedder', 'earlier_dimension')")
 
     def forget(self) -> None:
-        """Drop the stamp, so that the next assembly embeds anew.
+        """Drop the stamp, so that the next assembly embeds again.
 
         The vectors are kept, to be compared with those of another model; those of a model before
         them are dropped.

@@ -103,7 +103,7 @@ def names_beside(url: str) -> tuple[str, ...]:
 
 
 def size_of(url: str) -> int | None:
-    """The size of a file in bytes, without what lies beside it; None where there is none."""
+    """The size of a file in bytes, without what is next to it; None where there is none."""
     path = path_at(url)
     return path.stat().st_size if path.is_file() else None
 
@@ -118,7 +118,7 @@ def examine(url: str | None, deep: bool) -> Iterator[Diagnosis]:
 
 
 def remove_workspace(url: str) -> None:
-    """Delete a workspace for good: its file, uploads included, and all that lies beside it.
+    """Delete a workspace for good: its file, uploads included, and all that is next to it.
 
     Raises
     ------

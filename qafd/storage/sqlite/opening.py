@@ -33,7 +33,7 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
     Raises
     ------
     ForeignFileError
-        Another program made the file; neither it nor anything beside it was touched.
+        Another program made the file; neither it nor anything next to it was touched.
     StoreError
         The file is missing where it is not made, is no SQLite file, or cannot be opened.
     """
@@ -67,7 +67,7 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
 def _address_to_read(path: Path) -> str:
     """Return the address at which SQLite reads a workspace without changing it.
 
-    SQLite wants to put two files beside the workspace; it cannot where the folder is not ours (an
+    SQLite wants to put two files next to the workspace; it cannot where the folder is not ours (an
     installed sample) or the disk is full.
     """
     logged = _has_log(path)
@@ -81,9 +81,9 @@ def _address_to_read(path: Path) -> str:
 
 
 def _with_log(path: Path) -> Path:
-    """A copy of a workspace that has taken in the log beside it, which a crash left there.
+    """A copy of a workspace that has taken in the log next to it, which a crash left there.
 
-    It is made anew when either has changed, and lasts as long as this process.
+    It is made again when either has changed, and lasts as long as this process.
     """
     with _COPYING:
         state = _state(path)
@@ -96,7 +96,7 @@ def _with_log(path: Path) -> Path:
 
 
 def _copied(path: Path) -> tuple["TemporaryDirectory[str]", Path]:
-    """A workspace and the log beside it in a new folder, and where in it."""
+    """A workspace and the log next to it in a new folder, and where in it."""
     try:
         folder = TemporaryDirectory(prefix="qafd")
         copy = Path(folder.name, path.name)
@@ -120,9 +120,9 @@ def _may_write(place: Path) -> bool:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Refuse a file that is no workspace, before anything can write to it or beside it.
+    """Refuse a file that is no workspace, before anything can write to it or next to it.
 
-    The mark of a workspace is in the head of its file from the beginning, whatever the log beside it has.
+    The mark of a workspace is in the head of its file from the beginning, whatever the log next to it has.
 
     Raises
     ------
