@@ -108,7 +108,7 @@ def test_a_public_app_calls_no_address_of_a_visitor(
     app = page("settings", ws="songbook")
     assert app.text_input(key="url_custom").disabled
     press(app, "Test the connection")
-    assert "can be reached by others" in shown(app)
+    assert "other people can reach this app" in shown(app).lower()
     assert modeled.bodies == []
 
 

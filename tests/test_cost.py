@@ -224,6 +224,14 @@ def test_what_all_spend_on_a_day_is_capped_together_and_kept(path, allowance):
     assert len(calls(path)) == 3
 
 
+def test_a_day_that_version_0_1_wrote_still_counts(tmp_path):
+    file = tmp_path / "spending.json"
+    file.write_text('{"day": "2026-03-01", "calls": 2, "tokens": 9, "cost": 0.0}')
+    meter = Allowance(file, Cap(calls=2), lambda: "2026-03-01")
+    with pytest.raises(SpendingCapError):
+        meter.reserve(Spent(1, 1, 0.0))
+
+
 def test_a_call_over_midnight_counts_on_the_day_that_it_began(tmp_path):
     days = iter(["2026-01-01", "2026-01-02", "2026-01-02"])
     meter = Allowance(tmp_path / "spending.json", Cap(calls=2), lambda: next(days))

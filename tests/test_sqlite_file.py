@@ -172,7 +172,7 @@ def test_an_older_workspace_is_refused_and_left_alone(path):
         old.execute("PRAGMA user_version = 17")
     before = path.read_bytes()
     for read_only in (False, True):
-        with pytest.raises(StoreError, match="older version of qafd .* index its documents again"):
+        with pytest.raises(StoreError, match="older version of qafd.* index its documents again"):
             open_workspace(path, read_only)
     assert not doctor(path)[-1].ok
     assert path.read_bytes() == before

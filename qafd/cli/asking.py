@@ -57,7 +57,7 @@ def query(inquiry: Inquiry, keep: str | None) -> Outcome:
     if retrieval.method == "qafd" and retrieval.nodes:
         lines += ["", *chain_lines(inquiry.explain().chains(CHAINS))]
     return Outcome(seal(retrieval.to_dict()), lines,
-                   found=bool(retrieval.passages) and not answer.lacks_name,
+                   found=bool(retrieval.passages) and not (answer.abstained and answer.unknown),
                    notes=[word_notice(one) for one in retrieval.notices])
 
 

@@ -90,8 +90,10 @@ class Allowance(Meter):
 
     def _read(self) -> dict[str, Spent]:
         try:
-            days = {date.fromisoformat(day).isoformat(): Spent(**spent)
-                    for day, spent in json.loads(self.file.read_text("utf-8")).items()}
+            stored = json.loads(self.file.read_text("utf-8"))
+            if "day" in stored:  # as version 0.1 wrote it: one day alone
+                stored = {stored.pop("day"): stored}
+            days = {date.fromisoformat(day).isoformat(): Spent(**spent) for day, spent in stored.items()}
             readable = all(map(_is_count, days.values()))
         except FileNotFoundError:
             return {}

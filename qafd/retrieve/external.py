@@ -80,8 +80,9 @@ class External:
                 answer.raise_for_status()
                 return json.loads(answer.content)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            reason = "time" if isinstance(error, httpx2.TimeoutException) else limits.broken
             broken = {"size": f"sent more than {MOST_BYTES / 1e6:.0f} MB",
-                      "time": f"gave no answer within {self.seconds:g} s"}.get(limits.broken)
+                      "time": f"gave no answer within {self.seconds:g} s"}.get(reason)
             raise RetrieverError(f"{self.url} {broken or 'cannot be asked'} "
                                  f"({limits.refused or error or type(error).__name__}); check that "
                                  "the service runs") from error
