@@ -57,11 +57,11 @@ class View:
 
     @property
     def lacks_answer(self) -> bool:
-        """True if a name or thing of the question is in no document; its picture is pale.
+        """True if a name of the question is in no document; its picture is pale.
 
         A low chance alone means that another sentence may be the best, not that there is none.
         """
-        return bool(self.answer.unknown) or not self.answer.sentences
+        return self.answer.lacks_name or not self.answer.sentences
 
 
 def method_controls(knowledge: KnowledgeGraph, question: str,

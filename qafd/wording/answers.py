@@ -35,7 +35,8 @@ def say_status(answer: "Answer") -> str:
         return lacking + _BEYOND[answer.beyond]
     if not answer.sentences:
         return "No sentence was found."
-    rated = f"{str(answer.likelihood).capitalize()} to answer the question ({say_chance(answer.chance)})."
+    rated = (f"{str(answer.likelihood).capitalize()}: {say_chance(answer.chance)} that the first "
+             "sentence answers.")
     return lacking + rated
 
 
@@ -47,7 +48,7 @@ def say_chance(chance: float) -> str:
     >>> [say_chance(chance) for chance in (0.72, 0.04, 0.98)]
     ['about 7 in 10', 'less than 1 in 10', 'about 9 in 10']
     """
-    tenths = min(9, round(10 * chance))
+    tenths = min(9, int(10 * chance))
     return f"about {tenths} in 10" if tenths else "less than 1 in 10"
 
 
