@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -24,7 +25,11 @@ def answer(path: str, encoding: str = "gzip") -> tuple[dict[str, str], bytes]:
 
     scope = {"type": "http", "method": "GET", "path": path,
              "headers": [(b"accept-encoding", encoding.encode())]}
-    asyncio.run(Compression(Response(TEXT))(scope, receive, send))
+    async def serve() -> None:
+        await Compression(Response(TEXT))(scope, receive, send)
+
+    with ThreadPoolExecutor(1) as pool:  # a browser's loop may run in this thread
+        pool.submit(asyncio.run, serve()).result()
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return headers, b"".join(message["body"] for message in sent[1:])
 
