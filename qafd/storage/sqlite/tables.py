@@ -7,7 +7,7 @@ from qafd.storage.relational.schema import SCHEMA, VERSION
 from qafd.storage.relational.text_search import TOKENIZER
 
 APPLICATION = int.from_bytes(b"qafd")
-"""What `PRAGMA application_id` has in every workspace file."""
+"""The `PRAGMA application_id` of every workspace file."""
 
 TEXTUAL = ("meta", "jobs", "files", "documents", "chunks", "extractions", "mentions", "assertions",
            "plans", "runs", "llm_calls", "descriptions", "doubts", "edits")
