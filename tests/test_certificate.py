@@ -45,6 +45,32 @@ def test_a_wrong_x_is_refused_with_the_violation(changed, field, amount):
     assert getattr(certificate, field) == pytest.approx(amount)
 
 
+@pytest.mark.parametrize("off", [1.5e-3, -1.5e-3], ids=["too full", "not full"])
+def test_mass_off_by_more_than_the_tolerance_is_a_flaw_with_its_size(off):
+    certificate = check(source=SOURCE + [off, 0, 0], rtol=1e-3)
+    assert certificate.residual == pytest.approx(1.5)
+    assert certificate.flaws[0].kind is FlawKind.OFF
+    assert certificate.flaws[0].values == {"times": certificate.residual}
+
+
+def test_an_early_stop_is_the_first_flaw_and_the_work_is_counted():
+    stop = flaw(FlawKind.EDGES_MISSING, count=9)
+    certificate = check(stopped=stop, rounds=7, expansions=5)
+    assert (certificate.flaws, certificate.optimal) == ((stop,), False)
+    assert (certificate.rounds, certificate.expansions) == (7, 5)
+    assert (check().rounds, check().expansions) == (0, 0)
+
+
+@pytest.mark.parametrize(("node", "through"), [
+    (0, 7 * 1 + 2 * 10 + 5 * 100), (1, 2 * (10 + 1)), (2, 5 * (100 + 1))])
+def test_the_rounding_of_a_mass_grows_with_all_that_passes_through_its_node(node, through):
+    """Node a is joined to b by an edge of weight 2 and to c by one of 5; x = 1, 10, 100."""
+    capacity = np.where(np.arange(3) == node, 1.0, 1e6)
+    certificate = check(x=[1.0, 10.0, 100.0], capacity=capacity, u=np.array([1, 0]),
+                        v=np.array([0, 2]), weight=np.array([2.0, 5.0]))
+    assert certificate.rounding == pytest.approx(4e-15 * through)
+
+
 @pytest.mark.parametrize("x", [[np.nan] * 3, [2.0, np.nan, 0.0]])
 def test_what_is_not_a_number_is_refused(x):
     assert not check(x).optimal

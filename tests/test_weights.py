@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from qafd.errors import ParameterError
-from qafd.flow.weights import Gates, Similarity, Weights, clip, rbf, shift
+from qafd.flow.weights import TINY, Gates, Similarity, Weights, clip, rbf, shift
 from qafd.graph import Graph
 
 H, U, V = np.array([0.5]), np.array([0.8]), np.array([0.2])
@@ -21,7 +21,7 @@ H, U, V = np.array([0.5]), np.array([0.8]), np.array([0.2])
 ], ids=["2a", "2b", "2c", "2c with a and b", "plain", "1 plus times", "1 times plus"])
 def test_a_weight_is_what_its_equation_says(weights, expected):
     assert weights(H, U, V)[0] == pytest.approx(expected, rel=1e-15)
-    assert weights(H, V, U)[0] == weights(H, U, V)[0]
+    assert weights(H, V, U)[0] == weights(H, U, V)[0] == weights.of_edge(0.5, 0.8, 0.2)
 
 
 def test_similarities_follow_their_formulas_and_never_reach_zero():
@@ -32,12 +32,20 @@ def test_similarities_follow_their_formulas_and_never_reach_zero():
     assert rbf(cosine, 1e6).min() > 0
 
 
+@pytest.mark.parametrize(("similarity", "expected"), [
+    (Similarity("clip", floor=1.0), [1.0, 1.0]), (Similarity("clip", floor=0.3), [0.3, 0.5]),
+    (Similarity("shift", floor=0.2), [0.2, 0.75]), (Similarity("rbf", gamma=0.5), np.exp([-2, -0.5])),
+    (Similarity("rbf", gamma=0.0), [1.0, 1.0]), (Similarity("clip", floor=TINY), [TINY, 0.5])])
+def test_a_similarity_takes_its_parameters_up_to_their_limits(similarity, expected):
+    assert similarity(np.array([-1.0, 0.5])) == pytest.approx(expected, rel=1e-12, abs=0)
+
+
 @pytest.mark.parametrize("make", [
     lambda: Weights.of_variant("median"), lambda: Weights("over", "plus"), lambda: Weights(a=-1.0),
     lambda: Weights(c=0.0), lambda: Weights(a=0.0, b=0.0), lambda: Weights(a=np.inf),
     lambda: Similarity("dot"), lambda: Similarity(floor=0.0), lambda: Similarity(gamma=-1.0),
     lambda: Similarity(gamma=np.nan), lambda: Similarity(gamma=np.inf),
-    lambda: Similarity(floor=1e-320),
+    lambda: Similarity(floor=1e-320), lambda: Similarity(floor=1.5),
 ])
 def test_parameters_out_of_range_are_refused(make):
     with pytest.raises(ParameterError):
