@@ -53,6 +53,32 @@ def test_mass_off_by_more_than_the_tolerance_is_a_flaw_with_its_size(off):
     assert certificate.flaws[0].values == {"times": certificate.residual}
 
 
+@pytest.mark.parametrize(("changed", "kind", "values"), [
+    ({"x": [2.0, 0.5, -0.1]}, FlawKind.NEGATIVE, {"x": -0.1}),
+    ({"x": [2.0, 0.5, 0.1]}, FlawKind.HOLDS_TOO_MUCH, {"volume": 3.0, "source": 2.5}),
+    ({"x": [5e14 + 1.5, 5e14, 0.0], "weight": np.array([1.0, 1e-15]),
+      "mass": np.array([1.2, 0.8, 0.5])}, FlawKind.CRUDE, {"share": 0.2})])
+def test_a_flaw_has_its_numbers(changed, kind, values):
+    found = {flaw.kind: flaw.values for flaw in check(**changed).flaws}
+    assert found[kind] == pytest.approx(values)
+
+
+def test_the_gap_of_a_wrong_x_is_measured_against_its_objective():
+    """Held are .9 and 1.2, so the gap is 2 (.1) + .4 (-.2) = .12 and F = 1.36 - 2.6 = -1.24."""
+    certificate = check(x=[2.0, 0.4, 0.0], rtol=1e-7)
+    assert (certificate.gap, certificate.objective) == pytest.approx((0.12, -1.24))
+    assert certificate.relative_gap == pytest.approx(0.12 / 1.24)
+    assert (certificate.touched, certificate.edges, certificate.rtol) == (3, 2, 1e-7)
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_where_nothing_flows_nothing_is_wrong(n):
+    none = np.zeros(0, np.int64)
+    certificate = check(np.zeros(n), np.zeros(n), np.ones(n), none, none, np.zeros(0))
+    assert certificate.optimal
+    assert (certificate.relative_gap, certificate.overfull, certificate.balance) == (0, 0, (0,) * n)
+
+
 def test_an_early_stop_is_the_first_flaw_and_the_work_is_counted():
     stop = flaw(FlawKind.EDGES_MISSING, count=9)
     certificate = check(stopped=stop, rounds=7, expansions=5)
