@@ -4,12 +4,11 @@ import json
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,37 +17,17 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from kills import NAMES, kill_often, log_of, sound, story
+from servers import postgres_url
 from tiny import TinyEmbedder, TinyExtractor, killed, started, tiny_engine, tiny_index
 
 from qafd.errors import BusyError
-from qafd.ingest import extend, index, jobs
+from qafd.ingest import extend, jobs
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text import chunk
 from qafd.records import Document
 from qafd.retrieve.base import Work
-from qafd.storage import Workspace, open_workspace
-
-NAMES = ("Ada", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal")
-
-
-def story(seed: int, passages: int) -> bytes:
-    """A text of some passages, about 200 words each."""
-    rng = random.Random(seed)
-    return "\n\n".join(
-        " ".join(f"{rng.choice(NAMES)} met {rng.choice(NAMES)} in {rng.choice(NAMES)}{i}."
-                 for _ in range(40)) for i in range(passages)).encode()
-
-
-def sound(path: Path) -> bool:
-    with closing(sqlite3.connect(path)) as plain:
-        return (plain.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-                and plain.execute("PRAGMA foreign_key_check").fetchall() == [])
-
-
-def log_of(path: Path) -> list[tuple[str, ...]]:
-    with open_workspace(path) as store:
-        log = store.log.read()
-    return [(c.id, c.text, repr(e)) for c, e in zip(log.chunks, log.extractions, strict=True)]
+from qafd.storage import Workspace, open_workspace, place_of
 
 
 @pytest.mark.chaos
@@ -75,45 +54,13 @@ def test_a_crash_before_or_after_any_commit_leaves_no_trace(tmp_path):
     assert k > 2 * (len(records) + 4)
 
 
-def slow_index(path: Path, files: list[tuple[str, bytes]]) -> None:
-    class Slow(TinyExtractor):
-        def extract_all(self, chunks):
-            for found in super().extract_all(chunks):
-                time.sleep(0.002)
-                yield found
-
-    index(path, files, extractor=Slow, embedder=TinyEmbedder, processes=1)
-
-
 @pytest.mark.chaos
-def test_killed_at_random_moments_the_indexing_resumes_to_the_same_graph(tmp_path):
-    records = [{"id": str(i), "title": name, "text": story(i, 5).decode()}
-               for i, name in enumerate(NAMES)]
-    files = [("eight.jsonl", "\n".join(map(json.dumps, records)).encode()), ("a.txt", story(9, 4))]
-    started(slow_index, tmp_path / "first.db", files).join()  # loads what all the others share
-    begin = time.monotonic()
-    started(slow_index, tmp_path / "second.db", files).join()
-    whole = time.monotonic() - begin
-    expected = tiny_index(tmp_path / "undisturbed.db", files)
-    expected_log = log_of(tmp_path / "undisturbed.db")
-    rng = random.Random(20)
-    kills = runs = 0
-    while kills < 20:
-        runs += 1
-        path = tmp_path / f"{runs}.db"
-        while True:
-            process = started(slow_index, path, files)
-            process.join(rng.uniform(0.1, 1) * whole)
-            if process.exitcode == 0:
-                break
-            killed(process)
-            kills += 1
-            if path.exists():
-                assert sound(path)
-        with open_workspace(path) as store:
-            assert store.graph.digest() == expected
-            assert [file.status for file in store.files.all()] == ["done"] * 2
-        assert log_of(path) == expected_log
+@pytest.mark.parametrize(("backend", "kills"), [("sqlite", 20), ("postgresql", 5)])
+def test_killed_at_random_moments_the_indexing_resumes_to_the_same_graph(tmp_path, backend, kills):
+    url_of = postgres_url if backend == "postgresql" else lambda name: place_of(tmp_path / f"{name}.db").url
+    found = kill_often(kills, url_of)
+    assert found.kills >= kills
+    assert (found.damaged, found.wrong_digests, found.wrong_logs, found.unfinished) == (0, 0, 0, 0)
 
 
 def passages_of(name: str, content: int) -> tuple[Document, bytes]:
