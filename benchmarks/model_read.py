@@ -22,7 +22,6 @@ from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
-from qafd import assemble
 from qafd.evaluate import evaluate
 from qafd.evaluate.gold import Question, read_questions
 from qafd.ingest import index
@@ -35,6 +34,7 @@ from qafd.records import Chunk, Extraction
 from qafd.retrieve import METHODS as METHODS_OF
 from qafd.retrieve import qafd
 from qafd.retrieve.methods import read_methods
+from qafd.storage import full_assembly
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "assets" / "samples" / "apple-amazon"
@@ -159,17 +159,17 @@ def main() -> None:
     parser.add_argument("--triples", type=Path, metavar="FOLDER")
     options = parser.parse_args()
     collection = triples(options.triples) if options.triples else sample()
-    carried, describe = qafd.LAYERS["passages"], assemble.describe_entity
+    carried, describe = qafd.LAYERS["passages"], full_assembly.describe_entity
     rows = {}
     with TemporaryDirectory() as folder:
         rows["rules"] = measure(read_by(LocalExtractor, collection, Path(folder, "rules.db")), collection)
-        assemble.describe_entity = lambda *_: ""
+        full_assembly.describe_entity = lambda *_: ""
         knowledge = read_by(Reader, collection, Path(folder, "bare.db"))
         qafd.LAYERS["passages"] = carried - {"extracted"}
         rows["model, mentions carry"] = measure(knowledge, collection)
         qafd.LAYERS["passages"] = carried
         rows["model, relations carry too"] = measure(knowledge, collection)
-        assemble.describe_entity = describe
+        full_assembly.describe_entity = describe
         knowledge = read_by(Reader, collection, Path(folder, "described.db"))
         rows["model, descriptions in vectors"] = measure(knowledge, collection)
         if collection.nodes:

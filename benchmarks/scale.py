@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import results
-from qafd.assemble.readings import read
+from qafd.assemble.claims import read
 from qafd.graph_file import keep_columns
 from qafd.ingest import extend
 from qafd.ingest.engine import Here

@@ -4,11 +4,10 @@ An edit changes nothing that was read. The graph is made from the log as the edi
 it be understood, so an edit that is undone leaves no trace in the graph.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from qafd.assemble import Assembly
 from qafd.reading.text import canonical
 from qafd.records import Assertion, Description, Edge, Extraction, Mention, node_id
 
@@ -154,24 +153,25 @@ def edges_by_hand(
     return joined, cut
 
 
-def connect_by_hand(assembly: Assembly, edits: Iterable[Edit]) -> Assembly:
-    """Return the graph of a log with the edges that edits add and without those that they cut.
+def connect_by_hand(found: Sequence[Edge], entities: Collection[str], edits: Iterable[Edit]
+                    ) -> Sequence[Edge]:
+    """Return edges of a log with those that edits add and without those that they cut, sorted.
 
-    An added edge is a "relation", which methods over relations walk, and one "by_hand", which
-    carries the default diffusion; its similarity is `STRENGTH`, or that of the same relation in the
-    documents where it is larger. Edits of entities that the graph does not have wait until it does.
+    `entities` are the keys of those that the graph has. An added edge is a "relation", which methods
+    over relations walk, and one "by_hand", which carries the default diffusion; its similarity is
+    `STRENGTH`, or that of the same relation in the documents where it is larger. Edits of entities
+    that the graph does not have wait until it does.
     """
     joined, cut = edges_by_hand(edits)
     if not joined and not cut:
-        return assembly
+        return found
     gone = {frozenset(node_id("entity", key) for key in pair) for pair in cut}
-    edges = {(e.source, e.target, e.kind, e.label): e for e in assembly.edges
+    edges = {(e.source, e.target, e.kind, e.label): e for e in found
              if {e.source, e.target} not in gone}
-    known = {node.id for node in assembly.nodes}
     for source, target, label in joined:
         ends = node_id("entity", source), node_id("entity", target)
-        for kind in ("relation", "by_hand") if known.issuperset(ends) else ():
+        for kind in ("relation", "by_hand") if source in entities and target in entities else ():
             spot = (*ends, kind, label)
             edges[spot] = (replace(edges[spot], similarity=max(edges[spot].similarity, STRENGTH))
                            if spot in edges else Edge(*ends, kind, STRENGTH, label))
-    return replace(assembly, edges=tuple(edges[spot] for spot in sorted(edges)))
+    return [edges[spot] for spot in sorted(edges)]

@@ -3,10 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from qafd.assemble import Assembly
 from qafd.curate.entities import entity
 from qafd.curate.neighbors import Neighbor, neighbors
 from qafd.doctor import doctor
@@ -15,7 +13,7 @@ from qafd.errors import StoreError
 from qafd.graph import kind_names
 from qafd.ingest import index, refresh
 from qafd.knowledge import KnowledgeGraph
-from qafd.records import Edge, Node, node_id
+from qafd.records import Edge, node_id
 
 TEXTS = {
     "chess.md": "IBM built the Deep Blue computer in New York. Feng-hsiung Hsu worked at IBM.",
@@ -151,9 +149,9 @@ def test_the_order_of_documents_leaves_no_trace_in_an_edited_graph(graph, tmp_pa
 
 @pytest.mark.parametrize(("similarity", "stronger"), [(0.7, 0.7), (0.2, STRENGTH)])
 def test_an_edge_by_hand_never_weakens_that_of_the_documents(similarity, stronger):
-    a, b = (Node(node_id("entity", key), "entity", key, key) for key in "ab")
-    said = Edge(a.id, b.id, "relation", similarity, "met", 2, (("chunk", 0), ("chunk", 3)))
-    nothing = np.zeros((2, 0), np.float32)
-    found = connect_by_hand(Assembly((a, b), (said,), nothing, nothing), made(("join", "a", "b", "met")))
-    assert set(found.edges) == {replace(said, similarity=stronger),
-                                Edge(a.id, b.id, "by_hand", STRENGTH, "met")}
+    a, b = (node_id("entity", key) for key in "ab")
+    said = Edge(a, b, "relation", similarity, "met", 2, (("chunk", 0), ("chunk", 3)))
+    edit = made(("join", "a", "b", "met"))
+    assert set(connect_by_hand([said], "ab", edit)) == {
+        replace(said, similarity=stronger), Edge(a, b, "by_hand", STRENGTH, "met")}
+    assert connect_by_hand([said], "a", edit) == [said]

@@ -3,6 +3,7 @@
 import random
 import re
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +14,6 @@ from hypothesis import strategies as st
 from tiny import killed, started
 
 from qafd.arrays import ByteRows, to_bytes
-from qafd.assemble import assemble
-from qafd.assemble.readings import Reading
-from qafd.edits import apply_edits, connect_by_hand
 from qafd.errors import QafdError
 from qafd.ingest import extend
 from qafd.ingest.engine import Here
@@ -23,6 +21,7 @@ from qafd.ingest.update import GraphUpdate
 from qafd.reading.text import canonical
 from qafd.records import Assertion, Chunk, Description, Document, Extraction, Mention
 from qafd.storage import open_workspace
+from qafd.storage.full_assembly import assemble_stored
 
 WORDS = ("Ada", "Ada Lovelace", "Lovelace", "Boris", "New York", "New York City", "York", "Radium",
          "radium", "Radium Institute", "ice", "ice cream", "Fuji", "fuji", "file 1", "File 2", "Ann 1",
@@ -121,23 +120,25 @@ def put(store, name, words, title):
 
 def faults(store):
     """What the graph has otherwise than the one that its log gives, assembled as a whole."""
-    log = store.log.read()
-    readings = []
-    for chunk, extraction in zip(log.chunks, apply_edits(log.extractions, log.edits), strict=True):
-        vector, sentences = Crowded().embed_spans(
-            f"{chunk.title}\n{chunk.text}", [
-                (len(chunk.title) + 1 + a, len(chunk.title) + 1 + b)
-                for a, b in extraction.sentences])
-        readings.append(Reading(chunk, extraction, vector, sentences))
-    made = connect_by_hand(assemble(readings, Crowded().embed), log.edits)
-    found = store.assembly.differences(log, made)
-    graph, order = store.graph.read(), sorted(range(len(made.nodes)), key=lambda i: made.nodes[i].id)
-    found["vectors"] = 0
-    for kept, computed in ((graph.vectors, made.alignment), (graph.name_vectors, made.names)):
-        made_so = ByteRows.of(to_bytes(computed[order]))[:] if order else ()
-        found["vectors"] += int((kept[:] != made_so).sum()) if order else len(kept)
-    return {table: many for table, many in found.items() if many} | dict.fromkeys(
-        map(str, store.assembly.find_altered()))
+    found = set(map(str, store.assembly.find_altered()))
+    found |= {table for table, many in store.assembly.differences(assemble_stored(store)).items() if many}
+    before = seen(store)
+    with suppress(Undone), store.transaction():
+        store.assembly.drop()
+        GraphUpdate(store, engine()).run()
+        after = seen(store)
+        raise Undone
+    return found | {part for part in before if before[part] != after[part]}
+
+
+class Undone(Exception):
+    """Ends a transaction, so that nothing of it is written."""
+
+
+def seen(store):
+    graph = store.graph.read()
+    return {"digest": store.graph.digest(), "vectors": graph.vectors[:].tobytes(),
+            "names": graph.name_vectors[:].tobytes()}
 
 
 def keys_of(store):

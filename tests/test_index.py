@@ -11,7 +11,7 @@ from tiny import TinyEmbedder, TinyExtractor, tiny_index, tiny_work
 
 from qafd.errors import BusyError, ModelError, ParameterError
 from qafd.ingest import BATCH, index, jobs
-from qafd.ingest.progress import Progress
+from qafd.ingest.engine import Progress
 from qafd.storage import open_workspace
 
 MANY = b"".join(json.dumps({"id": i, "title": f"Title{i}", "text": f"Name{i} met Name{i + 1}."})

@@ -16,7 +16,7 @@ from qafd.errors import (
     NewerSchemaError,
     StoreError,
 )
-from qafd.ingest.progress import Progress
+from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Keyword, QueryPlan
 from qafd.storage import open_workspace, remove_workspace

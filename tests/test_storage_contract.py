@@ -24,8 +24,6 @@ from tiny import TinyEmbedder, TinyExtractor, save_run, started, tiny_engine, ti
 from qafd.errors import BusyError, EmbedderMismatchError, ParameterError, StoreError
 from qafd.ingest import extend, index
 from qafd.ingest.engine import Here
-from qafd.ingest.full_assembly import FullAssembly
-from qafd.ingest.packed_log import PackedLog
 from qafd.ingest.update import GraphUpdate
 from qafd.reasons import NoticeKind, notice
 from qafd.records import (
@@ -51,6 +49,7 @@ from qafd.storage import (
     remove_workspace,
     size_of,
 )
+from qafd.storage.full_assembly import FullAssembly, PackedLog
 from qafd.storage.packing import embedding_key
 from qafd.storage.rows import Call, DocumentNameError, RunRow, clean_name, now
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from qafd.cli.progress import ProgressLine
-from qafd.ingest.progress import Progress
+from qafd.ingest.engine import Progress
 from qafd.time_left import TimeLeft
 
 

@@ -1,14 +1,331 @@
 """The entities of a log: what passages say of each key, and which keys are entities by it."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from qafd.assemble.claims import ClaimedNames
-from qafd.assemble.gathered import DESCRIPTION_LIMIT, Gathered
-from qafd.assemble.parts import KeyPart, Parts, parts_of
-from qafd.assemble.readings import Alias, Reading
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from qafd.assemble.claims import Alias, Reading
 from qafd.reading.text import NameIndex, canonical, count_tokens
-from qafd.records import Chunk, Node, node_id
+from qafd.records import Chunk, Extraction, Floats, Node, Nodes, Vectors, node_id
+
+NUMBERING = 3  # characters that a line with a name alone may have beside it
+
+
+@dataclass
+class KeyPart:
+    """Facts of one passage about one key; places are (sentence, start, end).
+
+    `names` are the spellings of its mentions, `said` the different descriptions in order, `related`
+    those of relations that it is an end of. `named`
+    is False for a term, which no mention of another kind has; `titled` is True where the key is
+    the passage's title or heading, `title` where it is the title; `told` where a sentence says
+    the name and more: headings stand in a text as lines too.
+    """
+
+    places: set[tuple[int, int, int]] = field(default_factory=set)
+    names: Counter[str] = field(default_factory=Counter)
+    said: list[str] = field(default_factory=list)
+    named: bool = False
+    titled: bool = False
+    title: bool = False
+    told: bool = False
+    related: list[str] = field(default_factory=list)
+
+    @property
+    def holds(self) -> bool:
+        """Return True if the passage mentions the entity and does not only describe it."""
+        return self.titled or bool(self.places)
+
+
+Parts = Mapping[int, KeyPart]
+"""What the passages of a log, by their number in it, say of one key."""
+
+
+def parts_of(chunk: Chunk, extraction: Extraction, alias: Alias, keys: Container[str],
+             index: NameIndex) -> dict[str, KeyPart]:
+    """Collect the facts of a passage about each key: its mentions, and known names found in its text."""
+    parts: dict[str, KeyPart] = defaultdict(KeyPart)
+    for mention in extraction.mentions:
+        key = alias.get(mention.key, mention.key)
+        if key not in keys:
+            continue
+        part = parts[key]
+        part.names[alias.names.get(key, mention.name)] += 1
+        part.named |= mention.kind != "term"
+        if mention.kind in ("title", "heading"):
+            part.titled = True
+            part.title |= mention.kind == "title"
+        else:
+            part.places.add((mention.sentence, mention.start, mention.end))
+    for described in extraction.descriptions:
+        if not described.text:
+            continue
+        part = parts[alias.get(described.source, described.source)]
+        about = [part.said]
+        if described.target:
+            about = [part.related, parts[alias.get(described.target, described.target)].related]
+        for texts in about:
+            if described.text not in texts:
+                texts.append(described.text)
+    starts = [start for start, _ in extraction.sentences]
+    for found, start, end in index.find(chunk.text, starts):
+        sentence = int(np.searchsorted(starts, start, side="right")) - 1
+        parts[alias.get(found, found)].places.add((max(sentence, 0), start, end))
+    parts.pop("", None)
+    for part in parts.values():
+        for sentence, start, end in part.places:
+            first, last = extraction.sentences[sentence]
+            part.told |= last - first > end - start + NUMBERING
+    return parts
+
+
+NO_PLACES = "[[],"
+"""What a packed part begins with that has the name in no sentence."""
+
+
+def pack_part(part: KeyPart) -> str:
+    """A part as text."""
+    signs = [int(sign) for sign in (part.named, part.titled, part.title, part.told)]
+    return json.dumps([sorted(part.places), part.names, part.said, *signs, part.related],
+                      ensure_ascii=False, separators=(",", ":"))
+
+
+def unpack_part(body: str) -> KeyPart:
+    """The part that `pack_part` made this text of."""
+    places, names, said, named, titled, title, told, related = json.loads(body)
+    return KeyPart({tuple(place) for place in places}, Counter(names), said, bool(named),
+                   bool(titled), bool(title), bool(told), related)
+
+
+HUB = 16  # passages of a name from which its sums are kept
+BLOCK = 128  # names whose vectors are summed at once, which fit into a core's cache
+STEPS = float(1 << 24)  # in one; numbers of vectors are rounded to such steps before they are added
+TERM_FACTOR = 0.1
+HUB_EXPONENT = 0.2
+TITLE_FACTOR = 4.0
+UNTOLD_FACTOR = 0.5  # of a title that no sentence says
+DESCRIPTION_LIMIT = 2000  # characters of an entity's merged descriptions
+
+_NOTHING = np.zeros(0, np.int64)
+
+Wholes = NDArray[np.int64]
+"""Sums of vectors in steps of 2^-24, whose addition is exact in every order."""
+
+Place = tuple[str, int, str]
+"""Where a passage stands in the log, see `log_order`."""
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Sums over all passages that have a name.
+
+    `passages` counts them; `named`, `told`, `titled` and `title` count those whose part is so (see
+    `KeyPart`), `names` the spellings. `wide` is the sum of the vectors of the passages, `close` that
+    of the sentences, both of shape (d,). `first` is where the first passage stands that has
+    the name in a sentence, None where none has, and `evidence` is that sentence. `said` is what models
+    say of it, in the order of the log; nothing is known of it for a hub.
+    """
+
+    passages: int
+    named: int
+    told: int
+    titled: int
+    title: int
+    names: Counter[str]
+    wide: Wholes = field(repr=False, compare=False)
+    close: Wholes = field(repr=False, compare=False)
+    first: Place | None = None
+    evidence: str = ""
+    said: str = ""
+
+    def change(self, gone: "Gathered", fresh: "Gathered") -> "Gathered":
+        """These sums without those of some passages and with those of others.
+
+        Where the first passage is among those that are gone, there is none here: it has to be sought.
+        """
+        names = Counter(self.names)
+        names.subtract(gone.names)
+        names.update(fresh.names)
+        first = self
+        if gone.first and gone.first == self.first:
+            first = replace(self, first=None, evidence="")
+        elif fresh.first and (self.first is None or fresh.first < self.first):
+            first = fresh
+        return Gathered(
+            self.passages - gone.passages + fresh.passages,
+            self.named - gone.named + fresh.named, self.told - gone.told + fresh.told,
+            self.titled - gone.titled + fresh.titled, self.title - gone.title + fresh.title,
+            +names, self.wide - gone.wide + fresh.wide, self.close - gone.close + fresh.close,
+            first.first, first.evidence)
+
+    @property
+    def text(self) -> str:
+        """The text of the node."""
+        return self.said or self.evidence
+
+    @property
+    def scale(self) -> float:
+        """The factor that all mention edges of the name have in common."""
+        kind = 1.0 if self.named else TERM_FACTOR
+        return float(kind / self.passages ** HUB_EXPONENT)
+
+    @property
+    def heading(self) -> float:
+        """The factor of a mention edge to a passage that has the name as its title or heading."""
+        return TITLE_FACTOR if self.told else UNTOLD_FACTOR
+
+
+@dataclass(slots=True)
+class NameSoFar:
+    """Sums over the passages so far for one key, see `Gathered` and `KeyPart`."""
+
+    passages: int = 0
+    named: int = 0
+    told: int = 0
+    titled: int = 0
+    title: int = 0
+    names: Counter[str] = field(default_factory=Counter)
+    first: Place | None = None
+    evidence: str = ""
+    said: dict[str, None] = field(default_factory=dict)
+    described: list[KeyPart] = field(default_factory=list)
+    known: bool = False
+
+    def add(self, part: KeyPart, chunk: Chunk, extraction: Extraction) -> None:
+        """Add what the next passage of the log says."""
+        self.names.update(part.names)
+        if part.said or part.related:
+            self.described.append(part)
+        if self.known or part.names:  # what is said of a name before it is mentioned does not count
+            self.said |= dict.fromkeys(part.said)
+        self.known |= part.holds or bool(part.names)
+        if not part.holds:
+            return
+        self.passages += 1
+        self.named += part.named
+        self.told += part.told
+        self.titled += part.titled
+        self.title += part.title
+        if part.places and self.first is None:
+            start, end = extraction.sentences[min(part.places)[0]]
+            self.first, self.evidence = (chunk.document, chunk.start, chunk.id), chunk.text[start:end]
+
+    @property
+    def is_entity(self) -> bool:
+        """See `qafd.assemble.entities.is_entity`."""
+        return self.passages > 0 and bool(self.title or self.told or not self.titled)
+
+    def gather(self, wide: Wholes = _NOTHING, close: Wholes = _NOTHING) -> Gathered:
+        """All of it, with the sums of vectors."""
+        return Gathered(self.passages, self.named, self.told, self.titled, self.title, self.names,
+                        wide, close, self.first, self.evidence, " ".join(self.said)[:DESCRIPTION_LIMIT])
+
+
+def gather(parts: Parts, log: Sequence[Reading], dimension: int) -> Gathered:
+    """The sums over all passages of one name.
+
+    Parameters
+    ----------
+    log : sequence of Reading
+        In its order.
+    dimension : int
+        Of the vectors.
+    """
+    so_far = NameSoFar()
+    wide: list[Vectors] = []
+    close: list[Vectors] = []
+    for number in sorted(parts):
+        part, reading = parts[number], log[number]
+        so_far.add(part, reading.chunk, reading.extraction)
+        if part.holds:
+            wide.append(reading.vector)
+            sentences = {sentence for sentence, _, _ in part.places}
+            close += [reading.sentences[at] for at in sentences]
+    return so_far.gather(_sum(wide, dimension), _sum(close, dimension))
+
+
+def is_hub(gathered: Gathered, parts: Parts) -> bool:
+    """Return True if a name's sums are stored: many passages have it, and no model described it, since
+    descriptions stand in the order of the passages."""
+    return may_be_hub(gathered) and not is_described(parts)
+
+
+def may_be_hub(gathered: Gathered) -> bool:
+    """Return True if the sums of a name without model descriptions are stored; a sentence must have it."""
+    return gathered.passages > HUB and gathered.told > 0
+
+
+def is_described(parts: Parts) -> bool:
+    """Return True if a model described the name in one of these passages."""
+    return any(part.said or part.related for part in parts.values())
+
+
+def align(wide: Wholes | Floats, close: Wholes | Floats, told: Vectors | None = None) -> Vectors:
+    """The unit vectors of entities, (..., d): halfway between their passages and their sentences.
+
+    The mean of an entity's passages gates best; that of its sentences tells the entities of one
+    passage apart.
+
+    Parameters
+    ----------
+    wide, close : ndarray, shape (..., d)
+        See `Gathered`.
+    told : ndarray, shape (..., d), optional
+        Vectors of what models write of entities; the rows are halfway to them.
+    """
+    rows = _unit(_unit(wide / STEPS) + _unit(close / STEPS))
+    return rows if told is None else _unit(rows + told)
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """Vectors that are summed for each name: those of its passages and of its sentences.
+
+    `names`, ascending, are their numbers, of which `owner`, ascending, has that of each occurrence, and
+    `row` its vector, shape (k,); `close` marks those of sentences.
+    """
+
+    names: Nodes
+    owner: Nodes
+    row: Nodes
+    close: NDArray[np.bool_]
+
+    def sums(self, vectors: Callable[[Nodes], Vectors]) -> Iterator[tuple[Nodes, Floats, Floats]]:
+        """Names, (b,), with `wide` and `close` of each, (b, d), block after block; `vectors` gives some
+        rows."""
+        for first in range(0, len(self.names), BLOCK):
+            names = self.names[first:first + BLOCK]
+            inside = slice(*np.searchsorted(self.owner, (names[0], names[-1] + 1)))
+            owner, close = np.searchsorted(names, self.owner[inside]), self.close[inside]
+            used, place = np.unique(self.row[inside], return_inverse=True)
+            wholes = _steps(vectors(used))
+            shape = len(names), len(used)
+            wide, near = (csr_matrix(  # type: ignore[no-untyped-call]
+                (some.astype(np.float64), (owner, place)), shape) for some in (~close, close))
+            yield names, wide @ wholes, near @ wholes
+
+
+def _steps(rows: Vectors) -> Floats:
+    """Rows in whole steps of 2^-24."""
+    whole: Floats = np.rint(rows.astype(np.float64) * STEPS)
+    return whole
+
+
+def _sum(vectors: Sequence[Vectors], dimension: int) -> Wholes:
+    rows = np.array(vectors, np.float32).reshape(-1, dimension)
+    return np.asarray(_steps(rows).astype(np.int64).sum(axis=0))
+
+
+def _unit(rows: Vectors | Floats) -> Vectors:
+    """Rows scaled to unit length; zeros stay zeros."""
+    wide = np.asarray(rows, np.float64)
+    lengths = np.sqrt(np.square(wide).sum(axis=-1, keepdims=True))
+    return np.asarray(wide / np.maximum(lengths, 1e-12), np.float32)
 
 
 def is_entity(parts: Parts) -> bool:
@@ -17,21 +334,6 @@ def is_entity(parts: Parts) -> bool:
         return False
     return (any(part.title or part.told for part in parts.values())
             or not any(part.titled for part in parts.values()))
-
-
-def find_names(log: Sequence[Reading], aliases: Sequence[Alias]) -> dict[str, dict[int, KeyPart]]:
-    """Collect the parts of each key by passage number in the log, string links included; not all
-    of the keys are entities."""
-    claimed = ClaimedNames()
-    for reading, alias in zip(log, aliases, strict=True):
-        claimed.add(reading.chunk, reading.extraction, alias)
-    keys = claimed.names()
-    index = NameIndex(keys)
-    found: dict[str, dict[int, KeyPart]] = defaultdict(dict)
-    for number, (reading, alias) in enumerate(zip(log, aliases, strict=True)):
-        for key, part in parts_of(reading.chunk, reading.extraction, alias, keys, index).items():
-            found[key][number] = part
-    return found
 
 
 def entity_node(key: str, gathered: Gathered) -> Node:

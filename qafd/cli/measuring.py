@@ -38,7 +38,7 @@ from qafd.evaluate.written import (
     mark_correct,
 )
 from qafd.flow import kernel
-from qafd.ingest.progress import Progress
+from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered
 from qafd.models.instructions import Instructed, instructions_of

@@ -13,7 +13,7 @@ from qafd.time_left import TimeLeft
 from qafd.wording.counts import say_left
 
 if TYPE_CHECKING:
-    from qafd.ingest.progress import Progress
+    from qafd.ingest.engine import Progress
 
 EVERY = 10.0  # seconds between lines in a log
 ASKED = 1.0  # seconds between two estimates of the rest

@@ -28,7 +28,7 @@ from qafd.evaluate.measures import (
     intervals,
 )
 from qafd.graph import Graph
-from qafd.ingest.progress import Progress, never
+from qafd.ingest.engine import Progress, never
 from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import QueryPlan

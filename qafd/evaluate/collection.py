@@ -10,7 +10,7 @@ from qafd.errors import ParameterError
 from qafd.evaluate.gold import GoldPassage, Question, read_questions, to_jsonl
 from qafd.graph import Graph
 from qafd.ingest import index
-from qafd.ingest.progress import Progress
+from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.linking import entities_named
 from qafd.reading.text.plaintext import one_line

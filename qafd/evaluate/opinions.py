@@ -13,7 +13,7 @@ from qafd.errors import MalformedReplyError, ModelError
 from qafd.evaluate import SEED, Evaluation, quote
 from qafd.evaluate.judge import Judgment, Verdict, distinct, judge, rounds
 from qafd.evaluate.measures import Interval, intervals
-from qafd.ingest.progress import Progress, never
+from qafd.ingest.engine import Progress, never
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import LLM
 from qafd.models.cost import Metered, tokens_of

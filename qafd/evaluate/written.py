@@ -26,7 +26,7 @@ from qafd.evaluate.gold import Question
 from qafd.evaluate.measures import Interval, intervals
 from qafd.evaluate.opinions import Answers
 from qafd.evaluate.overlap import Measure, measures
-from qafd.ingest.progress import Progress
+from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph, cite_reply, draft_answer
 from qafd.models import Reply
 from qafd.models.cost import Metered, tokens_of

@@ -12,9 +12,8 @@ from tempfile import TemporaryDirectory
 
 from qafd.errors import BusyError, MissingKeyError, ModelError, ParseError, SpendingCapError
 from qafd.graph_file import keep_columns
-from qafd.ingest.engine import Batch, BatchExtractor, Engine, Models, Readings
+from qafd.ingest.engine import Batch, BatchExtractor, Engine, Models, Progress, Readings, never
 from qafd.ingest.llm_extract import group_passages
-from qafd.ingest.progress import Progress, never
 from qafd.ingest.reader import (
     NO_KEYS,
     Keys,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain, islice
 from multiprocessing.connection import wait
@@ -19,8 +20,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from qafd.assemble.claims import sure_names
-from qafd.assemble.readings import read
+from qafd.assemble.claims import read, sure_names
 from qafd.errors import ModelError
 from qafd.models.embedder import PassageEmbedder
 from qafd.records import Chunk, Extraction, Vectors
@@ -277,3 +277,23 @@ def _models() -> Models:
 
 def _do(verb: str, argument: Sequence[Any]) -> Any:
     return getattr(_here(), verb)(argument)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Progress of indexing.
+
+    `stage` is "parsing" (of `total` files), "extracting" (of `total` passages known so far),
+    "assembling", "embedding" (of `total` vectors that were missing) or "comparing names" (of
+    `total`); `current` names the file or kind of text at work.
+    """
+
+    stage: str
+    done: int
+    total: int
+    current: str = ""
+
+
+def never() -> bool:
+    """Do not stop."""
+    return False

@@ -4,12 +4,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from qafd.assemble.gathered import Gathered, gather, is_described, may_be_hub
-from qafd.assemble.parts import NO_PLACES, KeyPart, unpack_part
-from qafd.assemble.readings import Reading, log_order
+from qafd.assemble.claims import Reading, log_order
+from qafd.assemble.entities import (
+    NO_PLACES,
+    Gathered,
+    KeyPart,
+    gather,
+    is_described,
+    may_be_hub,
+    unpack_part,
+)
 from qafd.records import Chunk, Extraction
 from qafd.storage import Workspace
-from qafd.storage.log_assembly import stored_readings
+from qafd.storage.full_assembly import stored_readings
 
 
 @dataclass(frozen=True)

@@ -17,24 +17,28 @@ from dataclasses import replace
 
 import numpy as np
 
-from qafd.assemble import Assembly
-from qafd.assemble.edges import PairPart, mention_edges, relation_edges
-from qafd.assemble.entities import (
-    describe_entity,
-    entity_node,
-    is_entity,
-    passage_node,
-)
-from qafd.assemble.gathered import Gathered, gather, is_hub
-from qafd.assemble.parts import KeyPart, unpack_part
-from qafd.assemble.readings import Reading, log_order
-from qafd.assemble.synonyms import (
+from qafd.assemble.claims import Reading, log_order
+from qafd.assemble.edges import (
     FEW,
     SYNONYMS,
     Near,
+    PairPart,
     may_be_near,
+    mention_edges,
     nearest_names,
+    relation_edges,
     synonym_edges,
+)
+from qafd.assemble.entities import (
+    Gathered,
+    KeyPart,
+    describe_entity,
+    entity_node,
+    gather,
+    is_entity,
+    is_hub,
+    passage_node,
+    unpack_part,
 )
 from qafd.edits import (
     Edit,
@@ -45,7 +49,7 @@ from qafd.ingest.frequent_names import change_hubs
 from qafd.ingest.postings import Facts, Touched, keep_signs, state_of, unpack_pair
 from qafd.records import Chunk, Edge, Extraction, Node, Vectors, node_id
 from qafd.storage import Workspace
-from qafd.storage.log_assembly import stored_readings
+from qafd.storage.full_assembly import stored_readings
 from qafd.storage.packing import embedding_key, key_of
 from qafd.storage.rows import Log, PlacedNode
 
@@ -249,12 +253,9 @@ class GraphChange:
         for edge in synonym_edges(there, self._store.names.near(there)):
             if {edge.source, edge.target} in ids:
                 edges.append(edge)
-        nothing = np.zeros((0, 0), np.float32)
-        nodes = tuple(Node(node_id("entity", key), "entity", key, key) for key in there)
-        made = connect_by_hand(Assembly(nodes, tuple(edges), nothing, nothing), self._edits)
         self._store.assembly.put_pairs(
             [(node_id("entity", low), node_id("entity", high)) for low, high in pairs],
-            made.edges)
+            connect_by_hand(edges, row.keys(), self._edits))
 
     def _by_hand_before(self) -> list[frozenset[str]]:
         """The pairs that edits joined or cut when the graph was made."""

@@ -23,8 +23,7 @@ from qafd.errors import BusyError, DiskFullError, ParameterError, QafdError, Sto
 from qafd.graph_file import keep_columns
 from qafd.ingest import extend
 from qafd.ingest.cluster import parse_engine
-from qafd.ingest.engine import BatchExtractor
-from qafd.ingest.progress import Progress
+from qafd.ingest.engine import BatchExtractor, Progress
 from qafd.ingest.reader import NO_KEYS, Keys, Local, engine_of, read_choice
 from qafd.models.address import OPENAI
 from qafd.models.allowance import Allowance

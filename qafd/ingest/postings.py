@@ -10,18 +10,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 
-from qafd.assemble.claims import aliases_of, claims_of, small_words
-from qafd.assemble.edges import PairPart, pairs_of
-from qafd.assemble.parts import pack_part, parts_of
-from qafd.assemble.readings import Alias, alias_in
-from qafd.assemble.synonyms import signs_of
+from qafd.assemble.claims import Alias, alias_in, aliases_of, claims_of, small_words
+from qafd.assemble.edges import PairPart, pairs_of, signs_of
+from qafd.assemble.entities import pack_part, parts_of
 from qafd.edits import Edit, apply_edits, entity_names, hidden_keys, split_names
 from qafd.ingest.frequent_names import PassageState
-from qafd.ingest.full_assembly import FullAssembly
 from qafd.reading.text import NameIndex, canonical, forms_of, variants, words_in_tree, words_of
 from qafd.reading.text.scripts import is_other
 from qafd.records import Chunk, Extraction
 from qafd.storage import Workspace
+from qafd.storage.full_assembly import FullAssembly
 from qafd.storage.rows import Log
 
 RULES = 6  # of facts and of the assembly; those made by others are made anew as a whole

@@ -4,12 +4,12 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
-from qafd.ingest.engine import Engine
-from qafd.ingest.full_assembly import FullAssembly
+from qafd.ingest.engine import Engine, Progress, never
 from qafd.ingest.incremental import (
     MOST,
     SHARE,
@@ -17,11 +17,10 @@ from qafd.ingest.incremental import (
     MissingVectorsError,
     take_in,
 )
-from qafd.ingest.packed_log import SLICE, LogSlice, PackedLog
 from qafd.ingest.postings import begin_anew, changed_documents
-from qafd.ingest.progress import Progress, never
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.storage import Workspace
+from qafd.storage.full_assembly import SLICE, FullAssembly, LogSlice, PackedLog, vectors_of
 from qafd.storage.packing import embedding_key, key_of
 from qafd.time_left import ignore_progress
 
@@ -89,7 +88,8 @@ class GraphUpdate:
         store = self.store
         log = self._read_log()
         with _without_collecting():
-            made = FullAssembly(log, self._vectors_of, self._embed_names, self._report_compared, self._go_on)
+            made = FullAssembly(log, partial(vectors_of, store), self._embed_names,
+                                self._report_compared, self._go_on)
             with store.transaction():
                 changed = store.assembly.write(made)
                 if self.final and store.log.revision == log.revision:
@@ -120,10 +120,6 @@ class GraphUpdate:
         missing = self.store.vectors.missing(some.keys)
         pairs = zip(some.keys, some.chunks, some.raws, strict=True)
         return [(chunk, extraction) for key, chunk, extraction in pairs if key in missing]
-
-    def _vectors_of(self, some: LogSlice) -> list[Vectors]:
-        stored = self.store.vectors.rows(some.keys)
-        return [stored[key] for key in some.keys]
 
     def _report_compared(self, done: int, total: int) -> None:
         self._go_on()

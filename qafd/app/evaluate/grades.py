@@ -15,7 +15,7 @@ from qafd.app.tables import download_csv, table
 from qafd.errors import QafdError
 from qafd.evaluate import FEW, Evaluation
 from qafd.evaluate.opinions import AT_ONCE, Answers, Opinions, estimate, opinions, quote_answers
-from qafd.ingest.progress import Progress
+from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph, version_of
 from qafd.models.cost import Metered
 from qafd.retrieve.base import Retriever

@@ -13,7 +13,7 @@ from qafd.app.session import bound
 from qafd.evaluate import Evaluation, evaluate
 from qafd.evaluate.gold import Question, QuestionSet
 from qafd.flow import kernel
-from qafd.ingest.progress import Progress
+from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph, version_of
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever

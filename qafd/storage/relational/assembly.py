@@ -4,15 +4,15 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from qafd.assemble import Assembly
-from qafd.assemble.gathered import Gathered
+from qafd.assemble.entities import Gathered
 from qafd.records import Chunk, Edge
 from qafd.storage.diagnosis import Fault, FaultKind, fault
-from qafd.storage.packing import MENTION, EdgeRow, edge_row, embedding_key, hash_number, key_of
+from qafd.storage.full_assembly import FullAssembly
+from qafd.storage.packing import MENTION, edge_row, hash_number
 from qafd.storage.relational.base import (
     NUMBERS,
     Connection,
@@ -26,32 +26,16 @@ from qafd.storage.relational.base import (
 )
 from qafd.storage.relational.postings import clear_facts
 from qafd.storage.relational.vectors import sweep_vectors
-from qafd.storage.rows import Log, PlacedNode
+from qafd.storage.rows import PlacedNode
 
 _Rows = dict[tuple[Any, ...], tuple[Any, ...] | None]
 """Rows of a table by their keys; None for one that is to be gone."""
 
 
-class WholeRows(Protocol):
-    """The graph of a whole log in batches, each of which memory holds; see `qafd.ingest.full_assembly`."""
-
-    @property
-    def revision(self) -> int:
-        """Of the log."""
-
-    def passages(self) -> Iterable[Sequence[Chunk]]: ...
-
-    def nodes(self) -> Iterable[Sequence[PlacedNode]]: ...
-
-    def edges(self) -> Iterable[Sequence[EdgeRow]]: ...
-
-    def hubs(self) -> Iterable[Mapping[str, Gathered]]: ...
-
-
 class SqlAssembly(Part):
     """The tables of nodes, edges, sums and the passages that they are made of, written."""
 
-    def write(self, made: WholeRows) -> bool:
+    def write(self, made: FullAssembly) -> bool:
         """Replace the graph by the one of a whole log; True when that changed it.
 
         Nothing is written when a graph of the same or a later state of the log is there.
@@ -67,13 +51,13 @@ class SqlAssembly(Part):
             self.settle(made.revision, changed)
         return changed
 
-    def differences(self, log: Log, made: Assembly) -> dict[str, int]:
+    def differences(self, made: FullAssembly) -> dict[str, int]:
         """For each table of the graph, how many rows differ from those of this graph."""
         differences = {}
         with self._file.snapshot() as connection:
-            for table, rows in _graph_rows(connection, log, made):
+            for table, batches in _whole_rows(connection, made):
                 kept = connection.execute(f"SELECT {_columns(table)} FROM {table}")
-                differences[table] = len(set(rows) ^ set(kept))
+                differences[table] = len(set().union(*batches) ^ set(kept))
         return differences
 
     def hubs(self, keys: Iterable[str]) -> dict[str, Gathered]:
@@ -236,29 +220,9 @@ def _columns(table: str) -> str:
     return ", ".join(sum(_GRAPH_TABLES[table], ()))
 
 
-def _graph_rows(connection: Connection, log: Log, made: Assembly
-                ) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
-    """The rows of each table of the graph; nodes refer to passages, which are to be written first."""
-    yield "passages", list(map(_passage_row, log.chunks))
-    model = meta(connection, "embedder")
-    passages = {chunk.id: key_of(model, chunk, extraction)
-                for chunk, extraction in zip(log.chunks, log.extractions, strict=True)}
-    placed = []
-    for node, scale in zip(made.nodes, made.scales.tolist(), strict=True):
-        if node.kind == "passage":
-            placed.append(PlacedNode(node, node.key, passages[node.key], "", scale))
-        else:
-            said = made.said.get(node.key, "")
-            placed.append(PlacedNode(node, made.told_in.get(node.key, ""), embedding_key(model, node.key),
-                                     embedding_key(model, said) if said else "", scale))
-    yield "nodes", list(_node_rows(connection, placed))
-    yield "edges", list(map(edge_row, made.edges))
-    yield "hubs", [_hub_row(key, hub) for key, hub in made.hubs.items()]
-
-
-def _whole_rows(connection: Connection, made: WholeRows
+def _whole_rows(connection: Connection, made: FullAssembly
                 ) -> Iterator[tuple[str, Iterator[Sequence[tuple[Any, ...]]]]]:
-    """The rows of each table of the graph in batches; nodes refer to passages."""
+    """The rows of each table of the graph in batches; nodes refer to passages, which come first."""
     yield "passages", (list(map(_passage_row, some)) for some in made.passages())
     yield "nodes", (list(_node_rows(connection, some)) for some in made.nodes())
     yield "edges", iter(made.edges())

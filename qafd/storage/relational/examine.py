@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from qafd.errors import StoreError
 from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
-from qafd.storage.log_assembly import assemble_stored
+from qafd.storage.full_assembly import assemble_stored
 from qafd.storage.packing import MENTION, checksum, embedding_key, key_of, unpack_places
 from qafd.storage.relational.base import Connection
 from qafd.storage.relational.log import CHUNK
@@ -164,9 +164,7 @@ def _graph_anew(store: Workspace, connection: Connection) -> Iterator[Fault]:
     if any(True for _ in _vectors(store, connection)):
         yield fault(FaultKind.DAMAGED_VECTORS)
         return
-    log = store.log.read()
-    made = assemble_stored(store, log, store.vectors.embedder[0])
-    for table, many in store.assembly.differences(log, made).items():
+    for table, many in store.assembly.differences(assemble_stored(store)).items():
         if many:
             yield fault(FaultKind.DIFFERENT_ROWS, many=many, table=table)
 

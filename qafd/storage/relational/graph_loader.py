@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qafd.arrays import ByteRows, to_bytes
-from qafd.assemble.gathered import Occurrences, align
+from qafd.assemble.entities import Occurrences, align
 from qafd.graph import Graph, kind_bit
 from qafd.records import Floats, Nodes, node_id
 from qafd.storage.packing import (

@@ -80,7 +80,7 @@ class SqlNames(Part):
     def signs(self) -> tuple[list[str], Codes]:
         """The names whose signs are kept, in no order, and these, shape (k, b).
 
-        See `qafd.assemble.synonyms.signs_of`.
+        See `qafd.assemble.edges.signs_of`.
         """
         with self._file.reading() as connection:
             keys, kept = [], []

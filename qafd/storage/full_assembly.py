@@ -1,28 +1,45 @@
-"""The graph of a whole log, slice by slice: memory holds one slice of it at a time, and little of each
-name and edge.
+"""The graph of a whole log by the rules of `qafd.assemble`, slice by slice.
 
-`qafd.assemble` makes the same of a log that is in memory.
+Memory holds one slice of the log at a time, and little of each name and edge.
 """
 
+import pickle
+import zlib
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qafd.arrays import expand_slices
-from qafd.assemble import Assembly
-from qafd.assemble.claims import ClaimedNames
-from qafd.assemble.edges import FLOOR, PairPart, pairs_of, relation_edges
-from qafd.assemble.entities import describe_entity, entity_node, passage_node
-from qafd.assemble.gathered import Gathered, NameSoFar, Occurrences, may_be_hub
-from qafd.assemble.parts import KeyPart, pack_part, parts_of
-from qafd.assemble.synonyms import Near, cosines_of, nearest_names, synonym_edges
-from qafd.edits import connect_by_hand, edges_by_hand
-from qafd.ingest.packed_log import LogSlice, PackedLog, pack, unpack
+from qafd.assemble.claims import Alias, ClaimedNames, Reading, alias_in, aliases_of
+from qafd.assemble.edges import (
+    FLOOR,
+    Near,
+    PairPart,
+    cosines_of,
+    nearest_names,
+    pairs_of,
+    relation_edges,
+    synonym_edges,
+)
+from qafd.assemble.entities import (
+    Gathered,
+    KeyPart,
+    NameSoFar,
+    Occurrences,
+    describe_entity,
+    entity_node,
+    may_be_hub,
+    pack_part,
+    parts_of,
+    passage_node,
+)
+from qafd.edits import Edit, apply_edits, connect_by_hand, edges_by_hand
 from qafd.reading.text import NameIndex
-from qafd.records import Chunk, Edge, Node, Nodes, Vectors, node_id
+from qafd.records import Chunk, Edge, Extraction, Nodes, Vectors, node_id
 from qafd.storage.packing import (
     MENTION,
     SENTENCE,
@@ -30,9 +47,85 @@ from qafd.storage.packing import (
     edge_row,
     embedding_key,
     hash_number,
+    key_of,
 )
-from qafd.storage.rows import PlacedNode
+from qafd.storage.rows import Log, PlacedNode
 from qafd.time_left import ignore_progress
+
+if TYPE_CHECKING:
+    from qafd.storage.relational.workspace import Workspace
+
+SLICE = 4000  # passages, about, that are in memory at a time
+
+
+class LogSlice:
+    """Whole documents of a log, their passages in its order.
+
+    Attributes
+    ----------
+    chunks : sequence of Chunk
+    keys : sequence of str
+        Where the vectors of each passage are kept.
+    """
+
+    def __init__(self, chunks: Sequence[Chunk], keys: Sequence[str],
+                 raws: Callable[[], Sequence[Extraction]], edits: Sequence[Edit]) -> None:
+        self.chunks, self.keys, self._raws, self._edits = chunks, keys, raws, edits
+
+    @cached_property
+    def raws(self) -> Sequence[Extraction]:
+        """Readings of the passages."""
+        return self._raws()
+
+    def passages(self) -> Iterator[tuple[Chunk, Extraction, Alias]]:
+        """Each passage with what it states as edits let it be understood, and what keys stand for in its
+        document."""
+        extractions = apply_edits(self.raws, self._edits)
+        documents: dict[str, list[Extraction]] = {}
+        for chunk, extraction in zip(self.chunks, extractions, strict=True):
+            documents.setdefault(chunk.document, []).append(extraction)
+        aliases = {document: aliases_of(some) for document, some in documents.items()}
+        for chunk, extraction in zip(self.chunks, extractions, strict=True):
+            yield chunk, extraction, alias_in(aliases[chunk.document], extraction)
+
+
+class PackedLog:
+    """The live log at one moment, packed in slices, which come in its order each time.
+
+    Parameters
+    ----------
+    model : str
+        The embedding model.
+    """
+
+    def __init__(self, revision: int, edits: Sequence[Edit], model: str) -> None:
+        self.revision, self.edits, self.model = revision, edits, model
+        self._packed: list[tuple[bytes, bytes]] = []
+
+    def add(self, log: Log) -> LogSlice:
+        """Add the documents that come next."""
+        pairs = sorted(zip(log.chunks, log.extractions, strict=True),
+                       key=lambda pair: (pair[0].document, pair[0].start, pair[0].id))
+        chunks, raws = [chunk for chunk, _ in pairs], [extraction for _, extraction in pairs]
+        keys = [key_of(self.model, *pair) for pair in pairs]
+        self._packed.append((pack((chunks, keys)), pack(raws)))
+        return LogSlice(chunks, keys, lambda: raws, self.edits)
+
+    def __iter__(self) -> Iterator[LogSlice]:
+        for heads, raws in self._packed:
+            chunks, keys = unpack(heads)
+            yield LogSlice(chunks, keys, partial(unpack, raws), self.edits)
+
+
+def pack(content: object) -> bytes:
+    """Content of this process as few bytes."""
+    return zlib.compress(pickle.dumps(content, pickle.HIGHEST_PROTOCOL), 1)
+
+
+def unpack(packed: bytes) -> Any:
+    """Restore the object that `pack` packed in this process."""
+    return pickle.loads(zlib.decompress(packed))  # noqa: S301
+
 
 BLOCK = 8192  # edges that are made at a time
 
@@ -244,10 +337,7 @@ class FullAssembly:
                 else:
                     rows.append(edge_row(edge))
             yield rows
-        nothing = np.zeros((0, 0), np.float32)
-        nodes = tuple(Node(node_id("entity", key), "entity", key, key) for key in ends)
-        made = connect_by_hand(Assembly(nodes, tuple(kept), nothing, nothing), self.log.edits)
-        yield list(map(edge_row, made.edges))
+        yield list(map(edge_row, connect_by_hand(kept, ends, self.log.edits)))
 
     def _mention_rows(self) -> Iterator[Sequence[EdgeRow]]:
         """In the order of the table, which is then written from its beginning to its end."""
@@ -293,3 +383,33 @@ class FullAssembly:
         """Each slice of the log with what its passages say of keys, as `pack_part` has it."""
         for part, packed in zip(self.log, self._parts, strict=True):
             yield part, unpack(packed)
+
+
+def vectors_of(store: "Workspace", some: LogSlice) -> list[Vectors]:
+    """The stored vectors of passages, each (1 + s, d)."""
+    stored = store.vectors.rows(some.keys)
+    return [stored[key] for key in some.keys]
+
+
+def stored_readings(store: "Workspace", model: str, pairs: Sequence[tuple[Chunk, Extraction]]
+                    ) -> dict[str, Reading]:
+    """The passages whose vectors of a model are all kept, by id."""
+    keys = [key_of(model, *pair) for pair in pairs]
+    stored = store.vectors.rows(keys)
+    return {chunk.id: Reading(chunk, extraction, stored[key][0], stored[key][1:])
+            for (chunk, extraction), key in zip(pairs, keys, strict=True) if key in stored}
+
+
+def assemble_stored(store: "Workspace") -> FullAssembly:
+    """The graph of the log as it is now, with the vectors that are stored."""
+    model, _ = store.vectors.embedder
+    log = PackedLog(store.log.revision, store.edits.all(), model)
+    for part in store.log.slices(SLICE):
+        log.add(part)
+
+    def embed_names(names: Sequence[str]) -> Vectors:
+        keys = [embedding_key(model, name) for name in names]
+        stored = store.vectors.get(keys)
+        return np.array([stored[key] for key in keys])
+
+    return FullAssembly(log, partial(vectors_of, store), embed_names)
