@@ -192,8 +192,8 @@ def test_every_file_can_be_opened_by_a_plain_sqlite_tool(indexed):
 @pytest.mark.parametrize("left", ["a dead process", "a process that fell silent",
                                   "a host whose clock was ahead"])
 def test_the_lease_of_a_process_that_is_gone_is_taken_over(store, path, left, monkeypatch):
-    monkeypatch.setattr("qafd.storage.sqlite.lease.HEARTBEAT_SECONDS", 600.0)  # it beats no more
-    monkeypatch.setattr("qafd.storage.sqlite.lease.time.sleep", lambda _: None)
+    monkeypatch.setattr("qafd.storage.sqlite.HEARTBEAT_SECONDS", 600.0)  # it beats no more
+    monkeypatch.setattr("qafd.storage.sqlite.time.sleep", lambda _: None)
     with open_workspace(path) as gone, gone.lease.hold():
         with store.transaction() as connection:
             if left == "a dead process":
@@ -210,10 +210,10 @@ def test_the_lease_of_a_process_that_is_gone_is_taken_over(store, path, left, mo
 
 @pytest.mark.parametrize("jump", [3600, -3600])
 def test_a_clock_that_jumps_gives_no_second_lease(store, path, jump, monkeypatch):
-    monkeypatch.setattr("qafd.storage.sqlite.lease.HEARTBEAT_SECONDS", 0.3)
+    monkeypatch.setattr("qafd.storage.sqlite.HEARTBEAT_SECONDS", 0.3)
     with open_workspace(path) as other, other.lease.hold():
         real = time.time
-        monkeypatch.setattr("qafd.storage.sqlite.lease.time.time", lambda: real() + jump)
+        monkeypatch.setattr("qafd.storage.sqlite.time.time", lambda: real() + jump)
         with pytest.raises(BusyError, match="is indexing this workspace"), store.lease.hold():
             pass
         other.lease.check()

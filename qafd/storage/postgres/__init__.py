@@ -2,23 +2,91 @@
 
 import hashlib
 import os
+import secrets
+import socket
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
+import psycopg
+
 from qafd.errors import BusyError, StoreError
 from qafd.storage import sqlite
-from qafd.storage.diagnosis import Diagnosis
+from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
 from qafd.storage.postgres.connecting import translate_errors
-from qafd.storage.postgres.lease import PostgresLease
 from qafd.storage.postgres.schema import Address, WorkspaceSchema, without_password
-from qafd.storage.postgres.search import PostgresPassages
-from qafd.storage.postgres.soundness import examine_schema
+from qafd.storage.postgres.search import PostgresPassages, make_words, read_words
+from qafd.storage.relational.base import Connection
+from qafd.storage.relational.examine import DEEP as DEEP_LOOKS
+from qafd.storage.relational.examine import LOOKS as USUAL_LOOKS
+from qafd.storage.relational.examine import Looks, look_at
 from qafd.storage.relational.schema import TABLES
-from qafd.storage.relational.workspace import Workspace
+from qafd.storage.relational.workspace import Lease, Workspace, runs
 from qafd.storage.rows import WorkspacePlace
+
+
+class PostgresLease(Lease):
+    """The row of the lease, and the lock of its holder's session.
+
+    The server frees the lock when the holder ends, however it does; nothing has to be renewed.
+    """
+
+    _file: WorkspaceSchema
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Be the one process that extends the log."""
+        token = secrets.token_hex(8)
+        connection = self._file.connection
+        with self._file.transaction():
+            held = _read(connection)
+            if held is not None and self._lives(*held):
+                raise BusyError(f"Process {held[1]} on {held[2]} is indexing this workspace; "
+                                "files that were added wait until it takes them in.")
+            connection.execute("DELETE FROM lease")
+            connection.execute("INSERT INTO lease VALUES (1, ?, ?, ?)",
+                               (token, os.getpid(), socket.gethostname()))
+            connection.execute("SELECT pg_advisory_lock(?)", (_lock(token),))
+        self._file.token = token
+        try:
+            yield
+        finally:
+            try:
+                if not connection.raw.closed:
+                    self.give_back()
+                    connection.execute("SELECT pg_advisory_unlock(?)", (_lock(token),))
+            finally:
+                self._file.token = ""
+
+    @property
+    def writer(self) -> int | None:
+        """The process that holds the lease and is alive, or None."""
+        with self._file.snapshot() as connection:
+            held = _read(connection)
+            return held[1] if held is not None and self._lives(*held) else None
+
+    def _lives(self, token: str, pid: int, host: str) -> bool:
+        """Return True if the holder of a token lives: both its session and its process."""
+        locked = self._file.connection.execute(
+            "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 "
+            "AND (CAST(classid AS bigint) << 32) | CAST(objid AS bigint) = CAST(? AS bigint) "
+            "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+            (_lock(token),)).fetchone()
+        # the server may take a moment to see that a process is gone
+        return locked is not None and (host != socket.gethostname() or runs(pid))
+
+
+def _read(connection: Connection) -> tuple[str, int, str] | None:
+    row = connection.execute("SELECT token, pid, host FROM lease").fetchone()
+    return None if row is None else (row[0], row[1], row[2])
+
+
+def _lock(token: str) -> int:
+    """The number of the lock of a token, positive and of 63 bits."""
+    return int(token, 16) >> 1
 
 
 class PostgresWorkspace(Workspace):
@@ -114,8 +182,15 @@ def size_of(url: str) -> int | None:
 
 def examine(url: str | None, deep: bool) -> Iterator[Diagnosis]:
     """Examine a workspace and its server for faults."""
-    if url is not None:
-        yield from examine_schema(Address.of(url), PostgresWorkspace, deep)
+    if url is None:
+        return
+    try:
+        with WorkspaceSchema.open(url, read_only=True) as schema:
+            store = PostgresWorkspace(schema)
+            for aspect, look in (*LOOKS, *(DEEP if deep else ())):
+                yield look_at(aspect, look, store, psycopg.Error)
+    except StoreError as error:
+        yield Diagnosis(Aspect.FILE, (fault(FaultKind.REFUSED, error=error),))
 
 
 def remove_workspace(url: str) -> None:
@@ -144,3 +219,18 @@ def is_writable(url: str) -> bool:
             return not schema.read_only
     except StoreError:
         return False
+
+
+def _search(_: Workspace, connection: Connection) -> Iterator[Fault]:
+    for (passage,) in connection.execute("SELECT id FROM passages WHERE words IS NULL"):
+        yield fault(FaultKind.NOT_INDEXED, passage=passage)
+
+
+def _search_anew(_: Workspace, connection: Connection) -> Iterator[Fault]:
+    """The rows of words against those of the passages as they are."""
+    if read_words(connection) != make_words(connection):
+        yield fault(FaultKind.OTHER_INDEX)
+
+
+LOOKS: Looks = (*USUAL_LOOKS, (Aspect.SEARCH, _search))
+DEEP: Looks = (*DEEP_LOOKS, (Aspect.SEARCH_ANEW, _search_anew))

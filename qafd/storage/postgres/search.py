@@ -15,11 +15,11 @@ from qafd.records import Chunk, Floats
 from qafd.storage.postgres.connecting import PostgresConnection
 from qafd.storage.relational.base import Connection, to_json
 from qafd.storage.relational.log import CHUNK
-from qafd.storage.relational.passages import SqlPassages
-from qafd.storage.relational.text_search import (
+from qafd.storage.relational.passages import (
     OFF,
     ON,
     SNIPPET,
+    SqlPassages,
     index_in_memory,
     list_words,
     match_of,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from qafd.errors import StoreError
 from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
 from qafd.storage.full_assembly import assemble_stored
-from qafd.storage.packing import MENTION, checksum, embedding_key, key_of, unpack_places
+from qafd.storage.packing import checksum, embedding_key, key_of
 from qafd.storage.relational.base import Connection
 from qafd.storage.relational.log import CHUNK
 from qafd.storage.relational.runs import plan_holds
@@ -47,23 +47,7 @@ def _texts(_: Workspace, connection: Connection) -> Iterator[Fault]:
 
 
 def _log(store: Workspace, connection: Connection) -> Iterator[Fault]:
-    """Spans inside their passages, sentences that exist, entries as they were stored."""
-    entry = ("WITH entry AS (SELECT extractions.id, chunk, length(text) AS size, "
-             "  (SELECT count(*) FROM sentences WHERE extraction = extractions.id) AS many "
-             "  FROM extractions JOIN chunks ON chunks.id = chunk) ")
-    inside = '0 <= start AND start <= "end" AND "end" <= size'
-    for number, passage in connection.execute(
-            f"{entry} SELECT position, chunk FROM sentences JOIN entry ON entry.id = extraction "
-            f"WHERE NOT ({inside})"):
-        yield fault(FaultKind.SENTENCE_OUTSIDE, number=number, passage=passage)
-    for name, passage in connection.execute(
-            f"{entry} SELECT name, chunk FROM mentions JOIN entry ON entry.id = extraction "
-            f"WHERE NOT ({inside} AND 0 <= sentence AND (sentence < many OR sentence < 1))"):
-        yield fault(FaultKind.NAME_OUTSIDE, name=name, passage=passage)
-    for label, passage in connection.execute(
-            f"{entry} SELECT label, chunk FROM assertions JOIN entry ON entry.id = extraction "
-            "WHERE NOT (0 <= sentence AND sentence < many)"):
-        yield fault(FaultKind.RELATION_OUTSIDE, label=label, passage=passage)
+    """Entries of the log against their checksums, which cover sentences, names and relations."""
     stamped = dict(connection.execute("SELECT live.id, extractions.sha256 FROM live "
                                       "JOIN extractions ON extractions.id = extraction"))
     for one in store.log.read().extractions:
@@ -81,25 +65,8 @@ def _passages(_: Workspace, connection: Connection) -> Iterator[Fault]:
         yield fault(FaultKind.MISSING_PASSAGE, passage=row[0], document=row[1])
 
 
-def _graph(store: Workspace, connection: Connection) -> Iterator[Fault]:
+def _graph(store: Workspace, _: Connection) -> Iterator[Fault]:
     yield from store.assembly.find_altered()
-    for (node,) in connection.execute(
-            "SELECT source FROM edges WHERE source NOT IN (SELECT number FROM nodes) "
-            "UNION SELECT target FROM edges WHERE target NOT IN (SELECT number FROM nodes)"):
-        yield fault(FaultKind.LOOSE_EDGE, node=f"{node:015x}")
-    for (node,) in connection.execute(
-            "SELECT id FROM nodes WHERE kind = 'passage' AND key NOT IN (SELECT id FROM passages)"):
-        yield fault(FaultKind.NODE_WITHOUT_PASSAGE, node=node)
-    for (passage,) in connection.execute(
-            "SELECT id FROM passages WHERE id NOT IN ("
-            "  SELECT key FROM nodes WHERE kind = 'passage')"):
-        yield fault(FaultKind.PASSAGE_WITHOUT_NODE, passage=passage)
-    there = {row[0] for row in connection.execute(
-        "SELECT number FROM nodes JOIN passages ON passages.id = key WHERE kind = 'passage'")}
-    for node, evidence in connection.execute(
-            f"SELECT source, evidence FROM edges WHERE kind <> {MENTION}"):
-        for passage in {passage for passage, _ in unpack_places(evidence)} - there:
-            yield fault(FaultKind.GROUNDLESS_EDGE, node=f"{node:015x}", passage=f"{passage:015x}")
 
 
 def _vectors(store: Workspace, connection: Connection) -> Iterator[Fault]:

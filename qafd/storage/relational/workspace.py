@@ -1,31 +1,155 @@
-"""An open workspace as the parts that share a database."""
+"""An open workspace as the parts that share a database, the smallest of them, and copies of it."""
 
+import hashlib
+import json
+import os
 import secrets
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from itertools import islice
 from typing import Self
 
+from qafd.errors import StoreError
 from qafd.storage.relational.assembly import SqlAssembly
-from qafd.storage.relational.base import Connection, Tables, set_meta
-from qafd.storage.relational.copying import copy_tables
-from qafd.storage.relational.documents import SqlDocuments
-from qafd.storage.relational.edits import SqlEdits
-from qafd.storage.relational.files import SqlFiles
-from qafd.storage.relational.graph import SqlGraph
-from qafd.storage.relational.layers import SqlLayers
-from qafd.storage.relational.lease import Lease
-from qafd.storage.relational.ledger import SqlLedger
-from qafd.storage.relational.listing import SqlListing
-from qafd.storage.relational.log import SqlLog
-from qafd.storage.relational.names import SqlNames
-from qafd.storage.relational.notes import SqlNotes
+from qafd.storage.relational.base import Connection, Part, Tables, meta, set_meta, upsert
+from qafd.storage.relational.documents import SqlDocuments, SqlFiles
+from qafd.storage.relational.graph import SqlGraph, SqlListing
+from qafd.storage.relational.log import SqlEdits, SqlLedger, SqlLog
 from qafd.storage.relational.passages import SqlPassages
-from qafd.storage.relational.postings import SqlPostings
+from qafd.storage.relational.postings import SqlNames, SqlPostings
 from qafd.storage.relational.queue import SqlQueue
 from qafd.storage.relational.runs import SqlRuns
 from qafd.storage.relational.schema import TABLES
 from qafd.storage.relational.vectors import SqlVectors
-from qafd.storage.rows import WorkspacePlace
+from qafd.storage.rows import LayerRow, WorkspacePlace, now
+
+
+class Lease(Part, ABC):
+    """The row of the lease; how it is claimed and kept alive is what a backend adds."""
+
+    @abstractmethod
+    def hold(self) -> AbstractContextManager[None]:
+        """Be the one process that extends the log; the claim is renewed in the background.
+
+        Raises
+        ------
+        BusyError
+            Another living process holds the lease.
+        DiskFullError
+            There is no room for the work.
+        """
+
+    @property
+    @abstractmethod
+    def writer(self) -> int | None:
+        """The process that holds the lease and is alive, or None."""
+
+    def give_back(self) -> None:
+        """End the claim before the end of the `hold()` block."""
+        self._write("DELETE FROM lease WHERE token = ?", self._file.token)
+
+    def check(self) -> None:
+        """Inside `hold()`: refuse to go on when the claim was lost."""
+        self._file.check_lease()
+
+
+def runs(pid: int) -> bool:
+    """Return True if a process of this host has this number."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+class SqlLayers(Part):
+    """The table of layers."""
+
+    def put(self, name: str, version: str, builder: int, body: bytes) -> None:
+        """Keep a layer in the place of an older one of that name; see `qafd.retrieve.layers`."""
+        self._write(
+            upsert("layers", ["name"], ["version", "builder", "built_at", "sha256", "body"]),
+            name, version, builder, now(), hashlib.sha256(body).hexdigest(), body)
+
+    def rows(self) -> dict[str, LayerRow]:
+        """Return the stored layers by name, current or stale."""
+        return {row[0]: LayerRow(*row) for row in self._rows(
+            "SELECT name, version, builder, built_at, length(body) FROM layers ORDER BY name")}
+
+    def body(self, name: str) -> bytes:
+        """The bytes of a kept layer.
+
+        Raises
+        ------
+        StoreError
+            There is none of that name, or its bytes have changed.
+        """
+        row = self._row("SELECT sha256, body FROM layers WHERE name = ?", name)
+        if row is None or hashlib.sha256(row[1]).hexdigest() != row[0]:
+            raise StoreError(f"The layer {name!r} of {self._file.name} is missing or damaged; "
+                             f"build it again with 'qafd layers --build {name}'.")
+        return bytes(row[1])
+
+
+class SqlNotes(Part):
+    """Rows of the table meta that storage itself does not read."""
+
+    def get(self, name: str) -> str:
+        """The text under a name, "" for none."""
+        with self._file.snapshot() as connection:
+            return meta(connection, name)
+
+    def put(self, name: str, text: str) -> None:
+        """Keep a text in the place of what was there."""
+        with self._file.transaction() as connection:
+            set_meta(connection, name, text)
+
+    def append(self, name: str, row: Mapping[str, str], most: int) -> None:
+        """Add a row to a list under a name, which keeps its last `most`."""
+        with self._file.transaction() as connection:
+            rows = [*json.loads(meta(connection, name) or "[]"), dict(row)]
+            set_meta(connection, name, json.dumps(rows[-most:]))
+
+    def rows(self, name: str) -> list[dict[str, str]]:
+        """The rows that were appended under a name, the oldest first."""
+        with self._file.reading() as connection:
+            return [dict(row) for row in json.loads(meta(connection, name) or "[]")]
+
+    def clear(self, name: str) -> None:
+        """Remove all rows under a name."""
+        self.put(name, "[]")
+
+
+ROWS = 2000  # that are written at once
+
+
+def copy_tables(source: Tables, target: Tables) -> None:
+    """Make a workspace hold what another one holds, but for who works on it."""
+    with source.snapshot() as old, target.transaction() as new:
+        for table in reversed(TABLES):
+            new.execute(f"DELETE FROM {table}")
+        for table in TABLES:
+            new.execute("DELETE FROM touched")  # triggers fill it
+            if table != "lease":
+                _copy(table, old, new)
+        target.count_on(new)
+        target.index_words(new, anew=True)
+
+
+def _copy(table: str, old: Connection, new: Connection) -> None:
+    columns = set(_columns(table, old)) & set(_columns(table, new))
+    names = [f'"{column}"' if column == "end" else column for column in sorted(columns)]
+    rows = iter(old.execute(f"SELECT {', '.join(names)} FROM {table}"))
+    insert = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+    while some := list(islice(rows, ROWS)):
+        new.executemany(insert, some)
+
+
+def _columns(table: str, connection: Connection) -> list[str]:
+    return [column[0] for column in connection.execute(f"SELECT * FROM {table} LIMIT 0").description]
 
 
 class Workspace(ABC):

@@ -2,21 +2,153 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+import secrets
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from glob import escape
 from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
-from qafd.errors import BusyError, ForeignFileError, StoreError
+from qafd.errors import BusyError, DiskFullError, ForeignFileError, StoreError
+from qafd.records import Chunk
 from qafd.storage.diagnosis import Diagnosis
-from qafd.storage.relational.workspace import Workspace
-from qafd.storage.rows import WorkspacePlace
+from qafd.storage.relational.base import to_json
+from qafd.storage.relational.log import columns_of
+from qafd.storage.relational.passages import OFF, ON, SNIPPET, SqlPassages, match_of, snippet_parts
+from qafd.storage.relational.workspace import Lease, Workspace, runs
+from qafd.storage.rows import Found, Hit, WorkspacePlace
 from qafd.storage.sqlite import opening
-from qafd.storage.sqlite.backup import backup
 from qafd.storage.sqlite.file import WorkspaceFile, forget_file
-from qafd.storage.sqlite.lease import SqliteLease
-from qafd.storage.sqlite.search import SqlitePassages
-from qafd.storage.sqlite.soundness import examine_file, look_at_engine
+from qafd.storage.sqlite.soundness import examine_file, find_unsound, look_at_engine
+
+HEARTBEAT_SECONDS = 3.0
+STALE_SECONDS = 20.0
+RESERVE = 128 * 1024  # bytes kept beside the file, enough to write down that the disk is full
+
+
+class SqliteLease(Lease):
+    """A lease that is alive as long as its heartbeat."""
+
+    _file: WorkspaceFile
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Be the one process that extends the log; the claim is renewed in the background."""
+        token = secrets.token_hex(8)
+        silent = self._claim_lease(token, ())
+        if silent:
+            # The clock may have jumped: one that lives on will have beaten anew by then.
+            time.sleep(2 * HEARTBEAT_SECONDS)
+            self._claim_lease(token, silent)
+        self._file.token = token
+        over = threading.Event()
+        pulse = threading.Thread(target=_keep_lease, args=(self._file.path, token, over), daemon=True)
+        pulse.start()
+        try:
+            self._reserve()
+            yield
+        finally:
+            over.set()
+            pulse.join()
+            self._free_reserve()
+            try:
+                with suppress(DiskFullError):  # the claim then ends with this process
+                    self.give_back()
+            finally:
+                self._file.token = ""
+
+    def _claim_lease(self, token: str, silent: tuple[object, ...]) -> tuple[object, ...]:
+        """Take the lease, unless its holder runs here but is late and not the one known as silent.
+
+        Returns who is late, () when the lease is taken.
+        """
+        with self._file.transaction() as connection:
+            held = connection.execute("SELECT pid, host, heartbeat FROM lease").fetchone()
+            if held and (_alive(*held) or silent and held != silent and runs(held[0])):
+                raise BusyError(f"Process {held[0]} on {held[1]} is indexing this workspace; "
+                                "files that were added wait until it takes them in.")
+            if held and held != silent and held[1] == socket.gethostname() and runs(held[0]):
+                return tuple(held)
+            connection.execute(
+                "INSERT OR REPLACE INTO lease VALUES (1, ?, ?, ?, ?)",
+                (token, os.getpid(), socket.gethostname(), time.time()))
+        return ()
+
+    def _free_reserve(self) -> None:
+        """On a full disk: make room for the few pages that say so."""
+        self._reserved.unlink(missing_ok=True)
+
+    def _reserve(self) -> None:
+        try:
+            self._reserved.write_bytes(bytes(RESERVE))
+        except OSError as error:
+            self._free_reserve()
+            raise DiskFullError(f"There is no room beside {self._file.path.name} to work on it "
+                                f"({error.strerror}); free some space and resume.") from error
+
+    @property
+    def _reserved(self) -> Path:
+        return Path(f"{self._file.path}.reserve")
+
+    @property
+    def writer(self) -> int | None:
+        """The process that holds the lease and is alive, or None."""
+        held = self._row("SELECT pid, host, heartbeat FROM lease")
+        return int(held[0]) if held and _alive(*held) else None
+
+
+def _alive(pid: int, host: str, heartbeat: float) -> bool:
+    if abs(time.time() - heartbeat) > STALE_SECONDS:  # clocks are set back, too
+        return False
+    return host != socket.gethostname() or runs(pid)
+
+
+def _keep_lease(path: Path, token: str, over: threading.Event) -> None:
+    # a file that is gone is not made again: the next check of the lease says so
+    with suppress(StoreError), WorkspaceFile.open(path, make=False) as store:
+        while not over.wait(HEARTBEAT_SECONDS):
+            try:
+                with store.transaction() as connection:
+                    connection.execute(
+                        "UPDATE lease SET heartbeat = ? WHERE token = ?", (time.time(), token))
+            except StoreError:
+                continue  # a full disk or a busy file: the next beat may get through
+
+
+class SqlitePassages(SqlPassages):
+    """The passages of the graph, searched by FTS5."""
+
+    def _any(self, terms: Sequence[str]) -> bool:
+        """Return True if a passage has all of these words and phrases; the first found is enough."""
+        if not terms:
+            return False
+        with self._file.reading() as connection:
+            return connection.execute(
+                "SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? LIMIT 1",
+                (match_of(terms, True),)).fetchone() is not None
+
+    def _best(self, terms: Sequence[str], every: bool, k: int, document: str | None) -> Found:
+        """The k best passages with all of these words and phrases, or with any; one is given."""
+        match = match_of(terms, every)
+        chosen = ("FROM passages_fts JOIN passages ON passages.rowid = passages_fts.rowid "
+                  "WHERE passages_fts MATCH ?1 AND (?2 IS NULL OR document = ?2)")
+        with self._file.snapshot() as connection:
+            total = connection.execute(f"SELECT count(*) {chosen}", (match, document)).fetchone()[0]
+            scores = dict(connection.execute(
+                f"SELECT passages.id, -bm25(passages_fts) AS score {chosen} "
+                "ORDER BY score DESC, passages.id LIMIT ?3", (match, document, k)).fetchall())
+            # a snippet is made for every row that is read, so not before the best are known
+            rows = {row[0]: row for row in connection.execute(
+                f"SELECT {columns_of('passages')}, snippet(passages_fts, 1, ?4, ?5, '…', ?6) "
+                f"{chosen} AND passages.id IN (SELECT value FROM json_each(?3))",
+                (match, document, to_json(scores), ON, OFF, SNIPPET))}
+        return Found(tuple(Hit(Chunk(*rows[key][:-1]), score, snippet_parts(rows[key][-1]))
+                           for key, score in scores.items()), total)
+
 
 SCHEME = "sqlite:///"
 
@@ -63,9 +195,26 @@ class SqliteWorkspace(Workspace):
             self._file.connection.execute("PRAGMA journal_mode = DELETE")
 
     def backup(self, destination: str | os.PathLike[str]) -> None:
-        """Copy the workspace to a new file, while others may write, and verify the copy."""
-        with opening.translate_errors(self._file.path):
-            backup(self._file.connection, Path(destination))
+        """Copy the workspace to a new file, while others may write, and verify the copy.
+
+        The copy is one file without a write-ahead log, and appears under its name only when it
+        is complete and sound.
+        """
+        place = Path(destination)
+        if place.exists():
+            raise StoreError(f"{place} exists; a backup never overwrites a file.")
+        partial = place.with_name(f"{place.name}.{os.getpid()}.partial")
+        try:
+            with opening.translate_errors(self._file.path), opening.translate_errors(place), \
+                    closing(sqlite3.connect(partial)) as copy:
+                self._file.connection.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")
+                faults = find_unsound(copy)
+            if faults:
+                raise StoreError(f"The backup of this workspace is not sound: {faults[0]}")
+            os.replace(partial, place)
+        finally:
+            partial.unlink(missing_ok=True)
 
 
 def open_workspace(url: str, read_only: bool = False, make: bool = True,

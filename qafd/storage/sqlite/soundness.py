@@ -11,11 +11,10 @@ from qafd.errors import StoreError
 from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
 from qafd.storage.relational import examine
 from qafd.storage.relational.base import Connection
-from qafd.storage.relational.text_search import index_in_memory, list_words
+from qafd.storage.relational.passages import index_in_memory, list_words
 from qafd.storage.relational.workspace import Workspace
 from qafd.storage.sqlite import opening
-from qafd.storage.sqlite.backup import find_unsound
-from qafd.storage.sqlite.tables import TEXTUAL, create_tables
+from qafd.storage.sqlite.opening import TEXTUAL, create_tables
 
 SQLITE = (3, 37, 0)
 
@@ -50,6 +49,14 @@ def _look_at_space(place: Path) -> Diagnosis:
     free = shutil.disk_usage(place.parent).free
     little = (fault(FaultKind.LITTLE_SPACE),) if free < 2 * size else ()
     return Diagnosis(Aspect.DISK, little, {"size": size, "free": free})
+
+
+def find_unsound(connection: Connection) -> list[str]:
+    """Return the faults that SQLite itself finds: pages, indexes, foreign keys."""
+    rows = [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    orphans = [f"a row of {table} refers to a row of {parent} that is missing"
+               for table, _, parent, _ in connection.execute("PRAGMA foreign_key_check")]
+    return rows + orphans
 
 
 def _pages(_: Workspace, connection: Connection) -> Iterator[Fault]:
