@@ -26,7 +26,7 @@ from qafd.evaluate.conditions import (
     read_factual_questions,
 )
 from qafd.evaluate.gold import QuestionSet, read_passages, read_questions
-from qafd.evaluate.opinions import AT_ONCE, Opinions, opinions
+from qafd.evaluate.judge import AT_ONCE, Opinions, opinions
 from qafd.evaluate.written import (
     AnswerResult,
     AnswerScore,
@@ -42,11 +42,14 @@ from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered
 from qafd.models.instructions import Instructed, instructions_of
+from qafd.models.prompts_answer import EMPOWERMENT, PAPER
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.methods import read_methods
 from qafd.storage import Location
 from qafd.wording.evaluation import MEASURES, say_differences
 from qafd.wording.reasons import word_notice
+
+CRITERIA = {"correct": (), "grades": PAPER, "both": PAPER, "empowerment": EMPOWERMENT}
 
 
 @click.group()
@@ -148,9 +151,9 @@ def conditions(questions: Path, db: Location, methods: str, limit: int | None, d
 @limit_option
 @may_call_model
 @writing_options
-@click.option("--judge", type=click.Choice(["correct", "grades", "both"]),
-              help="Let the model compare answers with the known ones, grade them by five criteria,"
-                   " or both.")
+@click.option("--judge", type=click.Choice(["correct", "grades", "both", "empowerment"]),
+              help="Let the model compare answers with the known ones, grade them by QAFD-RAG's five "
+                   "criteria, do both, or grade them by SG-RAG's empowerment score.")
 @click.option("--judge-model", metavar="NAME",
               help="Another model at the same address as judge; by default the writer judges itself.")
 @click.option("--rounds", type=click.IntRange(min=1, max=20), default=2,
@@ -177,7 +180,7 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Lo
         judging = None
         if client is not None and how["judge"]:
             judging = Judging(_judge_named(how["judge_model"], asked.base_url, client), how["rounds"],
-                              how["judge"] != "grades", how["judge"] != "correct")
+                              how["judge"] in ("correct", "both"), CRITERIA[how["judge"]])
             _check_size(judging, len(chosen))
         if client is not None and how["dry_run"]:
             cost = estimate_cost(knowledge, gold.questions, chosen, client, writing, judging)
@@ -198,7 +201,7 @@ for one in (conditions, written_answers):
 
 
 def _check_size(judging: Judging, methods: int) -> None:
-    if judging.grades and methods > AT_ONCE:
+    if judging.criteria and methods > AT_ONCE:
         raise ParameterError(f"the grades of {methods} answers do not fit into one reply; name "
                              f"at most {AT_ONCE} methods, or judge with --judge correct")
 
@@ -227,12 +230,12 @@ def _judge(result: AnswerResult, judging: Judging, progress: Callable[[Progress]
     """Return the result with the model's grades, as many as it gives."""
     if judging.correct:
         result = mark_correct(result, judging.client, judging.rounds, progress)
-    if not judging.grades or result.stopped:
+    if not judging.criteria or result.stopped:
         return result, None
     names = [score.name for score in result.scores]
     try:
         return result, opinions(result.side_by_side(), judging.client, names,
-                                repeats=judging.rounds, progress=progress)
+                                repeats=judging.rounds, criteria=judging.criteria, progress=progress)
     except ModelError as error:  # grades that were paid for are still shown
         return replace(result, stopped=str(error)), None
 
