@@ -22,7 +22,7 @@ from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.dialect import check_select
 from qafd.sql.diffusion import METHOD, schema_graph
 from qafd.sql.draft import GapKind, draft
-from qafd.sql.linking import LinkedSchema, QuestionWords, join_tables
+from qafd.sql.linking import LinkedSchema, QuestionWords, join_tables, link_schema
 from qafd.sql.schema import Column, Join, Schema, Table, quote_name
 from qafd.sql.write import read_sql, sql_messages, write_sql
 
@@ -177,6 +177,18 @@ def test_tables_are_joined_by_the_shortest_tree_and_unreachable_ones_are_named()
         ("sailing_crew", "crew"), ("sailing_crew", "sailings"), ("sailings", "ferries")]
     assert unjoined == ("island",)
     assert not alternatives
+
+
+@pytest.mark.parametrize(("question", "columns"), [
+    ("What are the release and the year of the songs?", {"songs.release", "songs.year"}),
+    ("What is the chart year of the songs?", {"songs.chart_release_year", "songs.year"}),
+    ("Which songs have a chart release year?", {"songs.chart_release_year"})])
+def test_a_column_named_in_part_is_left_out_where_others_have_its_words(question: str, columns: set[str]
+                                                                        ) -> None:
+    schema = schema_of({"songs": ["id*", "release", "year", "chart_release_year"]})
+    graph = schema_graph(schema, local_embedder())
+    nothing = np.zeros(len(graph))
+    assert set(link_schema(question, schema, graph, nothing, nothing).columns) == columns
 
 
 @pytest.mark.parametrize(("question", "key", "several"), [

@@ -90,8 +90,8 @@ def link_schema(question: str, schema: Schema, graph: Graph, named: Floats, scor
     it has a word and that have at least 0.7 of the best evidence, and one more that is joined to
     these and has a column with words that no other has. Tables in between are added. A table at the
     end of a join is left out where the other side has its key and nothing else of it is asked for.
-    In these tables a column is needed when the question has half of its name's words and no other
-    column with the same words fits better.
+    In these tables a column is needed when the question has half of its name's words, and no others
+    that it names in full have them.
 
     Parameters
     ----------
@@ -155,15 +155,25 @@ def _choose_values(asked: QuestionWords, schema: Schema, values: Sequence[Value]
 
 
 def _find_columns(asked: QuestionWords, schema: Schema, tables: Collection[str]) -> Iterator[str]:
-    """Find the columns of some tables that a question names, by label; of equal words the best."""
-    fits: dict[tuple[str, ...], list[tuple[float, Column]]] = {}
+    """Find the columns of some tables that a question names, by label; of equal words the best.
+
+    One is left out where another named in full has all its words and more, and one named in part where
+    several named in full have its words.
+    """
+    fits: dict[frozenset[str], list[tuple[float, Column]]] = {}
+    full: set[frozenset[str]] = set()
     for column in schema.columns:
-        words = tuple(word for word in column.own_stems if word in asked.content)
-        share = len(words) / max(len(column.own_stems), 1)
+        words = asked.content.intersection(column.own_stems)
+        share = len(words) / max(len(set(column.own_stems)), 1)
         if column.table in tables and share >= HALF:
             fits.setdefault(words, []).append((share, column))
-    for alike in fits.values():
+            if share == 1:
+                full.add(words)
+    explained = frozenset().union(*full)
+    for words, alike in fits.items():
         largest = max(share for share, _ in alike)
+        if any(words < other for other in full) or largest < 1 and words <= explained:
+            continue
         for share, column in alike:
             if share == largest:
                 yield column.label
