@@ -27,7 +27,7 @@ from qafd.retrieve.layers.texts import Texts, gather
 from qafd.retrieve.seeds import Passages, passages_of
 from qafd.storage import Location, Workspace, open_workspace
 from qafd.storage.rows import RunRow, now
-from qafd.storage.sqlite import opening
+from qafd.storage.sqlite import file
 
 
 class TinyExtractor:
@@ -130,7 +130,7 @@ def tiny_corpus(graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]]) -
 def _crash_at(k: int, run: Callable[..., object], arguments: tuple[object, ...]) -> None:
     """Run with a death before or after the COMMIT that has the k-th of these points."""
     points = itertools.count(1)
-    whole = opening.transaction
+    whole = file.transaction
 
     def crash_point() -> None:
         if next(points) == k:
@@ -143,7 +143,7 @@ def _crash_at(k: int, run: Callable[..., object], arguments: tuple[object, ...])
             crash_point()
         crash_point()
 
-    opening.transaction = crashing
+    file.transaction = crashing
     run(*arguments)
 
 

@@ -6,14 +6,14 @@ A change of documents or edits then touches
 
 1. their passages, and those that have a name which became known or unknown by it,
 2. the names that these passages have, with their edges to all their passages; of names that very
-   many passages have, sums and the edges to these passages alone (`qafd.ingest.frequent_names`),
+   many passages have, sums and the edges to these passages alone (`change_hubs`),
 3. relations that these passages assert, or that end in a name which came or went,
 4. synonyms of names that came or went.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,23 +30,21 @@ from qafd.assemble.edges import (
     synonym_edges,
 )
 from qafd.assemble.entities import (
+    NO_PLACES,
     Gathered,
     KeyPart,
     describe_entity,
     entity_node,
     gather,
+    is_described,
     is_entity,
     is_hub,
+    may_be_hub,
     passage_node,
     unpack_part,
 )
-from qafd.edits import (
-    Edit,
-    connect_by_hand,
-    edges_by_hand,
-)
-from qafd.ingest.frequent_names import change_hubs
-from qafd.ingest.postings import Facts, Touched, keep_signs, state_of, unpack_pair
+from qafd.edits import Edit, connect_by_hand, edges_by_hand
+from qafd.ingest.postings import Facts, PassageState, Touched, keep_signs, state_of, unpack_pair
 from qafd.records import Chunk, Edge, Extraction, Node, Vectors, node_id
 from qafd.storage import Workspace
 from qafd.storage.full_assembly import stored_readings
@@ -319,3 +317,102 @@ def take_in(store: Workspace, model: str, documents: Collection[str], log: Log) 
     return changed
 
 
+@dataclass(frozen=True)
+class NameParts:
+    """Facts of some passages about one name, in the order of the log."""
+
+    parts: Mapping[int, KeyPart]
+    log: Sequence[Reading]
+
+
+@dataclass(frozen=True)
+class ChangedHub:
+    """The sums of a name after a change, and its parts that are new or others than before.
+
+    `passages` are the ids of these passages, and of those whose part is gone.
+    """
+
+    gathered: Gathered
+    said: NameParts
+    passages: frozenset[str]
+
+
+_States = dict[str, list[PassageState]]
+
+
+def change_hubs(store: Workspace, model: str, keys: Iterable[str],
+                before: Mapping[int, PassageState], after: Mapping[int, PassageState]
+                ) -> dict[str, ChangedHub]:
+    """The hubs among some keys that follow from their sums and from the passages of a change.
+
+    All other keys have to be made from all of their passages: those that are no hub or do not stay
+    one, that a model describes, or whose old vectors are erased.
+
+    Parameters
+    ----------
+    before, after : mapping of int to PassageState
+        The passages of the change by number, as the graph had them and as it is to have them.
+    """
+    hubs = store.assembly.hubs(keys)
+    gone, fresh = _exchange(hubs.keys(), before, after)
+    lost, found = _readings(store, model, gone), _readings(store, model, fresh)
+    changed = {}
+    for key, hub in hubs.items():
+        old_said, said = _collect(key, gone[key], lost), _collect(key, fresh[key], found)
+        if old_said is None or said is None or is_described(said.parts):
+            continue
+        dimension = len(hub.wide)
+        gathered = hub.change(gather(old_said.parts, old_said.log, dimension),
+                              gather(said.parts, said.log, dimension))
+        if not may_be_hub(gathered):
+            continue
+        if gathered.first is None:
+            gathered = _find_first(store, key, gathered)
+        passages = frozenset(state.chunk.id for state in (*gone[key], *fresh[key]))
+        changed[key] = ChangedHub(gathered, said, passages)
+    return changed
+
+
+def _exchange(keys: Set[str], before: Mapping[int, PassageState], after: Mapping[int, PassageState]
+               ) -> tuple[_States, _States]:
+    """The passages whose part of a name is gone, and those that have another one, by name."""
+    gone: _States = defaultdict(list)
+    fresh: _States = defaultdict(list)
+    for number in before.keys() | after.keys():
+        old, new = before.get(number), after.get(number)
+        for key in keys & {*(old.parts if old else ()), *(new.parts if new else ())}:
+            if old and new and old == new and old.parts.get(key) == new.parts.get(key):
+                continue
+            if old and key in old.parts:
+                gone[key].append(old)
+            if new and key in new.parts:
+                fresh[key].append(new)
+    return gone, fresh
+
+
+def _readings(store: Workspace, model: str, states: Mapping[str, Sequence[PassageState]]
+              ) -> dict[str, Reading]:
+    """The readings of these passages whose vectors are kept, by id."""
+    some = {state.chunk.id: state for states_of_key in states.values() for state in states_of_key}
+    return stored_readings(store, model, [(state.chunk, state.extraction)
+                                          for state in some.values()])
+
+
+def _collect(key: str, states: Sequence[PassageState], readings: Mapping[str, Reading]
+             ) -> NameParts | None:
+    """Collect the facts of some passages about a name; None if a passage has no vectors."""
+    if any(state.chunk.id not in readings for state in states):
+        return None
+    ordered = sorted(states, key=lambda state: log_order(readings[state.chunk.id]))
+    parts = {number: unpack_part(state.parts[key]) for number, state in enumerate(ordered)}
+    return NameParts(parts, [readings[state.chunk.id] for state in ordered])
+
+
+def _find_first(store: Workspace, key: str, gathered: Gathered) -> Gathered:
+    """The sums with the first passage that has the name in a sentence."""
+    number = store.postings.first("part", key, NO_PLACES)
+    chunk = store.postings.passages([number])[number]
+    part = unpack_part(store.postings.of(number, ("part",))["part", key])
+    start, end = store.log.spans([chunk.id])[chunk.id][min(part.places)[0]]
+    return replace(gathered, first=(chunk.document, chunk.start, chunk.id),
+                   evidence=chunk.text[start:end])

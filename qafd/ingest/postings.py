@@ -14,7 +14,6 @@ from qafd.assemble.claims import Alias, alias_in, aliases_of, claims_of, small_w
 from qafd.assemble.edges import PairPart, pairs_of, signs_of
 from qafd.assemble.entities import pack_part, parts_of
 from qafd.edits import Edit, apply_edits, entity_names, hidden_keys, split_names
-from qafd.ingest.frequent_names import PassageState
 from qafd.reading.text import NameIndex, canonical, forms_of, variants, words_in_tree, words_of
 from qafd.reading.text.scripts import is_other
 from qafd.records import Chunk, Extraction
@@ -31,6 +30,20 @@ SURE, LONE = "s", "l"  # the body of a key that the passage claims so, see `Clai
 
 Documents = dict[str, list[tuple[Chunk, Extraction, Extraction]]]
 """The passages of each document, with the extraction as read and as edits let it be."""
+
+
+@dataclass(frozen=True)
+class PassageState:
+    """A passage with its sentences, and its part of each name as `pack_part` has it."""
+
+    chunk: Chunk
+    sentences: tuple[tuple[int, int], ...]
+    parts: Mapping[str, str] = field(compare=False)
+
+    @property
+    def extraction(self) -> Extraction:
+        """The sentences alone."""
+        return Extraction(self.chunk.id, "", self.sentences, (), ())
 
 
 @dataclass

@@ -217,6 +217,8 @@ def engine_of(choice: ModelChoice, store: Workspace, keys: Keys, run: str, local
     ParameterError
         The cost is capped, and the embedding model has no price.
     """
+    if not choice.model and not choice.embedder:
+        return local.engine
     meter = meter_of(store, choice.cap, run)
     embedder = embedder_of(choice, store, keys, meter, run)
     if embedder is not None and embedder.price is None and choice.cap.cost is not None:

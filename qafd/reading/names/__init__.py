@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from qafd.reading.names.dictionary import is_verb
-from qafd.reading.names.entry import entry_of, names_something
+from qafd.reading.names.entry import entry_of, find_verb, names_something
 from qafd.reading.names.foreign import read_other
 from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.names.tagger import tagger
-from qafd.reading.names.verbs import find_verb
 from qafd.reading.text import EMOJI, canonical, words_of
 from qafd.reading.text.table_rows import ITEM, column_names, without_bullet
 from qafd.records import GUESS, Chunk, Extraction, Mention

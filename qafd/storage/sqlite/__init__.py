@@ -21,8 +21,12 @@ from qafd.storage.relational.log import columns_of
 from qafd.storage.relational.passages import OFF, ON, SNIPPET, SqlPassages, match_of, snippet_parts
 from qafd.storage.relational.workspace import Lease, Workspace, runs
 from qafd.storage.rows import Found, Hit, WorkspacePlace
-from qafd.storage.sqlite import opening
-from qafd.storage.sqlite.file import WorkspaceFile, forget_file
+from qafd.storage.sqlite.file import (
+    WorkspaceFile,
+    forget_file,
+    translate_errors,
+    writable,
+)
 from qafd.storage.sqlite.soundness import examine_file, find_unsound, look_at_engine
 
 HEARTBEAT_SECONDS = 3.0
@@ -175,7 +179,7 @@ class SqliteWorkspace(Workspace):
             columns.unlink(missing_ok=True)
         if (log := Path(f"{self._file.path}.log")).exists():
             os.truncate(log, 0)  # a worker may have it open
-        with opening.translate_errors(self._file.path):
+        with translate_errors(self._file.path):
             self._file.connection.execute("VACUUM")
             if self._file.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                 raise BusyError(f"What was deleted may still be in {self._file.path.name}-wal, "
@@ -190,7 +194,7 @@ class SqliteWorkspace(Workspace):
 
         The next opening for writing turns the write-ahead log on again.
         """
-        with opening.translate_errors(self._file.path):
+        with translate_errors(self._file.path):
             self._file.connection.execute("VACUUM")
             self._file.connection.execute("PRAGMA journal_mode = DELETE")
 
@@ -205,7 +209,7 @@ class SqliteWorkspace(Workspace):
             raise StoreError(f"{place} exists; a backup never overwrites a file.")
         partial = place.with_name(f"{place.name}.{os.getpid()}.partial")
         try:
-            with opening.translate_errors(self._file.path), opening.translate_errors(place), \
+            with translate_errors(self._file.path), translate_errors(place), \
                     closing(sqlite3.connect(partial)) as copy:
                 self._file.connection.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")
@@ -300,4 +304,4 @@ def _columns(place: Path) -> list[Path]:
 
 def is_writable(url: str) -> bool:
     """Return True if an existing workspace can be changed."""
-    return opening.writable(path_at(url))
+    return writable(path_at(url))

@@ -1,18 +1,354 @@
-"""One connection to a workspace file: its transactions, snapshots and numbers in the table meta."""
+"""Workspace files: their tables, settings and versions, their errors as sentences, and an open one."""
 
 import logging
 import os
+import secrets
+import shutil
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Self, cast
 from weakref import WeakValueDictionary
 
-from qafd.errors import StoreError
+from qafd.errors import BusyError, DiskFullError, ForeignFileError, StoreError
 from qafd.storage.relational.base import Connection, Tables, meta
-from qafd.storage.sqlite import opening
+from qafd.storage.relational.passages import TOKENIZER
+from qafd.storage.relational.schema import SCHEMA, VERSION, newer_error, old_error
+
+APPLICATION = int.from_bytes(b"qafd")
+"""The `PRAGMA application_id` of every workspace file."""
+
+TEXTUAL = ("meta", "jobs", "files", "documents", "chunks", "extractions", "mentions", "assertions",
+           "plans", "runs", "llm_calls", "descriptions", "doubts", "edits")
+"""The tables that hold texts and numbers rather than vectors."""
+
+_TYPES = {"SERIAL PRIMARY KEY": "INTEGER PRIMARY KEY AUTOINCREMENT", "IDENTITY": "INTEGER",
+          "BIGINT": "INTEGER", "SMALLINT": "INTEGER"}
+
+_SEARCH = f"""
+CREATE VIRTUAL TABLE passages_fts USING fts5 (title, text, tokenize='{TOKENIZER}', content='passages');
+CREATE TRIGGER passages_insert AFTER INSERT ON passages BEGIN
+    INSERT INTO passages_fts (rowid, title, text) VALUES (NEW.rowid, NEW.title, NEW.text);
+END;
+CREATE TRIGGER passages_delete AFTER DELETE ON passages BEGIN
+    INSERT INTO passages_fts (passages_fts, rowid, title, text)
+        VALUES ('delete', OLD.rowid, OLD.title, OLD.text);
+END;
+CREATE TRIGGER passages_update AFTER UPDATE ON passages BEGIN
+    INSERT INTO passages_fts (passages_fts, rowid, title, text)
+        VALUES ('delete', OLD.rowid, OLD.title, OLD.text);
+    INSERT INTO passages_fts (rowid, title, text) VALUES (NEW.rowid, NEW.title, NEW.text);
+END;
+"""
+
+_FROZEN = """
+CREATE TRIGGER runs_never_change BEFORE UPDATE OF body, sha256 ON runs BEGIN
+    SELECT RAISE (ABORT, 'a saved run never changes');
+END;
+"""
+
+_DOCUMENT_OF = {"documents": "SELECT {row}.name AS name",
+                "chunks": "SELECT {row}.document AS name",
+                "extractions": "SELECT document AS name FROM chunks WHERE id = {row}.chunk"}
+"""Tables that the log is read from, to the document that a row belongs to."""
+
+
+def _touch_triggers() -> str:
+    triggers = []
+    for table, document in _DOCUMENT_OF.items():
+        for event, rows in (("INSERT", ("NEW",)), ("UPDATE", ("OLD", "NEW")), ("DELETE", ("OLD",))):
+            # OR IGNORE would not count in a trigger of an upsert
+            notes = "".join(f" INSERT INTO touched SELECT name FROM ({document.format(row=row)}) "
+                            "WHERE name NOT IN (SELECT document FROM touched);" for row in rows)
+            triggers.append(f"CREATE TRIGGER {table}_{event.lower()}_touches AFTER {event} ON {table} "
+                            f"BEGIN{notes} END;")
+    return "\n".join(triggers)
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Make all tables inside the transaction of the caller, which a script would end."""
+    schema = SCHEMA
+    for word, here in _TYPES.items():
+        schema = schema.replace(word, here)
+    statement = ""
+    for line in chain(*(text.splitlines(keepends=True)
+                        for text in (schema, _SEARCH, _FROZEN, _touch_triggers()))):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            connection.execute(statement)
+            statement = ""
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+BUSY_SECONDS = 30.0
+_SMALLEST = 512  # bytes of a SQLite database with anything in it
+OLD_TABLES = {"meta", "chunks", "extractions", "mentions"}  # of workspaces from before there were marks
+_DAMAGE = ("no such table", "no such column", "malformed JSON", "Could not decode to UTF-8")
+_SHARED_MEMORY = 64 * 1024  # twice what SQLite's file of that name takes
+_State = list[tuple[int, int, int]]
+_COPIES: dict[Path, tuple[_State, "TemporaryDirectory[str]"]] = {}
+_COPYING = threading.Lock()
+SETTINGS = ("foreign_keys = ON", "synchronous = NORMAL", "cell_size_check = ON",
+            "secure_delete = ON", "temp_store = MEMORY")
+
+
+def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.Connection:
+    """An open connection with the settings every part of qafd relies on.
+
+    Raises
+    ------
+    ForeignFileError
+        Another program made the file; neither it nor anything next to it was touched.
+    StoreError
+        The file is missing where it is not made, is no SQLite file, or cannot be opened.
+    """
+    with translate_errors(path):
+        if (read_only or not make) and not path.is_file():
+            raise StoreError(f"There is no workspace at {path}; index a document first.")
+        if path.is_file() and path.stat().st_size:
+            _refuse_foreign(path)
+        if read_only:
+            address = _address_to_read(path)
+        else:
+            address = f"{path.absolute().as_uri()}?mode={'rwc' if make else 'rw'}"
+        connection = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, uri=True)
+        try:
+            if not read_only and pragma(connection, "journal_mode") != "wal":
+                if pragma(connection, "application_id") != APPLICATION:
+                    # before there is a log, so that the file itself has it
+                    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                _write_ahead(connection)
+            for setting in SETTINGS:
+                connection.execute(f"PRAGMA {setting}")
+            pragma(connection, "schema_version")
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            connection.close()
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
+                raise damage_error(path, error) from error  # "unsupported file format"
+            raise
+    return connection
+
+
+def _address_to_read(path: Path) -> str:
+    """Return the address at which SQLite reads a workspace without changing it.
+
+    SQLite wants to put two files next to the workspace; it cannot where the folder is not ours (an
+    installed sample) or the disk is full.
+    """
+    logged = _has_log(path)
+    locked = not _may_write(path.resolve().parent)
+    if logged and locked and not Path(f"{path}-shm").exists():
+        path, frozen = _with_log(path), True
+    else:
+        full = shutil.disk_usage(path.parent).free < _SHARED_MEMORY
+        frozen = not logged and (locked or full)
+    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
+
+
+def _with_log(path: Path) -> Path:
+    """A copy of a workspace that has taken in the log next to it, which a crash left there.
+
+    It is made again when either has changed, and lasts as long as this process.
+    """
+    with _COPYING:
+        state = _state(path)
+        if path not in _COPIES or _COPIES[path][0] != state:
+            folder, copy = _copied(path)
+            with closing(sqlite3.connect(copy)) as connection:
+                connection.execute("PRAGMA journal_mode = DELETE")
+            _COPIES[path] = state, folder
+        return Path(_COPIES[path][1].name, path.name)
+
+
+def _copied(path: Path) -> tuple["TemporaryDirectory[str]", Path]:
+    """A workspace and the log next to it in a new folder, and where in it."""
+    try:
+        folder = TemporaryDirectory(prefix="qafd")
+        copy = Path(folder.name, path.name)
+        shutil.copyfile(path, copy)
+        shutil.copyfile(f"{path}-wal", f"{copy}-wal")
+    except OSError as error:
+        raise StoreError(f"{path} has a log that was never taken in, and neither can it be "
+                         f"written nor copied ({error.strerror}); make its folder writable "
+                         "or free some space.") from error
+    return folder, copy
+
+
+def writable(path: Path) -> bool:
+    """Return True if an existing workspace and the files that SQLite puts next to it can be written."""
+    place = path.resolve()
+    return _may_write(place) and _may_write(place.parent)
+
+
+def _may_write(place: Path) -> bool:
+    return os.access(place, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Refuse a file that is no workspace, before anything can write to it or next to it.
+
+    The mark of a workspace is in the head of its file from the beginning, whatever the log next to it has.
+
+    Raises
+    ------
+    ForeignFileError
+        Another program made the file.
+    StoreError
+        It is no database, or a workspace of an older version.
+    """
+    if path.stat().st_size < _SMALLEST:
+        raise foreign_error(path)  # SQLite would take it for an empty database
+    address = path.absolute().as_uri()
+    for _ in range(3):
+        before = _state(path)
+        try:
+            return _check_mark(f"{address}?immutable=1", path.name)
+        except sqlite3.DatabaseError:
+            if before == _state(path):  # nobody wrote meanwhile, unseen by a look that takes no lock
+                if not _has_log(path):
+                    raise
+                break
+    # a log has what the file lacks
+    if Path(f"{path}-shm").exists():
+        return _check_mark(f"{address}?mode=ro", path.name)
+    folder, copy = _copied(path)
+    with folder:
+        return _check_mark(f"{copy.as_uri()}?mode=ro", path.name)
+
+
+def _check_mark(address: str, name: str) -> None:
+    """Refuse a database without the mark of a workspace; see `_refuse_foreign`.
+
+    SQLite alone opens it: closing the file in any other way would end the locks of this process on it.
+    """
+    with closing(sqlite3.connect(address, timeout=BUSY_SECONDS, uri=True)) as connection:
+        if pragma(connection, "application_id") == APPLICATION:
+            return
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+    if tables.issuperset(OLD_TABLES):
+        raise old_error(name)
+    raise foreign_error(Path(name))
+
+
+def _state(path: Path) -> _State:
+    """Return a value that differs between states of a workspace and its write-ahead log."""
+    found = []
+    for file in (path, Path(f"{path}-wal")):
+        with suppress(FileNotFoundError):
+            stat = file.stat()
+            found.append((stat.st_ino, stat.st_size, stat.st_mtime_ns))
+    return found
+
+
+def _has_log(path: Path) -> bool:
+    """Return True if a file has a write-ahead log that is not empty."""
+    with suppress(FileNotFoundError):  # the last one to close the file takes it away at any moment
+        return Path(f"{path}-wal").stat().st_size > 0
+    return False
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch a file to WAL; where several do so at once, SQLite refuses some without waiting."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def pragma(connection: sqlite3.Connection, name: str) -> object:
+    """The value of a setting of SQLite."""
+    return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+@contextmanager
+def translate_errors(path: Path) -> Iterator[None]:
+    """Turn the SQLite errors that a user can mend into sentences; all others are bugs."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise damage_error(path, error) from error
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_FULL:
+            raise DiskFullError(f"The disk is full, so {path.name} cannot grow; free some "
+                                "space and resume.") from error
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise BusyError(f"{path.name} stayed locked for {BUSY_SECONDS:.0f} s by another "
+                            "process; try again when that one has finished.") from error
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH) or (
+                str(error).startswith(_DAMAGE)):
+            raise damage_error(path, error) from error
+        if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM,
+                    sqlite3.SQLITE_IOERR):
+            raise StoreError(f"{path} cannot be opened or written ({error}); check the folder "
+                             "and its permissions.") from error
+        raise
+
+
+def foreign_error(path: Path) -> ForeignFileError:
+    """The error of a database that is no workspace."""
+    return ForeignFileError(f"{path.name} is somebody else's file and no qafd workspace; it "
+                            "was left as it is. Choose another file.")
+
+
+def damage_error(path: Path, error: BaseException) -> StoreError:
+    """The error of a file that holds what qafd cannot have written."""
+    return StoreError(f"{path.name} is damaged or no workspace ({error}); run `qafd doctor` on "
+                      "it and restore a backup.")
+
+
+def check_version(connection: sqlite3.Connection, path: Path) -> bool:
+    """Return True for a workspace of this version, False for an empty file.
+
+    Raises
+    ------
+    NewerSchemaError, StoreError
+        Another version of qafd wrote it. It is left untouched.
+    """
+    found = int(str(pragma(connection, "user_version")))
+    if found > VERSION:
+        raise newer_error(path.name)
+    return bool(found)
+
+
+def prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Make the tables of a new workspace; raises as `check_version`."""
+    if not check_version(connection, path):
+        with transaction(connection, path):
+            if not check_version(connection, path):  # another process may have made them meanwhile
+                create_tables(connection)
+                # one that is made where another was removed counts other versions
+                connection.execute("INSERT INTO meta VALUES ('id', ?)", (secrets.token_hex(8),))
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connection]:
+    """Write all or nothing; the write lock is taken at once (BEGIN IMMEDIATE).
+
+    A deferred BEGIN would fail at its first write whenever another process wrote since its
+    first read, without waiting.
+    """
+    with translate_errors(path):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        finally:
+            # some errors, a full disk among them, have rolled back already
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
 
 _SAID: set[Path] = set()  # files of which it was said that they can only be read
 
@@ -65,7 +401,7 @@ class WorkspaceFile(Tables):
         if outer is not None and outer._joins():
             outer._users += 1
             return cast("Self", outer)
-        if not read_only and place.is_file() and not opening.writable(place):
+        if not read_only and place.is_file() and not writable(place):
             read_only = True
             if place not in _SAID:
                 _SAID.add(place)
@@ -75,12 +411,12 @@ class WorkspaceFile(Tables):
         if known in _OPENED and not place.exists():
             raise StoreError(f"The workspace {place} is gone: it was moved or deleted while it was in use. "
                              "Put it back, open it where it is now, or start qafd again to make a new one.")
-        connection = opening.connect(place, read_only, make)
+        connection = connect(place, read_only, make)
         try:
-            with opening.translate_errors(place):
+            with translate_errors(place):
                 if not read_only:
-                    opening.prepare(connection, place)
-                elif not opening.check_version(connection, place):
+                    prepare(connection, place)
+                elif not check_version(connection, place):
                     raise StoreError(f"{place.name} is empty and can only be read; index a document "
                                      "where it can be written.")
         except BaseException:  # Ctrl-C too: nobody else has the connection to close it
@@ -120,7 +456,7 @@ class WorkspaceFile(Tables):
             return
         if self.token:
             self._check_place()
-        with opening.transaction(self.connection, self.path) as connection:
+        with transaction(self.connection, self.path) as connection:
             self._writing = True
             try:
                 yield connection
@@ -130,7 +466,7 @@ class WorkspaceFile(Tables):
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
         """Reads that all see the same version of the workspace."""
-        with opening.translate_errors(self.path):
+        with translate_errors(self.path):
             if self.connection.in_transaction:
                 yield self.connection
                 return
@@ -150,7 +486,7 @@ class WorkspaceFile(Tables):
 
     def damage_error(self, error: BaseException) -> StoreError:
         """The error of a file that holds what qafd cannot have written."""
-        return opening.damage_error(self.path, error)
+        return damage_error(self.path, error)
 
     def index_words(self, connection: Connection, anew: bool = False) -> None:
         """Leave no word of what was removed for good in the search index.

@@ -13,8 +13,12 @@ from qafd.storage.relational import examine
 from qafd.storage.relational.base import Connection
 from qafd.storage.relational.passages import index_in_memory, list_words
 from qafd.storage.relational.workspace import Workspace
-from qafd.storage.sqlite import opening
-from qafd.storage.sqlite.opening import TEXTUAL, create_tables
+from qafd.storage.sqlite.file import (
+    TEXTUAL,
+    check_version,
+    connect,
+    create_tables,
+)
 
 SQLITE = (3, 37, 0)
 
@@ -27,8 +31,8 @@ def examine_file(place: Path, open_part: Callable[[sqlite3.Connection], Workspac
         return
     yield _look_at_space(place)
     try:
-        with closing(opening.connect(place, read_only=True)) as connection:
-            opening.check_version(connection, place)
+        with closing(connect(place, read_only=True)) as connection:
+            check_version(connection, place)
             store = open_part(connection)
             for aspect, look in (*LOOKS, *(DEEP if deep else ())):
                 yield examine.look_at(aspect, look, store, sqlite3.DatabaseError)
