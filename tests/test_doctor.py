@@ -73,8 +73,6 @@ DEFECTS = {
                     "WHERE id = 1"),
     "a vector of another length":
         ("vectors", "UPDATE embeddings SET vectors = zeroblob(7) WHERE id = 1"),
-    "a vector of another model":
-        ("vectors", "UPDATE embeddings SET model = 7 WHERE id = 1"),
     "a node without a vector":
         ("vectors", "UPDATE nodes SET vectors = 1000 WHERE name = 'Bob'"),
     "a job that nobody does":

@@ -49,7 +49,6 @@ class FaultKind(StrEnum):
     OTHER_ROWS = "other_rows"  # table
     NOT_INDEXED = "not_indexed"  # passage
     LOOSE_ENTRY = "loose_entry"  # entry
-    FOREIGN_VECTOR = "foreign_vector"  # key, model
     WRONG_LENGTH = "wrong_length"  # key, size, dimension
     CHANGED_VECTOR = "changed_vector"  # key
     LOST_VECTORS = "lost_vectors"  # node

@@ -45,7 +45,6 @@ _FAULTS = {
     FaultKind.OTHER_ROWS: "The table {table} has rows that differ from the assembled ones",
     FaultKind.NOT_INDEXED: "Passage {passage} is not in the search index",
     FaultKind.LOOSE_ENTRY: "Entry {entry} of the search index has no passage",
-    FaultKind.FOREIGN_VECTOR: "Vector {key} is of another model than {model}",
     FaultKind.WRONG_LENGTH: "The vectors {key} have {size} numbers, not a multiple of {dimension}",
     FaultKind.CHANGED_VECTOR: "The vectors {key} changed after they were stored",
     FaultKind.LOST_VECTORS: "Node {node} has no vectors",

@@ -71,16 +71,9 @@ def _graph(store: Workspace, _: Connection) -> Iterator[Fault]:
 
 def _vectors(store: Workspace, connection: Connection) -> Iterator[Fault]:
     name, dimension = store.vectors.embedder
-    models = dict(connection.execute("SELECT key, value FROM meta"))
-    present = int(models.get("models", 0))
-    sizes = {present: dimension, present - 1: store.vectors.earlier[1]}
-    for row, key, model, checksum_of, vectors in connection.execute(
-            "SELECT id, key, model, checksum, vectors FROM embeddings"):
-        size, known = sizes.get(model, 0), key is not None
-        if known and not size:
-            yield fault(FaultKind.FOREIGN_VECTOR, key=row, model=name)
-        elif known and len(vectors) % size:
-            yield fault(FaultKind.WRONG_LENGTH, key=row, size=len(vectors), dimension=size)
+    for row, checksum_of, vectors in connection.execute("SELECT id, checksum, vectors FROM embeddings"):
+        if not dimension or len(vectors) % dimension:
+            yield fault(FaultKind.WRONG_LENGTH, key=row, size=len(vectors), dimension=dimension)
         elif zlib.crc32(vectors) != checksum_of:
             yield fault(FaultKind.CHANGED_VECTOR, key=row)
     for (node,) in connection.execute(

@@ -2,8 +2,6 @@
 
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -21,6 +19,7 @@ from qafd.storage.relational.base import NUMBERS, Connection, Part, bump, meta, 
 
 _REFERRED = "SELECT vectors FROM nodes UNION ALL SELECT said FROM nodes WHERE said IS NOT NULL"
 """The rows of vectors that the graph refers to."""
+MODEL = 0  # what the column has that told the vectors of two models apart
 
 
 class SqlVectors(Part):
@@ -38,8 +37,6 @@ class SqlVectors(Part):
             if not meta(connection, "embedder"):
                 set_meta(connection, "embedder", name)
                 set_meta(connection, "dimension", str(dimension))
-                if meta(connection, "earlier_embedder") == name:
-                    self.drop_earlier()  # asked for anew, they are computed anew
         self.check(name, dimension)
 
     def check(self, name: str, dimension: int) -> None:
@@ -58,37 +55,11 @@ class SqlVectors(Part):
         with self._file.reading() as connection:
             return meta(connection, "embedder"), int(meta(connection, "dimension", "0"))
 
-    @property
-    def earlier(self) -> tuple[str, int]:
-        """Name and dimension of the model before this one, whose vectors are kept; else ("", 0)."""
-        with self._file.reading() as connection:
-            models = _Models.read(connection)
-            kept = connection.execute(
-                "SELECT 1 FROM embeddings WHERE key IS NOT NULL AND model < ? LIMIT 1",
-                (models.number,)).fetchone()
-            return (meta(connection, "earlier_embedder"), models.earlier_dimension) if kept else ("", 0)
-
-    def drop_earlier(self) -> None:
-        """Drop the vectors of the model before this one."""
-        with self._file.transaction() as connection:
-            connection.execute("UPDATE embeddings SET key = NULL WHERE model < ?",
-                               (_Models.read(connection).number,))
-            sweep_vectors(connection)
-            connection.execute("DELETE FROM meta WHERE key IN ('earlier_embedder', 'earlier_dimension')")
-
     def forget(self) -> None:
-        """Drop the stamp, so that the next assembly embeds again.
-
-        The vectors are kept, to be compared with those of another model; those of a model before
-        them are dropped.
-        """
+        """Drop the stamp and the vectors, so that the next assembly embeds again."""
         with self._file.transaction() as connection:
-            name = meta(connection, "embedder")
-            if name:
-                self.drop_earlier()
-                set_meta(connection, "earlier_embedder", name)
-                set_meta(connection, "earlier_dimension", meta(connection, "dimension"))
-                bump(connection, "models")
+            connection.execute("UPDATE embeddings SET key = NULL")
+            sweep_vectors(connection)
             connection.execute(
                 "DELETE FROM meta WHERE key IN ('embedder', 'dimension', 'facts')")
             connection.execute("DELETE FROM layers")
@@ -100,21 +71,16 @@ class SqlVectors(Part):
 
     def rows(self, keys: Iterable[str]) -> dict[str, Vectors]:
         """Return the vectors under these keys, each of shape (r, d), r > 1 for passages."""
-        by_model: dict[bool, list[tuple[str, bytes]]] = {}
         with self._file.reading() as connection:
             asked = {hash_number(key): key for key in keys}
-            models = _Models.read(connection)
-            for number, model, vectors in connection.execute(
-                    f"SELECT key, model, vectors FROM embeddings WHERE key IN {NUMBERS}",
-                    (to_json(asked),)):
-                by_model.setdefault(model == models.number, []).append((asked[number], vectors))
-            kept: dict[str, Vectors] = {}
-            for present, some in by_model.items():
-                dimension = models.dimension if present else models.earlier_dimension
-                rows = unpack_rows([vectors for _, vectors in some], dimension)
-                ends = np.cumsum([len(vectors) // dimension for _, vectors in some])
-                kept |= zip([key for key, _ in some], np.split(rows, ends[:-1]), strict=True)
-        return kept
+            found = connection.execute(
+                f"SELECT key, vectors FROM embeddings WHERE key IN {NUMBERS}", (to_json(asked),)).fetchall()
+            if not found:
+                return {}
+            dimension = int(meta(connection, "dimension"))
+            rows = unpack_rows([vectors for _, vectors in found], dimension)
+            ends = np.cumsum([len(vectors) // dimension for _, vectors in found])
+            return dict(zip([asked[key] for key, _ in found], np.split(rows, ends[:-1]), strict=True))
 
     def missing(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys under which no vector is stored."""
@@ -134,41 +100,22 @@ class SqlVectors(Part):
         if not vectors:
             return
         with self._file.transaction() as connection:
-            models = _Models.read(connection)
-            dimension = models.dimension
+            name, dimension = self.embedder
             for rows in vectors.values():
                 if rows.ndim > 2 or rows.shape[-1:] != (dimension,):
                     raise ParameterError(("An embedding has shape {shape}, but {model} of "
                                           "this workspace gives {dimension} numbers; check "
                                           "the embedding model.").format(
                                              shape=rows.shape,
-                                             model=models.name or 'no model',
+                                             model=name or 'no model',
                                              dimension=dimension))
             check_finite(np.concatenate([rows.reshape(-1, dimension) for rows in vectors.values()]))
             fresh = []
             for key, rows in vectors.items():
                 packed = b"".join(pack_vectors(rows.reshape(-1, dimension)))
-                fresh.append((hash_number(key), models.number, zlib.crc32(packed), packed))
+                fresh.append((hash_number(key), MODEL, zlib.crc32(packed), packed))
             connection.executemany("INSERT INTO embeddings (key, model, checksum, vectors) "
                                    "VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", fresh)
-
-
-@dataclass(frozen=True)
-class _Models:
-    """The present model, how many a workspace had before it, and the dimension of the last of these."""
-
-    name: str
-    dimension: int
-    number: int
-    earlier_dimension: int
-
-    @classmethod
-    def read(cls, connection: Connection) -> Self:
-        """As the table of notes has it, by one statement."""
-        kept = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ("
-                                       "'embedder', 'dimension', 'models', 'earlier_dimension')"))
-        return cls(kept.get("embedder", ""), int(kept.get("dimension", 0)), int(kept.get("models", 0)),
-                   int(kept.get("earlier_dimension", 0)))
 
 
 def sweep_vectors(connection: Connection) -> None:
@@ -188,7 +135,7 @@ def sweep_vectors(connection: Connection) -> None:
 
 def _find_needed(connection: Connection) -> set[int]:
     """The numbers of keys: of the vectors of all passages and names in the log, and of the graph."""
-    models = meta(connection, "embedder"), meta(connection, "earlier_embedder")
+    model = meta(connection, "embedder")
     needed = {row[0] for row in connection.execute(
         f"SELECT key FROM embeddings WHERE id IN ({_REFERRED})")}
     for title, text, extraction in connection.execute(
@@ -199,7 +146,6 @@ def _find_needed(connection: Connection) -> set[int]:
         spans = connection.execute(
             'SELECT start, "end" FROM sentences WHERE extraction = ? ORDER BY position',
             (extraction,)).fetchall()
-        for model in models:
-            needed.update(hash_number(embedding_key(model, name)) for name in names)
-            needed.add(hash_number(passage_key(model, title, text, spans)))
+        needed.update(hash_number(embedding_key(model, name)) for name in names)
+        needed.add(hash_number(passage_key(model, title, text, spans)))
     return needed
