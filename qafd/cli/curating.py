@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from typing import Any
 
 import click
 
@@ -32,6 +33,7 @@ from qafd.ingest import refresh
 from qafd.ingest.erase import measure_footprint
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import one_line
+from qafd.storage import Workspace
 from qafd.storage.rows import Hit
 from qafd.wording.counts import count
 from qafd.wording.entities import say_grounds, say_likeness
@@ -210,22 +212,27 @@ def _list_named(knowledge: KnowledgeGraph, words: str) -> Outcome:
                           f"{one_line(one.name, 120)}" for one in some], found=bool(some))
 
 
+def _undo(store: Workspace, number: int) -> None:
+    store.edits.undo(number)
+
+
 CHANGES: dict[str, Callable[..., object]] = {
-    "rename": call, "apart": keep_apart, "hide": hide, "disconnect": disconnect}
+    "call": call, "apart": keep_apart, "hide": hide, "split": split, "connect": connect,
+    "disconnect": disconnect, "undo": _undo}
 
 
 @command()
 @with_workspace
-@click.option("--call", "rename", nargs=2, metavar="ENTITY NAME",
+@click.option("--call", nargs=2, metavar="ENTITY NAME",
               help="Rename an entity; if NAME is another entity, merge them.")
 @click.option("--apart", nargs=2, metavar="ENTITY OTHER",
               help="Mark two entities as different, so that they are not suggested again.")
 @click.option("--hide", metavar="ENTITY", help="Hide what is not an entity.")
-@click.option("--split", "parted", nargs=2, metavar="ENTITY NAME",
+@click.option("--split", nargs=2, metavar="ENTITY NAME",
               help="In the passages of --passage the entity is another one, called NAME.")
 @click.option("--passage", "passages", multiple=True, metavar="ID",
               help="A passage of --split; 'qafd entities --mixed' lists those of an entity that may be two.")
-@click.option("--connect", "joined", nargs=2, metavar="ENTITY OTHER",
+@click.option("--connect", nargs=2, metavar="ENTITY OTHER",
               help="Add an edge from one entity to another; see --label and --note.")
 @click.option("--disconnect", nargs=2, metavar="ENTITY OTHER", help="Remove the edges between two "
               "entities, also those of later documents.")
@@ -235,29 +242,22 @@ CHANGES: dict[str, Callable[..., object]] = {
               help="Name of the relation of --connect, such as 'founded'.")
 @click.option("--note", "reason", default="", metavar="TEXT",
               help="Reason for the edge, shown in place of a sentence.")
-def edit(knowledge: KnowledgeGraph, joined: tuple[str, str] | None, undo: int | None, label: str,
-         reason: str, parted: tuple[str, str] | None, passages: tuple[str, ...],
-         **changes: str | tuple[str, str] | None) -> Outcome:
-    if (label or reason) and not joined:
+def edit(knowledge: KnowledgeGraph, label: str, reason: str, passages: tuple[str, ...],
+         **changes: Any) -> Outcome:
+    given = [name for name, value in changes.items() if value is not None]
+    if (label or reason) and "connect" not in given:
         raise ParameterError("--label and --note say something of --connect; name two entities "
                              "with it")
-    if passages and not parted:
+    if passages and "split" not in given:
         raise ParameterError("--passage belongs to --split; name an entity with it")
-    options = {**changes, "connect": joined, "split": parted, "undo": undo}
-    given = [name for name, value in options.items() if value is not None]
     if len(given) > 1:
         raise ParameterError("one edit at a time; leave all options but one out")
+    more = {"connect": (label, reason), "split": (passages,)}
     with knowledge.store() as store:
         before = store.edits.all()
-        for name, value in changes.items():
-            if value is not None:
-                CHANGES[name](store, *([value] if isinstance(value, str) else value))
-        if joined:
-            connect(store, *joined, label, reason)
-        if parted:
-            split(store, *parted, passages)
-        if undo is not None:
-            store.edits.undo(undo)
+        for name in given:
+            value = changes[name]
+            CHANGES[name](store, *(value if isinstance(value, tuple) else (value,)), *more.get(name, ()))
         changed = store.edits.all() != before
         if changed:
             spending().hold_for(store)

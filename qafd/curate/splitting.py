@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,14 +52,17 @@ def find_mixed(store: Workspace, graph: Graph) -> tuple[Mixed, ...]:
         second = _part(rows)
         if min(second.sum(), (~second).sum()) < FEWEST:
             continue
-        groups = [[own[at] for at in np.flatnonzero(some)] for some in (~second, second)]
-        small, large = sorted(groups, key=len)
+        small, large = sorted((list(compress(own, ~second)), list(compress(own, second))), key=len)
         shared = _share(small, large, mentioned, one.id)
         gap = _gap(rows, second)
         if gap >= GAP and shared <= SHARED:
-            keys = [tuple(node.key for node in store.graph.nodes(group).values()) for group in (large, small)]
-            found.append(Mixed(one, (keys[0], keys[1]), gap, shared))
+            found.append(Mixed(one, (_chunks_of(store, large), _chunks_of(store, small)), gap, shared))
     return tuple(sorted(found, key=lambda mixed: (-mixed.gap, mixed.entity.name)))
+
+
+def _chunks_of(store: Workspace, passages: Iterable[str]) -> tuple[str, ...]:
+    """Return the ids of passages by those of their nodes."""
+    return tuple(node.key for node in store.graph.nodes(passages).values())
 
 
 def split(store: Workspace, known: str, name: str, passages: Iterable[str]) -> int:

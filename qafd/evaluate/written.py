@@ -7,6 +7,7 @@ see which method gave it.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from operator import itemgetter
 from statistics import fmean
 from typing import Any
 
@@ -297,7 +298,7 @@ def _marks(question: Question, texts: Sequence[str], client: Metered, repeats: i
             failure = error
     if not rounds and failure is not None:
         raise failure
-    return {text: fmean([one[text] for one in rounds]) for text in texts}
+    return {text: fmean(map(itemgetter(text), rounds)) for text in texts}
 
 
 def _retrieve_all(knowledge: KnowledgeGraph, questions: Sequence[Question],

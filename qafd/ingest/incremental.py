@@ -14,6 +14,7 @@ A change of documents or edits then touches
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -393,7 +394,7 @@ def _exchange(keys: Set[str], before: Mapping[int, PassageState], after: Mapping
 def _readings(store: Workspace, model: str, states: Mapping[str, Sequence[PassageState]]
               ) -> dict[str, Reading]:
     """The readings of these passages whose vectors are kept, by id."""
-    some = {state.chunk.id: state for states_of_key in states.values() for state in states_of_key}
+    some = {state.chunk.id: state for state in chain.from_iterable(states.values())}
     return stored_readings(store, model, [(state.chunk, state.extraction)
                                           for state in some.values()])
 

@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from math import inf
 from pathlib import Path
 from types import TracebackType
@@ -309,7 +310,7 @@ def main() -> None:
         Allowance.take(day)
         hide(keys.values())
         work(location, processes=parse_engine(os.environ.get("QAFD_ENGINE") or "2"), keys=keys,
-             ahead=[layer for name in DEFAULT for layer in METHODS[name].needs])
+             ahead=list(chain.from_iterable(METHODS[name].needs for name in DEFAULT)))
     except (ParameterError, StoreError) as error:
         print(error, file=sys.stderr)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -73,8 +74,8 @@ class GraphUpdate:
             # Their vectors are stored by it, and most of the names', which would end the change.
             missing = self._without_vectors(PackedLog(log.revision, log.edits, model).add(log))
             self._embed_passages(missing, 0, sum(map(_size_of, missing)))
-            self._embed_names(sorted({mention.key for extraction in log.extractions
-                                      for mention in extraction.mentions}))
+            mentions = chain.from_iterable(extraction.mentions for extraction in log.extractions)
+            self._embed_names(sorted({mention.key for mention in mentions}))
             try:
                 with _without_collecting(), store.transaction():
                     if store.log.revision == log.revision:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 
 from qafd.sql.box import Value
 from qafd.sql.dialect import write_dialect
@@ -139,7 +140,7 @@ def _read_parts(asked: QuestionWords, schema: Schema, linked: LinkedSchema) -> _
             free.difference_update(places)
     columns = _read_columns(asked, schema, linked, free)
     for join in linked.joins:  # "arrival port" says by which key two tables are joined
-        own = {word for column in join.columns for word in stems(column)}
+        own = set(chain.from_iterable(map(stems, join.columns)))
         free -= {place for place in free if asked.stems[place] in own}
     unused = [asked.words[place] for place in sorted(free) if asked.words[place] not in FILLERS]
     return _Parts(values, tables, columns, operation, operation_at,
@@ -204,10 +205,10 @@ def _find_gaps(parts: _Parts, linked: LinkedSchema, tables: Sequence[str]) -> li
         gaps.append(DraftGap(GapKind.UNUSED, ", ".join(parts.unused)))
     gaps += [DraftGap(GapKind.UNJOINED, name) for name in linked.tables if name not in tables]
     if linked.alternatives:
-        joins = (*linked.alternatives, *(join for join in linked.joins if any(
-            {join.table, join.target} == {other.table, other.target} for other in linked.alternatives)))
-        gaps.append(DraftGap(GapKind.SEVERAL_JOINS, columns=tuple(sorted(
-            {label for join in joins for label, _ in join.pairs}))))
+        ends = [{other.table, other.target} for other in linked.alternatives]
+        joins = [*linked.alternatives, *(join for join in linked.joins if {join.table, join.target} in ends)]
+        labels = {label for label, _ in chain.from_iterable(join.pairs for join in joins)}
+        gaps.append(DraftGap(GapKind.SEVERAL_JOINS, columns=tuple(sorted(labels))))
     rivals: dict[str, list[str]] = {}
     for value in linked.rivals:
         rivals.setdefault(value.phrase, []).append(value.label)

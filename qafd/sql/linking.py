@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -288,7 +288,9 @@ def _drop_parents(asked: QuestionWords, schema: Schema, tables: set[str], joins:
     while True:
         between = [join for join in schema.joins if {join.table, join.target} <= tables
                    and join.table != join.target]
-        children = {name: {join.table for join in between if join.target == name} for name in tables}
+        children: dict[str, set[str]] = {name: set() for name in tables}
+        for join in between:
+            children[join.target].add(join.table)
         referring = {join.table for join in between}
         spare = [join for join in left if len(children[join.target]) == 1
                  and join.target not in referring and join.target not in {first, *grouped}
@@ -337,7 +339,7 @@ def _find_ways(graph: "networkx.Graph", reached: Sequence[str], table: str) -> l
 def _rank_joins(joins: Sequence[Join], asked: QuestionWords) -> list[Join]:
     """Order joins between two tables; one alone if the question names the column of no other."""
     def count_words(join: Join) -> int:
-        words = {word for column in join.columns for word in stems(column)}
+        words = set(chain.from_iterable(map(stems, join.columns)))
         return len((words - set(stems(join.target))) & asked.content)
 
     ordered = sorted(joins, key=lambda join: (-count_words(join), join.inferred))

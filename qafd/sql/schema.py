@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[^\W\d_A-Z]+|[A-Z][^\W\d_A-Z]*|\d+")
 _KEYS = ("id", "key", "code", "no", "nr", "num", "number", "ref")
@@ -147,7 +148,7 @@ class Schema:
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """Return the columns of all tables."""
-        return tuple(column for table in self.tables for column in table.columns)
+        return tuple(chain.from_iterable(table.columns for table in self.tables))
 
     @cached_property
     def table(self) -> dict[str, Table]:
@@ -163,7 +164,7 @@ class Schema:
     def of(cls, tables: Sequence[Table], declared: Iterable[Join], notices: Sequence[str] = (),
            dialect: str = SQLITE, has_rows: bool = True) -> "Schema":
         """Return the schema with the joins that are declared and those that names tell of."""
-        columns = [column for table in tables for column in table.columns]
+        columns = list(chain.from_iterable(table.columns for table in tables))
         known = {column.label.lower(): column for column in columns}
         joins = []
         joined: set[Column] = set()

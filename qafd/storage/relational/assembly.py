@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -226,7 +227,7 @@ def _whole_rows(connection: Connection, made: FullAssembly
     yield "passages", (list(map(_passage_row, some)) for some in made.passages())
     yield "nodes", (list(_node_rows(connection, some)) for some in made.nodes())
     yield "edges", iter(made.edges())
-    yield "hubs", ([_hub_row(key, hub) for key, hub in some.items()] for some in made.hubs())
+    yield "hubs", (list(starmap(_hub_row, some.items())) for some in made.hubs())
 
 
 def _passage_row(c: Chunk) -> tuple[Any, ...]:
@@ -236,7 +237,7 @@ def _passage_row(c: Chunk) -> tuple[Any, ...]:
 def _node_rows(connection: Connection, nodes: Sequence[PlacedNode]) -> Iterator[tuple[Any, ...]]:
     """Rows with the numbers of vectors in the place of their keys, and of a text that a passage has
     where it is in there."""
-    keys = {key for one in nodes for key in (one.vectors, one.said) if key}
+    keys = {one.vectors for one in nodes} | {one.said for one in nodes if one.said}
     at = dict(connection.execute(f"SELECT key, id FROM embeddings WHERE key IN {NUMBERS}",
                                  (to_json_numbers(keys),)))
     quoted_from = to_json({one.passage for one in nodes})

@@ -50,7 +50,8 @@ class SqlDocuments(Part):
                 "WHERE CAST(?2 AS TEXT) IS NULL OR source = ?2 "
                 "GROUP BY documents.rowid, files.rowid ORDER BY files.rowid, documents.position",
                 (extractor, source)).fetchall()
-            texts(text for row in rows for text in row[:4])
+            for row in rows:
+                texts(row[:4])
             return tuple(DocumentRow(*row) for row in rows)
 
     def titles(self, source: str, most: int) -> dict[str, str]:

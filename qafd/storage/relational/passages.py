@@ -74,7 +74,8 @@ class SqlPassages(Part):
                 f"SELECT {CHUNK} FROM passages WHERE id IN (SELECT value FROM json_each(?))",
                 (to_json(ids),))
             found = [Chunk(*row) for row in rows]
-            texts(text for c in found for text in (c.document, c.title, c.text, c.heading))
+            for c in found:
+                texts((c.document, c.title, c.text, c.heading))
             return {chunk.id: chunk for chunk in found}
 
     def of_nodes(self, ids: Iterable[str]) -> dict[str, Chunk]:
