@@ -12,8 +12,9 @@ import click
 
 from qafd.cli import DONE
 from qafd.cli.command import Outcome, command, is_there, note, open_graph
+from qafd.cli.foreign import model_for_sql
 from qafd.cli.models import ModelRequest, endpoint_named, may_call_model, price_at
-from qafd.cli.options import FILE, limit_option, location, writing_options
+from qafd.cli.options import FILE, db_option, limit_option, location, writing_options
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import check_output, write_out
 from qafd.errors import ModelError, ParameterError
@@ -25,6 +26,7 @@ from qafd.evaluate.conditions import (
     evaluate_deleted,
     read_factual_questions,
 )
+from qafd.evaluate.execution import measure_sql, read_sql_questions
 from qafd.evaluate.gold import QuestionSet, read_passages, read_questions
 from qafd.evaluate.judge import AT_ONCE, Opinions, opinions
 from qafd.evaluate.written import (
@@ -41,10 +43,12 @@ from qafd.flow import kernel
 from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered
+from qafd.models.embedder import local_embedder
 from qafd.models.instructions import Instructed, instructions_of
 from qafd.models.prompts_answer import EMPOWERMENT, PAPER
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.methods import read_methods
+from qafd.sql.database import Database
 from qafd.storage import Location
 from qafd.wording.evaluation import MEASURES, say_differences
 from qafd.wording.reasons import word_notice
@@ -196,7 +200,31 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Lo
                    failed=failed or bool(result.stopped))
 
 
-for one in (conditions, written_answers):
+@command("sql")
+@click.argument("source", type=FILE)
+@click.argument("questions", type=FILE)
+@limit_option
+@db_option
+@may_call_model
+def written_sql(source: Path, questions: Path, limit: int | None, db: Location | None, asked: ModelRequest
+                ) -> Outcome:
+    """Measure how often SQL for a question returns the rows of the known SQL.
+
+    SOURCE is a SQLite file; a question has 'question' and 'sql'. Without --model the complete drafts of
+    the rules are run; the calls of a model are noted in the workspace that --db names.
+    """
+    known = read_sql_questions(_read(questions), questions.name, limit)
+    client = model_for_sql(asked, db, known[0].text)
+    with ProgressLine() as meter:
+        result = measure_sql(Database.open(source, local_embedder()), known, client, meter.show)
+    lines = [f"{len(known)} questions: execution accuracy {result.accuracy:.3f}, answered "
+             f"{result.answered:.3f}"]
+    lines += [f"wrong: {one_line(trial.question.text, 200)}  {one_line(trial.error or trial.sql, 300)}"
+              for trial in result.trials if trial.sql and not trial.right]
+    return Outcome({"accuracy": result.accuracy, "answered": result.answered, "trials": result.trials}, lines)
+
+
+for one in (conditions, written_answers, written_sql):
     evaluation.add_command(one)
 
 
