@@ -14,7 +14,7 @@ from qafd.app.session import keep, remember
 from qafd.app.tables import download_csv, table
 from qafd.errors import QafdError
 from qafd.evaluate import FEW, Evaluation
-from qafd.evaluate.judge import AT_ONCE, Answers, Opinions, estimate, opinions, quote_answers
+from qafd.evaluate.opinions import AT_ONCE, Answers, Opinions, estimate, opinions, quote_answers
 from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph, version_of
 from qafd.models.cost import Metered
