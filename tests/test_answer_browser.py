@@ -27,23 +27,21 @@ def model(app_home: Path) -> Iterator[FaultServer]:
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
 def test_a_hostile_answer_fetches_nothing_and_links_to_its_source(
         width: int, scheme: str, model: FaultServer, open_page: Open) -> None:
-    page = open_page("/?ws=songbook&tab=Answer", width=width, scheme=scheme)
+    page = open_page("/?ws=songbook", width=width, scheme=scheme)
     settle(page)
     card = page.locator(".st-key-card")
     card.get_by_text("Written by tiny").wait_for()
     assert card.locator("img").count() == 0
     settle(page)
-    answer = page.get_by_role("tabpanel", name="Answer")
-    link = answer.locator("a[href='#source-2']").first
+    link = card.locator("a[href='#source-2']").first
     link.click()
     expect(page.locator("#source-2")).to_be_in_viewport()
-    assert answer.locator("img").count() == 0
     assert page.evaluate("window.__pwn") is None
     # What the model wrote became no link: all lead to a source or into its document.
-    links = answer.locator("a:visible").evaluate_all("all => all.map(a => a.href)")
+    links = card.locator("a:visible").evaluate_all("all => all.map(a => a.href)")
     here = page.url.partition("#")[0]
-    assert all(link.startswith((f"{here}#source-", f"{here}#quoted-", page.url.partition("?")[0]
-                                + "documents?")) for link in links)
-    assert not any(LEAK in link for link in links)
+    assert links
+    assert all(link.startswith(f"{here}#source-") for link in links)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("mark").first.is_visible()
+    card.get_by_role("button", name="2 ").click()
+    expect(card.locator("mark").first).to_be_visible()

@@ -215,7 +215,7 @@ def hostile_workspace(app_home: Path) -> int:
 
 def test_hostile_names_are_text_everywhere(open_page: Open, hostile_workspace: int) -> None:
     assert hostile_workspace > 200
-    page = open_page("/?ws=hostile&contract=false&q=Whom+did+<script>+Maria+Curie+meet")
+    page = open_page("/?ws=hostile&q=Whom+did+<script>+Maria+Curie+meet")
     page.wait_for_selector(PAINTED, timeout=60_000)
     settle(page)
     title = page.title()
@@ -226,7 +226,7 @@ def test_hostile_names_are_text_everywhere(open_page: Open, hostile_workspace: i
         nodes.nth(i).focus()
         page.keyboard.press("Enter")
     settle(page)
-    for tab in ("Passages", "Table", "Certificate", "Code", "Answer"):
+    for tab in ("Table", "Certificate", "Code", "Passages"):
         page.get_by_role("tab", name=tab, exact=True).click()
         settle(page)
     page.get_by_role("link", name="Documents").click()

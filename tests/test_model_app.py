@@ -28,7 +28,7 @@ def embedded(home: Path, server: FaultServer) -> KnowledgeGraph:
 def test_a_workspace_embedded_by_an_endpoint_is_opened_and_asked(
         embedded: KnowledgeGraph, server: FaultServer) -> None:
     before = len(server.bodies)
-    app = page("explore", ws="mine", q="Whom did Ada Lovelace meet?", tab="Answer")
+    app = page("explore", ws="mine", q="Whom did Ada Lovelace meet?")
     assert not app.error
     assert "Ada Lovelace met Charles Babbage" in shown(app)
     asked = [body["input"] for body in server.bodies[before:]]

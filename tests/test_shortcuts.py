@@ -39,7 +39,7 @@ def has_focus(page: Any, found: Any) -> None:
 def test_keys_reach_question_tabs_table_picture_and_list(open_page: Open) -> None:
     page = open_page("/")
     question = page.get_by_label("Question", exact=True)
-    for key, name in (("n", "Why"), ("p", "Answer"), ("p", "Conditions"), ("t", "Table")):
+    for key, name in (("n", "Why"), ("p", "Passages"), ("p", "Conditions"), ("t", "Table")):
         page.locator(IDLE).wait_for(state="attached")
         page.keyboard.press(key)
         expect(selected(page)).to_have_text(name)
@@ -121,5 +121,5 @@ def test_the_keys_can_be_turned_off(open_page: Open) -> None:
     page.locator(IDLE).wait_for(state="attached")
     page.keyboard.press("n")
     page.keyboard.press("?")
-    expect(selected(page)).to_have_text("Answer")
+    expect(selected(page)).to_have_text("Passages")
     expect(page.get_by_role("dialog", name="Keyboard")).not_to_be_visible()

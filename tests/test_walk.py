@@ -27,7 +27,7 @@ QUESTIONS = {
     "nothing": ASKED, "edgeless": "who goes there?", "one": "Who is Ada?",
     "japanese": "夏目漱石はいつ生まれた？", "few": ASKED}
 TABS = {
-    "explore": ("tab", ("Answer", "Why", "Paths", "Passages", "What if", "Contrast", "Table",
+    "explore": ("tab", ("Passages", "Why", "Paths", "What if", "Contrast", "Table",
                         "Certificate", "Code")),
     "compare": ("view", ("Differences", "Answers", "Passages", "Overlap", "Numbers", "Conditions")),
     "lab": ("experiment", ("Sweep", "Timeline", "Movie", "Robustness")),

@@ -30,21 +30,21 @@ TOP = 2.0  # of the suggested mass, where colors and widths end
 SEPARATOR = "|"  # of the two ends in the id of an edge
 
 
-def drawing_controls() -> Drawing:
-    """Draw the controls of the picture, in the sidebar."""
+def drawing_controls(contracted: bool = False) -> Drawing:
+    """Draw the controls of the picture, in the sidebar; `contracted` ones never show passages."""
     with st.sidebar, st.expander("Picture"):
-        st.toggle(
-            "Contract passages", True, **bound("contract"),
-            help="Draw the flow that passages carry between their entities; it still adds up.")
+        if not contracted:
+            st.toggle("Passages", True, **bound("passages"),
+                      help="Turn it off to draw what flows through a passage as arrows between its names.")
         choose_option("Edge thickness", {"flow": "flow", "weight": "weight"}, "thickness",
                help="Flow w (x_u - x_v), or the query-aware weight w alone.")
         choose_option("Colors", {ramp: ramp for ramp in RAMPS}, "ramp")
-    return chosen_drawing()
+    return replace(chosen_drawing(), contract=True) if contracted else chosen_drawing()
 
 
 def chosen_drawing() -> Drawing:
     """Return the drawing that the controls ask for."""
-    return Drawing(value_of("contract", True) not in (False, "false"),
+    return Drawing(value_of("passages", True) in (False, "false"),
                    value_of("thickness", "") or "flow", value_of("ramp", "") or "green",
                    DRAWN, ASPECT)
 
@@ -132,7 +132,7 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = (),
 def both_weights(view: View, drawing: Drawing) -> str | None:
     """Draw plain and query-aware edge weights side by side, and return the selected node.
 
-    Passages are drawn, as in Figure 1 of the paper. Nodes of one weight alone are in color.
+    Passages are drawn, as in Figure 1 of the paper. Nodes that one weight alone retrieves are in color.
     """
     plain = retrieve_by(view.knowledge, view.graph, view.version, view.question,
                       replace(view.method, variant="plain"), view.plan)
@@ -141,13 +141,16 @@ def both_weights(view: View, drawing: Drawing) -> str | None:
     positions = add_new(known, plain)
     drawing = replace(drawing, contract=False)
     captions = []
-    for title, only in (("Plain", found.only_first), ("Query-aware", found.only_second)):
+    for title, idea, only in (("Plain", "edges as wide as the graph has them", found.only_first),
+                              ("Query-aware", "edges wide toward the question", found.only_second)):
         names = [clean(row_name(view.graph, view.graph.row[id]), 40) for id in only]
-        captions.append(Caption(title, say_alone(names)))
+        captions.append(Caption(title, idea, say_alone(names)))
+    signed = dict.fromkeys(found.only_first, 1.0) | dict.fromkeys(found.only_second, -1.0)
     key = f"both-{view.knowledge.name}"
     return pick(lambda chosen: panel_data(
         [plain, view.retrieval], drawing, positions=positions, look=Look(
-            captions, others, selected=chosen, lone=True, graph_size=len(view.graph))),
+            captions, others, selected=chosen, signed=signed, named=tuple(signed),
+            graph_size=len(view.graph))),
         key, fresh=exchange(key, view.question) != view.question)
 
 

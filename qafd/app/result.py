@@ -22,9 +22,9 @@ from qafd.wording.flaws import say_doubt
 from qafd.wording.reasons import word_notice
 
 LITTLE = 0.1  # of a token budget: below it a caption names the next node that fits
-DETAILS = (NoticeKind.LONE_SEEDS, NoticeKind.MASS_CAPPED_THERE)  # reported in the tab Certificate
+DETAILS = (NoticeKind.LONE_SEEDS, NoticeKind.MASS_CAPPED_THERE)  # which ask for no action
 AWARE, PLAIN, BOTH = "Query-aware", "Plain", "Both"
-OF_ALL_PRESETS = ("ws", "q", "preset", "contract", "thickness", "ramp", "edges")
+OF_ALL_PRESETS = ("ws", "q", "preset", "passages", "thickness", "ramp", "edges")
 
 
 @dataclass(frozen=True)
@@ -188,18 +188,19 @@ def status_line(view: View, following: str = "") -> None:
                    "contents.")
 
 
-def reading_notes(view: View) -> None:
-    """Draw the notices about the question and its retrieval, a line each."""
+def reading_note(view: View) -> None:
+    """Draw the first notice that asks for an action; the tab Certificate has all."""
+    of_one_seed = (NoticeKind.MASS_CAPPED,) if view.method.diffusions == "each" else ()
     for notice in view.retrieval.notices:
-        if notice.kind not in DETAILS:
+        if notice.kind not in (*DETAILS, *of_one_seed):
             st.caption(f":material/info: {escape_sentence(word_notice(notice))}")
+            return
 
 
-def detail_notes(view: View) -> None:
-    """Draw the notices that ask for no action."""
+def all_notes(view: View) -> None:
+    """Draw all notices about the question and its retrieval."""
     for notice in view.retrieval.notices:
-        if notice.kind in DETAILS:
-            st.caption(capitalize(escape_sentence(word_notice(notice))))
+        st.caption(capitalize(escape_sentence(word_notice(notice))))
 
 
 def _say_retrieved(view: View, passages: int, full: int) -> str:

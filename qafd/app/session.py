@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 if TYPE_CHECKING:
+    from qafd.answer import Draft
     from qafd.app.explore.question import Followed
     from qafd.ingest.tuning import Tuned
     from qafd.knowledge import KnowledgeGraph
@@ -46,7 +47,9 @@ class Session:
     source: str = ""
     """The passage of a citation that is open beside the picture, by its chunk."""
     followed: "Followed | None" = None
-    """The last follow-up, and what it followed."""
+    """The last follow-up, and its thread."""
+    failed: "Draft | None" = None
+    """The last prompt that a model failed to answer."""
     workers_checked: bool = False
     restart_controls: bool = False
     """True if the controls of a method shall begin with the workspace's suggested values."""

@@ -35,7 +35,7 @@ def show() -> None:
         empty_workspace(knowledge)
         return
     choice = compare_controls(knowledge, question)
-    drawing = drawing_controls()
+    drawing = drawing_controls(contracted=True)
     if not question.strip():
         ask_something(knowledge)
         return

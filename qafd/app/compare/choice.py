@@ -64,7 +64,7 @@ def compare_controls(knowledge: KnowledgeGraph, question: str) -> Choice:
 def _set_all_suggested(graph: Graph, span: Span) -> None:
     session().restart_controls = False
     forget_all_but("ws", "q", "methods", "budget", "seeding", "lone", "blind", "order", "reveal",
-                   "contract", "thickness", "ramp")
+                   "passages", "thickness", "ramp")
     for name in (*METHODS, PAPER):
         set_suggested(method_of(name), PREFIXES.get(name, name), graph, span)
 

@@ -11,7 +11,6 @@ from qafd.app.compare.comparison import Sides, answers_of
 from qafd.app.compare.written import written_answers
 from qafd.app.escaping import capitalize, escape_sentence, plain, safe
 from qafd.app.evaluate.gold import with_gold
-from qafd.app.explore.answer import quoted_html
 from qafd.app.links import in_document
 from qafd.app.markup import embolden, paragraph, small
 from qafd.app.result import retrieve_by
@@ -102,6 +101,17 @@ def _answer(answer: Answer) -> str:
     sources = [small(f"[{citation.number}] {_open(citation)} — {safe(citation.where)}")
                for citation in answer.citations]
     return html + quoted_html(answer) + markup.lines(*sources)
+
+
+def quoted_html(answer: Answer) -> str:
+    """Return the quoted sentences as one paragraph, with the numbers of their sources."""
+    parts = []
+    for sentence in answer.sentences:
+        if sentence.skips:
+            parts.append("…")
+        quotation = markup.best(sentence.line, sentence.best)
+        parts.append(f"{quotation}\xa0{markup.cite(f'[{sentence.cited}]')}")
+    return paragraph(" ".join(parts), "answer")
 
 
 def _open(citation: Citation) -> str:

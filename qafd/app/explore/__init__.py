@@ -8,7 +8,7 @@ import streamlit as st
 from qafd.app.asking import ask_something, empty_workspace, question_box
 from qafd.app.conditions import conditions_panel
 from qafd.app.error_display import contain_errors, with_errors_shown
-from qafd.app.explore.answer import answer_tab, write_from_table
+from qafd.app.explore.answer import write_from_table
 from qafd.app.explore.card import card, edge_detail, node_detail
 from qafd.app.explore.contrast import contrast_tab
 from qafd.app.explore.explanation import next_in
@@ -29,7 +29,7 @@ from qafd.app.result import (
     draw_mass,
     explore_question,
     method_controls,
-    reading_notes,
+    reading_note,
     status_line,
 )
 from qafd.app.session import value_of
@@ -41,9 +41,9 @@ from qafd.retrieve.conditions import count_conditions
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.view.drawing import Drawing
 
-TABS: dict[str, Callable[[View], None]] = {"Answer": answer_tab, "Why": why_tab, "Paths": paths_tab,
-        "Passages": passages_tab, "What if": whatif_tab, "Contrast": contrast_tab,
-        "Table": table_tab, "Certificate": certificate_tab, "Code": code_tab}
+TABS: dict[str, Callable[[View], None]] = {
+    "Passages": passages_tab, "Why": why_tab, "Paths": paths_tab, "What if": whatif_tab,
+    "Contrast": contrast_tab, "Table": table_tab, "Certificate": certificate_tab, "Code": code_tab}
 
 
 def show() -> None:
@@ -82,7 +82,7 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
         with left:
             view = explore_question(knowledge, question, draw_mass(knowledge, question, method), client)
             with notes:
-                reading_notes(view)
+                reading_note(view)
             view = choose_layer(view)
             following = ""
             with contain_errors("The next node to fill"):

@@ -1,18 +1,26 @@
-"""The Answer tab: the passages behind the quoted sentences, or a model's streamed answer."""
+"""The answer next to the picture: quoted sentences or a model's streamed words, why, and the sources."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from qafd.answer import WEAK, Answer, Citation, Draft, Written
+from qafd.answer import Citation, Draft, Written
 from qafd.answer.context import BUDGET
 from qafd.app import markup
-from qafd.app.escaping import brief, capitalize, escape_sentence, plain, safe
-from qafd.app.explore.sources import answer_names
-from qafd.app.links import in_document
-from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
+from qafd.app.error_display import contain_errors
+from qafd.app.escaping import brief, escape_sentence, plain, safe
+from qafd.app.explore.question import draw_thread, follow_box
+from qafd.app.explore.sources import (
+    answer_names,
+    draw_added,
+    draw_chain,
+    draw_listed,
+    draw_reach,
+    found_by,
+)
+from qafd.app.provider import language_model, leaves_this_machine, preferences
 from qafd.app.result import View
 from qafd.app.session import bound, remember, session, value_of
 from qafd.errors import ModelError
@@ -24,113 +32,112 @@ from qafd.reading.text.markdown import answer_html
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval
 from qafd.wording import join_words
-from qafd.wording.answers import CHANCE, say_doubts, say_heading, say_status
+from qafd.wording.answers import CHANCE, say_certainty, say_doubts, say_heading, say_status
 from qafd.wording.counts import count
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 
-def answer_tab(view: View) -> None:
-    """Draw the sources of the answer, and a model's words on request."""
-    answer = view.answer
-    model = language_model(view.knowledge.url, "answer", view.question)
-    if model is not None:
-        _draw_written(view, model)
-    st.html(_quoted_from(answer, capitalize(why_no_model())))
+def draw_answer(view: View, open_source: Callable[[str], None]) -> None:
+    """Draw the answer, why the graph has it, and the sources with how each was found."""
+    draw_thread(view.question)
+    written = None
+    with contain_errors("The model's answer"):
+        written = write_first(view)
+    if written is None:
+        _quote_answer(view)
+    with contain_errors("The list of names"):
+        draw_listed(view)
+    follow_box(view, written)
+    st.html(markup.section("Why"))
+    with contain_errors("The reason"):
+        draw_chain(view)
+        draw_added(view)
+    citations = written.citations if written else view.answer.citations
+    if citations:
+        st.html(markup.section("Sources"))
+        with contain_errors("The list of sources"):
+            _list_sources(view, citations, open_source)
 
 
-def _quoted_from(answer: Answer, why_quoted: str) -> str:
-    """Return the marked sources, and why no model wrote instead or "", both as HTML."""
-    words = "Extractive: sentences of your documents, quoted, no language model."
-    html = markup.fold(markup.small(safe(f"{words} {why_quoted}")), markup.small(safe(CHANCE)))
-    html += markup.paragraph(safe(say_status(answer)), "answer")
-    if not answer.sentences:
-        return html
-    html += markup.paragraph(markup.embolden(safe(say_heading(answer))))
-    near: dict[int, list[float]] = {}
+def _quote_answer(view: View) -> None:
+    """Draw the quoted sentences, each with its source, and how likely the first is the answer."""
+    answer, names = view.answer, answer_names(view)
+    st.caption(plain(say_status(answer)), help=CHANCE)
+    html = markup.paragraph(markup.embolden(safe(say_heading(answer)))) if answer.sentences else ""
     for sentence in answer.sentences:
-        near.setdefault(sentence.citation, []).append(sentence.similarity)
-    return html + markup.side_by_side([source_html(citation, "quoted", near[citation.number])
-                                       for citation in answer.citations])
-
-
-def quoted_html(answer: Answer) -> str:
-    """Return the quoted sentences as one paragraph, with the numbers of their sources."""
-    parts = []
-    for sentence in answer.sentences:
-        if sentence.skips:
-            parts.append("…")
+        words = markup.best(sentence.line, sentence.best, 300)
         number = markup.cite(f"[{sentence.cited}]")
-        quotation = markup.best(sentence.line, sentence.best)
-        parts.append(f"{quotation}\xa0{number}")
-    return markup.paragraph(" ".join(parts), "answer")
+        html += markup.paragraph(f"{markup.mark_names(words, names)}\xa0{number}", "quoted")
+    st.html(html)
+    if view.retrieval.unsure:
+        st.caption(say_certainty(view.retrieval))
 
 
-def source_html(citation: Citation, anchor: str, similar: Sequence[float]) -> str:
-    """Return the place of a citation and its passage with the cited sentences marked.
-
-    `similar` are the similarities of its sentences, in the order in which they are quoted.
-    """
-    at = citation.passage
-    facts = [safe(citation.where), "similarity {numbers}".format(
-                                       numbers=", ".join(f"{each:.2f}" for each in similar))]
-    if citation.support < WEAK:
-        facts.append("weak support")
-    facts.append(in_document(at.document, at.chunk, [(at.start + start, at.start + end)
-                                                     for start, end in citation.marks]))
-    head = f"[{citation.number}] {markup.embolden(safe(citation.title))} — {' · '.join(facts)}"
-    return markup.anchor_source(markup.paragraph(head) + markup.paragraph(
-        markup.mark_spans(at.text, citation.marks)), anchor, citation.number)
-
-
-def write_from_table(view: View, retrieval: Retrieval, plan: QueryPlan) -> None:
-    """Draw a model's answer from the conditions of an exact retrieval, on request."""
-    model = language_model(view.knowledge.url, "answer", view.question)
-    if model is None:
-        return
-    exact = replace(view, retrieval=retrieval, plan=plan)
-    with view.knowledge.store():
-        _draw_written(exact, model)
+def _list_sources(view: View, citations: Sequence[Citation], open_source: Callable[[str], None]) -> None:
+    """Draw the title of each source, which opens its passage, above how it was found."""
+    with st.container(key="sources", gap=None):
+        for citation in citations:
+            heading = citation.passage.heading
+            name = citation.title if heading in ("", citation.title) else f"{citation.title}, {heading}"
+            st.button(f"{citation.number} {brief(name, 60)}", key=f"source {citation.passage.chunk}",
+                      type="tertiary", on_click=open_source, args=(citation.passage.chunk,))
+            words = markup.small(safe(found_by(view, citation)))
+            st.html(markup.anchor_source(words, "source", citation.number))
+    draw_reach(view, citations)
 
 
 def write_first(view: View) -> Written | None:
-    """Draw a model's answer in the card and return it; None where no model answers first.
+    """Draw a model's answer and return it; None where none is written.
 
-    A question is answered once by itself. When mass or weight change the retrieval, a button asks
-    again: a call for every move of the mass would cost too much.
+    A question is answered once by itself, unless Settings ask for a button. When mass or weight change
+    the retrieval, a button asks again: a call for every move of the mass would cost too much.
     """
-    model = language_model(view.knowledge.url, "answer", view.question) if preferences().answers else None
+    model = language_model(view.knowledge.url, "answer", view.question)
     if model is None:
         return None
-    draft = _draft(view)
+    place, draft = st.empty(), _draft(view)
     first = remember("first draft", (view.about, model.name, _length()), lambda: draft)
-    known, place = _find_reply(draft, model), st.empty()
+    known = _find_reply(draft, model)
     if known is None:
-        failed = session().seen.get("failed draft") == draft
-        label = "Try again" if failed else "Answer again from the present passages"
-        again = failed or draft != first
-        if not again or st.button(label, icon=":material/refresh:", type="tertiary", key="write again"):
+        label = _name_request(draft, first)
+        if not label or st.button(label, icon=":material/edit_note:", type="tertiary", key="write"):
             known = _ask(draft, model, place)
     if known is None and draft != first:
         draft, known = first, _find_reply(first, model)
         if known is not None:
             st.caption("Written before the last change of the retrieval.")
-    if known is None:
-        return None
-    written = cite_reply(view.knowledge, draft, known, model.name)
-    place.html(markup.mark_names(
-        answer_html(written.text, {citation.number for citation in written.citations}), answer_names(view)))
-    _say_doubts(written, model)
+    written = None if known is None else cite_reply(view.knowledge, draft, known, model.name)
+    if written is not None:
+        numbers = {citation.number for citation in written.citations}
+        place.html(markup.mark_names(answer_html(written.text, numbers), answer_names(view)))
+        _say_doubts(written, model)
+    _draw_prompt(draft, model)
     return written
+
+
+def _name_request(draft: Draft, first: Draft) -> str:
+    """Return the label of the button that asks the model; "" if it is asked without one."""
+    if session().failed == draft:
+        return "Try again"
+    if draft != first:
+        return "Answer again from the present passages"
+    return "" if preferences().answers else "Write an answer"
 
 
 def _ask(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply | None:
     """Draw the model's reply as it arrives, and return it; None after an error, which is shown."""
+    numbers = {source.number for source in draft.context.sources}
+    text = ""
+    streamed = Streamed(model.stream(draft.messages, max_tokens=preferences().calls.answer_tokens))
     try:
-        return _stream(draft, model, place)
+        for piece in streamed:
+            text += piece
+            place.html(answer_html(text, numbers))
+        return streamed.reply
     except ModelError as error:
-        session().seen["failed draft"] = draft
+        session().failed = draft
         place.empty()
         st.error(escape_sentence(f"{str(error)} The quoted answer needs no model."))
         return None
@@ -144,6 +151,21 @@ def find_written(view: View) -> Written | None:
     draft = _draft(view)
     known = _find_reply(draft, model)
     return None if known is None else cite_reply(view.knowledge, draft, known, model.name)
+
+
+def write_from_table(view: View, retrieval: Retrieval, plan: QueryPlan) -> None:
+    """Draw a model's answer from the conditions of an exact retrieval, on request."""
+    model = language_model(view.knowledge.url, "answer", view.question)
+    if model is None:
+        return
+    draft = _draft(replace(view, retrieval=retrieval, plan=plan))
+    known, place = _find_reply(draft, model), st.empty()
+    if known is None and st.button("Write an answer from this table", key="write table"):
+        known = _ask(draft, model, place)
+    if known is not None:
+        written = cite_reply(view.knowledge, draft, known, model.name)
+        place.html(answer_html(written.text, {citation.number for citation in written.citations}))
+        _say_doubts(written, model)
 
 
 def _length() -> str:
@@ -161,30 +183,16 @@ def _find_reply(draft: Draft, model: Metered) -> Reply | None:
     return model.find_stored(model.key(draft.messages, None, preferences().calls.answer_tokens))
 
 
-def _draw_written(view: View, model: Metered) -> None:
-    """Draw a model's answer on request; a paid one is shown again without a call."""
-    asked, length, button = st.columns([3, 1, 1], vertical_alignment="bottom")
-    length.selectbox("Length", list(LENGTHS), **bound("length"),
-                     format_func=lambda name: name.capitalize())
-    draft = _draft(view)
-    known = _find_reply(draft, model)
-    reads = (f"{plain(model.name)} reads about {tokens_of(draft.messages):,} tokens: "
-             f"{count(len(draft.context.sources), 'passage')}.")
-    asked.caption(f"{reads} {say_leaving()}")
-    place = st.empty()
-    if button.button("Write an answer", type="primary", key="write", width="stretch",
-                     disabled=known is not None):
-        known = _ask(draft, model, place)
-        place.empty()
-    if known is not None:
-        written = cite_reply(view.knowledge, draft, known, model.name)
-        _show(written, model)
-    with st.expander("Text that the model gets"):
+def _draw_prompt(draft: Draft, model: Metered) -> None:
+    """Draw the choice of the length, the cost and the prompt, folded."""
+    with st.expander(f"{brief(model.name, 40)}: length, cost and prompt"):
+        st.selectbox("Length", list(LENGTHS), **bound("length"), format_func=str.capitalize)
         context = draft.context
-        st.caption(f"About {context.tokens:,} of {context.budget:,} tokens of data; "
-                    f"{count(context.left_out, 'retrieved passage')} did not fit, "
-                    f"{context.copies} repeated another, and {context.weak} scored too far below "
-                    "the best.")
+        st.caption(f"It reads about {tokens_of(draft.messages):,} tokens: "
+                   f"{count(len(context.sources), 'passage')}. {say_leaving()}")
+        st.caption(f"{count(context.left_out, 'retrieved passage')} did not fit into "
+                   f"{context.budget:,} tokens, {context.copies} repeated another, and {context.weak} "
+                   "scored too far below the best.")
         for message in draft.messages:
             st.caption(message.role.capitalize())
             st.code(message.content, language=None, wrap_lines=True)
@@ -195,26 +203,6 @@ def say_leaving() -> str:
     if not leaves_this_machine(preferences()):
         return ""
     return "Your question and the passages leave this machine."
-
-
-def _stream(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply:
-    """Draw the model's reply as it arrives, and return it."""
-    numbers = {source.number for source in draft.context.sources}
-    text = ""
-    streamed = Streamed(model.stream(
-        draft.messages, max_tokens=preferences().calls.answer_tokens))
-    for piece in streamed:
-        text += piece
-        place.html(markup.anchor_source(answer_html(text, numbers), "stream", 0))
-    return streamed.reply
-
-
-def _show(written: Written, model: Metered) -> None:
-    cited = {citation.number for citation in written.citations}
-    st.html(answer_html(written.text, cited))
-    _say_doubts(written, model)
-    sources = [source_html(citation, "source", [citation.support]) for citation in written.citations]
-    st.html("".join(sources))
 
 
 def _say_doubts(written: Written, model: Metered) -> None:
@@ -232,12 +220,9 @@ def _say_doubts(written: Written, model: Metered) -> None:
 
 
 def _say_cost(spent: Reply, model: Metered) -> str:
-    """Draw tokens, and dollars where the price is known."""
-    values = {"about": "~" if spent.estimated else "", "sent": f"{spent.tokens_in:,}",
-              "written": f"{spent.tokens_out:,}"}
+    """Word the tokens of a reply, and its price where that is known."""
+    about = "~" if spent.estimated else ""
+    words = f"{about}{spent.tokens_in:,} + {about}{spent.tokens_out:,} tokens"
     if not model.price:
-        return "{about}{sent} + {about}{written} tokens, no price set".format(**values)
-    dollars = model.price.of(spent.tokens_in, spent.tokens_out)
-    return "{about}{sent} + {about}{written} tokens, {about}${dollars}".format(
-               dollars=f"{dollars:.4f}",
-               **values)
+        return f"{words}, no price set"
+    return f"{words}, {about}${model.price.of(spent.tokens_in, spent.tokens_out):.4f}"

@@ -1,25 +1,20 @@
 """The card next to the picture: the selected node or edge, or the answer with its sources."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from qafd.answer import Citation
 from qafd.app import markup
-from qafd.app.error_display import contain_errors
-from qafd.app.escaping import brief, plain, safe
-from qafd.app.explore.answer import find_written, write_first
+from qafd.app.escaping import plain, safe
+from qafd.app.explore.answer import draw_answer, find_written
 from qafd.app.explore.explanation import explanation_of, why_line
-from qafd.app.explore.question import follow_box
-from qafd.app.explore.sources import answer_names, draw_added, draw_chain, draw_sources
 from qafd.app.links import in_document
 from qafd.app.markup import embolden, italic, lines, paragraph, read_table, small
 from qafd.app.page_images import show_page
 from qafd.app.pages import way
 from qafd.app.result import View
-from qafd.app.session import put, session
+from qafd.app.session import session
 from qafd.curate.descriptions import Remark, remarks
 from qafd.curate.neighbors import find_added
 from qafd.explain import Along, Balance, Strand, mass_balance
@@ -30,7 +25,6 @@ from qafd.storage.rows import Evidence
 from qafd.view.drawing import largest_of, share_of
 from qafd.view.panel import clean, shown_name
 from qafd.wording import count_words
-from qafd.wording.answers import CHANCE, say_certainty, say_heading, say_status
 from qafd.wording.counts import count
 from qafd.wording.entities import (
     say_author,
@@ -63,7 +57,7 @@ def node_detail(view: View, selected: str | None) -> None:
         remarks_on(view.knowledge, selected)
         st.html(paragraph(safe(why_line(view, selected))))
     elif not open_source(view):
-        draw_answer(view)
+        draw_answer(view, open_passage)
 
 
 def _card(view: View, node: RetrievedNode) -> None:
@@ -157,40 +151,6 @@ def word_by_hand(words: str) -> str:
     return paragraph(safe(words, 1000))
 
 
-def draw_answer(view: View) -> None:
-    """Draw the answer, why the graph has it, and the sources with how each was found."""
-    written = None
-    with contain_errors("The model's answer"):
-        written = write_first(view)
-    if written is None:
-        _answer(view)
-    follow_box(view, written)
-    st.html(markup.section("Why"))
-    with contain_errors("The reason"):
-        draw_chain(view)
-        draw_added(view)
-    citations = written.citations if written else view.answer.citations
-    if citations:
-        st.html(markup.section("Sources"))
-        source_buttons(citations)
-        with contain_errors("The table of sources"):
-            draw_sources(view, citations)
-
-
-def _answer(view: View) -> None:
-    """Draw the quoted sentences, each with its source, and how likely the first is the answer."""
-    answer, names = view.answer, answer_names(view)
-    st.caption(plain(say_status(answer)), help=CHANCE)
-    html = paragraph(embolden(safe(say_heading(answer)))) if answer.sentences else ""
-    for sentence in answer.sentences:
-        words = markup.best(sentence.line, sentence.best, 300)
-        number = markup.cite(f"[{sentence.cited}]")
-        html += paragraph(f"{markup.mark_names(words, names)}\xa0{number}", "quoted")
-    st.html(html)
-    if view.retrieval.unsure:
-        st.caption(say_certainty(view.retrieval))
-
-
 def importances(retrieval: Retrieval, nodes: Iterable[RetrievedNode]) -> str:
     """Return nodes with their importances as shares of the largest, as an HTML table."""
     shares = relative(retrieval.nodes)
@@ -244,25 +204,6 @@ def _widths(along: Along) -> None:
                     "like its start and its end are to the question.")
 
 
-def source_buttons(citations: Sequence[Citation]) -> None:
-    """Draw the titles of the sources; each opens its passage in place of the answer.
-
-    Equal titles are followed by the heading.
-    """
-    often = Counter(one.title for one in citations)
-    titles = {}
-    for one in citations:
-        name = one.passage.heading if often[one.title] > 1 and one.passage.heading else one.title
-        titles[one.passage.chunk] = f"{one.number} {brief(name, 40)}"
-    st.pills("Sources", list(titles), key="source", format_func=titles.__getitem__,
-             label_visibility="collapsed", on_change=_open_chosen, wrap=True)
-
-
-def _open_chosen() -> None:
-    _open(st.session_state["source"])
-    put("source", None)
-
-
 def open_source(view: View) -> bool:
     """Draw the open source; False without one, or if the answer does not cite it any more."""
     if not session().source:
@@ -272,8 +213,7 @@ def open_source(view: View) -> bool:
     citation = next((c for c in citations if c.passage.chunk == session().source), None)
     if citation is None:
         return False
-    st.button("The answer", icon=":material/arrow_back:", type="tertiary", on_click=_open,
-              args=("",))
+    st.button("The answer", icon=":material/arrow_back:", type="tertiary", on_click=open_passage, args=("",))
     text = citation.passage.text
     st.html(markup.heading(clean(citation.title, 120), clean(citation.where, 200))
             + markup.paragraph(markup.mark_spans(text, citation.marks), "source"))
@@ -285,7 +225,8 @@ def open_source(view: View) -> bool:
     return True
 
 
-def _open(chunk: str) -> None:
+def open_passage(chunk: str) -> None:
+    """Show a passage in place of the answer in the next run; "" shows the answer again."""
     session().source = chunk
 
 

@@ -1,30 +1,23 @@
-"""The tab Paths: all paths of mass, as a list and as a Sankey diagram."""
+"""The tab Paths: all paths of mass; a chosen one is marked in the picture."""
 
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any
 
 import streamlit as st
 
 from qafd.app import markup
 from qafd.app.escaping import plain, safe
 from qafd.app.explore.explanation import explanation_of
-from qafd.app.figures import BARE, ink, label
 from qafd.app.result import View
 from qafd.app.session import bound, value_of
 from qafd.app.tables import columns_of, download_csv, table
-from qafd.explain import Explanation, Paths, ReasoningPath, links, row_name
+from qafd.explain import Explanation, Paths, ReasoningPath
 from qafd.view.drawing import share_of
 from qafd.view.panel import clean
 from qafd.wording.explanations import say_chain, say_hop, say_path
 
 MOST = 50
 LISTED = 12
-LABEL = 28
 CHAINS = 5
-
-Place = tuple[int, str]  # subquery and node
-Sent = tuple[Place, Place, float]
 
 
 def chosen_path(view: View) -> tuple[str, ...]:
@@ -49,23 +42,11 @@ def paths_tab(view: View) -> None:
         return
     _chains(explanation)
     listed = found.paths[:LISTED]
-    left, right = st.columns(2, gap="medium")
-    with left:
-        _list(found, listed)
-    with right:
-        st.plotly_chart(sankey(explanation, listed), theme="streamlit", key="sankey",
-                        config={"displayModeBar": False}, alt=_describe(found, listed))
-        st.caption(f"The {len(listed)} largest paths; width is mass.")
-        if view.retrieval.parts:
-            st.caption("Each diffusion has a part of the diagram of its own.")
+    _list(found, listed)
     with st.expander("All paths as a table"):
         _table(found, bool(view.retrieval.parts))
-    with st.container(horizontal=True):
-        download_csv("Paths CSV", ("mass", "share", "path", "nodes", "diffusion"),
-                     lambda: _rows(found), "paths.csv")
-        download_csv("Diagram CSV", ("from", "to", "mass"),
-                     lambda: [(_name(explanation, u), _name(explanation, v), m)
-                              for u, v, m in links(listed)], "sankey.csv")
+    download_csv("Paths CSV", ("mass", "share", "path", "nodes", "diffusion"),
+                 lambda: _rows(found), "paths.csv")
 
 
 def _chains(explanation: Explanation) -> None:
@@ -127,69 +108,3 @@ def _word_path(path: ReasoningPath) -> str:
     if not path.part:
         return plain(say_path(path))
     return f"{plain(say_path(path))} (diffusion {path.part})"
-
-
-def _name(explanation: Explanation, node: str) -> str:
-    return row_name(explanation.graph, explanation.graph.row[node])
-
-
-def sankey(explanation: Explanation, paths: tuple[ReasoningPath, ...]) -> dict[str, Any]:
-    """Build a Sankey diagram of paths; links are as wide as the mass these paths send over them.
-
-    A link over several columns gets a bend, without a name, in each, so that it runs behind no
-    node. Subqueries are below one another: two may send mass over one edge both ways.
-    """
-    sent = _sum_links(paths)
-    column = _columns(sent)
-    names = [_name(explanation, node) for _, node in column]
-    place = {node: i for i, node in enumerate(column)}
-    bends = 0
-    bands: list[tuple[int, int, float, str]] = []
-    for u, v, mass in sent:
-        caption = f"{label(_name(explanation, u[1]), 80)} → {label(_name(explanation, v[1]), 80)}"
-        stops = [place[u]]
-        for _ in range(column[u] + 1, column[v]):
-            stops.append(len(column) + bends)
-            bends += 1
-        bands += [(a, b, mass, caption) for a, b in pairwise([*stops, place[v]])]
-    green, pale = "#2f9e44", "rgba(95, 178, 74, 0.4)"
-    return {
-        "data": [{
-            "type": "sankey",
-            "node": {"label": [label(name, LABEL) for name in names] + [""] * bends,
-                     "customdata": [label(name, 300) for name in names] + ["on the way"] * bends,
-                     "pad": 12, "thickness": 12, "line": {"width": 0}, "align": "left",
-                     "color": [green] * len(names) + [pale] * bends,
-                     "hovertemplate": f"%{{customdata}}: %{{value:.3g}}{BARE}"},
-            "textfont": {"size": 12, "shadow": "none", "color": ink()},
-            "link": {"source": [a for a, _, _, _ in bands],
-                     "target": [b for _, b, _, _ in bands],
-                     "value": [mass for _, _, mass, _ in bands], "color": pale,
-                     "customdata": [caption for _, _, _, caption in bands],
-                     "hovertemplate": f"%{{customdata}}: %{{value:.3g}}{BARE}"}}],
-        "layout": {"height": max(320, 26 * (len(names) + bends)),
-                   "margin": {"l": 4, "r": 4, "t": 8, "b": 8}}}
-
-
-def _sum_links(paths: Sequence[ReasoningPath]) -> list[Sent]:
-    """Return the mass that these paths send over each link of each subquery."""
-    sent = []
-    for part in dict.fromkeys(path.part for path in paths):
-        for start, end, mass in links(path for path in paths if path.part == part):
-            sent.append(((part, start), (part, end), mass))
-    return sent
-
-
-def _columns(sent: Sequence[Sent]) -> dict[Place, int]:
-    """Return the column of each place: the longest way to it. Mass never runs in circles."""
-    column = dict.fromkeys([start for start, _, _ in sent] + [end for _, end, _ in sent], 0)
-    for _ in column:
-        for start, end, _ in sent:
-            column[end] = max(column[end], column[start] + 1)
-    return column
-
-
-def _describe(found: Paths, listed: Sequence[ReasoningPath]) -> str:
-    first = listed[0]
-    return (f"Sankey diagram of the {len(listed)} largest paths of {found.total:.3g} units of "
-            f"mass; the largest carries {first.mass:.3g}: {say_path(first)}.")

@@ -6,7 +6,8 @@ import streamlit as st
 
 from qafd.answer import Written
 from qafd.answer.conversation import FollowUp, follow_up, keep_turn, what_was_said
-from qafd.app.escaping import brief, escape_sentence, plain
+from qafd.app import markup
+from qafd.app.escaping import brief, escape_sentence, plain, safe
 from qafd.app.provider import language_model
 from qafd.app.result import View
 from qafd.app.session import QUESTION, bound, empty, fresh_key, put, put_next, session, value_of
@@ -53,7 +54,6 @@ def choose_layer(view: View) -> View:
                     f"Themes: {_keywords(view, 'high')}.")
     parts = view.retrieval.parts
     if parts and view.method.diffusions == "each":
-        st.caption(f"{len(parts)} diffusions, one for each seed; what they retrieve is united.")
         return view
     if not parts:
         if view.method.subqueries == "on":
@@ -90,10 +90,18 @@ def _part(part: int) -> str:
 
 @dataclass(frozen=True)
 class Followed:
-    """A follow-up, and the question that it followed."""
+    """A follow-up, and the questions and answers of its thread, the first one first."""
 
     made: FollowUp
-    before: str
+    thread: tuple[tuple[str, str], ...]
+
+
+def draw_thread(question: str) -> None:
+    """Draw the questions that a follow-up came after, each folded over its answer."""
+    followed = session().followed
+    if followed is not None and followed.made.question == question:
+        st.html("".join(markup.fold(safe(asked, 120), markup.paragraph(safe(answer)))
+                        for asked, answer in followed.thread))
 
 
 def follow_box(view: View, written: Written | None = None) -> None:
@@ -108,7 +116,10 @@ def follow_box(view: View, written: Written | None = None) -> None:
     model = language_model(view.knowledge.url, "plan", view.question) if reads else None
     with view.knowledge.store():
         made = follow_up(typed, [what_was_said(view.retrieval, replace(view.answer, written=written))], model)
-    session().followed = Followed(made, view.question)
+    before = session().followed
+    thread = before.thread if before is not None and before.made.question == view.question else ()
+    said = written.text if written else " ".join(sentence.line for sentence in view.answer.sentences[:1])
+    session().followed = Followed(made, (*thread, (view.question, said)))
     put_next(QUESTION, made.question)
     empty(BOX)
     st.rerun()
@@ -125,7 +136,7 @@ def how_it_was_read(question: str) -> None:
             st.caption(escape_sentence(str(made.failure)))
         if made.made_by:
             st.caption((f":material/reply: “{brief(made.typed)}”, after "
-                        f"“{brief(followed.before)}”. Edit the question above if it means "
+                        f"“{brief(followed.thread[-1][0])}”. Edit the question above if it means "
                         "something else."), width="content")
             st.button("Ask as typed", type="tertiary", on_click=put, args=(QUESTION, made.typed))
 

@@ -6,14 +6,16 @@ import numpy as np
 import streamlit as st
 
 from qafd.answer import Citation
-from qafd.app.escaping import plain
+from qafd.app.escaping import plain, safe
 from qafd.app.explore.explanation import entered_path, explanation_of
-from qafd.app.markup import find_names, read_table
+from qafd.app.markup import find_names, fold, mark_names, paragraph, read_table
 from qafd.app.result import View, retrieve_by
 from qafd.app.session import compute_shared
+from qafd.explain.chains import Chain
 from qafd.explain.reach import Added, compare_first, find_reached, signal_shares
 from qafd.flow.homotopy import Path
 from qafd.knowledge import read_corpus
+from qafd.plan.kinds import Asked, find_asked
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.fusion import FusedPassages
 from qafd.view.panel import clean
@@ -22,22 +24,19 @@ from qafd.wording.reach import say_added, say_entered, say_place, say_signals
 
 SEARCHED = 100  # passages that search without the graph ranks
 LISTED = 10  # of each ranking that are shown next to each other
+NAMED = (Asked.PERSON, Asked.PLACE, Asked.OPEN)  # kinds of questions that a name may answer
+CHAINS = 8  # names that may answer
+NEAR = 0.5  # of the best chain's score, from which the end of another may answer too
 
 
-def source_signals(view: View, citations: Sequence[Citation]) -> list[tuple[str, str]]:
-    """Return the number and title of each source, and how it was found."""
-    reached = find_reached(view.retrieval)
-    rows = []
-    for citation in citations:
-        passage = citation.passage
-        rows.append((clean(f"{citation.number} {citation.title}", 60),
-                     say_signals(signal_shares(passage.parts), passage.id in reached)))
-    return rows
+def found_by(view: View, citation: Citation) -> str:
+    """Word the signals that found a source."""
+    passage = citation.passage
+    return say_signals(signal_shares(passage.parts), passage.id in find_reached(view.retrieval))
 
 
-def draw_sources(view: View, citations: Sequence[Citation]) -> None:
-    """Draw how each source was found, and the mass from which the flow reaches all."""
-    st.html(read_table(("source", "found by"), source_signals(view, citations)))
+def draw_reach(view: View, citations: Sequence[Citation]) -> None:
+    """Draw the mass from which the flow reaches all sources."""
     if words := _say_when_reached(view, citations):
         st.caption(words)
 
@@ -121,15 +120,40 @@ def answer_names(view: View) -> Mapping[str, str]:
 
 
 def best_names(view: View) -> tuple[str, ...]:
-    """Return the ids of the nodes in the best sentence, which the picture always labels."""
+    """Return the ids that the picture always labels: the names of the best sentence and those listed."""
     text = " ".join(sentence.text for sentence in view.answer.sentences[:1])
     names = answer_names(view)
-    return tuple(dict.fromkeys(names[name] for _, _, name in find_names(text, names)))
+    found = [names[name] for _, _, name in find_names(text, names)]
+    return tuple(dict.fromkeys([*found, *(chain.nodes[-1] for chain in _listed_chains(view))]))
+
+
+def draw_listed(view: View) -> None:
+    """Draw the retrieved names that may answer a question for names, over the sentence of each."""
+    chains = _listed_chains(view)
+    if not chains:
+        return
+    names = {clean(chain.hops[-1].name, 60): chain.nodes[-1] for chain in chains}
+    sentences = [safe(f"{chain.hops[-1].name}: {chain.hops[-1].sentence}", 400) for chain in chains]
+    chips = mark_names(safe(f"Retrieved: {', '.join(names)}"), names)
+    st.html(fold(chips, "".join(map(paragraph, sentences))))
+
+
+def _listed_chains(view: View) -> tuple[Chain, ...]:
+    """Return the chains to retrieved names of the asked kind, if the question asks for names."""
+    if find_asked(view.plan.words) not in NAMED:
+        return ()
+    retrieved = {node.id for node in view.retrieval.retrieved}
+    found = _chains(view)
+    return tuple(chain for chain in found
+                 if chain.nodes[-1] in retrieved and chain.score >= NEAR * found[0].score)
+
+
+def _chains(view: View) -> tuple[Chain, ...]:
+    """Return the best ways from a name of the question to a name of the asked kind, best first."""
+    return compute_shared("chains", (view.about, view.method), lambda: explanation_of(view).chains(CHAINS))
 
 
 def draw_chain(view: View) -> None:
     """Draw the best way from a name of the question to the answer, in one line."""
-    explanation = explanation_of(view)
-    chains = compute_shared("chain", (view.about, view.method), lambda: explanation.chains(1))
-    if chains:
+    if chains := _chains(view):
         st.caption(plain(say_chain(chains[0])))

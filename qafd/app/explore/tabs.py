@@ -14,7 +14,7 @@ from qafd.app.escaping import safe
 from qafd.app.explore.card import relative
 from qafd.app.links import in_document
 from qafd.app.picture import caption, chosen_drawing, groups_of, place_nodes, scale
-from qafd.app.result import View, detail_notes
+from qafd.app.result import View, all_notes
 from qafd.app.tables import columns_of, download, format_button, table
 from qafd.export.formats import OF_RETRIEVAL
 from qafd.flow.verify import seal
@@ -163,7 +163,7 @@ def _edges_table(retrieval: Retrieval) -> None:
 def certificate_tab(view: View) -> None:
     """Draw the proof that the diffusion is optimal, number by number."""
     proof(view.retrieval, view.graph)
-    detail_notes(view)
+    all_notes(view)
 
 
 def proof(retrieval: Retrieval, graph: Graph) -> None:

@@ -70,7 +70,7 @@ def _history(knowledge: KnowledgeGraph) -> History:
     """Draw the table of saved runs; the link names the selected ones."""
     if exchange("workspace", knowledge.id) != knowledge.id:
         # Explore would take the controls of another workspace for those of its link
-        forget_all_but("contract", "thickness", "ramp")
+        forget_all_but("passages", "thickness", "ramp")
     with knowledge.store() as store:
         rows, deleted = runs.list_runs(store), store.runs.list_deleted()
     if deleted:
