@@ -73,8 +73,8 @@ def mass_control(method: FlowDiffusion, usual: FlowDiffusion, prefix: str, graph
     if usual.rule == method.rule == "source-degree":
         begin, end, _ = method.scale(graph, span(method))
         if begin < usual.mass:
-            st.caption(f"The paper's alpha is {usual.mass:g}. Here {method.seeds} seeds are "
-                       f"{method.seeds / len(graph):.0%} of all nodes and fill everything at {end:.2f}, so it "
+            st.caption(f"The paper's alpha is {usual.mass:g}. Here {method.seeds} seeds, "
+                       f"{method.seeds / len(graph):.0%} of all nodes, fill everything at {end:.2f}, so it "
                        f"begins at {begin:.2f}. Use fewer seeds to tell the meanings of a name apart.")
     return chosen
 

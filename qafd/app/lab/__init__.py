@@ -6,7 +6,7 @@ from qafd.app.asking import ask_something, empty_workspace, question_box
 from qafd.app.lab.experiments import movie_tab, robustness_tab, sweep_tab, timeline_tab
 from qafd.app.lab.guarantees import guarantees_tab
 from qafd.app.pages import heading
-from qafd.app.result import explore_question, method_controls, reading_notes, status_line
+from qafd.app.result import explore_question, method_controls, reading_note, status_line
 from qafd.app.session import keep_linked
 from qafd.app.workspaces import workspace
 
@@ -35,7 +35,7 @@ def show() -> None:
             method = method_controls(knowledge, question)
             if question.strip():
                 view = explore_question(knowledge, question, method)
-                reading_notes(view)
+                reading_note(view)
                 status_line(view)
     with tabs[name]:
         if view is not None:
