@@ -50,7 +50,7 @@ def test_choosing_a_path_highlights_it_and_the_link_restores_it(
     tab.goto(app_url + "/?tab=Paths")
     tab.get_by_text("Steve Jobs — showed in").first.click()
     tab.locator(".edge.step").first.wait_for(timeout=20_000)
-    assert tab.locator(".node.step").count() == 2
+    assert tab.locator(".node.step").count() == 3  # a name, the passage, a name
     tab.goto(tab.url)
     tab.locator(".edge.step").first.wait_for(timeout=20_000)
     context.close()
