@@ -9,7 +9,7 @@ from faults import serving
 from files import pdf
 
 from qafd.answer import Answer, Written
-from qafd.answer.claims import find_missing
+from qafd.answer.claims import CheckedClaim, find_missing
 from qafd.errors import DeadlineError, ModelError, ParameterError
 from qafd.ingest import index
 from qafd.ingest.reader import ModelChoice, choose
@@ -97,6 +97,20 @@ def test_numbers_and_names_of_each_statement_are_compared_with_its_sources(
     assert (written.claims[1].support == 0) == bool(missing)
     citation, = written.citations
     assert citation.support == min(claim.support for claim in written.claims)
+
+
+def test_a_paragraph_that_cites_nothing_is_named_and_a_range_cites_all(songs: KnowledgeGraph) -> None:
+    written = asked(songs, "She was born in Valparaíso [1-2].\n\nShe sings in many languages today.\n\n"
+                           "Her songs:\n- Paper Lanterns was the first of them [1]")
+    assert written.uncited == ["She sings in many languages today."]
+    assert [claim.cited for claim in written.claims] == [(1, 2), (1,)]
+
+
+@pytest.mark.parametrize(("support", "cited", "missing", "weak"), [
+    (0.29, (1,), (), True), (0.31, (1,), (), False), (0.0, (1,), ("1853",), False), (0.0, (), (), False)])
+def test_a_statement_is_weak_below_a_cosine(
+        support: float, cited: tuple[int, ...], missing: tuple[str, ...], weak: bool) -> None:
+    assert CheckedClaim("She was born there", cited, support, missing).weak is weak
 
 
 @pytest.mark.parametrize(("claim", "known", "missing"), [

@@ -8,7 +8,15 @@ from hostile import STRINGS
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from qafd.reading.text.markdown import LONGEST, answer_html, numbers, plain_pieces, plain_text
+from qafd.reading.text.markdown import (
+    CITED,
+    LONGEST,
+    answer_html,
+    bracket_citations,
+    numbers,
+    plain_pieces,
+    plain_text,
+)
 
 ALLOWED = {"p", "b", "i", "code", "pre", "ul", "ol", "li", "br", "sup", "a", "s"}
 HOSTILE = [
@@ -88,8 +96,18 @@ def test_a_reply_without_end_is_cut() -> None:
     assert len(answer_html("a" * 10 * LONGEST, set())) == LONGEST + len("<p></p>")
 
 
-def test_numbers_of_a_citation_keep_their_order() -> None:
-    assert numbers("3, 1;2") == [3, 1, 2]
+@pytest.mark.parametrize(("cited", "expected"), [
+    ("3, 1;2", [3, 1, 2]), ("1-3", [1, 2, 3]), ("2 – 2, 7", [2, 7]), ("3-1", [3, 1]),
+    ("1-20", list(range(1, 21))), ("1-21", [1, 21])])
+def test_numbers_of_a_citation_keep_their_order_and_ranges_have_all(cited: str, expected: list[int]) -> None:
+    assert numbers(cited) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("By [1]: she sang.", ["1"]), ("She sang [1-3].", ["1-3"]), ("She sang 【1–2†x】.", ["1, 2"]),
+    ("[1]: http://evil", []), ("a\n[2]: x", []), ("a [2](http://evil)", []), ("[2] is", ["2"])])
+def test_a_colon_and_a_range_belong_to_citations(text: str, expected: list[str]) -> None:
+    assert [found[1] for found in CITED.finditer(bracket_citations(text))] == expected
 
 
 @given(st.lists(st.text(alphabet="ab 1,;2[]().\n\x1b\u202eé", max_size=6), max_size=12))

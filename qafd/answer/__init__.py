@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from qafd.answer.claims import CheckedClaim, find_claims, find_missing, weakest
+from qafd.answer.claims import CheckedClaim, find_claims, find_missing, find_uncited, weakest
 from qafd.answer.context import BUDGET, Context, build_context, build_table_context
 from qafd.explain.chains import Chain
 from qafd.explain.conditions import tabulate_conditions
@@ -26,7 +26,6 @@ from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.storage import Workspace
 
 SHARED = 0.3  # what all its words in a sentence are worth beside the cosine of a statement with it
-WEAK = 0.3  # cosine below which a source supports a sentence weakly
 LIKELY, UNSURE = 0.6, 0.3  # chances from which a sentence is the answer, and may be it
 
 
@@ -111,6 +110,11 @@ class Written:
     def abstained(self) -> bool:
         """Return True if the model found no answer in the data; a part without one is no abstaining."""
         return words(CITED.sub("", self.text)) == words(ABSENT)
+
+    @property
+    def uncited(self) -> list[str]:
+        """The paragraphs that cite no source."""
+        return [] if self.abstained else find_uncited(self.text)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ _NUMBER = re.compile(r"\d+(?:[.,\u2019 ]\d{3})*(?:[.,]\d+)?")
 _WORD = re.compile(r"\w+")
 _POINTER = re.compile(r"^(?:\w+ ){0,2}passages? (?:\w+ that )?", re.I)
 FEW = 3  # words before a citation that say nothing themselves, as in "according to passage [2]"
+WEAK = 0.3  # cosine below which a source supports a statement weakly
 SHORT = 3  # letters of a name that is compared
 
 
@@ -28,6 +29,11 @@ class CheckedClaim:
     cited: tuple[int, ...]
     support: float = 0.0
     missing: tuple[str, ...] = ()
+
+    @property
+    def weak(self) -> bool:
+        """True if no cited sentence is near the statement, though they have its names and numbers."""
+        return bool(self.cited) and not self.missing and self.support < WEAK
 
 
 def find_claims(text: str) -> Iterator[tuple[str, list[int]]]:
@@ -47,6 +53,13 @@ def find_claims(text: str) -> Iterator[tuple[str, list[int]]]:
                 said = ""
         last = said or last
         yield last, numbers(place[1])
+
+
+def find_uncited(text: str) -> list[str]:
+    """Return the paragraphs and items of a text that cite nothing, without headings and openings of lists."""
+    lines = [line.strip(" *#>-") for line in text.split("\n")]
+    return [line for line in lines if len(_WORD.findall(line)) > FEW and not CITED.search(line)
+            and not line.endswith(":")]
 
 
 def find_missing(claim: str, known: str, names: bool = True) -> tuple[str, ...]:

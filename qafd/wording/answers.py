@@ -58,12 +58,15 @@ def say_heading(answer: "Answer") -> str:
 
 
 def say_doubts(written: "Written") -> list[str]:
-    """List the reasons to doubt a model's answer: words that its sources lack, and a cut end."""
+    """List the reasons to doubt a model's answer: statements without support, and a cut end."""
     doubts = []
     for claim in written.claims:
         if claim.missing:
             words = join_words([f"“{word}”" for word in claim.missing])
             doubts.append(f"The sources of “{claim.text}” do not have {words}.")
+        elif claim.weak:
+            doubts.append(f"Its sources support “{claim.text}” weakly.")
+    doubts += [f"No source is cited for “{line}”." for line in written.uncited]
     if written.reply.cut:
         doubts.append("The answer was cut at the reply limit. Raise the limit for answers in Settings, or "
                       "with --reply-tokens.")

@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 LONGEST = 40_000  # characters of a reply that are shown
+WIDEST = 20  # numbers of a range such as "[1-3]"
 
-CITED = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3}){0,19})\](?!\(|:)")
-_NUMBERS = r"\d{1,3}(?:\s*(?:[,;&]|and)\s*\d{1,3}){0,19}"
+# "[1]:" defines a link at the begin of a line, and cites elsewhere
+CITED = re.compile(r"(?:(?<=[^\n])|(?=\[[^\]]*\](?!:)))\[(\d{1,3}(?:\s*[,;–-]\s*\d{1,3}){0,19})\](?!\()")
+_NUMBERS = r"\d{1,3}(?:\s*(?:[,;&–-]|and)\s*\d{1,3}){0,19}"
 _OTHER_BRACKETS = re.compile(rf"【\s*({_NUMBERS})\s*(?:†[^】\n]{{0,60}})?】")
 _IN_WORDS = re.compile(rf"([(\[]?)\b(passages?)\s+({_NUMBERS})\b([)\]]?)", re.I)
 _OPEN_CITATION = re.compile(
-    r"(?:[\[【][\d\s,;]{0,100}(?:†[^】\n]{0,60})?\]?|[(\[]?\bp\w{0,7}[\s\d,;&andAND]{0,40}[)\]]?)$", re.I)
+    r"(?:[\[【][\d\s,;–-]{0,100}(?:†[^】\n]{0,60})?\]?|[(\[]?\bp\w{0,7}[\s\d,;&andAND]{0,40}[)\]]?)$", re.I)
 _TAGS = {"paragraph": "p", "heading": "p", "bullet_list": "ul", "ordered_list": "ol",
          "list_item": "li", "strong": "b", "em": "i"}
 _CODE = {"fence": "<pre><code>{}</code></pre>", "code_inline": "<code>{}</code>"}
@@ -34,8 +36,12 @@ _UNKNOWN = ("link", "autolink", "reference", "code", "entity")  # what stays as 
 
 
 def numbers(citation: str) -> list[int]:
-    """Return the numbers in the brackets of a citation, e.g. 2 and 3 of "2, 3"."""
-    return [int(number) for number in re.findall(r"\d+", citation)]
+    """Return the numbers in the brackets of a citation, e.g. 2, 3 and 4 of "2-4"."""
+    found: list[int] = []
+    for first, last in re.findall(r"(\d+)(?:\s*[–-]\s*(\d+))?", citation):
+        start, end = int(first), int(last or first)
+        found += range(start, end + 1) if 0 <= end - start < WIDEST else (start, end)
+    return found
 
 
 def bracket_citations(text: str) -> str:
