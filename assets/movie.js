@@ -36,9 +36,50 @@ const number = (v) => (v === 0 ? "0" : Math.abs(v) >= 1000 ? Math.round(v).toLoc
 const short = (text, length) => ([...text].length > length ? [...text].slice(0, length - 1).join("") + "…" : text);
 const SLIGHT = 1e-9;
 const CALM = { play: 0.001, push: 0.01, exact: 0 };  // share of the mass above capacity that counts as none
-// A sentence; its templates are sent with the data.
-const word = (m, key, values = {}) => m.data.words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
-const percentOf = (m, v) => (v > 0 && v < 0.001 ? word(m, "less") : `${(100 * v).toFixed(1)}%`);
+// The words of a movie, and a sentence made of them.
+const WORDS = {
+  play: "Play",
+  pause: "Pause",
+  step: "Step",
+  reset: "Reset",
+  order: "Order",
+  speed: "Speed",
+  rate: "up to {number} a second",
+  push: "Push",
+  undo: "Undo",
+  again: "Start again",
+  fullest: "Push the fullest",
+  pushes: "push {number}",
+  algorithm: "Algorithm 2, push by push",
+  exact: "Exact solution",
+  excess: "Excess: share of the mass above capacity, %",
+  objective: "Objective: F(x) above its minimum, log scale",
+  curve: "{title}: from {first} to {last} at push {pushes}",
+  released: "the released code stops here ({pushes})",
+  overflows: "overflows",
+  full: "full: retrieved, greener is more important",
+  wet: "holds some mass",
+  dry: "dry",
+  less: "less than 0.1%",
+  marks: "ring = what the node can hold, disc = what it holds, line = width of the pipe",
+  holds: "{mass} of {capacity}",
+  bucket: "{name} holds {mass} of {capacity}",
+  bucketOver: "{name} holds {mass} of {capacity}, overflows: push it",
+  panel: "{title}: {full} of {number} nodes full.",
+  panelLive: "{title}, push {pushes}: {full} of {number} nodes full, a mass of {excess} above capacity.",
+  hidden: "Nodes that are not drawn: {number}.",
+  statusExact: "Full: {full} of {number} nodes. The question poured a mass of {source}.",
+  statusStart: "A mass of {source} is at the sources.",
+  statusPush: "Push {push}: {name} passed on {mass}.",
+  statusPushOf: "Push {push} of {of}: {name} passed on {mass}.",
+  won: "Done: almost nothing overflows. You are within {close} of the exact importance, after {push} pushes.",
+  blue: "{share} of the mass overflows. Push a blue bucket.",
+  done: "As good as nothing overflows any more; importance is within {close} of the exact solution.",
+  above: "{share} of the mass lies above capacity.",
+  unfinished: "{share} of the mass lies above capacity, and the film stops here: more pushes are needed.",
+};
+const word = (key, values = {}) => WORDS[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+const percentOf = (v) => (v > 0 && v < 0.001 ? word("less") : `${(100 * v).toFixed(1)}%`);
 
 function create(root) {
   const m = { root, speed: 1, frames: 0 };
@@ -131,7 +172,7 @@ function go(m, k) {
 function play(m) {
   if (m.k >= m.take.pushed.length) start(m);
   let then = performance.now(), due = 0;
-  say(m.playButton, word(m, "pause"));
+  say(m.playButton, word("pause"));
   const frame = (now) => {
     // The first pushes one by one, each a fifth faster than the one before.
     due += ((now - then) / 1000) * Math.min(m.speed, 2 * 1.2 ** m.k);
@@ -151,7 +192,7 @@ function play(m) {
 function pause(m) {
   cancelAnimationFrame(m.playing);
   m.playing = null;
-  if (m.playButton) say(m.playButton, word(m, "play"));
+  if (m.playButton) say(m.playButton, word("play"));
 }
 
 // ---- the elements
@@ -165,36 +206,36 @@ function build(m) {
   m.panels = [];
   // All cards first: they share the width.
   const cards = [all !== "exact", all !== "push"].map((wanted) => wanted && html("section", "card", m.views));
-  if (cards[0]) m.panels.push(panel(m, cards[0], word(m, "algorithm"), true));
-  if (cards[1]) m.panels.push(panel(m, cards[1], word(m, "exact"), false));
+  if (cards[0]) m.panels.push(panel(m, cards[0], word("algorithm"), true));
+  if (cards[1]) m.panels.push(panel(m, cards[1], word("exact"), false));
   if (all === "play") {
-    m.playButton = button(m, word(m, "play"), () => (m.playing ? pause(m) : play(m)));
-    button(m, word(m, "step"), () => { pause(m); go(m, m.k + 1); });
-    button(m, word(m, "reset"), () => { pause(m); go(m, 0); });
-    const orders = html("select", "", label(m, word(m, "order")));
+    m.playButton = button(m, word("play"), () => (m.playing ? pause(m) : play(m)));
+    button(m, word("step"), () => { pause(m); go(m, m.k + 1); });
+    button(m, word("reset"), () => { pause(m); go(m, 0); });
+    const orders = html("select", "", label(m, word("order")));
     for (const take of data.takes) html("option", "", orders, take.name).value = take.order;
     orders.value = m.take.order;
     orders.onchange = () => choose(m, orders.value);
     // The default plays any run in about ten seconds; the range covers 1 to 500 pushes a second.
-    const speed = range(label(m, word(m, "speed")), 0, 100, 0);
+    const speed = range(label(m, word("speed")), 0, 100, 0);
     const told = html("span", "", speed.parentNode);
     const set = () => {
       m.speed = 500 ** (speed.value / 100);
-      say(told, word(m, "rate", { number: Math.round(m.speed) }));
+      say(told, word("rate", { number: Math.round(m.speed) }));
       speed.setAttribute("aria-valuetext", told.textContent);
     };
     speed.value = m.wanted ?? (100 * Math.log(Math.max(2, m.take.pushed.length / 10))) / Math.log(500);
     speed.oninput = () => { m.wanted = speed.value; set(); };
     set();
-    m.scrub = range(label(m, word(m, "push"), "scrub"), 0, m.take.pushed.length, 0);
+    m.scrub = range(label(m, word("push"), "scrub"), 0, m.take.pushed.length, 0);
     m.scrub.oninput = () => { pause(m); go(m, Number(m.scrub.value)); };
-    m.lines = [curve(m, word(m, "excess"), m.excess.map((e) => (100 * e) / (m.source || 1))),
-      curve(m, word(m, "objective"), m.gap.map((g) => Math.log10(Math.max(g / (m.gap[0] || 1), 1e-9))), true)];
+    m.lines = [curve(m, word("excess"), m.excess.map((e) => (100 * e) / (m.source || 1))),
+      curve(m, word("objective"), m.gap.map((g) => Math.log10(Math.max(g / (m.gap[0] || 1), 1e-9))), true)];
   }
   if (all === "push") {
-    button(m, word(m, "undo"), () => { m.hand.pop(); go(m, m.hand.length); });
-    button(m, word(m, "again"), () => { m.hand = []; go(m, 0); });
-    button(m, word(m, "fullest"), () => {
+    button(m, word("undo"), () => { m.hand.pop(); go(m, m.hand.length); });
+    button(m, word("again"), () => { m.hand = []; go(m, 0); });
+    button(m, word("fullest"), () => {
       const over = m.mass.map((mass, i) => mass - data.nodes[i].T), best = over.indexOf(Math.max(...over));
       if (over[best] > SLIGHT) byHand(m, best);
     });
@@ -311,7 +352,7 @@ function curve(m, title, values, logged = false) {
   const view = svg("svg", m.curves, { viewBox: `0 -16 ${width} ${height + 34}`, role: "img" });
   const low = logged ? Math.min(...values, -1) : 0, high = logged ? 0 : Math.max(...values, 1e-9);
   const last = Math.max(values.length - 1, 1), X = (k) => (k / last) * width, Y = (v) => height - ((v - low) / (high - low)) * height;
-  view.setAttribute("aria-label", word(m, "curve", { title, first: number(values[0]), last: number(values.at(-1)), pushes: values.length - 1 }));
+  view.setAttribute("aria-label", word("curve", { title, first: number(values[0]), last: number(values.at(-1)), pushes: values.length - 1 }));
   svg("text", view, { x: 0, y: -6 }).textContent = title;
   svg("line", view, { class: "axis", x1: 0, x2: width, y1: height, y2: height });
   const step = Math.max(1, Math.floor(values.length / 600));
@@ -321,25 +362,25 @@ function curve(m, title, values, logged = false) {
     svg("line", view, { class: "stop", x1: X(data.released), x2: X(data.released), y1: 0, y2: height });
     const left = X(data.released) > width / 2, said = svg("text", view, { x: X(data.released) + (left ? -4 : 4), y: 10 });
     said.style.textAnchor = left ? "end" : "start";
-    said.textContent = word(m, "released", { pushes: data.released });
+    said.textContent = word("released", { pushes: data.released });
   }
   const now = svg("line", view, { class: "now", y1: 0, y2: height });
   svg("text", view, { x: 0, y: height + 14 }).textContent = "0";
   const end = svg("text", view, { x: width, y: height + 14 });
   end.style.textAnchor = "end";
-  end.textContent = word(m, "pushes", { number: values.length - 1 });
+  end.textContent = word("pushes", { number: values.length - 1 });
   return { now, X };
 }
 
 function legend(m) {
   m.keys.replaceChildren();
-  for (const [color, text] of [["var(--over)", word(m, "overflows")], [css(m, 0.6), word(m, "full")],
-    ["var(--wet)", word(m, "wet")], ["transparent", word(m, "dry")]]) {
+  for (const [color, text] of [["var(--over)", word("overflows")], [css(m, 0.6), word("full")],
+    ["var(--wet)", word("wet")], ["transparent", word("dry")]]) {
     const item = html("span", "", m.keys);
     html("i", "", item).style.background = color;
     item.append(text);
   }
-  html("span", "", m.keys, word(m, "marks"));
+  html("span", "", m.keys, word("marks"));
 }
 
 // ---- one frame
@@ -361,11 +402,11 @@ function draw(m) {
       put(n.g, "class", `${state}${d > 0 ? " source" : ""}${p.live && i === m.last ? " last" : ""}`);
       put(n.disc, "r", (n.r * Math.min(Math.sqrt(mass[i] / T), plain ? 2.2 : 3.5)).toFixed(2));
       n.disc.style.fill = state === "full" ? css(m, Math.sqrt(Math.min(1, x[i] / m.top))) : "";
-      if (n.amount) say(n.amount, word(m, "holds", { mass: number(mass[i]), capacity: number(T) }));
-      if (p.live && m.data.mode === "push") put(n.g, "aria-label", word(m, over ? "bucketOver" : "bucket", { name, mass: number(mass[i]), capacity: number(T) }));
+      if (n.amount) say(n.amount, word("holds", { mass: number(mass[i]), capacity: number(T) }));
+      if (p.live && m.data.mode === "push") put(n.g, "aria-label", word(over ? "bucketOver" : "bucket", { name, mass: number(mass[i]), capacity: number(T) }));
     });
     const full = x.filter((v) => v > 0).length;
-    put(p.view, "aria-label", word(m, p.live ? "panelLive" : "panel", { title: p.title, full, number: x.length, pushes: m.k, excess: number(Math.max(m.left, 0)) }));
+    put(p.view, "aria-label", word(p.live ? "panelLive" : "panel", { title: p.title, full, number: x.length, pushes: m.k, excess: number(Math.max(m.left, 0)) }));
   }
   m.root.dataset.push = m.k;
   m.root.dataset.mass = m.mass.reduce((a, b) => a + b, 0).toFixed(9);
@@ -381,14 +422,14 @@ function draw(m) {
 const isCalm = (m) => m.left <= Math.max(CALM[m.data.mode], SLIGHT) * (m.source || 1);
 
 function sentence(m) {
-  const { nodes, mode } = m.data, share = percentOf(m, Math.max(m.left, 0) / (m.source || 1)), source = number(m.source);
+  const { nodes, mode } = m.data, share = percentOf(Math.max(m.left, 0) / (m.source || 1)), source = number(m.source);
   const hidden = nodes.filter((node) => !node.at).length;
-  const beside = hidden ? ` ${word(m, "hidden", { number: hidden })}` : "";
-  if (mode === "exact") return word(m, "statusExact", { full: m.exact.x.filter((x) => x > 0).length, number: nodes.length, source }) + beside;
+  const beside = hidden ? ` ${word("hidden", { number: hidden })}` : "";
+  if (mode === "exact") return word("statusExact", { full: m.exact.x.filter((x) => x > 0).length, number: nodes.length, source }) + beside;
   const values = { push: m.k, of: m.take.pushed.length, name: m.last < 0 ? "" : short(nodes[m.last].name, 40), mass: number(m.amount ?? 0) };
-  const did = m.last < 0 ? word(m, "statusStart", { source }) : word(m, mode === "play" ? "statusPushOf" : "statusPush", values);
-  const close = percentOf(m, Math.max(...m.x.map((x, i) => Math.abs(x - m.exact.x[i]))) / m.top);
-  if (isCalm(m)) return `${did} ${word(m, mode === "push" ? "won" : "done", { close, push: m.k })}${beside}`;
+  const did = m.last < 0 ? word("statusStart", { source }) : word(mode === "play" ? "statusPushOf" : "statusPush", values);
+  const close = percentOf(Math.max(...m.x.map((x, i) => Math.abs(x - m.exact.x[i]))) / m.top);
+  if (isCalm(m)) return `${did} ${word(mode === "push" ? "won" : "done", { close, push: m.k })}${beside}`;
   const ended = mode === "play" && m.k === m.take.pushed.length;
-  return `${did} ${word(m, mode === "push" ? "blue" : ended ? "unfinished" : "above", { share })}${beside}`;
+  return `${did} ${word(mode === "push" ? "blue" : ended ? "unfinished" : "above", { share })}${beside}`;
 }

@@ -11,6 +11,7 @@ from faults import FaultServer
 from qafd.app.provider import from_
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.call_settings import CallSettings
+from qafd.models.cost import Price
 from qafd.models.prompts_answer import PAPER
 from qafd.preferences import Preferences, save
 
@@ -52,6 +53,26 @@ def test_the_model_answers_first_and_is_paid_for_once(modeled: FaultServer) -> N
     again = page("explore", ws="songbook")
     assert "Written by tiny" in shown(again)
     assert len(modeled.bodies) == 1
+
+
+def test_the_expected_cost_is_next_to_the_most_that_a_call_may_have(
+        modeled: FaultServer, home: Path) -> None:
+    calls = CallSettings(answer_tokens=1000)
+    save(home / "settings.json", Preferences("custom", modeled.url, "tiny", answers=False, calls=calls,
+                                             prices=(("tiny", Price(0.0, 10.0)),)))
+    short = shown(page("explore", ws="songbook"))
+    assert "80 out, at most 1,000 out ($0.0008, at most $0.0100)" in short
+    assert "400 out, at most 1,000 out ($0.0040" in shown(page("explore", ws="songbook", length="Paragraphs"))
+    assert modeled.bodies == []
+
+
+def test_a_follow_up_keeps_the_question_and_answer_before_it(modeled: FaultServer) -> None:
+    app = page("explore", ws="songbook")
+    asked = app.text_input(key="q").value
+    app.text_input(key="follow0").set_value("Which prize did Salt Road win?").run()
+    assert app.text_input(key="q").value == "Which prize did Salt Road win?"
+    text = shown(app)
+    assert f"<details><summary>{asked}</summary><p>She was born in **Valparaíso** [2]." in text
 
 
 def test_a_move_of_the_mass_asks_the_model_only_on_request(modeled: FaultServer) -> None:

@@ -125,7 +125,7 @@ def test_back_leaves_a_workspace_and_then_the_question_before(open_page: Open) -
 
 def test_an_edge_is_selected_by_mouse_and_key_and_the_link_restores_it(
         open_page: Open, app_url: str) -> None:
-    page = open_page()
+    page = open_page("/?passages=false")
     page.wait_for_selector(PAINTED, timeout=30_000)
     settle(page)
     at = page.locator("path.edge.flow").evaluate_all("""edges => {

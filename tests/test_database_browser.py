@@ -25,7 +25,7 @@ def hostile(app_home: Path) -> Path:
 
 
 @pytest.mark.parametrize(("tab", "width", "scheme"), [
-    ("SQL", 1280, "dark"), ("Why", 390, "light"), ("Schema", 390, "dark")])
+    ("SQL", 1280, "dark"), ("SQL", 390, "light"), ("Schema", 390, "dark")])
 def test_hostile_names_of_a_schema_stay_text(
         tab: str, width: int, scheme: str, hostile: Path, open_page: Open) -> None:
     page = open_page(f"/database?database=hostile&dbq=List+the+singers&dbtab={tab}", width=width,

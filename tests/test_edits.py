@@ -253,7 +253,7 @@ def test_edits_of_two_processes_both_hold(graph):
 def test_the_page_merges_a_pair_and_takes_it_back(graph, home):
     (home / "edits.db").write_bytes(Path(graph.place.written).read_bytes())
     knowledge = KnowledgeGraph.open(home / "edits.db")
-    app = page("graph", ws="edits", part="Perhaps the same")
+    app = page("graph", ws="edits", part="Possible duplicates")
     press(app, "Both are International Business Machines")
     assert not app.exception
     refresh(knowledge.url)

@@ -1,4 +1,4 @@
-"""The Graph page: names are looked through and put right."""
+"""The Graph page: names are searched and edited."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_the_card_follows_an_entity_to_its_new_name(open_page: Open, lights: Kno
     page = open_page(f"/graph?ws={lights.name}&entity={id_of('Augustin Fresnel')}")
     expect(page.get_by_role("heading", name="Augustin Fresnel")).to_be_visible(timeout=30_000)
     settle(page)
-    page.get_by_role("tab", name="Put right").click()
+    page.get_by_role("tab", name="Edit", exact=True).click()
     box = page.get_by_role("combobox", name="Call it")
     box.fill("A. Fresnel")
     page.get_by_role("option").last.wait_for()

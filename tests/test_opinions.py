@@ -5,8 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-from clicks import page, press, run_until, shown
-from faults import FaultServer
 
 from qafd.errors import ModelError, SpendingCapError
 from qafd.evaluate.judge import accept_grades
@@ -15,7 +13,6 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.models import Recorded
 from qafd.models.cost import Cap, Meter, Metered, Price
 from qafd.models.prompts_answer import PAPER
-from qafd.preferences import Preferences, save
 from qafd.reasons import NoticeKind, notice
 
 ASKED = (Answers("Who?", {"b": "BBB", "a": "AAA"}), Answers("Where?", {"a": "AAA", "b": "BBB"}),
@@ -83,29 +80,3 @@ def test_the_estimate_is_what_the_cap_counts_and_stored_rounds_cost_nothing(path
     assert (after.calls, after.stored, after.cost) == (0, 2, 0)
     with pytest.raises(SpendingCapError):
         opinions(ASKED[1:], model, ["a", "b"])
-
-
-def reply(body: dict[str, object]) -> str:
-    text = str(body["messages"][1]["content"])  # type: ignore[index]
-    return grades(*[50] * (text.count(" response ")))
-
-
-@pytest.mark.replies(reply=reply)
-def test_the_page_says_what_a_judge_costs_and_then_its_grades(home: Path,
-                                                             server: FaultServer) -> None:
-    save(home / "settings.json", Preferences("custom", server.url, "tiny"))
-    app = page("evaluate", measure="lexical")
-    next(button for button in app.button if button.label.startswith("Measure ")).click().run()
-    run_until(app, lambda app: any(toggle.key == "opinion" for toggle in app.toggle))
-    app.toggle(key="opinion").set_value(True).run()
-    assert "20 calls; ~" in shown(app)
-    assert not server.bodies
-    press(app, "Ask tiny")
-    run_until(app, lambda app: "In the opinion of tiny" in shown(app))
-    assert not app.exception
-    assert len(server.bodies) == 20
-    table = app.dataframe[-1].value
-    assert list(table["overall"]) == [50]
-    app.run()
-    said = [text for text in shown(app).split("\n") if text.startswith("tiny:")]
-    assert said[0].startswith("tiny: no call, all 20 were answered before"), said

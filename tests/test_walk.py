@@ -31,7 +31,7 @@ TABS = {
                         "Certificate", "Code")),
     "compare": ("view", ("Differences", "Answers", "Passages", "Overlap", "Numbers", "Conditions")),
     "lab": ("experiment", ("Sweep", "Timeline", "Movie", "Robustness")),
-    "graph": ("part", ("Entities", "Map", "Perhaps the same", "Edits")),
+    "graph": ("part", ("Entities", "Map", "Possible duplicates", "Edits")),
     "evaluate": ("gold", ("Write", "Upload")),
     "learn": ("card", ("mass", "gates", "certificate", "guarantee"))}
 WRONG = re.compile(  # a value of Python instead of words, or one of many

@@ -16,37 +16,6 @@ if TYPE_CHECKING:
     from qafd.lab.movie import Movie
 
 ORDERS = {"random": "random", "fifo": "first come, first served", "largest": "fullest first"}
-WORDS = {
-    "play": "Play", "pause": "Pause", "step": "Step", "reset": "Reset", "order": "Order",
-    "speed": "Speed", "rate": "up to {number} a second", "push": "Push", "undo": "Undo",
-    "again": "Start again", "fullest": "Push the fullest", "pushes": "push {number}",
-    "algorithm": "Algorithm 2, push by push", "exact": "Exact solution",
-    "excess": "Excess: share of the mass above capacity, %",
-    "objective": "Objective: F(x) above its minimum, log scale",
-    "curve": "{title}: from {first} to {last} at push {pushes}",
-    "released": "the released code stops here ({pushes})",
-    "overflows": "overflows", "full": "full: retrieved, greener is more important",
-    "wet": "holds some mass", "dry": "dry", "less": "less than 0.1%",
-    "marks": "ring = what the node can hold, disc = what it holds, line = width of the pipe",
-    "holds": "{mass} of {capacity}", "bucket": "{name} holds {mass} of {capacity}",
-    "bucketOver": "{name} holds {mass} of {capacity}, overflows: push it",
-    "panel": "{title}: {full} of {number} nodes full.",
-    "panelLive": "{title}, push {pushes}: {full} of {number} nodes full, a mass of {excess} above "
-    "capacity.",
-    "hidden": "Nodes that are not drawn: {number}.",
-    "statusExact": "Full: {full} of {number} nodes. The question poured a mass of {source}.",
-    "statusStart": "A mass of {source} is at the sources.",
-    "statusPush": "Push {push}: {name} passed on {mass}.",
-    "statusPushOf": "Push {push} of {of}: {name} passed on {mass}.",
-    "won": "Done: almost nothing overflows. You are within {close} of the exact importance, after "
-    "{push} pushes.",
-    "blue": "{share} of the mass overflows. Push a blue bucket.",
-    "done": "As good as nothing overflows any more; importance is within {close} of the exact "
-    "solution.",
-    "above": "{share} of the mass lies above capacity.",
-    "unfinished": "{share} of the mass lies above capacity, and the film stops here: more pushes "
-    "are needed."}
-
 
 @dataclass(frozen=True)
 class Staging:
@@ -80,7 +49,6 @@ def movie_data(movie: "Movie", names: Sequence[str],
     """
     return {
         **asdict(staging), "ramp": RAMPS[staging.ramp],
-        "words": dict(WORDS.items()),
         "released": RELEASED.most_pushes, "objective": movie.objective,
         "nodes": [{
             "name": clean(name, NAME_LENGTH), "T": capacity, "d": source, "X": x, "M": mass,

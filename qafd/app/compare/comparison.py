@@ -18,7 +18,7 @@ from qafd.app.session import remember
 from qafd.errors import StoreError
 from qafd.evaluate.key_passage import find_verdict
 from qafd.graph import Graph
-from qafd.ingest.jobs import enqueue, worth_building
+from qafd.ingest.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph, read_layer_states, version_of
 from qafd.records import QueryPlan
 from qafd.retrieve.compare import AT_ONCE, ComparedMethod, Comparison, make_column
@@ -49,7 +49,7 @@ class Sides:
 
 
 def prepare_layers(knowledge: KnowledgeGraph, choice: Choice) -> None:
-    """Build the layers of the methods: at once in a small graph, else in the background."""
+    """Build the layers of the methods: at once in a small graph, else in the background on request."""
     needs: dict[str, str] = {}
     for name, method in choice.methods.items():
         needs |= dict.fromkeys(method.needs, label_of(name))
@@ -70,8 +70,7 @@ def prepare_layers(knowledge: KnowledgeGraph, choice: Choice) -> None:
         "{methods} need {layers}, which this graph does not have yet.",
         methods=join_some(methods, len(methods)), layers=join_some(missing, len(missing))))
     with knowledge.store() as store:
-        idle = not store.queue.open()
-        if idle and (worth_building(store, missing) or st.button("Build", type="primary")):
+        if not store.queue.open() and st.button("Build", type="primary"):
             enqueue(store, layers=missing)
             start(knowledge)
     jobs_panel(knowledge)

@@ -11,11 +11,11 @@ from qafd.app.database.question import (
     question_box,
     status_line,
 )
-from qafd.app.database.sql import certificate_tab, schema_tab, sql_tab, why_tab
+from qafd.app.database.sql import schema_tab, sql_tab
 from qafd.app.pages import draw_tabs, heading
 from qafd.app.workspaces import workspace
 
-TABS = {"SQL": sql_tab, "Why": why_tab, "Schema": schema_tab, "Certificate": certificate_tab}
+TABS = {"SQL": sql_tab, "Schema": schema_tab}
 
 
 def show() -> None:

@@ -1,15 +1,11 @@
-"""The tabs of the Database page: SQL and its rows, why, the schema, and the certificate."""
+"""The tabs of the Database page: SQL with its rows, and the schema."""
 
 from dataclasses import replace
 
 import streamlit as st
 
-from qafd.app.database.question import why_line
 from qafd.app.database.rows import rows_of
 from qafd.app.escaping import brief, escape_sentence, plain
-from qafd.app.explore.explanation import node_choice
-from qafd.app.explore.tabs import proof
-from qafd.app.explore.why import seeds_and_ways
 from qafd.app.pages import way
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
 from qafd.app.session import bound, exchange, put, put_next, session, value_of
@@ -110,19 +106,6 @@ def _seeds(asked: DatabaseQuestion, model: Metered) -> None:
             st.rerun()
 
 
-def why_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> None:
-    """Explain why a table or column is retrieved, or how it could be."""
-    graph, explanation = database.graph, asked.explanation
-    node = node_choice(graph, explanation, "dbabout")
-    if not node:
-        st.write("Nothing was touched; raise the mass.")
-        return
-    st.write(brief(why_line(asked, node), 2000))
-    if not explanation.is_touched(graph.row[node]):
-        return
-    seeds_and_ways(explanation.seed_shares(node), explanation.paths(8, to=node))
-
-
 def schema_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion | None) -> None:
     """Draw all tables with their columns, keys and row counts."""
     schema = database.schema
@@ -149,8 +132,3 @@ def schema_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion | 
         del cells["retrieved"]
     table(cells, height=420, column_config={"column": st.column_config.TextColumn(width=150),
                                             "key": st.column_config.TextColumn(width=190)})
-
-
-def certificate_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> None:
-    """Draw the proof that the diffusion over the schema is optimal."""
-    proof(asked.retrieval, database.graph)

@@ -64,27 +64,6 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
             language = left.text_input("Language of descriptions", other.language)
             gleanings = right.number_input("Ask again for what was missed", 0, 3,
                                            other.gleanings)
-            one, two, three, four = st.columns(4)
-            together = one.number_input("Passages of a call", 1, 16, other.together, help=("A "
-                                                                                           "model "
-                                                                                           "that "
-                                                                                           "loses "
-                                                                                           "the "
-                                                                                           "thread "
-                                                                                           "reads "
-                                                                                           "better "
-                                                                                           "one "
-                                                                                           "at "
-                                                                                           "a "
-                                                                                           "time; "
-                                                                                           "several "
-                                                                                           "cost "
-                                                                                           "fewer "
-                                                                                           "tokens."))
-            in_flight = two.number_input("Calls at a time", 1, 32, other.in_flight)
-            deadline = three.number_input("Deadline, s", 0.1, 3600.0, float(other.deadline), 10.0)
-            reply_tokens = four.number_input("Reply limit of reading", 1, 1_000_000,
-                                             other.reply_tokens, 512)
             st.caption("With another model, other types, another language or more questions "
                         "all passages are read again, when you start it below.")
             if st.form_submit_button("Use this"):
@@ -93,9 +72,7 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
                     allow(pick.base_url)
                     pick = replace(
                         pick, types=tuple(t.strip() for t in types.split(",") if t.strip()),
-                        language=language.strip() or "English", gleanings=int(gleanings),
-                        together=int(together), in_flight=int(in_flight), deadline=float(deadline),
-                        reply_tokens=int(reply_tokens))
+                        language=language.strip() or "English", gleanings=int(gleanings))
                 with knowledge.store() as store:
                     choose(store, wanted.set_prices(replace(pick, embedder=now.embedder,
                                                         embedder_url=now.embedder_url)))

@@ -2,7 +2,6 @@
 
 from qafd.app.asking import empty_workspace
 from qafd.app.evaluate.gold import question_set
-from qafd.app.evaluate.grades import judge_answers
 from qafd.app.evaluate.measuring import choose_methods, measure_methods
 from qafd.app.evaluate.results import chart, numbers, questions_table, verdict
 from qafd.app.pages import heading
@@ -27,4 +26,3 @@ def show() -> None:
     chart(result, measure)
     numbers(result, measure)
     questions_table(result, measure)
-    judge_answers(result, knowledge, methods)

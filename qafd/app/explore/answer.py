@@ -35,6 +35,8 @@ from qafd.wording import join_words
 from qafd.wording.answers import CHANCE, say_certainty, say_doubts, say_heading, say_status
 from qafd.wording.counts import count
 
+USUAL = {"short": 80, "paragraphs": 400, "list": 200}  # tokens of an answer, by its length
+
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
@@ -169,7 +171,9 @@ def write_from_table(view: View, retrieval: Retrieval, plan: QueryPlan) -> None:
 
 
 def _length() -> str:
-    return str(value_of("length", next(iter(LENGTHS))))
+    """Return the chosen length; a link has its label, and is read before the control is drawn."""
+    chosen = str(value_of("length", "")).lower()
+    return chosen if chosen in LENGTHS else next(iter(LENGTHS))
 
 
 def _draft(view: View) -> Draft:
@@ -188,14 +192,24 @@ def _draw_prompt(draft: Draft, model: Metered) -> None:
     with st.expander(f"{brief(model.name, 40)}: length, cost and prompt"):
         st.selectbox("Length", list(LENGTHS), **bound("length"), format_func=str.capitalize)
         context = draft.context
-        st.caption(f"It reads about {tokens_of(draft.messages):,} tokens: "
-                   f"{count(len(context.sources), 'passage')}. {say_leaving()}")
+        st.caption(plain(f"It reads {count(len(context.sources), 'passage')}: "
+                         f"{_expect_cost(draft, model)} {say_leaving()}"))
         st.caption(f"{count(context.left_out, 'retrieved passage')} did not fit into "
                    f"{context.budget:,} tokens, {context.copies} repeated another, and {context.weak} "
                    "scored too far below the best.")
         for message in draft.messages:
             st.caption(message.role.capitalize())
             st.code(message.content, language=None, wrap_lines=True)
+
+
+def _expect_cost(draft: Draft, model: Metered) -> str:
+    """Word the expected tokens of a call and the most it may have, with their price where that is known."""
+    sent, usual, most = tokens_of(draft.messages), USUAL[_length()], preferences().calls.answer_tokens
+    words = f"about {sent:,} tokens in and {min(usual, most):,} out, at most {most:,} out"
+    if not model.price:
+        return f"{words}."
+    expected, highest = model.price.of(sent, min(usual, most)), model.price.of(sent, most)
+    return f"{words} (${expected:.4f}, at most ${highest:.4f})."
 
 
 def say_leaving() -> str:
@@ -215,8 +229,6 @@ def _say_doubts(written: Written, model: Metered) -> None:
                    "struck out.")
     for doubt in say_doubts(written):
         st.caption(f":material/warning: {brief(doubt, 600)}")
-    if not written.citations and not written.abstained:
-        st.caption(":material/warning: It cites no source, so nothing here is supported.")
 
 
 def _say_cost(spent: Reply, model: Metered) -> str:

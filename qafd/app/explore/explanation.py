@@ -18,6 +18,7 @@ from qafd.view.drawing import share_of
 from qafd.wording.explanations import say_why, say_why_not
 from qafd.wording.panels import say_number
 
+ABOUT = "about"
 SEARCHED = 400  # retrieved nodes up to which the mass of an entry is looked for
 OFFERED = 5_000  # nodes up to which the list has every name
 MARGIN = 1e-9  # the relative tolerance of a solve
@@ -32,14 +33,14 @@ def explanation_of(view: View) -> Explanation:
                   lambda: view.knowledge.explain(view.retrieval, graph=view.graph, plan=plan))
 
 
-def node_choice(graph: Graph, explanation: Explanation, key: str = "about") -> str:
+def node_choice(graph: Graph, explanation: Explanation) -> str:
     """Return the node to explain: the selected one, one of the list, or any by name."""
     picked = st.query_params.get("node")
     options = [n.id for n in sorted(explanation.retrieval.nodes, key=lambda n: (
         n.state != "saturated", n.seed, n.kind == "passage", -n.importance, -n.mass))]
-    asked = key in st.session_state or key in st.query_params
-    if exchange(f"node {key}", picked) != picked or picked and not asked:
-        put(key, picked)
+    asked = ABOUT in st.session_state or ABOUT in st.query_params
+    if exchange("node", picked) != picked or picked and not asked:
+        put(ABOUT, picked)
     if len(graph) <= OFFERED:
         options = list(dict.fromkeys([*options, *graph.ids]))
     elif picked and picked not in options and picked in graph.row:
@@ -47,7 +48,7 @@ def node_choice(graph: Graph, explanation: Explanation, key: str = "about") -> s
     first = options[0] if explanation.retrieval.nodes else ""
     chosen = st.selectbox(
         "Why is this node here, or not?", options, 0 if first else None,
-        **bound(key), accept_new_options=True,
+        **bound(ABOUT), accept_new_options=True,
         placeholder="Type any name of the graph",
         format_func=lambda i: row_name(graph, graph.row[i]) if i in graph.row else i,
         help="Select a node in the picture, choose one that mass touched, or type another name.")

@@ -1,7 +1,6 @@
-"""The tab What if: the losses and gains when something is removed or a weight changes."""
+"""The tab What if: the losses and gains when something is removed."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -26,7 +25,6 @@ from qafd.wording.counts import count
 from qafd.wording.panels import say_kind, say_percent
 
 EDGES = 60
-FACTORS = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 100.0)
 KINDS = {"document": "Document", "edge": "Edge", "seed": "Seed"}
 EACH = 3  # of a kind that are listed
 
@@ -97,7 +95,7 @@ def _thing(explanation: Explanation, one: Sensitivity) -> str:
 
 def _change(explanation: Explanation) -> Change:
     """Return the change that the controls describe."""
-    graph, retrieval = explanation.graph, explanation.retrieval
+    retrieval = explanation.retrieval
     names = {n.id: shown_name(n) for n in retrieval.nodes}
     widest = sorted(retrieval.edges, key=lambda e: -e.flow)[:EDGES]
     edges = {f"{e.source}|{e.target}": f"{names[e.source]} – {names[e.target]}" for e in widest}
@@ -109,31 +107,15 @@ def _change(explanation: Explanation) -> Change:
     with right:
         nodes = _several("Without nodes", "no_node", names)
         gone = _several("Without edges", "no_edge", edges)
-    with st.expander("Change or add an edge"):
-        edge = st.selectbox("Edge whose weight is changed", list(edges), index=None,
-                            **bound("edge"), format_func=edges.__getitem__,
-                            placeholder="Choose an edge")
-        factor = st.select_slider("Times as wide", FACTORS, 1.0, **bound("factor"))
-        ends = _several("Join two nodes", "join", names, most=2)
-        similarity = st.slider("Similarity of the new edge", 0.01, 1.0, 0.5, 0.01,
-                               **bound("join_similarity"))
     pairs = []
     for pair in gone:
         u, v = pair.split("|")
         pairs.append((u, v))
-    change = explanation.change(nodes=nodes, documents=documents, seeds=seeds, edges=pairs)
-    if len(ends) == 2:
-        joined = graph.row[ends[0]], graph.row[ends[1]]
-        change = replace(change, similarities=((joined, similarity),))
-    if edge and factor != 1.0:
-        u, v = edge.split("|")
-        change = replace(change, scales=(((graph.row[u], graph.row[v]), factor),))
-    return change
+    return explanation.change(nodes=nodes, documents=documents, seeds=seeds, edges=pairs)
 
 
-def _several(label: str, key: str, options: dict[str, str], most: int | None = None) -> list[str]:
-    return st.multiselect(label, list(options), **bound(key),
-                          max_selections=most, format_func=options.__getitem__)
+def _several(label: str, key: str, options: dict[str, str]) -> list[str]:
+    return st.multiselect(label, list(options), **bound(key), format_func=options.__getitem__)
 
 
 def _answers(view: View, difference: Effect) -> AnswerChange:

@@ -93,7 +93,7 @@ def _sums(why: Why) -> None:
 def _shares(why: Why) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        seeds_and_ways(why.seeds, why.ways)
+        _seeds_and_ways(why.seeds, why.ways)
     with right:
         for inflow in why.inflows:
             st.write(f"**{inflow.share:.0%}** of what reached it came straight from "
@@ -103,7 +103,7 @@ def _shares(why: Why) -> None:
         _balance(why)
 
 
-def seeds_and_ways(seeds: Sequence[SeedShare], ways: Paths) -> None:
+def _seeds_and_ways(seeds: Sequence[SeedShare], ways: Paths) -> None:
     """Draw the seeds of a node's mass, and each path of it in words with its mass."""
     st.caption("The seeds that its mass was poured on")
     st.html(read_table(("seed", "why it is a seed", "share"), [

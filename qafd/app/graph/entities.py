@@ -1,4 +1,4 @@
-"""Entities to look through: a table of them, and the card of the chosen one, which puts it right."""
+"""Entities: a table of them, and the card of the chosen one with its edits."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -8,7 +8,7 @@ import streamlit as st
 from qafd.app import markup
 from qafd.app.escaping import brief, plain
 from qafd.app.explore.card import draw_remarks, draw_sentences
-from qafd.app.graph.putting_right import known_entities, put_right
+from qafd.app.graph.edits import known_entities, save_edit
 from qafd.app.markup import paragraph
 from qafd.app.pages import way
 from qafd.app.session import bound, session
@@ -120,7 +120,7 @@ def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> No
     with knowledge.store() as store:
         said = remarks(store, one.id)
     draw_remarks(said.get("", ()))
-    sentences, edges, right = st.tabs(["Sentences", "Neighbors", "Put right"])
+    sentences, edges, right = st.tabs(["Sentences", "Neighbors", "Edit"])
     with sentences:
         draw_sentences(knowledge, one.id, SENTENCES, MOST)
     with edges:
@@ -140,9 +140,9 @@ def _naming(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> 
             hidden = st.form_submit_button("Hide",
                                            help="This is no entity: it leaves the graph.")
     if called and name and _is_meant(knowledge, known, one, name):
-        put_right(knowledge, partial(curate.call, known=one.name, name=name), name)
+        save_edit(knowledge, partial(curate.call, known=one.name, name=name), name)
     if hidden:
-        put_right(knowledge, partial(curate.hide, known=one.name))
+        save_edit(knowledge, partial(curate.hide, known=one.name))
 
 
 def _name(label: str, known: Sequence[Entity], one: Entity, placeholder: str, free: bool,
@@ -219,7 +219,7 @@ def _connecting(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity])
                     listed=clean(join_some(like, 5), 300) or "none")
         st.caption(plain(words))
         return
-    put_right(knowledge, partial(connect, one=one.name, other=other, label=label, note=note))
+    save_edit(knowledge, partial(connect, one=one.name, other=other, label=label, note=note))
 
 
 def _neighbor(knowledge: KnowledgeGraph, one: Entity, other: Neighbor,
@@ -232,7 +232,7 @@ def _neighbor(knowledge: KnowledgeGraph, one: Entity, other: Neighbor,
             draw_remarks(said, REMARKS)
         if st.button("Remove", key=f"cut {one.id} {other.id}", type="tertiary",
                      help=brief(other.evidence, 300) or None):
-            put_right(knowledge, partial(disconnect, one=one.name, other=other.name))
+            save_edit(knowledge, partial(disconnect, one=one.name, other=other.name))
 
 
 def _type(one: Entity) -> str:

@@ -1,4 +1,4 @@
-"""Edits by hand: pairs that may be one, making an edit, all that were made, and taking one back."""
+"""Edits by hand: possible duplicates and splits, all edits, and their undo."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -38,7 +38,7 @@ def state_of(knowledge: KnowledgeGraph) -> tuple[str, str, tuple[Edit, ...]]:
         return knowledge.id, store.graph.version, store.edits.all()
 
 
-def put_right(knowledge: KnowledgeGraph, change: Callable[[Workspace], object],
+def save_edit(knowledge: KnowledgeGraph, change: Callable[[Workspace], object],
               name: str = "") -> None:
     """Make one edit, and let a worker bring the graph up to date.
 
@@ -73,7 +73,7 @@ def history(knowledge: KnowledgeGraph) -> None:
         lost = [key for key in keys if merged.get(key, key) not in known]
         words.caption(plain(" · ".join(_word_edit(edit, lost))))
         if not edit.undone_at and button.button("Undo", key=f"undo {edit.id}"):
-            put_right(knowledge, partial(_undo, number=edit.id))
+            save_edit(knowledge, partial(_undo, number=edit.id))
 
 
 def _word_edit(edit: Edit, lost: Sequence[str]) -> list[str]:
@@ -109,7 +109,7 @@ def possibly_two(knowledge: KnowledgeGraph) -> None:
             called = st.text_input("Name of the second meaning", placeholder="such as Amazon River",
                                    help="A name in brackets counts as the same name.")
             if st.form_submit_button("Split") and called.strip():
-                put_right(knowledge, partial(split, known=mixed.entity.name, name=called, passages=chosen))
+                save_edit(knowledge, partial(split, known=mixed.entity.name, name=called, passages=chosen))
 
 
 def _label_passages(store: Workspace, passages: Sequence[str]) -> dict[str, str]:
@@ -119,7 +119,7 @@ def _label_passages(store: Workspace, passages: Sequence[str]) -> dict[str, str]
     return {passage: texts[passage] for passage in passages if passage in texts}
 
 
-def pairs(knowledge: KnowledgeGraph) -> None:
+def duplicates(knowledge: KnowledgeGraph) -> None:
     """Draw possible splits, then possible duplicates, each with a sentence about both."""
     possibly_two(knowledge)
     with st.spinner("Looking for names that may be one"):
@@ -128,13 +128,13 @@ def pairs(knowledge: KnowledgeGraph) -> None:
     if not found:
         st.write("No two names look like one entity.")
         return
-    st.caption("Two names may mean one entity: in one or both of its spellings. Nothing is "
-                "merged by itself, and Edits takes back what you decide here.")
+    st.caption("Two names may mean one entity. Nothing is merged by itself, and you can undo each "
+               "decision under Edits.")
     for pair in found[:PAIRS]:
         with st.container(border=True):
             _pair(knowledge, pair)
     if len(found) > PAIRS:
-        st.caption(f"{len(found) - PAIRS} more wait behind these.")
+        st.caption(f"{len(found) - PAIRS} more follow.")
 
 
 def _pair(knowledge: KnowledgeGraph, pair: Suggestion) -> None:
@@ -146,9 +146,9 @@ def _pair(knowledge: KnowledgeGraph, pair: Suggestion) -> None:
         for kept, other in ((pair.second, pair.first), (pair.first, pair.second)):
             if st.button(plain(f"Both are {clean(kept.name, 60)}"),
                          key=f"{kept.id} also {other.id}"):
-                put_right(knowledge, partial(curate.call, known=other.name, name=kept.name))
+                save_edit(knowledge, partial(curate.call, known=other.name, name=kept.name))
         if st.button("Different", key=f"apart {pair.first.id} {pair.second.id}"):
-            put_right(knowledge, partial(_tell_apart, pair=pair))
+            save_edit(knowledge, partial(_tell_apart, pair=pair))
 
 
 def _tell_apart(store: Workspace, pair: Suggestion) -> None:

@@ -1,0 +1,93 @@
+"""A table of controls of Explore and Compare, and their effects; and the source of a value that wins."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from clicks import page, shown
+
+Table = pd.DataFrame
+Q = "Introduce Steve Jobs's products in Apple."
+
+
+def nodes(**controls: str) -> Table:
+    """The nodes of Explore's tab Table under some controls."""
+    return page("explore", tab="Table", q=Q, **controls).dataframe[0].value
+
+
+def full(table: Table) -> set[str]:
+    return set(table[table["state"].str.startswith("full")]["name"])
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> Table:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("QAFD_HOME", str(tmp_path_factory.mktemp("home")))
+        return nodes()
+
+
+@pytest.mark.parametrize(("controls", "effect"), [
+    ({"best_mass": "60"}, lambda now, was: full(was) < full(now)),
+    ({"best_mass": "5"}, lambda now, was: full(now) < full(was)),
+    ({"edges": "Plain"}, lambda now, was: full(now) - full(was) == {"¶ Malus domestica"}),
+    ({"best_variant": "plain"}, lambda now, was: full(now) - full(was) == {"¶ Malus domestica"}),
+    ({"best_seeds": "1"}, lambda now, was: now["seed"].sum() == was["seed"].sum() - 4),
+    ({"best_diffusions": "each"}, lambda now, was: len(full(now)) < len(full(was))),
+    ({"preset": "Token budget"}, lambda now, was: now["capacity"].max() > was["capacity"].max()),
+    ({"preset": "As in the paper"}, lambda now, was: now["seed"].sum() > was["seed"].sum()),
+    ({"best_layer": "entities"}, lambda now, _: not (now["kind"] == "passage")[now["mass"] > 0].any()),
+], ids=lambda value: "&".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else "")
+def test_a_control_of_explore_changes_the_retrieval(
+        controls: dict[str, str], effect: Callable[[Table, Table], bool], usual: Table, home: Path) -> None:
+    assert effect(nodes(**controls), usual)
+
+
+def test_more_mass_by_the_control_wins_over_the_link(home: Path) -> None:
+    app = page("explore", tab="Table", q=Q, best_mass="5")
+    linked = full(app.dataframe[0].value)
+    app.slider(key="best_mass").set_value(60.0).run()
+    moved = full(app.dataframe[0].value)
+    assert linked < moved
+    assert "¶ Malus domestica" in moved
+
+
+def test_the_question_of_a_link_wins_over_the_example_and_a_typed_one_over_both(home: Path) -> None:
+    app = page("explore", q="Which river meets the Amazon near Manaus?")
+    assert "Rio Negro" in shown(app)
+    app.text_input(key="q").set_value("Who drew the first logo of Apple?").run()
+    assert "Ronald Wayne" in shown(app)
+    assert "Teatro" not in shown(app)
+
+
+def test_another_preset_keeps_its_own_mass(home: Path) -> None:
+    app = page("explore", q=Q, best_mass="7")
+    app.radio(key="preset").set_value("tokens").run()
+    assert "best_mass" not in [slider.key for slider in app.slider]
+    app.radio(key="preset").set_value("best").run()
+    assert app.slider(key="best_mass").value == 7
+
+
+def test_names_are_listed_for_a_question_that_asks_for_names_alone(home: Path) -> None:
+    listed = shown(page("explore", q=Q))
+    assert "Retrieved: " in listed
+    assert "<p>iPad: Steve Jobs showed the iPad in 2010" in listed
+    assert "Retrieved: " not in shown(page("explore", q="When did Steve Jobs show the iPad?"))
+
+
+def numbers(**controls: str | list[str]) -> list[Table]:
+    return [frame.value for frame in page("compare", view="Numbers", q=Q, **controls).dataframe]
+
+
+@pytest.mark.parametrize(("controls", "effect"), [
+    ({"budget": "400"}, lambda now, was: (now[0]["tokens"] <= 400).all() and was[0]["tokens"].max() > 400),
+    ({"methods": ["vector", "lexical"]}, lambda now, _: len(now[0]) == 2),
+    ({"best_mass": "5"}, lambda now, was: now[0]["names"][0] < was[0]["names"][0]
+                                          and now[0]["names"][1] == was[0]["names"][1]),
+    ({"blind": "true"}, lambda now, _: list(now[0]["method"]) == ["A", "B", "C", "D"]),
+    ({"seeding": "Keywords"}, lambda now, was: list(now[0]["names"]) != list(was[0]["names"])),
+], ids=["budget", "methods", "mass", "blind", "seeds"])
+def test_a_control_of_compare_changes_its_numbers(
+        controls: dict[str, str | list[str]], effect: Callable[[list[Table], list[Table]], bool],
+        home: Path) -> None:
+    assert effect(numbers(**controls), numbers())
