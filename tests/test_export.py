@@ -59,7 +59,7 @@ def hostile():
 
 
 def test_every_export_says_what_made_it(retrieval):
-    linked = json.loads(json.dumps(export.node_link(retrieval)))["graph"]
+    linked = json.loads(export.node_link(retrieval))["graph"]
     xml = nx.parse_graphml(export.graphml(retrieval)).graph
     tree = lxml_html.document_fromstring(export.html(retrieval, POSITIONS))
     tables = rows(export.nodes_csv(retrieval)) + rows(export.edges_csv(retrieval))
@@ -88,7 +88,7 @@ def test_networkx_holds_every_field_and_points_along_the_flow(retrieval):
 
 
 def test_node_link_json_comes_back_as_the_same_graph(retrieval):
-    text = json.dumps(export.node_link(retrieval))
+    text = export.node_link(retrieval)
     back = nx.node_link_graph(json.loads(text), edges="edges")
     assert back.nodes["a"]["reason"] == "Steve Jobs is near."
     graph = retrieval.to_networkx()
@@ -99,6 +99,8 @@ def test_node_link_json_comes_back_as_the_same_graph(retrieval):
 
 def test_graphml_comes_back_with_numbers_as_numbers(retrieval):
     back = nx.parse_graphml(export.graphml(retrieval), force_multigraph=True)
+    assert {n: back.nodes[n]["label"] for n in back} == {
+        "a": "Steve Jobs", "b": "Apple Inc.", "p": "On Apple", "c": "iPhone"}
     assert {n: back.nodes[n]["importance"] for n in back} == {"a": 2.0, "b": 1.0, "p": 0.25, "c": 0}
     assert back.nodes["a"]["seed"] is True
     assert sorted((u, v, d["kind"], d["flow"]) for u, v, d in back.edges(data=True)) == [

@@ -69,3 +69,27 @@ def test_a_picture_is_no_part_of_the_name_beside_it(sign):
 def test_a_name_that_reads_like_a_contraction_is_read_whole(name):
     found = extractor().extract(passage(f"She met {name} in Lisbon."))
     assert name in {m.name for m in found.mentions}
+
+
+HEADS = ("Region: North\nTown: Asker\nHead: Ida Moe\n\nRegion: North\nTown: Bodo\nHead: Per Lund\n\n"
+         "Region: South\nTown: Mandal\nHead: Una Berg, Not Sure")
+
+
+def test_a_name_in_a_row_has_the_type_of_its_column():
+    extraction = extractor().extract(passage(HEADS))
+    kinds = {mention.name: mention.kind for mention in extraction.mentions}
+    assert kinds["Per Lund"] == kinds["Ida Moe"] == kinds["Una Berg"] == "PERSON?"
+    assert {"Asker", "Bodo", "Mandal"} <= kinds.keys()
+    assert not {"North", "Not Sure", "Per", "Lund", "Town"} & kinds.keys()
+
+
+@pytest.mark.parametrize(("text", "name"), [
+    ("Per Lund met Ida Moe in Bodo.", "Per Lund"), ("The office pays per Lund invoice.", "Lund")])
+def test_a_given_name_that_is_a_small_word_needs_its_capital(text, name):
+    names = {mention.name for mention in extractor().extract(passage(text)).mentions}
+    assert {one for one in names if "Lund" in one and "invoice" not in one} == {name}
+
+
+def test_a_post_and_who_holds_it_are_one_sentence():
+    assert sentences("Head of sales\nMona Lie\nBodo office") == ["Head of sales\nMona Lie\nBodo office"]
+    assert len(sentences("10 g salt\n5 g sugar\nStir for a minute.")) > 1

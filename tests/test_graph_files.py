@@ -29,7 +29,7 @@ def gexf() -> str:
     ("g.graphml", graphml(OWN), "GraphML"),
     ("g.graphml", "\n".join(nx.generate_graphml(PAIR)), "GraphML"),
     ("g.gexf", gexf(), "GEXF"),
-    ("g.json", json.dumps(node_link(OWN)), "node-link JSON"),
+    ("g.json", node_link(OWN), "node-link JSON"),
     ("pasted", json.dumps(nx.node_link_data(PAIR, edges="links"), indent=1), "node-link JSON"),
 ])
 def test_a_graph_is_recognized_among_documents(name: str, text: str, kind: str) -> None:

@@ -292,7 +292,7 @@ def test_our_own_exports_come_back_with_their_entities_and_relations(
             for e in found.edges if e.kind == "relation"}
     assert len(kept) > 3
     files = {"graphml": [export.graphml(found)], "gexf": [export.gexf(found)],
-             "json": [json.dumps(export.node_link(found))],
+             "json": [export.node_link(found)],
              "csv": [export.nodes_csv(found), export.edges_csv(found)]}[form]
     graph = parse_graph([text.encode() for text in files])
     knowledge = put(tmp_path / "w.db", graph)

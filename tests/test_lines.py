@@ -156,7 +156,7 @@ def sentences(text: str) -> list[str]:
     ['"I rowed all night," she said.', '"Did you open the letter?"', "He had not."],
     ["“Burn it.”", "He burned it.", "“Good,” said Mara Delgado."],
     ["The room is Heron in the house of Brindle and Moss.", "It is small."],
-    ["Kind regards", "Mara Delgado", "Harbor Office"],
+    ["Kind regards", "Mara Delgado", "Harbor Office, 3 Mill Row."],
     ["Between Ms. Ann Lee, 3 Mill Row (the Tenant), and Mr. Tom Hale (the Landlord).", "It ends in May."],
 ], ids=["said", "curly quotes", "names", "lines", "brackets"])
 def test_sentences_end_where_marks_and_lines_do(parts):

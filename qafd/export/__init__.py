@@ -4,7 +4,7 @@ Names come from documents. Each format has its own way to be hurt by them: XML h
 characters, spreadsheets run text that begins with "=", a page runs text that looks like a script.
 """
 
-# networkx and pyvis carry no annotations.
+# pyvis carries no annotations.
 # mypy: allow-untyped-calls
 
 import base64
@@ -15,9 +15,9 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import SubElement
+from typing import Any
 
+from qafd.export import markup
 from qafd.reading.text.plaintext import FORMULA
 from qafd.resources import assets
 from qafd.retrieve.base import Retrieval
@@ -27,79 +27,41 @@ from qafd.view.panel import panel_data
 from qafd.view.placement import select_prominent
 from qafd.wording.reasons import word_reason
 
-if TYPE_CHECKING:
-    import networkx
-
 PANELS = '<main><div class="panel"></div><aside aria-live="polite"></aside></main>'
 """The place of a page where `panel_script` draws."""
 _NODE_COLUMNS = ("id", "name", "kind", "seed", "state", "importance", "mass", "capacity", "source",
                  "degree", "alignment")  # fmt: skip
 _PASSAGE_COLUMNS = ("document", "title", "page", "heading", "start", "end", "score", "text")
 _EDGE_COLUMNS = ("source", "target", "kind", "flow", "weight", "label")
-# What XML 1.0 cannot hold, and the carriage return, which its readers turn into a line feed.
-_NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def node_link(retrieval: Retrieval) -> dict[str, Any]:
-    """Return the subgraph as networkx's and D3's node-link JSON: {"nodes", "edges", "graph", ...}."""
-    import networkx
-
-    linked: dict[str, Any] = networkx.node_link_data(_worded_graph(retrieval), edges="edges")
-    return linked
-
-
-def _worded_graph(retrieval: Retrieval) -> "networkx.MultiDiGraph":
-    """Return the subgraph with every reason in words."""
-    graph = retrieval.to_networkx()
-    for node in retrieval.nodes:
-        graph.nodes[node.id]["reason"] = word_reason(node.reason)
-    return graph
+def node_link(retrieval: Retrieval) -> str:
+    """Return the subgraph as networkx's and D3's node-link JSON."""
+    return "".join(markup.node_link(list_rows(retrieval)))
 
 
 def graphml(retrieval: Retrieval) -> str:
-    """Return the subgraph as GraphML, as Gephi, yEd and Cytoscape read it.
-
-    Characters that XML cannot hold are left out of texts and written as escapes in ids, which
-    have to stay different.
-    """
-    import networkx
-
-    lines = networkx.generate_graphml(_xml_graph(retrieval))
-    return "<?xml version='1.0' encoding='utf-8'?>\n" + "\n".join(lines) + "\n"
-
-
-def _xml_graph(retrieval: Retrieval) -> "networkx.MultiDiGraph":
-    """Return the subgraph with texts that XML can hold and keys of edges that are unique in the file."""
-    import networkx
-
-    graph = _worded_graph(retrieval)
-    params = json.dumps(retrieval.params, sort_keys=True, default=str)
-    plain = networkx.MultiDiGraph(
-        **{k: xml(v) for k, v in {**retrieval.record, "params": params}.items()})
-    for node, fields in graph.nodes(data=True):
-        plain.add_node(_xml_id(node), **{k: xml(v) for k, v in fields.items()})
-    for number, (u, v, fields) in enumerate(graph.edges(data=True)):
-        plain.add_edge(_xml_id(u), _xml_id(v), key=f"e{number}",
-                       **{k: xml(f) for k, f in fields.items()})  # fmt: skip
-    return plain
+    """Return the subgraph as GraphML, as Gephi, yEd and Cytoscape read it."""
+    return "".join(markup.graphml(list_rows(retrieval)))
 
 
 def gexf(retrieval: Retrieval) -> str:
-    """Return the subgraph as GEXF, Gephi's own format; texts and ids as in `graphml`.
+    """Return the subgraph as GEXF, Gephi's own format; the same retrieval gives the same text on any day."""
+    return "".join(markup.gexf(list_rows(retrieval)))
 
-    Its origin is in the description. The same retrieval gives the same text on any day.
-    """
-    from networkx.readwrite.gexf import GEXFWriter
 
-    plain = _xml_graph(retrieval)
-    plain.graph.clear()  # of which GEXF keeps nothing
-    for _, fields in plain.nodes(data=True):
-        fields["label"] = fields.pop("name")
-    written = GEXFWriter(plain, version="1.2draft")
-    for meta in written.xml.iter("meta"):
-        del meta.attrib["lastmodifieddate"]
-        SubElement(meta, "description").text = xml(imprint(retrieval))
-    return "<?xml version='1.0' encoding='utf-8'?>\n" + str(written) + "\n"
+def list_rows(retrieval: Retrieval) -> markup.GraphRows:
+    """Return the nodes and edges of a retrieval to write, with every reason in words."""
+    graph = retrieval.to_networkx()
+    nodes: list[dict[str, Any]] = []
+    for node in retrieval.nodes:
+        nodes.append({"id": node.id, **graph.nodes[node.id], "reason": word_reason(node.reason)})
+    edges = []
+    for source, target, key, fields in graph.edges(keys=True, data=True):
+        edges.append({"source": source, "target": target, "key": key, **fields})
+    node_fields = ("name", "kind", *_NODE_COLUMNS[3:], "brought_by", "reason")
+    return markup.GraphRows(dict(graph.graph), imprint(retrieval), retrieval.made_by.qafd, node_fields,
+                            _EDGE_COLUMNS[2:], lambda: nodes, lambda: edges)
 
 
 def nodes_csv(retrieval: Retrieval) -> str:
@@ -391,16 +353,7 @@ def imprint(retrieval: Retrieval) -> str:
 
 
 def _clean_text(text: str, most: int = 300) -> str:
-    return " ".join(_NOT_XML.sub(" ", text[:4 * most]).split())[:most]
-
-
-def xml(value: Any) -> Any:
-    """Return a value without the characters that XML cannot hold."""
-    return _NOT_XML.sub("", value) if isinstance(value, str) else value
-
-
-def _xml_id(node: str) -> str:
-    return _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", node)
+    return " ".join(markup.NOT_XML.sub(" ", text[:4 * most]).split())[:most]
 
 
 def table_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

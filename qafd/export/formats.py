@@ -4,7 +4,6 @@ A format is one entry of `FORMATS` and the functions that write it; the command 
 the app and the tests follow from it.
 """
 
-import json
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import BinaryIO, Generic, TypeVar
 
 from qafd import export
 from qafd.errors import ParameterError
-from qafd.export import whole_files
+from qafd.export import markup, whole
 from qafd.export.whole import Whole
 from qafd.extensions import EXPORTERS, load_extensions
 from qafd.retrieve.base import Retrieval
@@ -57,11 +56,6 @@ class ExportFormat(Generic[Exported]):
         return stem + PurePath(self.file).suffix
 
 
-def node_link(retrieval: Retrieval) -> str:
-    """Write the JSON of `qafd.export.node_link`."""
-    return json.dumps(export.node_link(retrieval), ensure_ascii=False)
-
-
 FORMATS: dict[str, ExportFormat[Retrieval]] = {
     "nodes.csv": ExportFormat(
         "Nodes CSV", "The column importance has the dual variable x; over its largest it is the "
@@ -71,19 +65,19 @@ FORMATS: dict[str, ExportFormat[Retrieval]] = {
     "passages.csv": ExportFormat("", "", "text/csv", "passages.csv", export.passages_csv),
     "graphml": ExportFormat(
         "GraphML", "For Gephi, Cytoscape, yEd, networkx.", "application/xml", "retrieval.graphml",
-        export.graphml, {"graph.graphml": whole_files.graphml}),
+        export.graphml, {"graph.graphml": lambda graph: markup.graphml(graph.rows())}),
     "gexf": ExportFormat(
         "GEXF", "Gephi's own format.", "application/xml", "retrieval.gexf", export.gexf,
-        {"graph.gexf": whole_files.gexf}),
+        {"graph.gexf": lambda graph: markup.gexf(graph.rows())}),
     "json": ExportFormat(
-        "Node-link JSON", "For D3 and networkx.", "application/json", "retrieval.json", node_link,
-        {"graph.json": whole_files.node_link}),
+        "Node-link JSON", "For D3 and networkx.", "application/json", "retrieval.json", export.node_link,
+        {"graph.json": lambda graph: markup.node_link(graph.rows())}),
     "csv": ExportFormat(
         "CSV", "Two tables in a zip file, for spreadsheets.", ZIP, "graph.zip",
-        graph={"nodes.csv": whole_files.nodes_csv, "edges.csv": whole_files.edges_csv}),
+        graph={"nodes.csv": whole.nodes_csv, "edges.csv": whole.edges_csv}),
     "html": ExportFormat(
         "Offline HTML", "A picture that needs no network, to be sent by mail.", "text/html",
-        "retrieval.html", export.html, {"graph.html": whole_files.html}),
+        "retrieval.html", export.html, {"graph.html": whole.html}),
     "pyvis.html": ExportFormat("", "", "text/html", "pyvis.html", export.pyvis_html),
 }
 FORMATS |= load_extensions(EXPORTERS, FORMATS)

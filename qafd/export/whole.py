@@ -1,21 +1,42 @@
-"""The whole graph of a workspace, row by row, for exports and networkx."""
+"""The whole graph of a workspace, row by row, for files, networkx and a page.
 
+`qafd.ingest.imports.read_graph` reads the same entities, passages and relations from these files.
+"""
+
+import csv
+import io
+import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from functools import cache
+from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from qafd.edits import MENTION_KINDS, edges_by_hand
+from qafd.errors import ParameterError
+from qafd.export import cell, page
+from qafd.export.markup import GraphRows
 from qafd.reading.text import passage_names
+from qafd.reasons import given_reason
 from qafd.records import WEIGHT, node_id
-from qafd.retrieve.base import Imprint
+from qafd.retrieve.base import SATURATED, Imprint, Retrieval, RetrievedEdge, RetrievedNode
 from qafd.storage import Workspace
+from qafd.view.drawing import Caption, Drawing, Look
+from qafd.view.layout import layout
+from qafd.view.panel import panel_data
+from qafd.wording.counts import count
 from qafd.wording.entities import say_made_by_hand
 
 if TYPE_CHECKING:
     import networkx
+
+
+BESIDE = ("by_hand", "extracted")  # edges that stand beside a relation, which is drawn
+DRAWN = 300  # nodes that a page draws at most
+LINES = 1000  # of a table that are written at a time
 
 
 @dataclass(frozen=True)
@@ -120,6 +141,14 @@ class Whole:
                 " ".join(f"{ids(chunk)}:{at}" for chunk, at in edge.evidence), note,
                 "\n\n".join(texts) if own else "", strength if own else None)
 
+    def rows(self) -> GraphRows:
+        """Return its nodes and edges to write, which are read as they are written."""
+        about = "; ".join(f"{name} {value}" for name, value in self.record.items())
+        return GraphRows(
+            self.record, about, self.made_by.qafd, NODE_FIELDS[1:], EDGE_FIELDS[2:],
+            lambda: (list_fields(node, NODE_FIELDS) for node in self.nodes()),
+            lambda: ({**list_fields(edge, EDGE_FIELDS), "key": edge.key} for edge in self.edges()))
+
     def to_networkx(self) -> "networkx.MultiDiGraph":
         """Build the graph with ids as nodes and the non-empty fields of both records."""
         import networkx
@@ -175,3 +204,69 @@ def whole(store: Workspace) -> Iterator[Whole]:
     with store.snapshot():
         made_by = Imprint(store.graph.version, store.vectors.embedder[0], store.log.extractor)
         yield Whole(made_by, store.graph.revision, *store.listing.size(), store.graph.stale, store)
+
+
+def nodes_csv(graph: Whole) -> Iterator[str]:
+    """Write the nodes as a table."""
+    return _lines(NODE_FIELDS, graph.nodes(), _stamp(graph))
+
+
+def edges_csv(graph: Whole) -> Iterator[str]:
+    """Write the edges as a table."""
+    return _lines(EDGE_FIELDS, graph.edges(), _stamp(graph))
+
+
+def _lines(columns: tuple[str, ...], rows: Iterable[WholeNode] | Iterable[WholeEdge],
+           made_by: str) -> Iterator[str]:
+    """Write a table as CSV, some lines at a time; no text can be run as a formula."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow((*columns, "made_by"))
+    values = attrgetter(*columns)
+    left = iter(rows)
+    while some := list(islice(left, LINES)):
+        writer.writerows([*map(cell, values(row)), made_by] for row in some)
+        yield out.getvalue()
+        out.seek(0)
+        out.truncate()
+    yield out.getvalue()
+
+
+def _stamp(graph: Whole) -> str:
+    return f"qafd {graph.made_by.qafd}, workspace {graph.made_by.workspace}"
+
+
+def _drawn_edge(e: WholeEdge) -> RetrievedEdge:
+    label = f"{e.label or e.kind} · {e.by_hand}" if e.by_hand else e.label or e.kind
+    return RetrievedEdge(e.source, e.target, e.kind, 0.0, e.weight, label)
+
+
+def html(graph: Whole) -> Iterator[str]:
+    """Write a picture of a graph of up to `DRAWN` nodes, else raise ParameterError."""
+    if graph.node_count > DRAWN:
+        raise ParameterError(f"a page draws at most {DRAWN} nodes and the graph has "
+                             f"{graph.node_count:,}; export GraphML or GEXF and open it in "
+                             "Gephi or Cytoscape, or export a retrieval as html")
+    edges = [edge for edge in graph.edges() if edge.kind not in BESIDE]
+    degree = Counter(end for edge in edges for end in (edge.source, edge.target))
+    nodes = tuple(sorted((RetrievedNode(n.id, n.name, n.kind, float(degree[n.id]), 0.0, SATURATED,
+                                        given_reason(n.description), degree=degree[n.id])
+                          for n in graph.nodes()), key=lambda n: (-n.importance, n.id)))
+    drawn = Retrieval("", "graph", {}, (), nodes, tuple(map(_drawn_edge, edges)), made_by=graph.made_by)
+    labels = {n.id: n.name[:40] for n in nodes}
+    kinds = Counter(n.kind for n in nodes)
+    size = f"{count(kinds['entity'], 'entity')}, {count(kinds['passage'], 'passage')}"
+    foremost = ", ".join(n.name[:40] for n in nodes[:3])
+    yield page(
+        panel_data([drawn], Drawing(thickness="weight", limit=DRAWN, measures=("edges", "weight")),
+                   positions=layout(labels, [(e.source, e.target) for e in edges], labels=labels),
+                   look=Look([Caption("All that the graph has", "",
+                                      f"{size}, {count(len(edges), 'edge')}",
+                                      f"{size}; most edges: {foremost}.")])),
+        "Knowledge graph", graph.made_by.qafd, json.dumps(graph.record), _word_origin(graph))
+
+
+def _word_origin(graph: Whole) -> str:
+    made = graph.made_by
+    return (f"Made by qafd {made.qafd} · workspace {made.workspace}, revision {graph.revision} · "
+            f"vectors by {made.embedder or 'unknown'} · entities by {made.extractor or 'unknown'}")

@@ -8,8 +8,7 @@ import streamlit as st
 
 from qafd.app.tables import download
 from qafd.export.formats import OF_GRAPH, ZIP, name_graph, write_graph
-from qafd.export.whole import whole
-from qafd.export.whole_files import DRAWN
+from qafd.export.whole import DRAWN, whole
 from qafd.knowledge import KnowledgeGraph
 from qafd.wording.counts import count
 

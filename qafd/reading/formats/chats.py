@@ -19,6 +19,7 @@ _MENTION = re.compile(r"<@(\w+)(?:\|([^<>]*))?>")
 _LINK = re.compile(r"<((?:https?|mailto):[^<>|]*)(?:\|([^<>]*))?>")
 _WHO = ("from", "user", "username", "author", "sender", "role", "name")
 _WHEN = ("date", "ts", "timestamp", "create_time", "created_at")
+_MESSAGE_FORMS = ({"ts", "type"}, {"role", "content"})
 _LONGEST = 400  # characters of subtitles that no sentence ends
 
 
@@ -46,15 +47,19 @@ def conversations_of(value: Any) -> list[Conversation]:
     rows = value if isinstance(value, list) else [value]
     if not rows or not all(isinstance(row, dict) for row in rows):
         return []
-    if all(isinstance(row.get("mapping"), dict) for row in rows):
+    if _all_have(rows, "mapping", dict):
         return [Conversation(str(row.get("title") or ""), list(_branch(row))) for row in rows]
-    if all(isinstance(row.get("messages"), list) for row in rows):
+    if _all_have(rows, "messages", list):
         return [Conversation(str(row.get("name") or row.get("title") or ""), _messages(row["messages"]))
                 for row in rows]
-    forms: tuple[set[str], ...] = ({"ts", "type"}, {"role", "content"})
-    if any(all(form <= row.keys() for row in rows) for form in forms):
-        return [Conversation("", _messages(rows))]
+    for form in _MESSAGE_FORMS:
+        if all(form <= row.keys() for row in rows):
+            return [Conversation("", _messages(rows))]
     return []
+
+
+def _all_have(rows: Sequence[dict[str, Any]], key: str, kind: type) -> bool:
+    return all(isinstance(row.get(key), kind) for row in rows)
 
 
 def write_conversations(name: str, talks: Sequence[Conversation], limits: Limits) -> list[DocumentDraft]:

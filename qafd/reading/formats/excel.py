@@ -1,7 +1,7 @@
 """Excel workbooks through openpyxl: sheets are headings, and cells are read as they are shown."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
@@ -47,11 +47,11 @@ def read_workbook(package: Package) -> DocumentDraft:
     return draft
 
 
-def _rows_of(sheet: Any, spans: Spans, most: int) -> Iterator[list[TableCell]]:
+def _rows_of(sheet: Any, spans: Spans, most: int) -> Iterator[list[TableCell | str]]:
     """Yield the rows of a sheet that hold anything, from the first column on."""
     sheet.reset_dimensions()
     origins: dict[tuple[int, int], str] = {}
-    starts = {(row, column) for row, column, _ in spans.values()}
+    merged = {row for row, _ in spans}
     count = 0
     for number, row in enumerate(sheet.iter_rows(), 1):
         texts = [show_value(cell.value, cell.number_format) for cell in row]
@@ -62,19 +62,25 @@ def _rows_of(sheet: Any, spans: Spans, most: int) -> Iterator[list[TableCell]]:
             raise too_much(WIDEST, "columns in a sheet")
         if count > most:
             raise too_much(most, "cells")
-        cells: list[TableCell] = []
-        column = 1
-        while column <= len(texts):
-            text, width = texts[column - 1], 1
-            if (number, column) in starts:
-                origins[number, column] = text
-            if (number, column) in spans:
-                top, left, width = spans[number, column]
-                text = origins.get((top, left), "")
-            cells.append(TableCell(text, width))
-            column += width
-        if any(cell.text for cell in cells):
+        cells: list[TableCell | str] = [*texts]
+        if number in merged:
+            cells = _merge(number, texts, spans, origins)
+        if any(cell if isinstance(cell, str) else cell.text for cell in cells):
             yield cells
+
+
+def _merge(number: int, texts: Sequence[str], spans: Spans, origins: dict[tuple[int, int], str]
+           ) -> list[TableCell | str]:
+    """Return the cells of a row, merged ones with the text of their origin, which is kept in `origins`."""
+    cells: list[TableCell | str] = []
+    column = 1
+    while column <= len(texts):
+        top, left, width = spans.get((number, column), (number, column, 1))
+        if top == number:
+            origins[top, left] = texts[column - 1]
+        cells.append(TableCell(origins.get((top, left), ""), width))
+        column += width
+    return cells
 
 
 def _spans_of(source: bytes) -> Spans:

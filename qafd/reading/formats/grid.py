@@ -141,36 +141,26 @@ def names_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 def _fill(rows: Sequence[Sequence[TableCell | str]]) -> Iterator[list[_Place]]:
     """Yield the places of each row, with those that cells of rows above reach into."""
-    reaching: dict[int, tuple[int, _Place]] = {}  # column to rows left and their place
+    reaching: dict[int, tuple[int, _Place]] = {}  # by column the last row and the place of its cell
     for number, cells in enumerate(rows):
+        reaching = {column: found for column, found in reaching.items() if found[0] >= number}
         if not reaching and all(isinstance(cell, str) for cell in cells):
             yield [_Place(str(cell)) for cell in cells[:WIDEST]]
             continue
-        row: list[_Place] = []
-        waiting = [cell if isinstance(cell, TableCell) else TableCell(cell) for cell in reversed(cells)]
-        while (waiting or len(row) in reaching) and len(row) < WIDEST:
-            column = len(row)
-            if column in reaching:
-                left, place = reaching.pop(column)
-                if left > 1:
-                    reaching[column] = left - 1, place
-                row.append(place)
-                continue
-            cell = waiting.pop()
-            for offset in range(min(max(cell.columns, 1), WIDEST - column)):
-                place = _Place(cell.text, offset > 0)
-                row.append(place)
-                if cell.rows > 1:
-                    reaching[column + offset] = min(cell.rows, len(rows) - number) - 1, place
-        late = [column for column in reaching if column > len(row)]
-        for column in sorted(late):  # a row with fewer cells of its own
-            row += [_EMPTY] * (column - len(row))
-            left, place = reaching.pop(column)
-            if left > 1:
-                reaching[column] = left - 1, place
-            row.append(place)
-        reaching = {column: found for column, found in reaching.items() if found[0] > 0}
-        yield row
+        row = {column: place for column, (_, place) in reaching.items()}
+        column = 0
+        for cell in cells:
+            wide = cell if isinstance(cell, TableCell) else TableCell(cell)
+            while column in row:
+                column += 1
+            end = min(column + max(wide.columns, 1), WIDEST)
+            places = [_Place(wide.text), *[_Place(wide.text, True)] * (end - column - 1)]
+            row |= zip(range(column, end), places, strict=False)
+            if wide.rows > 1:
+                last = number + wide.rows - 1
+                reaching |= {at: (last, row[at]) for at in range(column, end)}
+            column = end
+        yield [row.get(column, _EMPTY) for column in range(max(row, default=-1) + 1)]
 
 
 def _width(row: Sequence[_Place]) -> int:
@@ -203,13 +193,12 @@ def _guess_heads(places: Sequence[Sequence[_Place]]) -> int:
     below = [[place.text for place in row] for row in places[heads:]]
     if not below:
         return 0
-    width = len(places[0])
-    numbers = any(all(_NUMBER.search(row[i]) for row in below) for i in range(width))
     names = [place.text for place in places[heads - 1]]
-    for i, name in enumerate(names):
-        if name and not (_is_name(name) or _names_periods(name, [row[i] for row in below])):
-            return 0
-    return heads if (width > 2 or numbers) and names_columns(names, below) else 0
+    columns = list(zip(*below, strict=True))
+    named = all(_is_name(name) or _names_periods(name, column)
+                for name, column in zip(names, columns, strict=True) if name)
+    telling = len(names) > 2 or any(all(map(_NUMBER.search, column)) for column in columns)
+    return heads if named and telling and names_columns(names, below) else 0
 
 
 def _join_heads(heads: Sequence[Sequence[_Place]]) -> list[str]:

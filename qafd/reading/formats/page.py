@@ -48,11 +48,14 @@ def read_html(text: str, limits: Limits) -> DocumentDraft:
 
 def read_markup(text: str, draft: DocumentDraft) -> str:
     """Append the visible text of a page to `draft` and return the page's own title, or ""."""
+    root = _parse(text)
+    return "" if root is None else read_page(root, draft)
+
+
+def read_page(root: "_Element", draft: DocumentDraft) -> str:
+    """Append the visible text of a page that is parsed, as `read_markup` does."""
     from lxml import etree
 
-    root = _parse(text)
-    if root is None:
-        return ""
     title = "".join(next(root.iter("title"), etree.Element("none")).itertext())
     headed = draft.title
     page = _Page(draft, frozenset(place for element in root.iter() for place in _places(element)))
@@ -225,16 +228,18 @@ def _is_head(row: "Sequence[_Element]") -> bool:
     return all(cell.tag == "th" or cell.getparent().getparent().tag == "thead" for cell in row)
 
 
-def _cell(element: "_Element") -> TableCell:
-    spans = (_number(element.get(name), 1) for name in ("colspan", "rowspan"))
-    columns, rows = spans
-    return TableCell(_words_of(element), columns, rows or 65_534)
+def _cell(element: "_Element") -> TableCell | str:
+    columns, rows = element.get("colspan"), element.get("rowspan")
+    text = _words_of(element)
+    return TableCell(text, _number(columns, 1), _number(rows, 1) or 65_534) if columns or rows else text
 
 
 def _words_of(element: "_Element") -> str:
     """Return the visible text of an element in one line; items of a list are parted by ";"."""
     from lxml import etree
 
+    if not len(element):
+        return " ".join((element.text or "").split()).rstrip("; ")
     pieces: list[str] = []
     skipped = None
     for event, inner in etree.iterwalk(element, events=("start", "end")):

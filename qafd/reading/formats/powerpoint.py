@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pptx.slide import Slide
     from pptx.table import Table
 
+_MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _RELATIONS = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
@@ -69,13 +70,18 @@ def _plain(text: str) -> str:
     return "\n".join(line for line in text.replace("\v", "\n").split("\n") if line.strip())
 
 
-def _rows_of(table: "Table") -> Iterable[list[TableCell]]:
-    for row in table.rows:
-        cells = []
-        for cell in row.cells:
-            if not cell.is_spanned:
-                text = " ".join(_plain(cell.text_frame.text).split())
-                cells.append(TableCell(text, cell.span_width, cell.span_height))
+def _rows_of(table: "Table") -> Iterable[list[TableCell | str]]:
+    """Yield the cells of each row from their elements; through python-pptx each takes half a millisecond."""
+    for row in table._tbl.tr_lst:
+        cells: list[TableCell | str] = []
+        for cell in row.tc_lst:
+            if cell.is_spanned:
+                continue
+            pieces = (piece.text or "" if piece.tag == f"{_MAIN}t" else " "
+                      for piece in cell.iter(f"{_MAIN}p", f"{_MAIN}br", f"{_MAIN}t"))
+            text = " ".join("".join(pieces).split())
+            columns, rows = int(cell.get("gridSpan", 1)), int(cell.get("rowSpan", 1))
+            cells.append(TableCell(text, columns, rows) if columns > 1 or rows > 1 else text)
         yield cells
 
 

@@ -13,7 +13,7 @@ from qafd.reading.formats.chats import conversations_of, write_conversations
 from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.graphs import draft_graph
 from qafd.reading.formats.graphs.tables import is_node_link, read_node_link
-from qafd.reading.formats.grid import TableGrid, names_columns
+from qafd.reading.formats.grid import TableGrid, names_columns, row_text
 from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.formats.markdown import read_notebook
 from qafd.reading.text import title_of_file
@@ -238,10 +238,16 @@ def read_csv(
     if {"source", "target"} <= {cell.lower() for cell in header}:
         notices.append("The columns source and target look like edges of a graph; this was read as "
                        "a table, 'Graph file' or 'qafd import' reads it as a graph.")
-    width = max((len(row) for row in grid.body), default=0)
-    names = grid.names or [f"column {number}" for number in range(1, width + 1)]
-    records = [dict(zip(names, row, strict=False)) for row in grid.body]
-    drafts = _from_records("csv", name, records, limits)
+    if len(grid.body) > limits.pieces:
+        raise too_much(limits.pieces, "records")
+    columns = list(zip(*grid.body, strict=True))
+    names = grid.names or [f"column {number}" for number in range(1, len(columns) + 1)]
+    if any(name.lower() in _TEXT_FIELDS and any(column) for name, column in zip(names, columns, strict=True)):
+        drafts = _from_records("csv", name, [dict(zip(names, row, strict=True)) for row in grid.body], limits)
+    else:
+        drafts = [DocumentDraft("csv", limits)]
+        for row in grid.body:
+            drafts[0].add(row_text(names, row))
     if above:
         drafts.insert(0, _text_above(above, drafts, limits))
     return drafts

@@ -1,15 +1,16 @@
-"""reStructuredText with Sphinx's additions, through docutils to the reader of pages."""
+"""reStructuredText with Sphinx's additions: docutils' tree becomes a page, and is read as one."""
 
 import re
 from typing import TYPE_CHECKING, Any
 
 from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.limits import Limits
-from qafd.reading.formats.page import read_markup
+from qafd.reading.formats.page import read_page
 from qafd.reading.text.plaintext import clean
 
 if TYPE_CHECKING:
     from docutils import nodes
+    from lxml.etree import _Element
 
 _DIRECTIVE = re.compile(r"^[ \t]*\.\. (?:\|[^|\n]+\| )?([\w:.+-]+)::", re.MULTILINE)
 _ROLE = re.compile(r":([\w:.+-]+):`")
@@ -17,13 +18,19 @@ _TARGET = re.compile(r"\s*<[^<>`]*>$")
 _HIDDEN = ("toctree", "contents", "raw", "include", "literalinclude", "highlight")
 _NOTES = ("note", "warning", "tip", "hint", "important", "caution", "attention", "danger", "error", "seealso")
 _CODE = ("code", "code-block", "sourcecode", "parsed-literal", "prompt", "doctest", "testcode")
-_SETTINGS = {
-    "_disable_config": True, "file_insertion_enabled": False, "raw_enabled": False,
-    "report_level": 5, "halt_level": 6, "doctitle_xform": False, "docinfo_xform": False,
-    "syntax_highlight": "none", "smart_quotes": False, "embed_stylesheet": False,
-    "stylesheet_path": "", "math_output": "LaTeX", "section_self_link": False, "initial_header_level": 1,
-    "table_style": "", "toc_backlinks": False, "id_prefix": "", "line_length_limit": 1_000_000,
+_SETTINGS = {"file_insertion_enabled": False, "raw_enabled": False, "report_level": 5, "halt_level": 6,
+             "syntax_highlight": "none", "line_length_limit": 1_000_000}
+_TAGS = {  # of docutils' nodes on a page; others are blocks, or a part of the line they are in
+    "paragraph": "p", "bullet_list": "ul", "enumerated_list": "ol", "list_item": "li",
+    "definition_list": "dl", "term": "dt", "definition": "dd", "field_list": "dl", "field_name": "dt",
+    "field_body": "dd", "option_list": "dl", "option_group": "dt", "description": "dd",
+    "block_quote": "blockquote", "literal_block": "pre", "doctest_block": "pre", "table": "table",
+    "thead": "thead", "tbody": "tbody", "row": "tr", "entry": "td", "footnote": "dl", "citation": "dl",
 }
+_THROUGH = ("definition_list_item", "field", "option_list_item", "option", "option_string",
+            "option_argument", "tgroup")
+_BRACKETED = ("label", "footnote_reference", "citation_reference")
+_GONE = ("comment", "substitution_definition", "target", "pending", "raw", "image", "colspec", "meta")
 
 
 def looks_like_rst(text: str) -> bool:
@@ -37,16 +44,67 @@ def read_rst(text: str, limits: Limits) -> DocumentDraft:
     Roles are unwrapped. Directives that docutils does not know keep their content, and their
     argument if it is more than one word. Comments, targets and options go.
     """
-    from docutils.core import publish_doctree, publish_from_doctree
+    from docutils.frontend import get_default_settings
+    from docutils.parsers.rst import Parser
+    from docutils.transforms.references import Footnotes, Substitutions
+    from docutils.utils import new_document
+    from lxml import etree
 
     draft = DocumentDraft("rst", limits)
     text = clean(text)
     _accept_unknown(text)
-    tree = publish_doctree(text, settings_overrides=_SETTINGS)
+    settings = get_default_settings(Parser)
+    vars(settings).update(_SETTINGS)
+    tree = new_document("", settings)
+    Parser().parse(text, tree)
+    for transform in (Substitutions, Footnotes):
+        transform(tree).apply()
     _restore_refused(tree)
-    page = publish_from_doctree(tree, writer="html5", settings_overrides=_SETTINGS)
-    read_markup(page.decode(), draft)
+    page = etree.Element("body")
+    _write_nodes(tree, page)
+    read_page(page, draft)
     return draft
+
+
+def _write_nodes(node: "nodes.Node", page: "_Element") -> None:
+    """Append the children of a node to an element of a page."""
+    from docutils import nodes
+    from lxml import etree
+
+    for child in node.children:
+        name = type(child).__name__
+        if isinstance(child, nodes.Text):
+            _write_text(str(child), page)
+        elif name in _BRACKETED:
+            _write_text(f"[{child.astext()}]", etree.SubElement(page, "dt") if name == "label" else page)
+        elif isinstance(child, nodes.classifier):
+            _write_text(f" ({child.astext()})", page[-1])
+        elif isinstance(child, nodes.Inline) or name in _THROUGH:
+            _write_nodes(child, page)
+        elif name not in _GONE:
+            titled = isinstance(child, nodes.title) and isinstance(node, nodes.section)
+            block = etree.SubElement(page, "h1" if titled else _TAGS.get(name, "div"), _attributes(child))
+            _write_nodes(child, block)
+            if isinstance(child, nodes.field_name):
+                _write_text(":", block)
+
+
+def _attributes(node: Any) -> dict[str, str]:
+    """Return the attributes of the element of a node: spans of cells, first numbers of lists."""
+    found = {"start": str(node["start"])} if "start" in node else {}
+    if "morecols" in node:
+        found["colspan"] = str(node["morecols"] + 1)
+    if "morerows" in node:
+        found["rowspan"] = str(node["morerows"] + 1)
+    letters = {"loweralpha": "a", "upperalpha": "A"}.get(node.get("enumtype", ""))
+    return found | ({"type": letters} if letters else {})
+
+
+def _write_text(text: str, page: "_Element") -> None:
+    if len(page):
+        page[-1].tail = (page[-1].tail or "") + text
+    else:
+        page.text = (page.text or "") + text
 
 
 def _accept_unknown(text: str) -> None:

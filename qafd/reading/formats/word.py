@@ -6,8 +6,9 @@ are walked here.
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from qafd.reading.formats.draft import DocumentDraft, worthy_title
@@ -24,6 +25,9 @@ _LONG = 1000  # characters of a cell; one with more is a part of the layout
 _GONE = frozenset((f"{_W}del", f"{_W}moveFrom", f"{_W}txbxContent", f"{_W}rPr", f"{_W}pPr",
                    "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"))
 _MARKS = {f"{_W}tab": "\t", f"{_W}ptab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
+_TEXT, _RUN, _PARAGRAPH, _ROW, _CELL = (f"{_W}{name}" for name in ("t", "r", "p", "tr", "tc"))
+_MATH, _HIDDEN, _DELETED = f"{_M}oMath", f"{_W}rPr/{_W}vanish", f"{_W}trPr/{_W}del"
+_AROUND = frozenset(f"{_W}{name}" for name in ("sdt", "sdtContent", "ins", "customXml"))
 _ROMAN = ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 
 
@@ -154,35 +158,45 @@ class _WordReader:
         return f"{re.sub('%([1-9])', fill, text)} "
 
     def _read_table(self, table: "_Element") -> None:
-        rows = [list(_children(row, "tc")) for row in _children(table, "tr")]
-        cells = [cell for row in rows for cell in row]
-        if all(len(row) == 1 for row in rows) or any(len(_cell_text(cell)) > _LONG for cell in cells):
-            for cell in cells:
-                self.read_blocks(cell)
+        rows = [_TableRow(row) for row in _children(table, _ROW)]
+        lays_out = any(len(text) > _LONG for row in rows for text in row.texts)
+        if lays_out or all(len(row.cells) == 1 for row in rows):
+            for row in rows:
+                for cell in row.cells:
+                    self.read_blocks(cell)
             return
-        heads = 0
-        for row in _children(table, "tr"):
-            head = row.find(f"{_W}trPr/{_W}tblHeader")
-            if head is None or head.get(f"{_W}val") in ("0", "false", "off"):
-                break
-            heads += 1
-        self._draft.table(list(_grid_rows(table)), heads or None)
+        heads = sum(1 for _ in takewhile(_TableRow.is_head, rows))
+        self._draft.table(list(_grid_rows(rows)), heads or None)
 
 
-def _grid_rows(table: "_Element") -> Iterator[list[TableCell]]:
+class _TableRow:
+    """A row of a table, its cells and their texts."""
+
+    def __init__(self, row: "_Element") -> None:
+        self.element = row
+        self.cells = list(_children(row, _CELL))
+        self.texts = [_cell_text(cell) for cell in self.cells]
+
+    def is_head(self) -> bool:
+        """Return True if the row is repeated as a head on each page."""
+        head = self.element.find(f"{_W}trPr/{_W}tblHeader")
+        return head is not None and head.get(f"{_W}val") not in ("0", "false", "off")
+
+
+def _grid_rows(rows: Sequence[_TableRow]) -> Iterator[list[TableCell | str]]:
     """Yield the cells of each row; one that goes on from above has the text of the cell there."""
     above: dict[int, str] = {}
-    for row in _children(table, "tr"):
-        before = _integer(_value(row, "trPr", "gridBefore"), 0)
-        cells = [TableCell("", before)] if before else []
-        column = before
-        for cell in _children(row, "tc"):
-            width = _integer(_value(cell, "tcPr", "gridSpan"), 1)
-            merge = cell.find(f"{_W}tcPr/{_W}vMerge")
-            goes_on = merge is not None and merge.get(f"{_W}val") != "restart"
-            text = above.get(column, "") if goes_on else _cell_text(cell)
+    for row in rows:
+        column = _integer(_value(row.element, "trPr", "gridBefore"), 0)
+        cells: list[TableCell | str] = [TableCell("", column)] if column else []
+        for cell, text in zip(row.cells, row.texts, strict=True):
+            properties = cell.find(f"{_W}tcPr")
+            width = 1 if properties is None else _integer(_value(properties, "gridSpan"), 1)
+            merge = None if properties is None else properties.find(f"{_W}vMerge")
+            if merge is not None and merge.get(f"{_W}val") != "restart":
+                text = above.get(column, "")
             above[column] = text if merge is not None else ""
-            cells.append(TableCell(text, width))
+            cells.append(TableCell(text, width) if width > 1 else text)
             column += width
         yield cells
 
@@ -190,30 +204,31 @@ def _grid_rows(table: "_Element") -> Iterator[list[TableCell]]:
 def _children(element: "_Element", tag: str) -> "Iterator[_Element]":
     """Yield the rows of a table or cells of a row, also those in content controls; deleted ones go."""
     for child in element:
-        if child.tag == f"{_W}{tag}":
-            if child.find(f"{_W}trPr/{_W}del") is None:
+        if child.tag == tag:
+            if tag == _CELL or child.find(_DELETED) is None:
                 yield child
-        elif child.tag in (f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins", f"{_W}customXml"):
+        elif child.tag in _AROUND:
             yield from _children(child, tag)
 
 
 def _cell_text(cell: "_Element") -> str:
-    return " ".join(" ".join(_text_of(paragraph) for paragraph in cell.iter(f"{_W}p")).split())
+    return " ".join(" ".join(_text_of(paragraph) for paragraph in cell.iter(_PARAGRAPH)).split())
 
 
 def _text_of(element: "_Element") -> str:
     """Return the visible text of a paragraph or a part of one; hidden and deleted text stays out."""
     pieces: list[str] = []
     for child in element:
-        if child.tag in _GONE:
+        tag = child.tag
+        if tag in _GONE:
             continue
-        if child.tag == f"{_W}t":
+        if tag == _TEXT:
             pieces.append(child.text or "")
-        elif child.tag in _MARKS:
-            pieces.append(_MARKS[child.tag])
-        elif child.tag == f"{_M}oMath":
+        elif tag in _MARKS:
+            pieces.append(_MARKS[tag])
+        elif tag == _MATH:
             pieces.append(_equation(child))
-        elif child.tag != f"{_W}r" or child.find(f"{_W}rPr/{_W}vanish") is None:
+        elif tag != _RUN or child.find(_HIDDEN) is None:
             pieces.append(_text_of(child))
     return "".join(pieces)
 

@@ -2,17 +2,18 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from qafd.reading.names.dictionary import is_verb
+from qafd.reading.names.dictionary import is_in_dictionary, is_verb
 from qafd.reading.names.entry import entry_of, find_verb, names_something
 from qafd.reading.names.foreign import read_other
 from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.names.tagger import tagger
 from qafd.reading.text import EMOJI, canonical, words_of
-from qafd.reading.text.table_rows import ITEM, column_names, without_bullet
+from qafd.reading.text.lexicons import words as lexicon
+from qafd.reading.text.table_rows import ITEM, column_names, row_values, without_bullet
 from qafd.records import GUESS, Chunk, Extraction, Mention
 
 if TYPE_CHECKING:
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVENT",
                    "WORK_OF_ART", "LAW", "LANGUAGE"})
 UNTYPED = "PROPN"
-RULES = "local-21"
+RULES = "local-22"
 """What these rules are called in the log; see `LocalExtractor.name`."""
+
+VALUE_WORDS = 3  # of a value in a row that can be a name as a whole
 
 _BLANK = " \t\n-*+\u2022"
 _EDGE = "\u2022\u2023\u00b7 \t\n\"'`\u201c\u201d\u2018\u2019,;:!?*_-\u2013\u2014/\\|<>=#~()[]" + EMOJI
@@ -82,8 +85,11 @@ class LocalExtractor:
         named: list[Mention] = []
         terms: list[Mention] = []
         spans: dict[int, Span] = {}  # of the names, by where they begin
+        column_at: dict[int, str] = {}  # of the values in rows, by where they begin
         for number, sentence in enumerate(sentences):
             columns = {sentence.start_char + at for at in column_names(sentence.text)}
+            for column, start, _ in row_values(sentence.text):
+                column_at[sentence.start_char + start] = column
             taken: set[int] = set()
             for span, kind in _spans(sentence):
                 mention = self._mention(span, kind, number)
@@ -99,7 +105,7 @@ class LocalExtractor:
             return find_verb(spans[source.start], spans[target.start])
 
         bounds = [without_bullet(text, s.start_char, s.end_char) for s in sentences]
-        return entry_of(chunk, self.name, bounds, _alike(named), terms, label, self._names)
+        return entry_of(chunk, self.name, bounds, _alike(named, column_at), terms, label, self._names)
 
     def _mention(self, span: "Span", kind: str, number: int) -> Mention | None:
         """Return the span as a mention, trimmed; None for one that names nothing or has no capital."""
@@ -158,7 +164,31 @@ def _spans(sentence: "Span") -> list[tuple["Span", str]]:
         blocked.update(range(entity.start, entity.end))
     spans = [(entity, entity.label_) for entity in sentence.ents if entity.label_ in TYPES]
     spans += [(run, UNTYPED) for run in proper_runs(sentence, blocked)]
+    spans = [(_with_given(span, sentence), kind) for span, kind in spans]
+    for value in _named_values(sentence):
+        if not any(token.ent_type_ in TYPES for token in value):
+            apart = [one for one in spans if one[0].end <= value.start or one[0].start >= value.end]
+            spans = [*apart, (value, UNTYPED)]
     return sorted((one for one in spans if not _tells_to(one[0], sentence)), key=lambda one: one[0].start)
+
+
+def _with_given(span: "Span", sentence: "Span") -> "Span":
+    """Return a name with the given name before it that the tagger took for a small word: "Per Lund"."""
+    before = span.doc[max(span.start - 1, sentence.start)]
+    given = before.text.istitle() and before.lower_ in lexicon("names", "given")
+    return span.doc[before.i:span.end] if given else span
+
+
+def _named_values(sentence: "Span") -> Iterator["Span"]:
+    """Yield the values in a row of a table that are names as a whole, by the capitals of their words."""
+    for _, start, end in row_values(sentence.text):
+        value = sentence.doc.char_span(sentence.start_char + start, sentence.start_char + end)
+        if value is None or len(value) > VALUE_WORDS or not all(word.text.istitle() for word in value):
+            continue
+        opening = value[0]
+        small = opening.is_stop and opening.lower_ not in lexicon("names", "given")
+        if not small and (len(value) > 1 or not is_in_dictionary(opening.lower_)):
+            yield value
 
 
 def _tells_to(span: "Span", sentence: "Span") -> bool:
@@ -170,13 +200,22 @@ def _tells_to(span: "Span", sentence: "Span") -> bool:
     return len(span) == 1 and opens and span.root.dep_ == "ROOT" and is_verb(span.text.lower())
 
 
-def _alike(named: Sequence[Mention]) -> list[Mention]:
-    """Return the mentions, those of one name with the type that most of them have, which is a guess."""
+def _alike(named: Sequence[Mention], column_at: Mapping[int, str]) -> list[Mention]:
+    """Return the mentions, those of one name with the type that most of them have, which is a guess.
+
+    A name that the tagger gave no type has that of the others in its column of a table.
+    """
     counts: dict[str, Counter[str]] = defaultdict(Counter)
+    columns: dict[str, Counter[str]] = defaultdict(Counter)
     for mention in named:
         counts[mention.key][mention.kind] += 1
-    kinds = {}
-    for key, count in counts.items():
+        if mention.kind != UNTYPED and mention.start in column_at:
+            columns[column_at[mention.start]][mention.kind] += 1
+    typed = []
+    for mention in named:
+        count = counts[mention.key]
+        if set(count) == {UNTYPED}:
+            count = columns.get(column_at.get(mention.start, ""), count)
         kind = min(count, key=lambda one: (-count[one], one))
-        kinds[key] = kind if kind == UNTYPED else kind + GUESS
-    return [replace(mention, kind=kinds[mention.key]) for mention in named]
+        typed.append(replace(mention, kind=kind if kind == UNTYPED else kind + GUESS))
+    return typed

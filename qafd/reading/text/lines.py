@@ -7,6 +7,7 @@ from itertools import pairwise
 from qafd.reading.text.scripts import is_unspaced
 
 TYPED = range(55, 121)  # how long the lines are at which people and programs wrap a text
+CARD_LINES, CARD_WIDTH = 4, 40  # lines of a card at most, and characters of each
 NARROWEST = 28  # characters of wrapped lines at least, in columns of a page
 _USUAL = 0.85  # of the width, from which a line counts as full
 
@@ -105,10 +106,15 @@ def _is_item(line: str) -> bool:
 
 
 def fresh_lines(text: str) -> Iterator[int]:
-    """Find the lines that a writer began with a capital or a number, not after a comma."""
+    """Find the lines that a writer began with a capital or a number, not after a comma.
+
+    A few short lines without marks are one: a post and who holds it, a name and an address.
+    """
     if is_unspaced(text):
         return
     lines = text.split("\n")
+    if _is_card(lines):
+        return
     width = typed_width(lines)
     start = 0
     for before, line in pairwise(lines):
@@ -117,6 +123,12 @@ def fresh_lines(text: str) -> Iterator[int]:
         begins = body[:1].isdigit() or body[:1].isupper()
         if begins and not before.endswith(",") and fits(before, line, width):
             yield start + len(line) - len(line.lstrip())
+
+
+def _is_card(lines: Sequence[str]) -> bool:
+    """Return True for a few short lines that begin with letters and that no mark ends."""
+    return len(lines) <= CARD_LINES and all(
+        len(line) <= CARD_WIDTH and line[:1].isupper() and line[-1:].isalnum() for line in lines)
 
 
 def is_field(line: str) -> bool:

@@ -1,6 +1,7 @@
 """Lines of a text that are no prose: rows of "column: value" lines, and items of lists."""
 
 import re
+from collections.abc import Iterator
 
 from qafd.reading.text.lines import STAMP, fresh_lines
 from qafd.reading.text.plaintext import COLUMN
@@ -78,6 +79,14 @@ def column_names(text: str) -> set[int]:
         for name in _COLUMN.finditer(text):
             offsets.update(range(*name.span()))
     return offsets
+
+
+def row_values(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield each value in a row of a table with its column; several may have commas between them."""
+    if is_row(text):
+        for line in re.finditer(r"(?m)^(?:([^:\n]+): )?(.+)$", text):
+            for value in re.finditer(r"[^\s,;][^,;]*", line[2]):
+                yield line[1] or "", line.start(2) + value.start(), line.start(2) + value.end()
 
 
 def _has_columns(row: str) -> bool:
