@@ -131,3 +131,46 @@ def test_a_folder_without_files_makes_no_workspace(
     said = capsys.readouterr()
     assert f"there is no file in {alone / 'hidden'}" in said.err
     assert (said.out, said.err.count("\n"), (alone / "w.db").exists()) == ("", 1, False)
+
+
+@pytest.fixture
+def reports(tmp_path: Path, path: Path, alone: Path) -> tuple[Path, list[str]]:
+    """A folder of two reports that was indexed, and the command that indexed it."""
+    write(tmp_path / "reports", a_txt="Ada Lovelace met Charles Babbage.", b_txt="Una Berg leads Mandal.")
+    command = ["index", str(tmp_path / "reports"), "--db", str(path)]
+    assert main(command) == 0
+    return tmp_path / "reports", command
+
+
+def live(path: Path) -> list[str]:
+    with open_workspace(path) as store:
+        return [file.name for file in store.files.all() if file.deleted_at is None]
+
+
+def test_what_is_gone_from_a_folder_is_reported_and_deleted_by_sync_until_undone(
+        reports: tuple[Path, list[str]], path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, command = reports
+    (folder / "b.txt").unlink()
+    capsys.readouterr()
+    assert main(command) == 0
+    assert "1 file no longer in the folder: b.txt" in capsys.readouterr().err
+    assert live(path) == ["a.txt", "b.txt"]
+    assert main([*command, "--sync"]) == 0
+    assert "1 file deleted: b.txt" in capsys.readouterr().err
+    assert live(path) == ["a.txt"]
+    assert main(["docs", "--db", str(path), "--undo", "b.txt"]) == 0
+    assert main([*command, "--sync"]) == 0, "what was restored is no longer of the folder"
+    assert live(path) == ["a.txt", "b.txt"]
+
+
+def test_the_same_bytes_under_another_name_are_added_once_and_a_renamed_file_stays(
+        reports: tuple[Path, list[str]], path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, command = reports
+    (folder / "c.txt").write_bytes((folder / "a.txt").read_bytes())
+    capsys.readouterr()
+    assert main(command) == 0
+    assert "c.txt has the content of a.txt; not added twice" in capsys.readouterr().err
+    assert live(path) == ["a.txt", "b.txt"]
+    (folder / "a.txt").unlink()
+    assert main([*command, "--sync"]) == 0
+    assert live(path) == ["b.txt", "c.txt"]

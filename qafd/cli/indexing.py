@@ -1,8 +1,9 @@
 """Documents and graphs in, what the workspace holds then, and what that has cost."""
 
+import json
 import os
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import click
@@ -27,7 +28,7 @@ from qafd.cli.streams import stdin
 from qafd.curate.unread import find_nameless
 from qafd.errors import ParameterError
 from qafd.ingest import index, plan
-from qafd.ingest.folders import files_below
+from qafd.ingest.folders import Given, find_files
 from qafd.ingest.imports import read_graph
 from qafd.ingest.jobs import estimate_unparsed
 from qafd.ingest.reader import ModelChoice, choose, read_choice
@@ -36,6 +37,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import one_line
 from qafd.storage import Location, Workspace, copy_workspace, open_workspace, place_of, size_of
 from qafd.storage.rows import Total, clean_name, now
+from qafd.wording.counts import count
 from qafd.wording.entities import say_nameless
 from qafd.wording.models import (
     say_cap,
@@ -53,23 +55,25 @@ Source = tuple[str, bytes]
 @click.option("--rebuild", is_flag=True, help="Rebuild the graph from the stored extractions.")
 @click.option("--re-embed", is_flag=True,
               help="Compute all vectors again with the chosen model.")
+@click.option("--sync", is_flag=True,
+              help="Delete what was indexed from these folders before and is gone from them; "
+                   "'qafd docs --undo' restores it.")
 @click.option("--name", default="stdin.txt",
               help="Name of a document that is read from stdin.")
 @reader_options
 @engine_option
 @click.option("--dry-run", is_flag=True, help="Print the estimated cost and stop.")
-def index_files(db: Location | None, files: tuple[str, ...], rebuild: bool, re_embed: bool, name: str,
-                dry_run: bool, engine: int | str, **reader: Any) -> Outcome | int:
+def index_files(db: Location | None, files: tuple[str, ...], rebuild: bool, re_embed: bool, sync: bool,
+                name: str, dry_run: bool, engine: int | str, **reader: Any) -> Outcome | int:
     """Add files, folders and web pages, and build their graph.
 
     FILES are files, folders or http(s):// addresses of pages; '-' reads text from stdin.
     """
     path = require_location(db)
-    found = iter([(name, stdin())]) if files == ("-",) else _sources(files)
-    first = list(islice(found, 1))
-    if files and not first:
+    pages, given = _gather(files, name)
+    if files and not pages and not given:
         return NOTHING_FOUND
-    sources = chain(first, found)
+    sources = chain(pages, ((file.name, file.read()) for file in given))
     before = _choice_before(path)
     if before is None and not files and not dry_run:
         raise ParameterError(f"there is no workspace at {path} yet; name files or folders to "
@@ -84,21 +88,50 @@ def index_files(db: Location | None, files: tuple[str, ...], rebuild: bool, re_e
             store.vectors.forget()
         if rebuild or re_embed:
             store.assembly.drop()
-    failed, stopped = _work(path, sources, engine)
+        _sync(store, [file for file in files if os.path.isdir(file)], [file.name for file in given], sync)
+    failed, stopped = _work(path, _without_twins(path, sources), engine)
     counts = _counts(open_graph(path))
     return Outcome(counts, _count_lines(counts), failed=failed, interrupted=stopped)
 
 
-def _sources(files: Iterable[str]) -> Iterator[Source]:
-    """Yield the sources, pages first: if one cannot be fetched, nothing is added."""
-    pages = []
-    paths = []
-    for file in files:
-        if is_address(file):
-            pages.append(fetch(file, near=True))  # the user of a shell could fetch it anyway
+def _gather(files: Sequence[str], name: str) -> tuple[list[Source], list[Given]]:
+    """Return the pages, fetched, as if one cannot be nothing is added, and the files, not read yet."""
+    if files == ("-",):
+        return [(name, stdin())], []
+    # The user of a shell could fetch pages of a private network anyway.
+    pages = [fetch(file, near=True) for file in files if is_address(file)]
+    return pages, find_files([file for file in files if not is_address(file)], note)
+
+
+def _sync(store: Workspace, folders: Sequence[str], names: Sequence[str], delete: bool) -> None:
+    """Report the files that these folders had when they were indexed before, and `delete` them."""
+    if not folders:
+        return
+    key = f"folders {json.dumps(sorted(map(os.path.abspath, folders)))}"
+    present = set(map(clean_name, names))
+    live = {file.name for file in store.files.all() if file.deleted_at is None}
+    before = {row["name"] for row in store.notes.rows(key)}
+    gone = sorted(before.intersection(live) - present)
+    if gone:
+        shown = ", ".join(one_line(name, 80) for name in gone[:5]) + (", ..." if len(gone) > 5 else "")
+        files = count(len(gone), "file")
+        note(f"{files} deleted: {shown}; 'qafd docs --undo NAME' restores" if delete else
+             f"{files} no longer in the folder: {shown}; add --sync to delete")
+    if delete:
+        store.documents.delete(*gone)
+    kept = present if delete else present.union(before)
+    store.notes.put(key, json.dumps([{"name": name} for name in sorted(kept)]))
+
+
+def _without_twins(path: Location, sources: Iterable[Source]) -> Iterator[Source]:
+    """Yield the sources but new names for bytes that the workspace has already, which are reported."""
+    for name, data in sources:
+        with open_workspace(path) as store:
+            twin = store.files.find_twin(name, data)
+        if twin:
+            note(f"{one_line(name, 200)} has the content of {one_line(twin, 200)}; not added twice")
         else:
-            paths.append(file)
-    return chain(pages, files_below(paths, note))
+            yield name, data
 
 
 def _choice_before(path: Location) -> ModelChoice | None:

@@ -46,6 +46,14 @@ def files_below(
     ParameterError
         When a path does not exist, cannot be read, or is neither a file nor a folder.
     """
+    return ((file.name, file.read()) for file in find_files(paths, say))
+
+
+def find_files(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    say: Callable[[str], None] = ignore_progress,
+) -> list[Given]:
+    """Return the files of `files_below` before they are read."""
     found: list[Given] = []
     empty = []
     for given in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
@@ -63,8 +71,7 @@ def files_below(
         say(f"there is no file in {', '.join(one_line(str(p), 200) for p in empty[:5])}"
             f"{', ...' if len(empty) > 5 else ''}; hidden files and links to other places do not "
             "count")
-    apart = told_apart(found, say)
-    return ((file.name, file.read()) for file in apart)
+    return told_apart(found, say)
 
 
 def told_apart(files: Sequence[Given], say: Callable[[str], None] = ignore_progress) -> list[Given]:

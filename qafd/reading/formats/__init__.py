@@ -14,7 +14,7 @@ from qafd.reading.formats.chats import is_subtitles, read_subtitles
 from qafd.reading.formats.draft import SAVE_AS, DocumentDraft, unsupported_error
 from qafd.reading.formats.excel import read_workbook
 from qafd.reading.formats.feeds import FEEDS, read_feed
-from qafd.reading.formats.graphs import draft_graph
+from qafd.reading.formats.graphs import draft_graph, refuse_graph
 from qafd.reading.formats.graphs.markup import read_markup as read_graph_markup
 from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.formats.mail import is_mail, read_mails
@@ -134,6 +134,7 @@ def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[Do
         raise unsupported_error("a rich text (RTF) file", SAVE_AS)
     if start.startswith("%!PS"):
         raise unsupported_error("a PostScript file", "save it as pdf and add that")
+    refuse_graph(start)
     ending = name.rsplit(".", 1)[-1].lower() if "." in name else ""
     root = _ROOT.search(start) if start.startswith("<") else None
     if root and root[1].lower() in ("graphml", "gexf"):

@@ -12,7 +12,7 @@ from qafd.errors import ParseError
 from qafd.reading.formats.chats import conversations_of, write_conversations
 from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.graphs import draft_graph
-from qafd.reading.formats.graphs.tables import is_node_link, read_node_link
+from qafd.reading.formats.graphs.tables import as_node_link, read_node_link
 from qafd.reading.formats.grid import TableGrid, names_columns, row_text
 from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.formats.markdown import read_notebook
@@ -37,7 +37,7 @@ def read_json(
     """Read JSON or JSON lines; no documents when the text is neither."""
     try:
         value = _loads(text)
-        lines = ending in ("jsonl", "ndjson") and not is_node_link(value)  # an import is named so
+        lines = ending in ("jsonl", "ndjson") and as_node_link(value) is None  # an import is named so
         if not lines or isinstance(value, list):
             return _from_json(name, value, limits, notices)
         return _from_records("jsonl", name, [value], limits)
@@ -51,6 +51,8 @@ def read_json(
             numbers = ", ".join(map(str, broken[:5])) + (", …" if len(broken) > 5 else "")
             what = "line is" if len(broken) == 1 else "lines are"
             notices.append(f"{len(broken)} {what} not JSON and left out: {numbers}.")
+        if (linked := as_node_link(records)) is not None:
+            return draft_graph(read_node_link(linked), name, limits, notices)
         return _from_records("jsonl", name, records, limits)
     if ending in ("json", "jsonl", "ndjson"):
         raise ParseError(f"The {ending.upper()} is damaged ({one_line(why)}); mend it and retry.")
@@ -77,8 +79,8 @@ def _loads(text: str) -> Any:
 
 
 def _from_json(name: str, value: Any, limits: Limits, notices: list[str]) -> list[DocumentDraft]:
-    if is_node_link(value):
-        return draft_graph(read_node_link(value), name, limits, notices)
+    if (linked := as_node_link(value)) is not None:
+        return draft_graph(read_node_link(linked), name, limits, notices)
     if isinstance(value, dict) and isinstance(value.get("cells"), list):
         return [read_notebook(value, limits)]
     if talks := conversations_of(value):

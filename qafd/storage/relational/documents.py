@@ -342,6 +342,15 @@ class SqlFiles(Part):
                 (name, digest, len(data), kept, status, error, job, now()))
         return refused is None
 
+    def find_twin(self, name: str, data: bytes) -> str:
+        """Return the file that has the bytes of a new one; "" for none, and for a name that is there."""
+        rows = self._rows(
+            "SELECT name FROM files WHERE sha256 = ? AND deleted_at IS NULL "
+            "AND status NOT IN ('failed', 'cancelled') AND NOT EXISTS ("
+            "  SELECT 1 FROM files AS own WHERE own.name = ? AND own.deleted_at IS NULL) "
+            "ORDER BY rowid LIMIT 1", hashlib.sha256(data).hexdigest(), clean_name(name))
+        return next((twin for twin, in rows), "")
+
     def unread(self) -> tuple[tuple[str, bytes], ...]:
         """Name and bytes of the files that are not parsed yet, those that were stopped too."""
         return tuple(self._rows(

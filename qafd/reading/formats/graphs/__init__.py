@@ -1,5 +1,6 @@
 """Files that hold a graph: GraphML, GEXF, node-link JSON, tables, those of GraphRAG."""
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
@@ -13,8 +14,10 @@ from qafd.reading.formats.limits import Limits
 from qafd.reading.formats.packages import packed_files
 from qafd.reading.text.plaintext import decode
 
-__all__ = ["GRAPH_ENDINGS", "draft_graph", "read_graph_files"]
+__all__ = ["GRAPH_ENDINGS", "draft_graph", "read_graph_files", "refuse_graph"]
 
+_OTHERS = ((re.compile(r"(?:(?:#|comment|creator|version)[^\n]*\n)*graph\s*\[", re.I), "GML"),
+           (re.compile(r"(?:%[^\n]*\n)*\*vertices\s+\d", re.I), "Pajek's format"))
 GRAPH_ENDINGS = ("graphml", "gexf", "json", "jsonl", "csv", "tsv", "parquet", "zip")
 
 
@@ -38,6 +41,14 @@ def draft_graph(rows: Rows, name: str, limits: Limits, notices: list[str]) -> li
     return drafts_of(graph, name, limits, notices)
 
 
+def refuse_graph(text: str) -> None:
+    """Raise ParseError for a graph in GML or Pajek's format, with the way to one that can be read."""
+    for pattern, what in _OTHERS:
+        if pattern.match(text.lstrip()[:2000]):
+            raise ParseError(f"The file is a graph in {what}, which cannot be read; open it in Gephi, "
+                             "save it as GraphML and add that.")
+
+
 def _unpack(data: bytes, limits: Limits) -> Iterable[bytes]:
     """Return the files in a zip file, or the file itself."""
     return packed_files(data, limits) if data.startswith(b"PK\x03\x04") else (data,)
@@ -53,6 +64,7 @@ def _rows(data: bytes, limits: Limits) -> Rows:
                          "be read; export it as GraphML.") from None
     if not text.strip("\ufeff \t\r\n"):
         raise ParseError("The file is empty; export the graph again.")
+    refuse_graph(text)
     start = text.lstrip("\ufeff \t\r\n")[:1]
     if start == "<":
         return read_markup(text.lstrip("\ufeff"))

@@ -31,8 +31,8 @@ _DESCRIPTIONS = ("description", "desc", "summary", "definition", "text", "conten
                  "notes")
 SOURCES = ("source", "from", "src", "head", "subject", "start", "source_id", "from_id")
 TARGETS = ("target", "to", "dst", "tail", "object", "end", "target_id", "to_id")
-_LABELS = ("label", "relation", "relationship", "relation_type", "rel", "predicate", "edge_type",
-           "edge label", "edgelabel", "keywords", "name", "type", "kind")
+_LABELS = ("label", "relation", "interaction", "relationship", "relation_type", "rel", "predicate",
+           "edge_type", "edge label", "edgelabel", "keywords", "name", "type", "kind")
 _WEIGHTS = ("weight", "value", "strength", "score")
 _TEXTS = ("text_unit_ids", "source_id", "source_ids", "chunk_ids", "tuids")
 _NO_LABELS = {"directed", "undirected", "mutual", "1", "0"}
@@ -216,11 +216,14 @@ def _join(parts: Sequence[Rows]) -> Rows:
 def _nodes(whole: Rows, texts: Mapping[str, ImportedText]) -> dict[str, ImportedNode]:
     """Return the nodes by their ids, of those with one id the first."""
     nodes: dict[str, ImportedNode] = {}
-    twice = 0
+    twice = cut = 0
     for row in whole.nodes:
         node = _node(row, texts)
+        cut += len(" ".join(str(_first(row, _NAMES)).split())) > NAME
         if node.id:
             twice += nodes.setdefault(node.id, node) != node
+    if cut:
+        whole.notices.append(f"Names that were cut to {NAME} characters: {cut:,}.")
     if twice:
         whole.notices.append(f"Left out: {twice:,} nodes with the id of one before that say "
                              "something else.")

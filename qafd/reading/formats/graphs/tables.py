@@ -3,7 +3,8 @@
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -14,20 +15,69 @@ from qafd.reading.text.plaintext import one_line
 
 _SCALARS = (str, int, float)
 _MEMBERS = {"entity_ids", "entities", "relationship_ids"}  # of a community
+_NEO4J = re.compile(r"[^:]*:(id|start_id|end_id|type|label)(?:\(.*\))?|_(id|start|end|type|labels)")
+_NEO4J_NAMES = {"id": "id", "start_id": "source", "start": "source", "end_id": "target", "end": "target",
+                "type": "label", "label": "type", "labels": "type"}
 _NODES = {"name", "title", "label", "entity", "entity_name", "id"}
 
 
-def is_node_link(value: Any) -> bool:
-    """Return True if JSON is a graph as networkx and D3 write it: nodes, and edges or links."""
-    if not isinstance(value, dict) or not isinstance(value.get("nodes"), list):
-        return False
+def as_node_link(value: Any) -> dict[str, Any] | None:
+    """Return JSON of networkx, D3, vis.js, Cytoscape or Neo4j as {"nodes", "edges"}; None for any other."""
+    if isinstance(value, list):
+        return _of_neo4j(value)
+    if not isinstance(value, dict):
+        return None
+    if "elements" in value:
+        return _of_cytoscape(value["elements"])
+    nodes = value.get("nodes")
     edges = value.get("edges", value.get("links"))
-    return isinstance(edges, list) and bool(edges) and all(
-        isinstance(edge, dict) and {"source", "target"} <= edge.keys() for edge in edges)
+    if not isinstance(nodes, list) or not edges or not isinstance(edges, list):
+        rels = value.get("rels", value.get("relationships"))
+        return _of_neo4j([*nodes, *rels]) if isinstance(nodes, list) and isinstance(rels, list) else None
+    if _all_have(edges, "source", "target"):
+        return {**value, "edges": edges}
+    if _all_have(edges, "from", "to") and _all_have(nodes, "id"):
+        return {"nodes": nodes, "edges": edges, "graph": {"format": "vis.js"}}
+    return None
+
+
+def _all_have(rows: Sequence[Any], *keys: str) -> bool:
+    return all(isinstance(row, dict) and row.keys() >= set(keys) for row in rows)
+
+
+def _of_cytoscape(elements: Any) -> dict[str, Any] | None:
+    """Return the elements of Cytoscape, in one list or in two, as node-link JSON."""
+    if isinstance(elements, dict):
+        elements = [*elements.get("nodes", ()), *elements.get("edges", ())]
+    if not isinstance(elements, list) or not _all_have(elements, "data"):
+        return None
+    rows = [element["data"] for element in elements if isinstance(element["data"], dict)]
+    edges = [row for row in rows if {"source", "target"} <= row.keys()]
+    nodes = [row for row in rows if "source" not in row]
+    return {"nodes": nodes, "edges": edges, "graph": {"format": "Cytoscape"}} if edges else None
+
+
+def _of_neo4j(rows: Sequence[Any]) -> dict[str, Any] | None:
+    """Return what apoc.export.json writes, as node-link JSON."""
+    if not rows or not _all_have(rows, "type", "id"):
+        return None
+    nodes = [row for row in rows if row["type"] == "node"]
+    edges = [row for row in rows if row["type"] == "relationship"]
+    if not edges or len(nodes) + len(edges) < len(rows):
+        return None
+    linked: list[dict[str, Any]] = []
+    for edge in edges:
+        if not _all_have((edge.get("start"), edge.get("end")), "id"):
+            return None
+        linked.append({**(edge.get("properties") or {}), "label": edge.get("label", ""),
+                       "source": edge["start"]["id"], "target": edge["end"]["id"]})
+    named = [{"type": ", ".join(map(str, node.get("labels") or ())), **(node.get("properties") or {}),
+              "id": node["id"]} for node in nodes]
+    return {"nodes": named, "edges": linked, "graph": {"format": "Neo4j JSON"}}
 
 
 def read_node_link(value: Mapping[str, Any]) -> Rows:
-    """Return the rows of node-link JSON; nodes without an id are numbered from 0, as in D3."""
+    """Return the rows of `as_node_link`; nodes without an id are numbered from 0, as in D3."""
     about = value.get("graph")
     about = about if isinstance(about, dict) else {}
     form = about.get("format")
@@ -35,7 +85,7 @@ def read_node_link(value: Mapping[str, Any]) -> Rows:
     for number, node in enumerate(value["nodes"]):
         node = _lower(node) if isinstance(node, dict) else {"id": node}
         rows.nodes.append(node if "id" in node else {"id": number, **node})
-    rows.edges = [_lower(edge) for edge in value.get("edges", value.get("links"))]
+    rows.edges = [_lower(edge) for edge in value["edges"]]
     rows.texts = [_lower(text) for text in value.get("texts", []) if isinstance(text, dict)]
     communities = value.get("communities")
     for one in communities if isinstance(communities, list) else ():
@@ -47,7 +97,7 @@ def read_node_link(value: Mapping[str, Any]) -> Rows:
 
 
 def read_json_graph(text: str) -> Rows:
-    """Return node-link JSON, records in a list or in lines, or the chunks of a LightRAG graph.
+    """Return a graph of `as_node_link`, records in a list or in lines, or the chunks of a LightRAG graph.
 
     Raises
     ------
@@ -58,8 +108,8 @@ def read_json_graph(text: str) -> Rows:
         value = json.loads(text)
     except (ValueError, RecursionError):
         value = _read_lines(text)
-    if is_node_link(value):
-        return read_node_link(value)
+    if (linked := as_node_link(value)) is not None:
+        return read_node_link(linked)
     if isinstance(value, dict) and "nodes" not in value and all(map(_is_cell, value.values())):
         value = [value]  # a table of one row, in lines
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
@@ -100,9 +150,22 @@ def read_delimited(text: str, limits: Limits) -> Rows:
     except csv.Error:
         raise ParseError("The table is damaged: a quotation mark in it is not closed or stands "
                          "alone; save it as CSV again.") from None
-    columns = [column.strip().lower() for column in next(iter(lines), [])]
-    return read_records("CSV", [dict(zip(columns, line, strict=False)) for line in lines[1:]
-                                if any(line)], columns)
+    columns = [_column_of(column) for column in next(iter(lines), [])]
+    records: list[Row] = [dict(zip(columns, line, strict=False)) for line in lines[1:] if any(line)]
+    if not {"id", "source", "target"} <= set(columns):
+        return read_records("CSV", records, columns)
+    rows = read_records("CSV", [row for row in records if row.get("source")], columns)
+    rows.nodes = [row for row in records if not row.get("source")]  # apoc.export.csv has both in one table
+    return rows
+
+
+def _column_of(column: str) -> str:
+    """Return the name of a column; of Neo4j's "personId:ID(Person)", ":START_ID", "_end" what it means."""
+    name = column.strip().lower()
+    special = _NEO4J.fullmatch(name)
+    if special is None:
+        return name.partition(":")[0] or name
+    return _NEO4J_NAMES[special[1] or special[2]]
 
 
 def read_parquet(data: bytes) -> Rows:
