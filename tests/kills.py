@@ -12,13 +12,15 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from servers import postgres_url
 from tiny import TinyEmbedder, TinyExtractor, killed, started, tiny_index
 
 from qafd.ingest import index
-from qafd.storage import open_workspace, place_of, remove_workspace, size_of
+from qafd.storage import open_workspace, place_of, remove_workspace
+from qafd.time_left import ignore_progress
 
 NAMES = ("Ada", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal")
 
@@ -71,13 +73,14 @@ def slow_index(url: str, files: list[tuple[str, bytes]]) -> None:
     index(url, files, extractor=Slow, embedder=TinyEmbedder, processes=1)
 
 
-def kill_often(kills: int, url_of: Callable[[str], str], seed: int = 20) -> Kills:
+def kill_often(kills: int, url_of: Callable[[str], str], seed: int = 20,
+               report: Callable[[Kills], object] = ignore_progress) -> Kills:
     """Index the same files again and again, each run killed at random moments until it ends.
 
     Parameters
     ----------
     url_of : callable
-        A name to the URL of a workspace that does not exist yet.
+        A name to the URL of a workspace that does not exist (any more).
     """
     records = [{"id": str(i), "title": name, "text": story(i, 5).decode()}
                for i, name in enumerate(NAMES)]
@@ -86,8 +89,8 @@ def kill_often(kills: int, url_of: Callable[[str], str], seed: int = 20) -> Kill
     begin = time.monotonic()
     started(slow_index, url_of("second"), files).join()
     whole = time.monotonic() - begin
-    expected = tiny_index(url_of("undisturbed"), files)
-    expected_log = log_of(url_of("undisturbed"))
+    undisturbed = url_of("undisturbed")
+    expected, expected_log = tiny_index(undisturbed, files), log_of(undisturbed)
     rng = random.Random(seed)
     sent = runs = damaged = digests = logs = unfinished = 0
     while sent < kills:
@@ -96,7 +99,7 @@ def kill_often(kills: int, url_of: Callable[[str], str], seed: int = 20) -> Kill
         file = Path(place_of(url).written)
         while True:
             process = started(slow_index, url, files)
-            process.join(rng.uniform(0.1, 1) * whole)
+            process.join(rng.triangular(0.05, 1, 0.2) * whole)  # most are killed, none for ever
             if process.exitcode == 0:
                 break
             killed(process)
@@ -107,9 +110,7 @@ def kill_often(kills: int, url_of: Callable[[str], str], seed: int = 20) -> Kill
             unfinished += sum(file.status != "done" for file in store.files.all())
         logs += log_of(url) != expected_log
         remove_workspace(url)
-    for name in ("first", "second", "undisturbed"):
-        if size_of(url_of(name)) is not None:
-            remove_workspace(url_of(name))
+        report(Kills(sent, runs, damaged, digests, logs, unfinished))
     return Kills(sent, runs, damaged, digests, logs, unfinished)
 
 
@@ -123,7 +124,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         url_of = postgres_url if given.backend == "postgresql" else (
             lambda name: place_of(Path(folder, f"{name}.db")).url)
-        print(given.backend, kill_often(given.kills, url_of, given.seed), flush=True)
+        kill_often(given.kills, url_of, given.seed, partial(print, given.backend, flush=True))
 
 
 if __name__ == "__main__":

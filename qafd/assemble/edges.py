@@ -1,4 +1,4 @@
-"""The edges of a log: of entities to passages, and what passages assert of two entities."""
+"""The edges of a log: names that mean nearly the same, mentions, and what passages assert of two entities."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
