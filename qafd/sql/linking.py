@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # Chosen on the 516 development questions of Spider 1 (benchmarks/schema_linking.py).
 FOREMOST, LIKELY, HALF = 0.7, 0.5, 0.5
+LONG = 20  # words of a question from which it may ask for more of a table than it names
 
 GROUPING = {"each", "per", "every"}
 
@@ -89,7 +90,8 @@ def link_schema(question: str, schema: Schema, graph: Graph, named: Floats, scor
     Tables are those that the question names in full or whose values it has, further ones of which
     it has a word and that have at least 0.7 of the best evidence, and one more that is joined to
     these and has a column with words that no other has. Tables in between are added. A table at the
-    end of a join is left out where the other side has its key and nothing else of it is asked for.
+    end of a join is left out where the other side has its key and a short question asks for nothing
+    else of it.
     In these tables a column is needed when the question has half of its name's words, and no others
     that it names in full have them.
 
@@ -110,7 +112,8 @@ def link_schema(question: str, schema: Schema, graph: Graph, named: Floats, scor
     joins, unjoined, alternatives = join_tables(schema, ordered, asked)
     tables = {*ordered, *(end for join in joins for end in (join.table, join.target))}
     labels = {value.label for value in held}
-    joins = _drop_parents(asked, schema, tables, joins, labels)
+    if len(asked.words) <= LONG:
+        joins = _drop_parents(asked, schema, tables, joins, labels)
     columns = {*_find_columns(asked, schema, tables), *labels}
     for join in schema.joins:
         if {join.table, join.target} <= tables and join.table != join.target:
