@@ -19,16 +19,21 @@ from mcp import Client, StdioServerParameters
 
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
+from qafd.reading.text import count_tokens
 from qafd.retrieve.methods import PAPER
 from qafd.serving import verbs
-from qafd.serving.http import VERBS, PatientConnection, describe, make_app, make_server
+from qafd.serving.http import PatientConnection, describe, make_app, make_server
+from qafd.serving.verbs import VERBS
 
 Result = TypeVar("Result")
 QUESTION = "Introduce Steve Jobs's products in Apple."
 TOKEN = "a-token-of-27-characters-ok"
 ASKED: dict[str, dict[str, Any]] = {
-    "search": {"words": "river", "limit": 2}, "retrieve": {"question": QUESTION, "limit": 3},
-    "why": {"question": QUESTION, "node": "Steve Jobs"}, "answer": {"question": QUESTION}}
+    "search": {"words": "river", "limit": 2}, "query": {"question": QUESTION, "limit": 3, "tokens": 300},
+    "why": {"question": QUESTION, "node": "Steve Jobs"}, "answer": {"question": QUESTION},
+    "neighbors": {"node": "¶ Steve Jobs", "limit": 3}, "paths": {"question": QUESTION, "node": "iPod"},
+    "read": {"document": "steve-jobs.md", "start": 10, "tokens": 20}, "documents": {"start": 3, "limit": 2},
+    "conditions": {"question": "Which product was introduced by Steve Jobs and Apple?", "limit": 2}}
 
 
 def wait_for(ask: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
@@ -52,7 +57,7 @@ def get(apple: KnowledgeGraph, path: str, params: dict[str, Any] | None = None,
 def test_retrieve_gives_the_passages_and_entities_of_the_library(
         apple: KnowledgeGraph) -> None:
     expected = apple.retrieve(QUESTION)
-    reply = verbs.retrieve(apple, QUESTION, limit=3)
+    reply = verbs.query(apple, QUESTION, limit=3)
     assert [(one.document, one.start, one.score) for one in reply.sources] == [
         (one.document, one.start, one.score) for one in expected.passages[:3]]
     names = [node.name for node in expected.nodes if node.kind == "entity" and node.importance > 0]
@@ -61,13 +66,16 @@ def test_retrieve_gives_the_passages_and_entities_of_the_library(
 
 
 @pytest.mark.parametrize("ask", [
-    lambda kg: verbs.retrieve(kg, " "), lambda kg: verbs.retrieve(kg, "a", "none"),
+    lambda kg: verbs.query(kg, " "), lambda kg: verbs.query(kg, "a", "none"),
     lambda kg: verbs.search_passages(kg, "a", 0), lambda kg: verbs.search_passages(kg, "a", 51),
     lambda kg: verbs.explain_why(kg, QUESTION, "Nobody Known"),
+    lambda kg: verbs.neighbors(kg, "Nobody Known"), lambda kg: verbs.query(kg, "a", tokens=0),
+    lambda kg: verbs.read(kg, "steve-jobs.md", -1), lambda kg: verbs.documents(kg, 0, 51),
     lambda kg: verbs.answer(kg, "a" * 2001), lambda kg: verbs.answer(kg, "who \ud800"),
     lambda kg: verbs.search_passages(kg, "\udfff"),
     lambda kg: verbs.explain_why(kg, QUESTION, "\ud800")],
-    ids=["empty", "method", "limit 0", "limit 51", "node", "length", "surrogate",
+    ids=["empty", "method", "limit 0", "limit 51", "node", "neighbor", "tokens", "start",
+         "documents", "length", "surrogate",
          "surrogate of words", "surrogate of a node"])
 def test_what_cannot_be_asked_is_refused(
         apple: KnowledgeGraph, ask: Callable[[KnowledgeGraph], object]) -> None:
@@ -85,6 +93,47 @@ def test_http_replies_as_its_description_says(apple: KnowledgeGraph, verb: str) 
     found = description["paths"][f"/v1/{verb}"]["get"]["responses"]["200"]
     schema = found["content"]["application/json"]["schema"]
     jsonschema.validate(reply.json(), schema | {"components": description["components"]})
+
+
+@pytest.mark.parametrize("tokens", [1, 30, 100, 400])
+def test_replies_keep_their_number_of_tokens(apple: KnowledgeGraph, tokens: int) -> None:
+    sources = verbs.query(apple, QUESTION, limit=50, tokens=tokens).sources
+    assert sources
+    assert sum(count_tokens(source.text) for source in sources) <= tokens
+    whole = verbs.query(apple, QUESTION, limit=50).sources
+    assert [source.id for source in sources] == [source.id for source in whole[:len(sources)]]
+    assert len(whole) > len(sources)
+
+
+def test_a_document_is_read_part_by_part(apple: KnowledgeGraph) -> None:
+    with apple.store() as store:
+        text = store.documents.get("steve-jobs.md").text
+    parts, start = [], 0
+    while start is not None:
+        part = verbs.read(apple, "steve-jobs.md", start, 40)
+        assert count_tokens(part.text) <= 40
+        parts.append(part.text)
+        start = part.next
+    assert "".join(parts) == text
+    assert len(parts) > 2
+
+
+def test_documents_are_listed_page_by_page(apple: KnowledgeGraph) -> None:
+    first = verbs.documents(apple, 0, 10)
+    rest = verbs.documents(apple, first.next or 0, 10)
+    names = [one.name for one in (*first.documents, *rest.documents)]
+    assert (len(names), rest.next) == (first.total, None)
+    assert names == sorted(set(names))
+
+
+def test_neighbors_share_passages_and_paths_lead_to_a_node(apple: KnowledgeGraph) -> None:
+    near = verbs.neighbors(apple, "steve jobs", 5)
+    assert (near.node, near.neighbors[0].name) == ("Steve Jobs", "Apple")
+    shared = [one.passages for one in near.neighbors]
+    assert shared == sorted(shared, reverse=True)
+    found = verbs.paths(apple, QUESTION, "iPod", 2).paths
+    assert [one.share for one in found] == sorted((one.share for one in found), reverse=True)
+    assert all(one.path.endswith("iPod") for one in found)
 
 
 def test_the_description_is_an_openapi_document() -> None:
@@ -116,7 +165,7 @@ def test_http_refuses_by_status_in_one_sentence(
     (b'{"question": "' + b"a" * 64_000 + b'"}', 413)])
 def test_http_refuses_a_body_that_it_cannot_read(
         apple: KnowledgeGraph, body: bytes, status: int) -> None:
-    reply = get(apple, "/v1/retrieve", body=body)
+    reply = get(apple, "/v1/query", body=body)
     assert reply.status_code == status
     assert list(reply.json()) == ["error"]
 
@@ -130,7 +179,7 @@ def test_http_refuses_what_the_workspace_cannot_answer(path: Path) -> None:
 
 
 def test_a_method_is_one_of_a_list() -> None:
-    (method,) = (one for one in describe()["paths"]["/v1/retrieve"]["get"]["parameters"]
+    (method,) = (one for one in describe()["paths"]["/v1/query"]["get"]["parameters"]
                  if one["name"] == "method")
     assert {"qafd", "pagerank", PAPER} <= set(method["schema"]["enum"])
 
@@ -173,12 +222,12 @@ def with_client(apple: KnowledgeGraph,
 
 
 def rounded(value: Any) -> Any:
-    """JSON values with nine digits of each number: the compiled solver adds in another order."""
+    """JSON values with six digits of each number: the compiled solver adds in another order."""
     if isinstance(value, dict):
         return {key: rounded(one) for key, one in value.items()}
     if isinstance(value, list):
         return [rounded(one) for one in value]
-    return float(f"{value:.9g}") if isinstance(value, float) else value
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def test_mcp_gives_what_the_verbs_give_and_tells_errors(apple: KnowledgeGraph) -> None:
@@ -189,12 +238,16 @@ def test_mcp_gives_what_the_verbs_give_and_tells_errors(apple: KnowledgeGraph) -
         tools = (await client.list_tools()).tools
         assert {tool.name for tool in tools} == set(VERBS)
         assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
+        for tool in tools:
+            assert all(value.get("description") for value in tool.input_schema["properties"].values())
+        (query,) = (tool for tool in tools if tool.name == "query")
+        assert {"qafd", "pagerank", PAPER} <= set(query.input_schema["properties"]["method"]["enum"])
         for name, arguments in ASKED.items():
             reply = await client.call_tool(name, arguments)
             assert not reply.is_error
             assert rounded(reply.structured_content) == rounded(expected[name])
         for wrong in ({"question": "a", "method": "none"}, {}):
-            assert (await client.call_tool("retrieve", wrong)).is_error
+            assert (await client.call_tool("query", wrong)).is_error
 
     with_client(apple, ask)
 

@@ -21,7 +21,7 @@ def mcp(knowledge: KnowledgeGraph) -> int:
     """Serve a workspace to a program that uses the Model Context Protocol, over stdin and stdout.
 
     Such a program starts this command itself: give it 'qafd', 'mcp', '--db' and the file. It gets
-    the tools search, retrieve, why and answer, which only read.
+    nine tools, which only read.
     """
     from qafd.serving.mcp import make_server
 
@@ -37,16 +37,19 @@ def mcp(knowledge: KnowledgeGraph) -> int:
 @click.option("--token-file", type=FILE, help="File with the token that requests must send, at "
                                               "least 16 characters; or set $QAFD_TOKEN. There is no"
                                               " default token.")
+@click.option("--otel", metavar="PLACE", help="Also write each question as a span of OpenTelemetry: to a "
+                                              "file of OTLP JSON, or to http(s)://host/v1/traces.")
 def serve(knowledge: KnowledgeGraph, port: int, host: str, name: tuple[str, ...],
-          token_file: Path | None) -> int:
-    """Serve a workspace to other programs over HTTP: search, retrieve, why and answer, read-only.
+          token_file: Path | None, otel: str | None) -> int:
+    """Serve a workspace to other programs over HTTP, read-only.
 
     /openapi.json describes them. Requests are not encrypted: put a proxy with TLS in front
     if other machines use it.
     """
-    from qafd.serving.http import make_app, make_server
+    from qafd.serving.http import ignore, make_app, make_server
+    from qafd.serving.spans import record_spans
 
-    app = make_app(knowledge, _token(token_file), name)
+    app = make_app(knowledge, _token(token_file), name, record_spans(otel) if otel else ignore)
     check_free(host, port)
     note(f"http://{host}:{port}/openapi.json")
     if host not in LOOPBACK:

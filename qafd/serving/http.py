@@ -24,18 +24,22 @@ from qafd import __version__
 from qafd.app.names import OwnNames
 from qafd.errors import ParameterError, QafdError
 from qafd.knowledge import KnowledgeGraph
-from qafd.serving import verbs
+from qafd.serving.verbs import VERBS
 
 Verb = Callable[..., Any]
-VERBS: dict[str, Verb] = {"search": verbs.search_passages, "retrieve": verbs.retrieve,
-                          "why": verbs.explain_why, "answer": verbs.answer}
+Record = Callable[[object], None]
 LONGEST_BODY = 64_000  # bytes
 MOST_CONNECTIONS = 200
 LEAST_TOKEN = 16  # characters, so that nobody guesses it
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
-def make_app(knowledge: KnowledgeGraph, token: str, names: Collection[str] = ()) -> Starlette:
+def ignore(_: object) -> None:
+    """Record nothing."""
+
+
+def make_app(knowledge: KnowledgeGraph, token: str, names: Collection[str] = (),
+             record: Record = ignore) -> Starlette:
     """Build the interface of a workspace: /v1/<verb> for each of `VERBS`, and /openapi.json.
 
     Parameters
@@ -45,6 +49,8 @@ def make_app(knowledge: KnowledgeGraph, token: str, names: Collection[str] = ())
         /openapi.json and /health answer without it.
     names : collection of str
         Host names that it accepts, next to those of this machine and addresses of digits.
+    record : callable
+        Called with each reply, see `qafd.serving.spans`.
 
     Raises
     ------
@@ -58,19 +64,21 @@ def make_app(knowledge: KnowledgeGraph, token: str, names: Collection[str] = ())
     routes = [Route("/health", lambda _: _reply({"status": "ok"})),
               Route("/openapi.json", lambda _: _reply(description))]
     for name, verb in VERBS.items():
-        routes.append(Route(f"/v1/{name}", _make_endpoint(knowledge, verb, token),
+        routes.append(Route(f"/v1/{name}", _make_endpoint(knowledge, verb, token, record),
                             methods=["GET", "POST"]))
     return Starlette(routes=routes, middleware=[Middleware(OwnNames, names=names)],
                      exception_handlers={HTTPException: _refuse_route, Exception: _report_failure})
 
 
-def _make_endpoint(knowledge: KnowledgeGraph, verb: Verb, token: str
+def _make_endpoint(knowledge: KnowledgeGraph, verb: Verb, token: str, record: Record
                    ) -> Callable[[Request], Awaitable[Response]]:
     expected = f"Bearer {token}".encode()
 
     def respond(request: Request, body: bytes) -> Response:
         try:
-            return _reply(asdict(verb(knowledge, **_read_arguments(request, body, verb))))
+            reply = verb(knowledge, **_read_arguments(request, body, verb))
+            record(reply)
+            return _reply(asdict(reply))
         except ParameterError as error:
             return _refuse(400, str(error))
         except QafdError as error:
@@ -170,11 +178,24 @@ class PatientConnection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            self._refuse("503 Service Unavailable",
+                         f"{MOST_CONNECTIONS} connections are open; ask again later")
         self._watch()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         self._watch()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse bytes that are no request, as all else is refused: in JSON."""
+        self._refuse("400 Bad Request", f"this is no HTTP request ({msg})")
+
+    def _refuse(self, status: str, sentence: str) -> None:
+        body = json.dumps({"error": sentence}).encode()
+        self.transport.write(f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: "
+                             f"{len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -194,8 +215,7 @@ class PatientConnection(H11Protocol):
 def make_server(app: Starlette, host: str, port: int,
                 connection: type[PatientConnection] = PatientConnection) -> uvicorn.Server:
     """Build a server that refuses more than `MOST_CONNECTIONS` at once."""
-    return uvicorn.Server(uvicorn.Config(app, host, port, log_level="warning", http=connection,
-                                         limit_concurrency=MOST_CONNECTIONS))
+    return uvicorn.Server(uvicorn.Config(app, host, port, log_level="warning", http=connection))
 
 
 def describe() -> dict[str, Any]:

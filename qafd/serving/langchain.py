@@ -1,14 +1,12 @@
 """A retriever for LangChain; needs the package langchain-core."""
 
-from dataclasses import asdict
-
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
 from qafd.knowledge import KnowledgeGraph
-from qafd.serving.verbs import retrieve
+from qafd.serving import verbs
 
 
 class LangChainRetriever(BaseRetriever):
@@ -18,11 +16,11 @@ class LangChainRetriever(BaseRetriever):
     ----------
     knowledge : KnowledgeGraph
     method : str
-        See `qafd.serving.verbs.retrieve`, also for the errors.
+        See `qafd.serving.verbs.query`, also for the errors.
     k : int
         The number of passages, 1 to 50.
 
-    The metadata are the other fields of `qafd.serving.verbs.FoundPassage`.
+    Metadata are file, title, heading, page, number (the rank), id, score, start and end.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -34,8 +32,6 @@ class LangChainRetriever(BaseRetriever):
     def _get_relevant_documents(self, query: str, *,
                                 run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
                                 ) -> list[Document]:
-        found = []
-        for source in retrieve(self.knowledge, query, self.method, self.k).sources:
-            place = asdict(source)
-            found.append(Document(page_content=place.pop("text"), metadata=place))
-        return found
+        sources = verbs.query(self.knowledge, query, self.method, self.k).sources
+        return [Document(page_content=source.text, metadata=source.describe(number), id=source.id)
+                for number, source in enumerate(sources, 1)]

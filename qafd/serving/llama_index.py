@@ -1,12 +1,10 @@
 """A retriever for LlamaIndex; needs the package llama-index-core."""
 
-from dataclasses import asdict
-
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from qafd.knowledge import KnowledgeGraph
-from qafd.serving.verbs import retrieve
+from qafd.serving import verbs
 
 
 class LlamaIndexRetriever(BaseRetriever):
@@ -16,11 +14,11 @@ class LlamaIndexRetriever(BaseRetriever):
     ----------
     knowledge : KnowledgeGraph
     method : str
-        See `qafd.serving.verbs.retrieve`, also for the errors.
+        See `qafd.serving.verbs.query`, also for the errors.
     k : int
         The number of passages, 1 to 50.
 
-    The metadata are the other fields of `qafd.serving.verbs.FoundPassage`.
+    Metadata are file, title, heading, page, number (the rank), id, score, start and end.
     """
 
     def __init__(self, knowledge: KnowledgeGraph, method: str = "qafd", k: int = 5) -> None:
@@ -29,9 +27,8 @@ class LlamaIndexRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         found = []
-        for source in retrieve(self._knowledge, query_bundle.query_str, self._method,
-                               self._k).sources:
-            place = asdict(source)
-            node = TextNode(text=place.pop("text"), metadata=place)
+        sources = verbs.query(self._knowledge, query_bundle.query_str, self._method, self._k).sources
+        for number, source in enumerate(sources, 1):
+            node = TextNode(text=source.text, metadata=source.describe(number), id_=source.id)
             found.append(NodeWithScore(node=node, score=source.score))
         return found
