@@ -41,7 +41,7 @@ from qafd.models.instructions import Instructed, Instructions
 from qafd.plan import Planner, conditions_by, plan_by
 from qafd.plan.spelling import Vocabulary
 from qafd.reading.text.plaintext import storable
-from qafd.records import Chunk, Nodes, QueryPlan, mark_at
+from qafd.records import Nodes, QueryPlan, mark_at
 from qafd.retrieve import layers as layer_store
 from qafd.retrieve.base import (
     Corpus,
@@ -418,7 +418,8 @@ class KnowledgeGraph:
             return Retrieval(plan.question, name_of(chosen), params_of(chosen), (), (), (),
                              notices=plan.notices)
         corpus = corpus_of(graph, store, chosen.needs)
-        corpus = replace(corpus, passages=corpus.passages.reading(partial(sentences_of, store)))
+        corpus = replace(corpus, passages=corpus.passages.reading(partial(sentences_of, store)),
+                         texts=store.passages.of_nodes)
         if massless and isinstance(chosen, FlowDiffusion):
             chosen = chosen.start_for(corpus, plan)
         retrieval = chosen.retrieve(corpus, plan)
@@ -483,11 +484,7 @@ class KnowledgeGraph:
         if is_method(name):
             raise ParameterError(f"{name} is a method of this program; give your retriever another "
                                  "name")
-        return cast("Retriever", ForeignMethod(name, value, self._read_passages))
-
-    def _read_passages(self, ids: Iterable[str]) -> dict[str, Chunk]:
-        with self.store() as store:
-            return store.passages.of_nodes(ids)
+        return cast("Retriever", ForeignMethod(name, value))
 
     def build_layers(self, names: Iterable[str] = LAYERS,
                      progress: Report = ignore_progress) -> tuple[str, ...]:

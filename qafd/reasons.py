@@ -120,7 +120,7 @@ class NoticeKind(StrEnum):
     NO_SOURCE = "no_source"
     NO_SHARED_WORD = "no_shared_word"
     FOREIGN_EMPTY = "foreign_empty"  # name
-    FOREIGN_UNMATCHED = "foreign_unmatched"  # name, count, total, share, words: how some begin
+    FOREIGN_UNMATCHED = "foreign_unmatched"  # name, count, total, share, results: how they begin
     NO_JOINED_PAIR = "no_joined_pair"
     NOTHING_NAMED = "nothing_named"
     LONE_SEEDS = "lone_seeds"  # count, seeds

@@ -42,7 +42,7 @@ def test_an_example_prints_what_the_document_says(
     assert printed.getvalue().strip() == output.strip()
 
 
-OUTSIDE = re.compile(r"postgresql:|dask:|--model|--endpoint|hotpot|mix\.jsonl|facts\.db|mine=FILE|"
+OUTSIDE = re.compile(r"postgresql:|dask:|--model|--endpoint|hotpot|mix\.jsonl|facts\.db|mine=FILE|--add FILE|"
                      r"rag_|ragtest|3f2a|^(demo|app|mcp|serve|worker)\b")
 """Commands that need a server, a model or data that are not here; their options are checked."""
 

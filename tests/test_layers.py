@@ -24,12 +24,12 @@ LAYERS = (
     ("export", "explain", "answer", "doctor", "samples", "preferences"),
     ("knowledge",),
     ("runs", "evaluate", "lab", "learn", "sql", "installation", "testing"),
-    ("cli", "app", "serving"),
+    ("cli", "app", "serving", "streamlit"),
     ("__main__",),
 )
 ONLY_IN = {
     "click": ("qafd/cli/",),
-    "streamlit": ("app.py", "pages/", "qafd/app/"),
+    "streamlit": ("app.py", "pages/", "qafd/app/"),  # qafd/streamlit.py draws by the component of the app
     "psycopg": ("qafd/storage/postgres/",),
     "openai": ("qafd/models/remote.py", "qafd/models/endpoint_embedder.py"),
     "pyvis": ("qafd/export/__init__.py",),

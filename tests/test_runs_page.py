@@ -1,5 +1,6 @@
 """The Runs page: what was kept is shown as it was, without a solver."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,16 @@ from typing import Any
 import pytest
 from clicks import page, shown
 
+from qafd.evaluate import evaluate
+from qafd.evaluate.collection import saved_questions
 from qafd.knowledge import KnowledgeGraph
 from qafd.runs import list_runs, save_run
 from qafd.runs.file import read_run, write_run
+from qafd.runs.imported import read_columns, read_marks, refuse_place
 from qafd.runs.replay import record_run
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
+OTHER = "Which cultivar gave the Macintosh its name?"
 PAINTED = "[data-painted]"
 
 
@@ -127,3 +132,47 @@ def test_a_run_that_was_deleted_can_be_kept_again(browser: Any, app_url: str) ->
     view.get_by_role("button", name="Delete").wait_for()
     assert view.get_by_role("button", name="Delete").is_visible()
     context.close()
+
+
+def recorded(sample: KnowledgeGraph) -> bytes:
+    """Two questions of another system: one with the flow's passages, one with others; and a broken line."""
+    own = [passage.text for passage in sample.retrieve(QUESTION).passages[:5]]
+    lines = [{"question": QUESTION, "answer": "The iPod.", "results": own},
+             {"question": OTHER, "results": [own[0], "Penguins breed."]}]
+    return "\n".join([*map(json.dumps, lines), "{broken"]).encode()
+
+
+def test_another_system_is_imported_marked_and_compared(home: Path, knowledge: KnowledgeGraph) -> None:
+    app = page("runs")
+    app.text_input(key="foreign name").set_value("mine")
+    app.get("file_uploader")[0].set_value(("mine.jsonl", recorded(knowledge), "application/jsonl")).run()
+    assert not app.exception
+    told = shown(app)
+    assert "2 questions of mine saved, with 7 results." in told
+    assert "1 of the results" in told
+    assert "Left out: 1 record" in told
+    frame = app.dataframe[0].value
+    assert list(frame["same as the flow"]) == sorted(frame["same as the flow"])
+    with knowledge.store() as store:
+        keys = {row.question: row.id for row in list_runs(store)}
+    app = page("runs", run=keys[OTHER])
+    assert "Which passage answers?" in shown(app)
+    buttons = [button for button in app.button if button.key and button.key.startswith("mark ")]
+    assert len(buttons) > 2
+    app.button(key=buttons[1].key).click().run()
+    assert [button.label for button in app.button if button.key and button.key.startswith("mark ")
+            ].count("Answers") == 1
+    assert list(read_marks(knowledge)) == [OTHER]
+    app = page("compare", q=OTHER, methods=["qafd", "mine"])
+    assert not app.exception
+    told = shown(app) + " ".join(html.proto.body for html in app.get("html"))
+    assert "Passages that mine misses" in told
+    assert "the graph reaches it over" in told
+    methods = read_columns(knowledge, "qafd,mine", refuse_place)
+    result = evaluate(knowledge, saved_questions(knowledge), methods)
+    assert [score.recall_5.mean for score in result.scores] == [1.0, 0.0]
+    app = page("evaluate", gold="Write", measure=["qafd", "mine"])
+    assert not app.exception
+    assert any(button.label == "Measure 1 question, 2 methods" for button in app.button)
+    app = page("evaluate", gold="Write", measure=["qafd", "mine=/etc/passwd"])
+    assert "cannot be asked from this page" in app.error[0].value

@@ -27,11 +27,11 @@ from qafd.reading.text.plaintext import one_line
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.compare import BUDGET, DEFAULT, Comparison
-from qafd.retrieve.external import External, RecordedResults
-from qafd.retrieve.methods import canonical, given_params, method_of
+from qafd.retrieve.methods import canonical, given_params, is_method, method_of
 from qafd.retrieve.qafd import PRESETS
 from qafd.retrieve.rank import word_parts
 from qafd.runs import save_run
+from qafd.runs.imported import read_columns
 from qafd.runs.replay import record_run
 from qafd.storage import Location
 from qafd.wording.answers import say_certainty
@@ -116,7 +116,8 @@ def _export_graph(knowledge: KnowledgeGraph, form: str, out: Path | None) -> int
 @question_argument
 @click.option("--methods", default=",".join(DEFAULT),
               help="Two to six methods, separated by commas; names of papers such as lightrag "
-              "work too. NAME=FILE.jsonl or NAME=http://... adds a retriever of yours.")
+              "work too. NAME=FILE.jsonl, NAME=http://... or the NAME of imported runs adds "
+              "a retriever of yours.")
 @click.option("--budget", type=int, default=BUDGET, help="Tokens of passages for each method.")
 @click.option("--format", "form", type=click.Choice(["csv"]),
               help="Write a table of all results instead of the overview.")
@@ -130,8 +131,7 @@ def compare(db: Location | None, question: str, methods: str, budget: int, form:
     if wants_json() and form:
         raise ParameterError("--json and --format exclude each other; choose one")
     knowledge = open_graph(db)
-    comparison = knowledge.compare(
-        text_of(question), dict(map(_read_method, methods.split(","))), budget=budget)
+    comparison = knowledge.compare(text_of(question), _read_compared(knowledge, methods), budget=budget)
     failed = [column for column in comparison.columns if column.error]
     for column in failed:
         told = str(column.error) if column.error else ""
@@ -150,12 +150,10 @@ def compare(db: Location | None, question: str, methods: str, budget: int, form:
     return overview.code
 
 
-def _read_method(text: str) -> tuple[str, Any]:
-    """Read a method of --methods: a name, or a name with the results of another retriever."""
-    name, _, place = text.strip().partition("=")
-    if not place:
-        return name, ...
-    return name, External(place) if "://" in place else RecordedResults(Path(place))
+def _read_compared(knowledge: KnowledgeGraph, methods: str) -> dict[str, Any]:
+    """Return the methods to compare; one of ours without parameters begins with the question's own mass."""
+    return {name: ... if is_method(name) else method
+            for name, method in read_columns(knowledge, methods).items()}
 
 
 def _comparison_lines(comparison: Comparison) -> Iterator[str]:

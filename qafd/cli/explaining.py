@@ -17,8 +17,10 @@ from qafd.errors import ParameterError
 from qafd.explain import Change, Explanation
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import RetrievedNode
+from qafd.runs.imported import compare_node, read_columns
 from qafd.storage.rows import Evidence
 from qafd.wording.answers import say_change
+from qafd.wording.comparison import say_compared
 from qafd.wording.entities import say_by_hand
 from qafd.wording.explanations import (
     say_along,
@@ -36,9 +38,11 @@ from qafd.wording.explanations import (
 @asks()
 @click.argument("node")
 @click.option("--elsewhere", is_flag=True, help="Also ask all other methods.")
+@click.option("--against", metavar="NAME=PLACE", help="Also ask a retriever of yours, as for 'qafd compare "
+                                                      "--methods'.")
 @click.option("--to", metavar="NAME", help="Explain the edge to this node instead, with the flow "
                                            "through passages.")
-def why(inquiry: Inquiry, node: str, elsewhere: bool, to: str | None) -> Outcome | int:
+def why(inquiry: Inquiry, node: str, elsewhere: bool, against: str | None, to: str | None) -> Outcome | int:
     """Explain why a node is retrieved, or why not.
 
     NODE is its name, '¶ title' for a passage, or its id.
@@ -64,6 +68,10 @@ def why(inquiry: Inquiry, node: str, elsewhere: bool, to: str | None) -> Outcome
         others = {other.method: say_other(other) for other in explanation.elsewhere(node)}
     lines = [one_line(line, 600) for line in lines]
     lines += [f"{method}: {one_line(reason, 300)}" for method, reason in others.items()]
+    if against:
+        for method in read_columns(inquiry.knowledge, against).values():
+            theirs = inquiry.knowledge.retrieve(explanation.plan, method)
+            lines.append(one_line(say_compared(compare_node(explanation, node, theirs)), 600))
     return Outcome({**found, "elsewhere": others}, lines)
 
 

@@ -18,7 +18,7 @@ from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import check_output, write_out
 from qafd.errors import ModelError, ParameterError
 from qafd.evaluate import Evaluation, Score, evaluate
-from qafd.evaluate.collection import collection
+from qafd.evaluate.collection import collection, saved_questions
 from qafd.evaluate.conditions import (
     FactualScore,
     evaluate_conditions,
@@ -43,9 +43,9 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered
 from qafd.models.instructions import Instructed, instructions_of
 from qafd.reading.text.plaintext import one_line
-from qafd.retrieve.methods import read_methods
+from qafd.runs.imported import read_columns
 from qafd.storage import Location
-from qafd.wording.evaluation import MEASURES, say_differences
+from qafd.wording.evaluation import MEASURES, say_differences, say_missed
 from qafd.wording.reasons import word_notice
 
 
@@ -55,18 +55,20 @@ def evaluation() -> None:
 
 
 @evaluation.command()
-@click.option("--questions", type=FILE, required=True, metavar="Q.jsonl")
+@click.option("--questions", type=FILE, metavar="Q.jsonl",
+              help="By default the questions that are marked or written in --db.")
 @click.option("--passages", type=FILE, metavar="P.jsonl",
               help="File of passages; by default those in the questions, or the documents of --db.")
 @click.option("--methods", default="qafd,qafd:paper",
               help="Methods such as 'qafd,vector,qafd:paper,qafd(mass=30,variant=plain)'; all are "
-                   "compared with the first.")
+                   "compared with the first. NAME=FILE, NAME=http://... or the NAME of imported runs "
+                   "is a retriever of yours.")
 @click.option("--db", type=location, help="Workspace for the indexed passages; it is used again "
                                           "while they are the same.")
 @limit_option
 @click.option("--json", "out", metavar="OUT",
               help="File for the result; '-' is stdout.")
-def retrieval(questions: Path, passages: Path | None, methods: str, db: Location | None,
+def retrieval(questions: Path | None, passages: Path | None, methods: str, db: Location | None,
               limit: int | None, out: str | None) -> int:
     """Measure methods on questions with known supporting passages.
 
@@ -80,12 +82,15 @@ def retrieval(questions: Path, passages: Path | None, methods: str, db: Location
     """
     if out not in (None, "-"):
         check_output(Path(out), questions, passages, db)
-    asked = read_questions(_read(questions), questions.name, limit)
+    if questions is None:
+        asked, name = _read_marked(db, limit), ""
+    else:
+        asked, name = read_questions(_read(questions), questions.name, limit), questions.name
     for notice in asked.notices:
         note(word_notice(notice))
-    with _workspace(asked, questions.name, passages, db) as (knowledge, meter):
+    with _workspace(asked, name, passages, db) as (knowledge, meter):
         kernel.warm()
-        result = evaluate(knowledge, asked.questions, read_methods(methods, knowledge.graph),
+        result = evaluate(knowledge, asked.questions, read_columns(knowledge, methods),
                           progress=meter.show)
     for notice in result.notices:
         note(word_notice(notice))
@@ -117,7 +122,7 @@ def conditions(questions: Path, db: Location, methods: str, limit: int | None, d
     """
     asked = read_factual_questions(_read(questions), questions.name, limit)
     knowledge = open_graph(db)
-    chosen = read_methods(methods, knowledge.graph)
+    chosen = read_columns(knowledge, methods)
     with ProgressLine() as meter:
         result = evaluate_conditions(knowledge, asked, chosen,
                                      progress=lambda done, total: meter("asking", done, total))
@@ -173,7 +178,7 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Lo
         client = asked.client(knowledge, "answer") if asked.model else None
         calls = instructions_of(client).calls
         writing = Writing(calls.fit(how["tokens"]), how["length"], calls.answer_tokens)
-        chosen = read_methods(methods, knowledge.graph)
+        chosen = read_columns(knowledge, methods)
         judging = None
         if client is not None and how["judge"]:
             judging = Judging(_judge_named(how["judge_model"], asked.base_url, client), how["rounds"],
@@ -353,6 +358,16 @@ def _table_lines(result: Evaluation) -> Iterator[str]:
                f"{_share(score.f1):>9}")
     yield ""
     yield say_differences(result.scores, result.main)
+    yield from say_missed(result.scores)
+
+
+def _read_marked(db: Location | None, limit: int | None) -> QuestionSet:
+    """Return the questions whose answers are marked in a workspace."""
+    marked = saved_questions(open_graph(db)) if db is not None else ()
+    if not marked:
+        raise ParameterError("no question is named; add --questions FILE, or --db FILE with questions "
+                             "that are marked on the page Runs")
+    return QuestionSet(marked[:limit])
 
 
 def _note_refused(result: Evaluation) -> None:

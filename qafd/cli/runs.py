@@ -9,6 +9,7 @@ import click
 
 from qafd.cli import DONE
 from qafd.cli.command import Outcome, command, note, with_workspace
+from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import read_file
 from qafd.errors import ParameterError, QafdError
 from qafd.flow.verify import verify as verify_query
@@ -20,14 +21,14 @@ from qafd.runs import (
     annotate_run,
     delete_runs,
     load_run,
-    save_run,
 )
 from qafd.runs import list_runs as list_saved
 from qafd.runs.difference import RunDifference, difference
 from qafd.runs.file import read_run, run_json
+from qafd.runs.imported import add_file
 from qafd.runs.replay import replay_run
 from qafd.wording.findings import say_verification
-from qafd.wording.runs import say_difference, say_exact, say_replay, say_settings
+from qafd.wording.runs import say_difference, say_exact, say_imported, say_replay, say_settings
 
 NODES, PASSAGES = 40, 10  # printed of a run
 
@@ -35,21 +36,26 @@ NODES, PASSAGES = 40, 10  # printed of a run
 @command("runs")
 @with_workspace
 @click.argument("ids", nargs=-1)
-@click.option("--add", metavar="FILE", help="Save the run of a JSON file in this workspace.")
+@click.option("--add", metavar="FILE", help="Save the run of a JSON file in this workspace, or the "
+                                            "retrievals that another system recorded: JSON lines, "
+                                            "OpenTelemetry, LightRAG, GraphRAG.")
+@click.option("--as", "name", default="mine", metavar="NAME", help="Name of that other system.")
 @click.option("--note", "text", help="Give the run this note.")
 @click.option("--delete", "deleting", is_flag=True, help="Delete the runs.")
 @click.option("--undo", "undoing", is_flag=True, help="Restore the runs that were deleted last.")
-def list_runs(knowledge: KnowledgeGraph, ids: tuple[str, ...], add: str | None, text: str | None,
-              **choices: bool) -> Outcome | int:
+def list_runs(knowledge: KnowledgeGraph, ids: tuple[str, ...], add: str | None, name: str,
+              text: str | None, **choices: bool) -> Outcome | int:
     """List saved runs, show one, or compare two.
 
     Without IDS all are listed. The beginning of an id is enough. With --json one run is
     printed as a file that verify, replay and --add read.
     """
     _check_count(ids, text is not None, choices["deleting"])
+    if add is not None:
+        with ProgressLine() as meter:
+            for sentence in say_imported(add_file(knowledge, read_file(add), name, meter.show), name):
+                note(sentence)
     with knowledge.store() as store:
-        if add is not None:
-            note(f"saved as {save_run(store, read_run(read_file(add)))}")
         if choices["undoing"]:
             note(f"{store.runs.undo()} restored")
         if choices["deleting"]:

@@ -33,6 +33,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval, Retriever, params_of, wants_subqueries
+from qafd.retrieve.external import ForeignMethod
 from qafd.retrieve.methods import label_of
 from qafd.time_left import ignore_progress
 
@@ -154,6 +155,8 @@ class Score:
     exact_match: float | None
     f1: float | None
     contains: float | None
+    foreign: bool = False
+    """True for a retriever from outside."""
 
     @property
     def recall_5(self) -> Interval:
@@ -164,6 +167,12 @@ class Score:
     def difference(self) -> Interval:
         """recall@5 minus that of the first method."""
         return self.differences["recall@5"]
+
+    @property
+    def missed(self) -> frozenset[int]:
+        """Places of the questions of which no gold is among the first five, without refused ones."""
+        return frozenset(place for place, trial in enumerate(self.trials)
+                         if not trial.recall(5) and not trial.error)
 
     @property
     def errors(self) -> int:
@@ -420,7 +429,7 @@ def score(name: str, method: Retriever, trials: Sequence[Trial], first: Sequence
         reciprocal, nodes, tokens, float(np.median([trial.milliseconds for trial in trials])),
         _mean_of_known([trial.exact_match for trial in trials]),
         _mean_of_known([trial.f1 for trial in trials]),
-        _mean_of_known([trial.contains for trial in trials]))
+        _mean_of_known([trial.contains for trial in trials]), isinstance(method, ForeignMethod))
 
 
 def _compare_scores(

@@ -1,9 +1,11 @@
 """Retrieval: one subgraph with its reasons and passages, as every method returns it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
+from html import escape
+from importlib import import_module
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -11,7 +13,7 @@ from qafd import __version__
 from qafd.errors import MissingLayerError, ParameterError
 from qafd.graph import Graph
 from qafd.reasons import UNSTATED, Notice, Reason
-from qafd.records import QueryPlan
+from qafd.records import Chunk, QueryPlan
 from qafd.retrieve.deferred import column
 from qafd.retrieve.seeds import SURE, Passages
 
@@ -225,6 +227,31 @@ class Retrieval:
         """Return the retrieval as one JSON object; floats keep all their digits."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
+    def to_html(self) -> str:
+        """Return the picture as one HTML page that needs no network, as `qafd export --format html` does."""
+        page: str = import_module("qafd.export").html(self)  # of a layer above
+        return page
+
+    def _repr_html_(self) -> str:
+        """Return the picture as a notebook shows it."""
+        return (f'<iframe srcdoc="{escape(self.to_html())}" title="{escape(self.query[:200])}" '
+                'style="width: 100%; height: 640px; border: 0"></iframe>')
+
+    def show(self) -> None:
+        """Show the picture in a notebook; `to_html` gives a page for a browser.
+
+        Raises
+        ------
+        ParameterError
+            IPython, which every notebook has, is not installed.
+        """
+        try:
+            from IPython.display import display
+        except ImportError:
+            raise ParameterError("show() needs a notebook; write to_html() into a file and open it in "
+                                 "a browser") from None
+        display(self)  # type: ignore[no-untyped-call]
+
     def to_networkx(self) -> "networkx.MultiDiGraph":
         """Return the retrieved subgraph; every edge points where its flow goes, its key is its kind.
 
@@ -251,12 +278,13 @@ class Corpus:
     """The graph that a method retrieves from, its passages, and the layers built for it.
 
     `layers` maps names of `qafd.retrieve.layers.LAYERS` to built layers; a method lists those it
-    requires in `needs`.
+    requires in `needs`. `texts` maps node ids of passages to the passages.
     """
 
     graph: Graph
     passages: Passages
     layers: Mapping[str, Any] = field(default_factory=dict)
+    texts: Callable[[Iterable[str]], Mapping[str, Chunk]] = field(default=lambda _: {})
 
     def layer(self, name: str) -> Any:
         """Return one layer; raise MissingLayerError, which names the command to build it."""

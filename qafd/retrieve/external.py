@@ -5,8 +5,9 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from itertools import chain
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -16,12 +17,14 @@ import numpy as np
 from qafd.errors import ParameterError, QafdError
 from qafd.models.address import destinations
 from qafd.models.wire import CallLimits, bounded_client
+from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import content_words, words
 from qafd.reading.text.plaintext import one_line, storable
-from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
-from qafd.records import Chunk, QueryPlan, node_id
+from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
+from qafd.records import Floats, QueryPlan, node_id
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.by_score import retrieve_by_score
+from qafd.retrieve.subgraph import edges, entries_among, nodes
 
 OVERLAP = 0.5  # share of the shorter text's runs of words that a passage and a result have in common
 RUN = 3  # words in a row
@@ -31,10 +34,10 @@ LONGEST = 20_000  # characters of one result
 MOST_BYTES = 10_000_000
 SECONDS = 30.0
 _ASKED = 60  # words of a result by which candidates are found
-
-TextsOf = Callable[[Iterable[str]], Mapping[str, Chunk]]
-"""Node ids of passages to the passages."""
-
+_LISTS = ("data", "context", "context_data", "results", "chunks", "sources", "documents", "entities")
+_FIELDS = {"text": ("text", "content", "page_content"), "id": ("id", "chunk_id"), "score": ("score",),
+           "name": ("entity_name", "entity")}
+_BLOCK = re.compile(r"```json\n(.*?)```", re.DOTALL)
 
 class RetrieverError(QafdError):
     """A retriever from outside failed, or gave results that cannot be read."""
@@ -42,11 +45,12 @@ class RetrieverError(QafdError):
 
 @dataclass(frozen=True)
 class Result:
-    """One result of a retriever from outside; it has an id, a text, or both."""
+    """One result of a retriever from outside: a passage with an id, a text, or both, else a name."""
 
     text: str = ""
     id: str = ""
     score: float | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,32 +95,13 @@ class External:
                                  'answer {"results": [{"text": "...", "score": 1.0}]}') from error
 
 
-class RecordedResults:
-    """The results of a file of JSON lines, {"question": "...", "results": [...]} each."""
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-        try:
-            rows = [json.loads(line) for line in file.read_text("utf-8").splitlines() if line.strip()]
-            self._results = {row["question"]: row["results"] for row in rows}
-        except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-            raise ParameterError(f"{file} cannot be read as results ({error!r}); each line is "
-                                 '{"question": "...", "results": [{"text": "..."}]}') from error
-
-    def __call__(self, question: str) -> Any:
-        """Return the results of a question of the file."""
-        if question not in self._results:
-            raise RetrieverError(f"{self.file} has no results for {one_line(question, 80)!r}; it "
-                                 f"has {len(self._results):,} other questions")
-        return self._results[question]
-
-
 class ForeignMethod:
     """A retriever from outside as a method of a comparison.
 
     Results are matched by id (of a passage or its node), else by text: with the passage that shares
     most runs of three words, if that is at least half of those of the shorter text. Scores order the
-    results where all have one; a result without a score counts 1 / place.
+    results where all have one; a result without a score counts 1 / place. Names of entities are
+    matched as names of a question are; without them a passage draws the names that it mentions.
 
     Parameters
     ----------
@@ -124,29 +109,37 @@ class ForeignMethod:
         Of its column.
     retriever : object
         A callable, a LangChain retriever (`invoke`), a LlamaIndex retriever (`retrieve`), or
-        `External`. It takes a question and returns texts, (text, score) pairs, mappings with "text",
-        "id" and "score", LangChain documents or LlamaIndex nodes.
-    texts_of : callable
+        `External`. It takes a question and returns what `read_results` reads.
     """
 
     idea: ClassVar[str] = "a retriever from outside; its results are matched with the passages"
     source: ClassVar[str] = "your own"
     needs: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, name: str, retriever: Any, texts_of: TextsOf) -> None:
+    def __init__(self, name: str, retriever: Any) -> None:
         if not re.fullmatch(r"[\w][\w .-]{0,39}", name):
             raise ParameterError(f"{name[:60]!r} cannot name a retriever; use at most 40 letters, "
                                  "digits, spaces, dots and hyphens")
         self._ask = _find_call(retriever)
         self.name = self.label = name
-        self._texts_of = texts_of
+        self._retriever = retriever
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ForeignMethod) and (self.name, self._retriever) == (
+            other.name, other._retriever)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __reduce__(self) -> tuple[type, tuple[str, Any]]:
+        return ForeignMethod, (self.name, self._retriever)
 
     def fit_to(self, _: object) -> "ForeignMethod":
         """Return the method itself."""
         return self
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        """Ask the retriever, and return the passages that its results are.
+        """Ask the retriever, and return the passages and entities that its results are.
 
         Raises
         ------
@@ -155,28 +148,44 @@ class ForeignMethod:
         """
         started = time.perf_counter()
         results = self._ask_once(plan.question)
-        places, unmatched = match_results(results, corpus, self._texts_of)
-        scores = np.full(len(corpus.passages.rows), -np.inf)
-        ordered = [result.score for result in results if result.score is not None]
-        scored = len(ordered) == len(results)
-        for number, (result, place) in enumerate(zip(results, places, strict=True), 1):
-            if place is not None:
-                score = result.score if scored and result.score is not None else 1 / number
-                scores[place] = max(scores[place], score)
+        passages = [result for result in results if not result.name]
+        named = [result.name for result in results if result.name]
+        places = [match_passage(result, corpus) for result in passages]
+        rows = [corpus.graph.row.get(node_id("entity", canonical(name))) for name in named]
+        scores = _score_places(passages, places, len(corpus.passages.rows))
 
         def because(place: int) -> Reason:
             return reason(ReasonKind.FOREIGN, name=self.name, score=float(scores[place]))
 
-        limits = _Limits(max(1, len(results)), max(1, len(results)))
+        limits = _Limits(max(1, len(passages)), max(1, len(passages)))
         found = retrieve_by_score(limits, self.name, corpus, plan, scores, because, started)
-        notices = []
+        if named:
+            found = self._add_named([row for row in rows if row is not None], found, corpus, plan)
+        texts = [result.text or result.id for result in passages]
+        unmatched = [one_line(text, 60).rstrip(".") for text, place in zip(
+            [*texts, *named], [*places, *rows], strict=True) if place is None]
+        notices: tuple[Notice, ...] = ()
         if not results:
-            notices.append(notice(NoticeKind.FOREIGN_EMPTY, name=self.name))
-        if unmatched:
-            shown = [one_line(result.text or result.id, 60) for result in unmatched[:3]]
-            notices.append(notice(NoticeKind.FOREIGN_UNMATCHED, name=self.name, words=tuple(shown),
-                                  count=len(unmatched), total=len(results), share=OVERLAP))
-        return replace(found, params=asdict(limits), notices=tuple(notices))
+            notices = (notice(NoticeKind.FOREIGN_EMPTY, name=self.name),)
+        elif unmatched:
+            notices = (notice(NoticeKind.FOREIGN_UNMATCHED, name=self.name, count=len(unmatched),
+                              total=len(results), results=tuple(unmatched), share=OVERLAP),)
+        return replace(found, params=asdict(limits), notices=notices)
+
+    def _add_named(self, rows: Sequence[int], found: Retrieval, corpus: Corpus, plan: QueryPlan
+                   ) -> Retrieval:
+        """Return the passages of a retrieval with these entities, the first of them most important."""
+        layer = corpus.graph.layer({"mention", "relation"})
+        passages = tuple(node for node in found.nodes if node.kind == "passage")
+        largest = max((node.importance for node in passages), default=1.0) or 1.0
+        picked = np.array(list(dict.fromkeys(rows)), np.int64)
+        importance = largest / np.arange(1, len(picked) + 1)
+        reasons = [reason(ReasonKind.FOREIGN, name=self.name, score=1 / place, place=place,
+                          count=len(picked)) for place in range(1, len(picked) + 1)]
+        listed = (*passages, *nodes(layer, plan, picked, importance, reasons))
+        drawn = np.append(picked, [corpus.graph.row[node.id] for node in passages]).astype(np.int64)
+        return replace(found, nodes=tuple(sorted(listed, key=lambda node: (-node.importance, node.id))),
+                       edges=edges(layer, entries_among(layer, drawn)))
 
     def _ask_once(self, question: str) -> list[Result]:
         try:
@@ -195,6 +204,17 @@ class _Limits:
     top: int
 
 
+def _score_places(results: Sequence[Result], places: Sequence[int | None], count: int) -> Floats:
+    """Return the score of each of `count` passages, -inf for one that no result is."""
+    scores = np.full(count, -np.inf)
+    scored = all(result.score is not None for result in results)
+    for number, (result, place) in enumerate(zip(results, places, strict=True), 1):
+        if place is not None:
+            score = result.score if scored and result.score is not None else 1 / number
+            scores[place] = max(scores[place], score)
+    return scores
+
+
 def _find_call(retriever: Any) -> Callable[[str], Any]:
     for name in ("invoke", "retrieve"):
         if callable(call := getattr(retriever, name, None)):
@@ -208,72 +228,116 @@ def _find_call(retriever: Any) -> Callable[[str], Any]:
 def read_results(value: Any, name: str) -> list[Result]:
     """Read the results of a retriever, best first.
 
+    Parameters
+    ----------
+    value : object
+        A list, a table of pandas, or a mapping with lists under "results", "chunks", "sources",
+        "documents" or "entities", as LightRAG (`aquery_data`, or its context as text) and GraphRAG
+        (context data) return it. An item is a text, a (result, score) pair, a document of LangChain,
+        a node of LlamaIndex, or a mapping with text, id and score, or with the name of an entity.
+
     Raises
     ------
     RetrieverError
         It is not a list of results, or one has neither id nor text, or a score that is no number.
     """
-    if isinstance(value, Mapping):
-        value = value.get("results")
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+    items = _list_items(value)
+    if items is None:
         raise RetrieverError(f"{name} returned no list of results but {type(value).__name__}; "
                              "return texts, or mappings with text, id and score")
     results: list[Result] = []
-    for item in value:
+    for item in items:
         if len(results) == MOST:
             raise RetrieverError(f"{name} returned more than {MOST} results; return fewer")
-        results.append(_read_result(item, name, len(results) + 1))
+        results.append(_read_result(item, f"result {len(results) + 1} of {name}"))
     if all(result.score is not None for result in results):
         results.sort(key=lambda result: -(result.score or 0.0))
     return results
 
 
-def _read_result(item: Any, name: str, number: int) -> Result:
-    text, id, score = item, None, None
-    if isinstance(item, Mapping):
-        text, id, score = (item.get(key) for key in ("text", "id", "score"))
-    elif isinstance(item, tuple) and len(item) == 2:
-        text, score = item
-    elif hasattr(item, "page_content"):  # of LangChain
-        text, metadata = item.page_content, dict(item.metadata)
-        id, score = metadata.get("id") or item.id, metadata.get("score")
-    elif hasattr(item, "node"):  # of LlamaIndex
-        text, score = item.node.get_content(), item.score
-        id = item.node.metadata.get("id") or item.node.node_id
-    where = f"result {number} of {name}"
-    if not all(part is None or isinstance(part, str) for part in (text, id)) or not (text or id):
+def _list_items(value: Any) -> Iterable[Any] | None:
+    """Return the items of a list of results in any of its forms, None if it is none."""
+    if isinstance(value, str):  # the context that LightRAG gives a model
+        blocks = _BLOCK.findall(value)
+        lines = "\n".join(blocks).splitlines()
+        return _of_json_lines(lines) if blocks else None
+    if hasattr(value, "columns") and hasattr(value, "to_dict"):  # of pandas
+        return value.to_dict("records")  # type: ignore[no-any-return]
+    if isinstance(value, Mapping):
+        lists = [_list_items(value[key]) for key in _LISTS if key in value]
+        known = [items for items in lists if items is not None]
+        return chain.from_iterable(known) if known else None
+    return value if isinstance(value, Iterable) and not isinstance(value, bytes) else None
+
+
+def _of_json_lines(lines: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the chunks and entities among lines of JSON; relations are drawn from the graph."""
+    found = []
+    for line in lines:
+        with suppress(ValueError):  # a line of an entity's description
+            item = json.loads(line)
+            if isinstance(item, dict) and item.keys() & {"content", "entity"}:
+                found.append(item)
+    return found
+
+
+def _take_fields(item: Any) -> dict[str, Any]:
+    """Return text, id, score and name of a result in any of its forms, unchecked."""
+    if isinstance(item, tuple) and len(item) == 2:
+        return _take_fields(item[0]) | {"score": item[1]}
+    if hasattr(item, "page_content"):  # of LangChain
+        metadata = dict(item.metadata)
+        return {"text": item.page_content, "id": metadata.get("id") or item.id,
+                "score": metadata.get("score")}
+    if hasattr(item, "node"):  # of LlamaIndex
+        return {"text": item.node.get_content(), "score": item.score,
+                "id": item.node.metadata.get("id") or item.node.node_id}
+    if not isinstance(item, Mapping):
+        return {"text": item}
+    fields = {}
+    for field, keys in _FIELDS.items():
+        fields[field] = next((item[key] for key in keys if item.get(key) is not None), None)
+    return fields
+
+
+def _read_result(item: Any, where: str) -> Result:
+    fields = _take_fields(item)
+    text, id, name = (fields.get(field) for field in ("text", "id", "name"))
+    if any(part is not None and not isinstance(part, str) for part in (text, id, name)) \
+            or not (text or id or name):
         raise RetrieverError(f"{where} has neither a text nor an id; give one of them as a string")
-    if score is not None:
-        try:
-            score = float(score)
-        except (TypeError, ValueError, OverflowError):
-            score = math.nan
-        if not math.isfinite(score):
-            raise RetrieverError(f"{where} has a score that is not a finite number; leave it out, or "
-                                 "give a number")
-    return Result(storable((text or "")[:LONGEST]), id or "", score)
+    if name and not text:
+        return Result(name=storable(name[:LONGEST]))
+    return Result(storable((text or "")[:LONGEST]), id or "", _read_score(fields.get("score"), where))
 
 
-def match_results(results: Sequence[Result], corpus: Corpus, texts_of: TextsOf
-                  ) -> tuple[list[int | None], list[Result]]:
-    """Match results with passages: by id, else by the runs of words that they share.
+def _read_score(score: Any, where: str) -> float | None:
+    if score is None:
+        return None
+    try:
+        number = float(score)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise RetrieverError(f"{where} has a score that is not a finite number; leave it out, or "
+                             "give a number")
+    return number
 
-    Returns the place of each result among `corpus.passages`, None where no passage is it, and the
-    results that are none.
+
+def match_passage(result: Result, corpus: Corpus) -> int | None:
+    """Return the place among `corpus.passages` of the passage that a result is, None if it is none.
+
+    By id, else by the runs of words that they share.
     """
     graph, rows = corpus.graph, corpus.passages.rows
-    places: list[int | None] = []
-    for result in results:
-        row = graph.row.get(result.id, graph.row.get(node_id("passage", result.id)))
-        at = int(np.searchsorted(rows, row)) if row is not None else len(rows)
-        if at < len(rows) and rows[at] == row:
-            places.append(at)
-        else:
-            places.append(_match_text(result.text, corpus, texts_of) if result.text else None)
-    return places, [result for result, place in zip(results, places, strict=True) if place is None]
+    row = graph.row.get(result.id, graph.row.get(node_id("passage", result.id)))
+    place = int(np.searchsorted(rows, row)) if row is not None else len(rows)
+    if place < len(rows) and rows[place] == row:
+        return place
+    return _match_text(result.text, corpus) if result.text else None
 
 
-def _match_text(text: str, corpus: Corpus, texts_of: TextsOf) -> int | None:
+def _match_text(text: str, corpus: Corpus) -> int | None:
     """Return the place of the passage that shares most of a text, None below `OVERLAP`."""
     scores = corpus.passages.bm25.contributions(content_words(text)[:_ASKED]).sum(axis=1)
     likely = np.argsort(-scores, kind="stable")[:CANDIDATES]
@@ -281,7 +345,7 @@ def _match_text(text: str, corpus: Corpus, texts_of: TextsOf) -> int | None:
     ids = dict(zip(corpus.graph.ids_of(corpus.passages.rows[likely].tolist()), likely.tolist(),
                    strict=True))
     best, place = 0.0, None
-    for id, chunk in texts_of(list(ids)).items():
+    for id, chunk in corpus.texts(list(ids)).items():
         share = measure_overlap(text, chunk.text)
         if share >= OVERLAP and share > best:
             best, place = share, ids[id]

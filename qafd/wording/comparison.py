@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from qafd.wording import count_words, join_some, join_words, ordinal
+from qafd.wording.explanations import say_path
 from qafd.wording.reasons import word_cause
 
 if TYPE_CHECKING:
     from qafd.evaluate.key_passage import AnswerPlaces
     from qafd.retrieve.compare import MissedGroup
+    from qafd.runs.imported import NodeComparison
 
 
 def word_missed(group: "MissedGroup") -> str:
@@ -29,6 +31,23 @@ def word_missed(group: "MissedGroup") -> str:
         return sentence
     rest = count_words(group.rest, "It also retrieves {number} other.", "It also retrieves {number} others.")
     return f"{sentence} {rest}"
+
+
+def say_compared(found: "NodeComparison") -> str:
+    """Word a node by a retriever from outside and by the flow: "mine misses ¶ iPod; ..."."""
+    name, node = found.retriever, found.node
+    if found.place is None and found.path is None:
+        return f"Neither {name} nor the flow retrieves {node}."
+    returns = f"{name} {'mentions' if found.mentioned else 'returns'} {node}"
+    returns += f" in its passage {found.place}" if found.mentioned else f" as number {found.place}"
+    if found.path is None:
+        return f"{returns}; the flow does not retrieve it."
+    way = f"the graph reaches it over {say_path(found.path)}"
+    if not found.path.steps:
+        way = "the flow starts there"
+    if found.place is None:
+        returns = f"{name} misses {node}"
+    return f"{returns}; {way}".rstrip(".") + "."
 
 
 def say_verdict(verdict: "AnswerPlaces", names: Mapping[str, str]) -> str:

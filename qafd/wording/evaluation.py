@@ -77,6 +77,22 @@ def say_differences(scores: Sequence["Score"], measure: str) -> str:
     return " ".join(sentences)
 
 
+def say_missed(scores: Sequence["Score"]) -> list[str]:
+    """Word how many questions a retriever from outside misses, and how many of them each other finds."""
+    sentences = []
+    for own in scores:
+        if not own.foreign:
+            continue
+        asked = count(len(own.trials) - own.errors, "question")
+        parts = [f"Of {asked}, {own.label} misses what answers in {len(own.missed)}"]
+        for other in scores:
+            if own.missed and not other.foreign:
+                found = sum(other.trials[place].recall(5) > 0 for place in own.missed)
+                parts.append(f"{other.label} finds {found} of them")
+        sentences.append(f"{'; '.join(parts)}.")
+    return sentences
+
+
 def say_highest(best: Sequence["Score"], all_of_them: int, measure: str) -> str:
     """Name the methods with the largest mean of a measure."""
     if len(best) == all_of_them > 1:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, Value
-from qafd.wording import count_words, join_words, ordinal
+from qafd.wording import count_words, join_some, join_words, ordinal
 
 _SEEDS = {
     ReasonKind.NAMED: "the question names it",
@@ -211,7 +211,7 @@ _NOTICES = {
     NoticeKind.FOREIGN_EMPTY: "{name} returned nothing for this question.",
     NoticeKind.FOREIGN_UNMATCHED:
         "{count} of the {total} results of {name} match no passage of this workspace (less than "
-        "{share:.0%} of their words in a row): {words}.",
+        "{share:.0%} of their words in a row): {results}.",
     NoticeKind.NO_SHARED_WORD: "No passage has a word of the question.",
     NoticeKind.NO_JOINED_PAIR:
         "No two entities near the keywords are joined by a path of 3 relations that keeps its "
@@ -362,6 +362,8 @@ def _word_values(values: Mapping[str, Value]) -> dict[str, object]:
     for name, value in values.items():
         if name == "way" and isinstance(value, tuple):
             words[name] = " → ".join(str(step).rstrip(".") for step in value)
+        elif name == "results" and isinstance(value, tuple):
+            words[name] = join_some([str(word) for word in value])
         elif isinstance(value, tuple):
             words[name] = join_words([str(word) for word in value])
         elif isinstance(value, str) and name != "text":

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qafd.wording import count_words, join_some
+from qafd.wording.counts import count
 
 if TYPE_CHECKING:
     from qafd.runs.difference import NodeChange, RunDifference, Setting
+    from qafd.runs.imported import Imported
     from qafd.runs.replay import Replay
 
 _SETTINGS = {"planner": "question read by", "embedder": "vectors by", "extractor": "entities by",
@@ -34,6 +36,18 @@ def say_value(value: Any) -> str:
 def say_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     """Word settings: {"mass": "30", "restart probability": "0.15"}."""
     return {say_setting_name(key): say_value(value) for key, value in settings.items()}
+
+
+def say_imported(done: "Imported", name: str) -> list[str]:
+    """Word what was imported as runs, and what was left out."""
+    if len(done.ids) == 1 and not done.results:
+        return [f"saved as {done.ids[0]}"]
+    sentences = [f"{count(len(done.ids), 'question')} of {name} saved, with {count(done.results, 'result')}."]
+    if done.unmatched:
+        sentences.append(f"{done.unmatched:,} of the results are not in this workspace.")
+    if done.left_out:
+        sentences.append(f"Left out: {count(len(done.left_out), 'record')}; {done.left_out[0]}.")
+    return sentences
 
 
 def say_difference(change: "RunDifference") -> list[str]:

@@ -18,6 +18,7 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever
 from qafd.retrieve.compare import BUDGET, DEFAULT, FEWEST, MOST
 from qafd.retrieve.methods import PAPER, canonical, label_of, method_of
+from qafd.runs.imported import list_foreign
 
 PREFIXES = {"qafd": "best", PAPER: "paper"}  # Explore's controls of the same method
 SEEDING = {"own": "Own", "question": "Question", "keywords": "Keywords"}
@@ -38,7 +39,8 @@ def compare_controls(knowledge: KnowledgeGraph, question: str) -> Choice:
     """Draw methods, budget and parameters in the sidebar, and return the choice."""
     span = partial(span_of, knowledge, question)
     with st.sidebar:
-        names = _methods([*METHODS, PAPER])
+        foreign = list_foreign(knowledge)
+        names = _methods([*METHODS, PAPER, *foreign])
         budget = st.slider("Tokens of passages for each", 200, 8000, BUDGET, 100,
                            **bound("budget"))
         seeding = choose_option(
@@ -57,7 +59,8 @@ def compare_controls(knowledge: KnowledgeGraph, question: str) -> Choice:
             blind = not st.toggle("Reveal the names", **bound("reveal"))
         if session().restart_controls:
             _set_all_suggested(knowledge.graph, span)
-        methods = {name: _method_controls(name, seeding, knowledge.graph, span) for name in names}
+        methods = {name: foreign[name] if name in foreign else _method_controls(
+            name, seeding, knowledge.graph, span) for name in names}
     return Choice(methods, int(budget), lone, blind, int(order))
 
 
@@ -88,7 +91,7 @@ def _methods(options: list[str]) -> list[str]:
         linked = []
         for name in st.query_params.get_all("methods"):
             try:
-                linked.append(canonical(name))
+                linked.append(name if name in options else canonical(name))
             except ParameterError as error:
                 st.caption(f":material/info: {escape_sentence(error)}")
         put("methods", list(dict.fromkeys(linked))[:MOST] or list(DEFAULT))
@@ -96,7 +99,8 @@ def _methods(options: list[str]) -> list[str]:
     names = st.multiselect(
         "Methods", options, format_func=lambda name: label_of(name),
         max_selections=MOST, key="methods",
-        help="Two to six. All are re-implementations of the ideas, on this graph.")
+        help="Two to six, on this graph. Ours are re-implementations of the ideas; retrievals of "
+             "your own system are imported on Runs.")
     if tuple(names) == DEFAULT:
         st.query_params.pop("methods", None)
     else:

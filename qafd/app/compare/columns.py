@@ -23,10 +23,12 @@ from qafd.export.comparison import FoundNode, Row, rows, rows_csv
 from qafd.knowledge import read_layer_states
 from qafd.retrieve.base import SATURATED, Retrieval, StructureKind
 from qafd.retrieve.compare import ComparedMethod
+from qafd.retrieve.methods import is_method
+from qafd.runs.imported import FIRST, compare_node
 from qafd.view.panel import clean, shown_name
 from qafd.wording import evaluation, join_words
 from qafd.wording.answers import say_heading, say_status
-from qafd.wording.comparison import word_missed
+from qafd.wording.comparison import say_compared, word_missed
 from qafd.wording.counts import count
 from qafd.wording.layers import say_origin
 from qafd.wording.panels import say_kind, say_state
@@ -76,6 +78,23 @@ def differences_tab(sides: Sides) -> None:
         st.html(paragraph(safe(word_missed(difference))))
     if not differences:
         st.write("All methods found the same nodes.")
+    for name, column in sides.pairs:
+        if column.retrieval is not None and not is_method(column.name):
+            _foreign_differences(sides, name, column.retrieval)
+
+
+def _foreign_differences(sides: Sides, name: str, theirs: Retrieval) -> None:
+    """Draw the way of the flow to each of its first passages that a retriever from outside misses."""
+    flow = sides.comparison.retrievals.get("qafd")
+    if flow is None:
+        return
+    known = {passage.id for passage in theirs.passages}
+    missed = [passage.id for passage in flow.passages[:FIRST] if passage.id not in known]
+    if missed:
+        st.subheader(f"Passages that {plain(name)} misses", anchor=False)
+    explanation = sides.knowledge.explain(flow, graph=sides.graph, plan=sides.plan)
+    for passage in missed:
+        st.html(paragraph(safe(say_compared(compare_node(explanation, passage, theirs)))))
 
 
 def answers_tab(sides: Sides) -> None:

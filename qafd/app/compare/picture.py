@@ -13,7 +13,7 @@ from qafd.app.result import explore_question, retrieve_by
 from qafd.app.session import compute_shared
 from qafd.graph import Graph
 from qafd.knowledge import read_layer_states
-from qafd.reasons import UNSTATED
+from qafd.reasons import UNSTATED, NoticeKind
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import WET, Retrieval, RetrievedNode
 from qafd.retrieve.compare import BUDGET, DEFAULT, ComparedMethod, make_column
@@ -28,6 +28,7 @@ from qafd.view.placement import ASPECT as EXPLORE_ASPECT
 from qafd.view.placement import place_beside, select_prominent, spread
 from qafd.wording.counts import count
 from qafd.wording.panels import say_drawn, say_retrieved
+from qafd.wording.reasons import word_notice
 
 DRAWN = 40  # nodes per panel
 ASPECT = 2.0
@@ -125,6 +126,8 @@ def _footer(choice: Choice, column: ComparedMethod, drawn: Retrieval) -> str:
              f"{ranked} ranked, {column.tokens:,} of {choice.budget:,} tokens"]
     if not choice.blind:
         parts.append(f"{column.retrieval.work.total_milliseconds:.0f} ms")
+    parts += [word_notice(notice) for notice in column.retrieval.notices
+              if notice.kind == NoticeKind.FOREIGN_UNMATCHED]
     if size > DRAWN:
         parts.append(say_drawn(DRAWN, size))
     return " · ".join(parts)

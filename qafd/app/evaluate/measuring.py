@@ -17,7 +17,8 @@ from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph, version_of
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever
-from qafd.retrieve.methods import PAPER, label_of, read_methods
+from qafd.retrieve.methods import PAPER, label_of
+from qafd.runs.imported import list_foreign, read_columns, refuse_place
 from qafd.time_left import TimeLeft
 from qafd.view.panel import clean
 from qafd.wording.counts import count, say_left
@@ -78,18 +79,19 @@ def measuring(knowledge: KnowledgeGraph, questions: Sequence[Question],
 
 def choose_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
     """Choose the methods to measure; the others are compared with the first."""
-    options = [*METHODS, PAPER]
+    options = [*METHODS, PAPER, *list_foreign(knowledge)]
     specs = st.multiselect(
         "Methods", options, [name for name in USUAL if name in options],
         # what is typed comes back from the browser as it is shown
         format_func=lambda spec: label_of(spec) if spec in options else spec,
         **bound("measure"), accept_new_options=True,
         help=("The others are compared with the first. Type a variant to measure it: "
-              "qafd(mass=30,variant=plain), qafd:paper(seeds=20)."))
+              "qafd(mass=30,variant=plain), qafd:paper(seeds=20). Retrievals that are imported on "
+              "Runs are a method."))
     if not specs:
         st.caption("Choose at least one method.")
         return {}
-    return read_methods(",".join(specs), knowledge.graph)
+    return read_columns(knowledge, specs, refuse_place)
 
 
 @st.cache_resource(show_spinner=False)

@@ -23,6 +23,7 @@ from qafd.wording.evaluation import (
     say_gap,
     say_highest,
     say_interval,
+    say_missed,
 )
 from qafd.wording.reasons import word_notice
 
@@ -61,6 +62,8 @@ def verdict(result: Evaluation) -> str:
     measure = choose_option("Compare by", labels, "by", result.main)
     st.caption(MEASURES[measure].meaning)
     st.html(paragraph(safe(say_differences(result.scores, measure)), "verdict"))
+    for sentence in say_missed(result.scores):
+        st.html(paragraph(safe(sentence), "verdict"))
     return measure
 
 

@@ -1,6 +1,6 @@
 """The Runs page: the saved runs, one drawn as it was, the difference of two."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ from qafd.app.compare.choice import PREFIXES
 from qafd.app.escaping import escape_sentence
 from qafd.app.pages import heading, page, way
 from qafd.app.picture import drawing_controls
+from qafd.app.runs.marking import draw_marks
 from qafd.app.runs.run import (
     draw_figures,
     draw_question,
@@ -21,18 +22,31 @@ from qafd.app.runs.run import (
     word_settings,
     word_time,
 )
-from qafd.app.session import compute_shared, empty, exchange, forget_all_but, fresh_key, in_store
+from qafd.app.session import (
+    compute_shared,
+    empty,
+    exchange,
+    forget_all_but,
+    fresh_key,
+    in_store,
+    keep,
+    recall,
+    session,
+)
 from qafd.app.tables import columns_of, download, table
 from qafd.app.workspaces import workspace
 from qafd.errors import QafdError
+from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph, version_of
+from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.methods import label_of
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.runs import Run, SavedRun
-from qafd.runs.file import read_run, write_run
+from qafd.runs.file import write_run
+from qafd.runs.imported import AGREEMENT, add_file, put_disagreements_first, read_marks
 from qafd.storage import Workspace
 from qafd.wording.counts import count
-from qafd.wording.runs import say_exact
+from qafd.wording.runs import say_exact, say_imported
 
 
 @dataclass(frozen=True)
@@ -58,6 +72,7 @@ def show() -> None:
         _status(knowledge, both[0])
         _actions(past, both[0])
         draw_run(both[0], f"run-{both[0].id}", drawing)
+        draw_marks(knowledge, both[0])
         return
     if len(past.chosen) == 2:
         list_differences(*both)
@@ -73,12 +88,14 @@ def _history(knowledge: KnowledgeGraph) -> History:
         forget_all_but("passages", "thickness", "ramp")
     with knowledge.store() as store:
         rows, deleted = runs.list_runs(store), store.runs.list_deleted()
+    marks = read_marks(knowledge)
+    rows = put_disagreements_first(rows, marks)
     if deleted:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{count(deleted, 'run')} deleted.")
             st.button("Undo", on_click=partial(
                 _change, knowledge, lambda store: store.runs.undo()), type="tertiary")
-    chosen = _choose(knowledge, rows) if rows else ()
+    chosen = _choose(knowledge, rows, marks) if rows else ()
     if not rows and not len(knowledge.graph):
         empty_workspace(knowledge)
     elif not rows:
@@ -88,7 +105,7 @@ def _history(knowledge: KnowledgeGraph) -> History:
     return History(knowledge, rows, chosen)
 
 
-def _choose(knowledge: KnowledgeGraph, rows: Sequence[SavedRun]) -> tuple[str, ...]:
+def _choose(knowledge: KnowledgeGraph, rows: Sequence[SavedRun], marks: Collection[str]) -> tuple[str, ...]:
     """Draw the table of saved runs and return the selected ids, oldest first."""
     places = {row.id: place for place, row in enumerate(rows)}
     linked = [places[key] for key in st.query_params.get_all("run") if key in places]
@@ -99,8 +116,15 @@ def _choose(knowledge: KnowledgeGraph, rows: Sequence[SavedRun]) -> tuple[str, .
     widths = {"question": 260, "note": 110, "method": 120, "settings": 130}
     if not any(columns["note"]):
         del columns["note"]
+    formats = {"tokens": "localized"}
+    if any(AGREEMENT in row.params for row in rows):
+        columns["same as the flow"] = [row.params.get(AGREEMENT) for row in rows]
+        columns["answer marked"] = [one_line(row.question) in marks for row in rows]
+        formats["same as the flow"] = "percent"
+        st.caption("Of imported questions, those come first where the other system and the flow differ most "
+                   "and no answer is marked.")
     event = table(
-        columns, formats={"tokens": "localized"}, on_select="rerun", selection_mode="multi-row",
+        columns, formats=formats, on_select="rerun", selection_mode="multi-row",
         # other rows make another table, which begins with the same selection
         key=f"runs {knowledge.name} {rows[0].id} {len(rows)}",
         selection_default={"selection": {"rows": linked}},
@@ -116,20 +140,32 @@ def _choose(knowledge: KnowledgeGraph, rows: Sequence[SavedRun]) -> tuple[str, .
 
 
 def _upload(knowledge: KnowledgeGraph) -> None:
-    """Save the run of an uploaded JSON file in this workspace and select it."""
+    """Save the run of an uploaded file, or what another system recorded, and select it if it is one."""
     key = fresh_key("run file")
-    with st.expander("Open a run from a file", expanded=st.session_state.get(key) is not None):
-        upload = st.file_uploader("JSON file of a run", type="json", key=key,
-                                  help="Save it with *JSON* on this page or `qafd query --json`.")
+    for sentence in recall("imported", knowledge.id) or ():
+        st.caption(f":material/info: {escape_sentence(sentence)}")
+    with st.expander("Open a run, or retrievals of another system",
+                     expanded=st.session_state.get(key) is not None):
+        name = st.text_input("Name of the other system", "mine", key=keep("foreign name"), max_chars=40)
+        upload = st.file_uploader(
+            "JSON or JSON lines", type=["json", "jsonl"], key=key,
+            help="A run that this page saved; or lines with question and results; or retrievals traced by "
+                 "OpenTelemetry (OpenInference); or outputs of LightRAG and GraphRAG.")
         if upload is None:
             return
+        bar = st.progress(0.0)
+
+        def show_progress(at: Progress) -> None:
+            bar.progress(at.done / max(at.total, 1), f"{at.done:,} of {at.total:,} questions")
+
         try:
-            run = read_run(upload.getvalue())
+            done = add_file(knowledge, upload.getvalue(), name.strip(), show_progress)
         except QafdError as error:
             st.error(escape_sentence(error), icon=":material/error:")
             return
-    with knowledge.store() as store:
-        st.query_params["run"] = runs.save_run(store, run)
+    if len(done.ids) == 1:
+        st.query_params["run"] = done.ids[0]
+    session().computed["imported"] = knowledge.id, say_imported(done, name.strip()) if done.results else ()
     empty("run file")
     st.rerun()
 

@@ -1,6 +1,7 @@
 """A saved run drawn from its own numbers, and the tables of the difference of two."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -59,6 +60,8 @@ def draw_run(run: Run, key: str, drawing: Drawing) -> None:
     """Draw a run: picture, reasons, answer, passages, tables, certificate and settings."""
     for notice in run.retrieval.notices[:NOTICES]:
         st.caption(f":material/info: {escape_sentence(clean(word_notice(notice), 300))}")
+    if not any(edge.flow for edge in run.retrieval.edges):
+        drawing = replace(drawing, contract=False)  # only flow can be drawn without its passages
     left, right = st.columns([5, 2], gap="medium")
     with left:
         if run.layout:
