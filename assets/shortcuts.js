@@ -66,12 +66,17 @@ function unselect() {
 // The first row of tabs; those inside of a tab are reached by Tab and arrow keys.
 const tabs = () => [...(one("[role=tablist]")?.querySelectorAll("[role=tab]") ?? [])];
 
+// Explore folds its tabs: the first key unfolds them.
+const unfold = () => press(".st-key-more input");
+
 function turn(by) {
+  if (!tabs().length) return unfold();
   const row = tabs(), now = row.findIndex((one) => one.ariaSelected === "true");
   return tab((one, i) => i === (now + by + row.length) % row.length);
 }
 
 function tab(wanted) {
+  if (!tabs().length) return unfold();
   const found = tabs().find(wanted);
   found?.click();
   return focus(found);

@@ -215,7 +215,7 @@ def hostile_workspace(app_home: Path) -> int:
 
 def test_hostile_names_are_text_everywhere(open_page: Open, hostile_workspace: int) -> None:
     assert hostile_workspace > 200
-    page = open_page("/?ws=hostile&q=Whom+did+<script>+Maria+Curie+meet")
+    page = open_page("/?ws=hostile&more=true&q=Whom+did+<script>+Maria+Curie+meet")
     page.wait_for_selector(PAINTED, timeout=60_000)
     settle(page)
     title = page.title()

@@ -91,3 +91,11 @@ def test_a_control_of_compare_changes_its_numbers(
         controls: dict[str, str | list[str]], effect: Callable[[list[Table], list[Table]], bool],
         home: Path) -> None:
     assert effect(numbers(**controls), numbers())
+
+
+def test_the_tabs_are_drawn_on_request_and_by_a_link_to_one(home: Path) -> None:
+    app = page("explore", q=Q)
+    assert "1. Steve Jobs" not in shown(app)
+    app.toggle(key="more").set_value(True).run()
+    assert "1. Steve Jobs" in shown(app)
+    assert "import qafd" in shown(page("explore", q=Q, tab="Code"))

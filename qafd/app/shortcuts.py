@@ -18,7 +18,7 @@ class Shortcut:
 
 SHORTCUTS = (
     Shortcut(("/",), "to the question; Enter asks it"),
-    Shortcut(("N", "P"), "next and previous tab"),
+    Shortcut(("N", "P"), "next and previous tab; on Explore the first press shows the tabs"),
     Shortcut(("T",), "to the tab Table: the picture as rows"),
     Shortcut(("G",), "to the picture: arrow keys walk, Page keys follow importance, Enter selects"),
     Shortcut(("F",), "to the search of the picture; Enter goes on to the next node it finds"),

@@ -32,7 +32,7 @@ from qafd.app.result import (
     reading_note,
     status_line,
 )
-from qafd.app.session import value_of
+from qafd.app.session import bound, value_of
 from qafd.app.tour import tour
 from qafd.app.workspaces import workspace
 from qafd.knowledge import KnowledgeGraph
@@ -40,6 +40,7 @@ from qafd.models import LLM
 from qafd.retrieve.conditions import count_conditions
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.view.drawing import Drawing
+from qafd.wording import join_words
 
 TABS: dict[str, Callable[[View], None]] = {
     "Passages": passages_tab, "Why": why_tab, "Paths": paths_tab, "What if": whatif_tab,
@@ -72,7 +73,7 @@ def show() -> None:
 
 def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, drawing: Drawing,
             client: LLM | None) -> None:
-    """Draw the picture with its controls, the card next to it and the tabs below."""
+    """Draw the picture with its controls, the card next to it and, on request, the tabs below."""
     notes = st.container(key="notes", gap="xxsmall")
     both = value_of("edges", AWARE) == BOTH
     # Two pictures take the width of the page; the card is then below them.
@@ -102,7 +103,11 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
                 edge_detail(view, ends, drawing.contract)
             else:
                 node_detail(view, selected)
-        draw_tabs(_tabs(view), "tab", view)
+        # Folded, they need not be drawn and sent with every move of the mass.
+        tabs = _tabs(view)
+        if st.toggle(f"More: {join_words([title.lower() for title in tabs])}",
+                     "tab" in st.query_params, **bound("more")):
+            draw_tabs(tabs, "tab", view)
 
 
 def _tabs(view: View) -> dict[str, Callable[[View], None]]:
