@@ -17,7 +17,8 @@ SAMPLES = {
 EXAMPLES = {
     "apple-amazon": ("Introduce Steve Jobs's products in Apple.",
                      "Which cultivar gave the Macintosh its name?",
-                     "Which river meets the Amazon near Manaus?"),
+                     "Which river meets the Amazon near Manaus?",
+                     "Which products did Apple bring out?"),
     "songbook": ("Where was the singer of Paper Lanterns born?",
                  "Who founded the prize that Salt Road won?",
                  "Which studio recorded the music for the film by Teodor Halvorsen?"),

@@ -1,5 +1,6 @@
 """A table of controls of Explore and Compare, and their effects; and the source of a value that wins."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,6 +74,15 @@ def test_names_are_listed_for_a_question_that_asks_for_names_alone(home: Path) -
     assert "Retrieved: " in listed
     assert "<p>iPad: Steve Jobs showed the iPad in 2010" in listed
     assert "Retrieved: " not in shown(page("explore", q="When did Steve Jobs show the iPad?"))
+
+
+def test_the_weight_changes_the_names_that_answer_a_question_of_the_sample(home: Path) -> None:
+    listed = {}
+    for edges in ("Query-aware", "Plain"):
+        text = shown(page("explore", q="Which products did Apple bring out?", edges=edges))
+        names = text.partition("Retrieved: ")[2].partition("</summary>")[0]
+        listed[edges] = set(re.findall(r">([^<]+)</span>", names))
+    assert listed["Query-aware"] - listed["Plain"] == {"iPad", "iPhone"}
 
 
 def numbers(**controls: str | list[str]) -> list[Table]:
