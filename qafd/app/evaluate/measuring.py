@@ -1,9 +1,8 @@
 """An evaluation that runs in the background: started, watched, cancelled, and its result."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from threading import Event, Thread
-from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
@@ -23,58 +22,42 @@ from qafd.time_left import TimeLeft
 from qafd.view.panel import clean
 from qafd.wording.counts import count, say_left
 
-Result = TypeVar("Result")
-Work = Callable[[Callable[[Progress], None], Callable[[], bool]], Result]
 USUAL = ("qafd", PAPER, "vector", "lexical", "fusion", "pagerank")
 KEPT = 8  # results
+STAGE = "evaluating"  # of the progress, in which the remaining time is shown
 
 
-class Running(Generic[Result]):
-    """Work in a thread of its own, which continues while other pages are open.
+class Running:
+    """An evaluation in a thread of its own, which continues while other pages are open."""
 
-    Parameters
-    ----------
-    work : callable
-        Is called with a callback for its progress, and one that returns True if it shall stop.
-    progress : Progress
-        At the beginning; in this stage the remaining time is shown.
-    """
-
-    def __init__(self, work: Work[Result], progress: Progress) -> None:
-        self.progress = progress
-        self.result: Result | None = None
+    def __init__(self, knowledge: KnowledgeGraph, questions: Sequence[Question],
+                 methods: Mapping[str, Retriever]) -> None:
+        kernel.warm()
+        self.progress = Progress(STAGE, 0, len(questions) * len(methods))
+        self.result: Evaluation | None = None
         self.error: Exception | None = None
         self.cancel = Event()
         self.pace = TimeLeft()
-        self.stage = progress.stage
-        self._thread = Thread(target=self._run, args=(work,), daemon=True)
+        self._thread = Thread(target=self._run, args=(knowledge, questions, methods), daemon=True)
         self._thread.start()
 
-    def _run(self, work: Work[Result]) -> None:
+    def _run(self, knowledge: KnowledgeGraph, questions: Sequence[Question],
+             methods: Mapping[str, Retriever]) -> None:
         try:
-            self.result = work(self._note, self.cancel.is_set)
+            self.result = evaluate(knowledge, questions, methods, progress=self._note,
+                                   stopped=self.cancel.is_set)
         except Exception as error:  # noqa: BLE001  the page raises it
             self.error = error
 
     def _note(self, progress: Progress) -> None:
         self.progress = progress
-        if progress.stage == self.stage:
+        if progress.stage == STAGE:
             self.pace.note(progress.done, progress.total)
 
     def over(self, seconds: float = 0) -> bool:
         """Wait for some seconds, and return True if it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
-
-
-def measuring(knowledge: KnowledgeGraph, questions: Sequence[Question],
-              methods: Mapping[str, Retriever]) -> Running[Evaluation]:
-    """Start an evaluation."""
-    kernel.warm()
-    return Running(
-        lambda progress, stopped: evaluate(knowledge, questions, methods, progress=progress,
-                                           stopped=stopped),
-        Progress("evaluating", 0, len(questions) * len(methods)))
 
 
 def choose_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
@@ -95,7 +78,7 @@ def choose_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
 
 
 @st.cache_resource(show_spinner=False)
-def _measurings() -> OrderedDict[tuple[str, ...], Running[Evaluation]]:
+def _measurings() -> OrderedDict[tuple[str, ...], Running]:
     """Return the evaluations of this server, by workspace, version, questions and methods."""
     return OrderedDict()
 
@@ -110,12 +93,14 @@ def measure_methods(knowledge: KnowledgeGraph, asked: QuestionSet,
         label = (f"Measure {count(len(asked.questions), 'question')}, "
                  f"{count(len(methods), 'method')}")
         if st.button(label, type="primary"):
-            _begin(known, key, measuring(knowledge, asked.questions, methods))
+            known[key] = Running(knowledge, asked.questions, methods)
+            while len(known) > KEPT:
+                known.popitem(last=False)[1].cancel.set()
             st.rerun()
     if current is None:
         return None
     if not current.over(1.5):
-        st.fragment(with_errors_shown(watch), run_every=0.5)(current, "retrieval")
+        st.fragment(with_errors_shown(_watch), run_every=0.5)(current)
         return None
     if current.error is not None:
         del known[key]  # so that it can be tried again
@@ -123,20 +108,12 @@ def measure_methods(knowledge: KnowledgeGraph, asked: QuestionSet,
     return current.result
 
 
-def _begin(known: OrderedDict[tuple[str, ...], Running[Evaluation]], key: tuple[str, ...],
-           running: Running[Evaluation]) -> Running[Evaluation]:
-    known[key] = running
-    while len(known) > KEPT:
-        known.popitem(last=False)[1].cancel.set()
-    return running
-
-
-def watch(current: Running[Any], unit: str) -> None:
+def _watch(current: Running) -> None:
     """Draw the progress bar; the page runs again when the work is over."""
     bar, stop = st.columns([6, 1], vertical_alignment="center")
     at = current.progress
-    if at.stage == current.stage:
-        words = f"{at.done:,} of {count(at.total, unit)}"
+    if at.stage == STAGE:
+        words = f"{at.done:,} of {count(at.total, 'retrieval')}"
         words = " · ".join(filter(None, [words, say_left(current.pace.left), clean(at.current, 80)]))
     else:
         words = f"Building layers: {at.done:,} of {count(at.total, 'text')}"
