@@ -21,8 +21,10 @@ from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text import count_tokens
 from qafd.retrieve.methods import PAPER
+from qafd.retrieve.recorded import read_recording
 from qafd.serving import verbs
 from qafd.serving.http import PatientConnection, describe, make_app, make_server
+from qafd.serving.spans import record_spans
 from qafd.serving.verbs import VERBS
 
 Result = TypeVar("Result")
@@ -256,6 +258,10 @@ def test_langchain_gets_the_passages_in_their_order(apple: KnowledgeGraph) -> No
     from qafd.serving.langchain import LangChainRetriever
 
     documents = LangChainRetriever(knowledge=apple, k=3).invoke(QUESTION)
+    assert [one.metadata["number"] for one in documents] == [1, 2, 3]
+    assert [(one.metadata["file"], one.metadata["id"]) for one in documents] == [
+        (passage.document, passage.chunk) for passage in apple.retrieve(QUESTION).passages[:3]]
+    assert {"heading", "page", "title"} <= documents[0].metadata.keys()
     assert [one.page_content for one in documents] == [
         passage.text for passage in apple.retrieve(QUESTION).passages[:3]]
 
@@ -266,3 +272,62 @@ def test_llama_index_gets_the_passages_in_their_order(apple: KnowledgeGraph) -> 
     nodes = LlamaIndexRetriever(apple, k=3).retrieve(QUESTION)
     assert [(one.node.get_content(), one.score) for one in nodes] == [
         (passage.text, passage.score) for passage in apple.retrieve(QUESTION).passages[:3]]
+
+
+def test_spans_of_questions_are_written_and_read_again(apple: KnowledgeGraph, tmp_path: Path) -> None:
+    file = tmp_path / "spans.jsonl"
+    record = record_spans(str(file))
+    reply = verbs.query(apple, QUESTION, limit=3)
+    for each in (reply, verbs.answer(apple, QUESTION), verbs.documents(apple)):
+        record(each)
+    assert len(file.read_text("utf-8").splitlines()) == 2  # a list of documents is no question
+    (found,) = read_recording(file.read_bytes(), "spans").found
+    assert found.question == QUESTION
+    assert [(one["id"], one["content"], one["score"]) for one in found.results] == [
+        (source.id, source.text, source.score) for source in reply.sources]
+    (scope,) = json.loads(file.read_text("utf-8").splitlines()[0])["resourceSpans"][0]["scopeSpans"]
+    assert len(bytes.fromhex(scope["spans"][0]["traceId"])) == 16
+    with pytest.raises(ParameterError, match="cannot be written"):
+        record_spans(str(tmp_path / "none" / "spans.jsonl"))
+
+
+def test_the_server_records_only_what_it_answers(apple: KnowledgeGraph) -> None:
+    seen: list[object] = []
+
+    async def ask() -> None:
+        transport = httpx2.ASGITransport(app=make_app(apple, TOKEN, record=seen.append))
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1",
+                                      headers={"authorization": f"Bearer {TOKEN}"}) as client:
+            for limit in (2, 0):
+                await client.get("/v1/query", params={"question": QUESTION, "limit": limit})
+    wait_for(ask)
+    assert [type(reply) for reply in seen] == [verbs.RetrievalReply]
+
+
+def test_what_is_no_request_and_one_connection_too_many_get_json(
+        apple: KnowledgeGraph) -> None:
+    class Few(PatientConnection):
+        most = 1
+
+    port = free_port()
+    server = make_server(make_app(apple, TOKEN), "127.0.0.1", port, Few)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    replies = []
+    try:
+        while not server.started:
+            thread.join(0.01)
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as first, \
+                socket.create_connection(("127.0.0.1", port), timeout=30) as second:
+            first.sendall(b"\x00\r\n\r\n")
+            for connection in (second, first):
+                data = b""
+                while part := connection.recv(10_000):
+                    data += part
+                replies.append(data)
+    finally:
+        server.should_exit = True
+        thread.join()
+    assert [int(reply.split()[1]) for reply in replies] == [503, 400]
+    for reply in replies:
+        assert list(json.loads(reply.partition(b"\r\n\r\n")[2])) == ["error"]

@@ -171,16 +171,19 @@ def _report_failure(_: Request, error: Exception) -> Response:
 
 
 class PatientConnection(H11Protocol):
-    """A connection that closes when its next request is not whole within `patience` seconds."""
+    """A connection that closes when its next request is not whole within `patience` seconds.
+
+    One that would be more than `most` is refused.
+    """
 
     patience = 10.0
+    most = MOST_CONNECTIONS
     _limit: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > MOST_CONNECTIONS:
-            self._refuse("503 Service Unavailable",
-                         f"{MOST_CONNECTIONS} connections are open; ask again later")
+        if len(self.connections) > self.most:
+            self._refuse("503 Service Unavailable", f"{self.most} connections are open; ask again later")
         self._watch()
 
     def data_received(self, data: bytes) -> None:
@@ -214,7 +217,7 @@ class PatientConnection(H11Protocol):
 
 def make_server(app: Starlette, host: str, port: int,
                 connection: type[PatientConnection] = PatientConnection) -> uvicorn.Server:
-    """Build a server that refuses more than `MOST_CONNECTIONS` at once."""
+    """Build a server with connections of this class."""
     return uvicorn.Server(uvicorn.Config(app, host, port, log_level="warning", http=connection))
 
 
