@@ -19,7 +19,7 @@ _MENTION = re.compile(r"<@(\w+)(?:\|([^<>]*))?>")
 _LINK = re.compile(r"<((?:https?|mailto):[^<>|]*)(?:\|([^<>]*))?>")
 _WHO = ("from", "user", "username", "author", "sender", "role", "name")
 _WHEN = ("date", "ts", "timestamp", "create_time", "created_at")
-_MESSAGE_FORMS = ({"ts", "type"}, {"role", "content"})
+_MESSAGE_FORMS: tuple[set[str], ...] = ({"ts", "type"}, {"role", "content"})
 _LONGEST = 400  # characters of subtitles that no sentence ends
 
 
@@ -48,14 +48,15 @@ def conversations_of(value: Any) -> list[Conversation]:
     if not rows or not all(isinstance(row, dict) for row in rows):
         return []
     if _all_have(rows, "mapping", dict):
-        return [Conversation(str(row.get("title") or ""), list(_branch(row))) for row in rows]
+        return [Conversation(_title_of(row), list(_branch(row))) for row in rows]
     if _all_have(rows, "messages", list):
-        return [Conversation(str(row.get("name") or row.get("title") or ""), _messages(row["messages"]))
-                for row in rows]
-    for form in _MESSAGE_FORMS:
-        if all(form <= row.keys() for row in rows):
-            return [Conversation("", _messages(rows))]
-    return []
+        return [Conversation(_title_of(row), _messages(row["messages"])) for row in rows]
+    messages = any(all(form <= row.keys() for row in rows) for form in _MESSAGE_FORMS)
+    return [Conversation("", _messages(rows))] if messages else []
+
+
+def _title_of(row: dict[str, Any]) -> str:
+    return str(row.get("name") or row.get("title") or "")
 
 
 def _all_have(rows: Sequence[dict[str, Any]], key: str, kind: type) -> bool:

@@ -230,7 +230,7 @@ def _is_head(row: "Sequence[_Element]") -> bool:
 
 def _cell(element: "_Element") -> TableCell | str:
     columns, rows = element.get("colspan"), element.get("rowspan")
-    text = _words_of(element)
+    text = _words_of(element) if len(element) else " ".join((element.text or "").split()).rstrip("; ")
     return TableCell(text, _number(columns, 1), _number(rows, 1) or 65_534) if columns or rows else text
 
 
@@ -238,8 +238,6 @@ def _words_of(element: "_Element") -> str:
     """Return the visible text of an element in one line; items of a list are parted by ";"."""
     from lxml import etree
 
-    if not len(element):
-        return " ".join((element.text or "").split()).rstrip("; ")
     pieces: list[str] = []
     skipped = None
     for event, inner in etree.iterwalk(element, events=("start", "end")):

@@ -240,19 +240,25 @@ def read_csv(
     if {"source", "target"} <= {cell.lower() for cell in header}:
         notices.append("The columns source and target look like edges of a graph; this was read as "
                        "a table, 'Graph file' or 'qafd import' reads it as a graph.")
+    drafts = _read_rows(name, grid, limits)
+    if above:
+        drafts.insert(0, _text_above(above, drafts, limits))
+    return drafts
+
+
+def _read_rows(name: str, grid: TableGrid, limits: Limits) -> list[DocumentDraft]:
+    """Return a document for each row that has a text, else one of all rows."""
     if len(grid.body) > limits.pieces:
         raise too_much(limits.pieces, "records")
     columns = list(zip(*grid.body, strict=True))
     names = grid.names or [f"column {number}" for number in range(1, len(columns) + 1)]
-    if any(name.lower() in _TEXT_FIELDS and any(column) for name, column in zip(names, columns, strict=True)):
-        drafts = _from_records("csv", name, [dict(zip(names, row, strict=True)) for row in grid.body], limits)
-    else:
-        drafts = [DocumentDraft("csv", limits)]
-        for row in grid.body:
-            drafts[0].add(row_text(names, row))
-    if above:
-        drafts.insert(0, _text_above(above, drafts, limits))
-    return drafts
+    filled = [title.lower() for title, column in zip(names, columns, strict=True) if any(column)]
+    if not set(filled).isdisjoint(_TEXT_FIELDS):
+        return _from_records("csv", name, [dict(zip(names, row, strict=True)) for row in grid.body], limits)
+    draft = DocumentDraft("csv", limits)
+    for row in grid.body:
+        draft.add(row_text(names, row))
+    return [draft]
 
 
 def _text_above(lines: Sequence[str], drafts: list[DocumentDraft], limits: Limits) -> DocumentDraft:
