@@ -15,8 +15,9 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from qafd import export
+from qafd.answer import Answer, Citation, Sentence
 from qafd.reasons import given_reason
-from qafd.retrieve.base import Imprint, Retrieval, RetrievedEdge, RetrievedNode
+from qafd.retrieve.base import Imprint, Retrieval, RetrievedEdge, RetrievedNode, RetrievedPassage
 from qafd.view.drawing import RAMPS, Drawing
 
 
@@ -176,6 +177,15 @@ def test_the_page_is_drawn_as_the_picture_is(retrieval):
     assert not [edge for edge in data["panels"][0]["edges"] if edge["arrow"]]
 
 
+def test_the_page_has_the_answer_its_quotes_and_their_sources_as_text(retrieval):
+    passage = RetrievedPassage("p", "c", "a.txt", "On Apple", "text", 0.5, 3, 7, page=2)
+    answer = Answer((Sentence("Town: Bodo\nHead: <b>Per</b>", 1, 0.9, 0, 9, best=True),),
+                    (Citation(1, "On Apple", "a.txt, page 2", passage),), 0.9)
+    tree = lxml_html.document_fromstring(export.html(retrieval, POSITIONS, answer=answer))
+    lines = [line.text for line in tree.xpath("//main/preceding-sibling::p")]
+    assert lines[1:] == ["Town: Bodo · Head: <b>Per</b> [1]", "[1] a.txt, page 2"]
+
+
 def test_no_tooltip_is_written_as_html(hostile):
     page = export.pyvis_html(hostile, grid(hostile), limit=400)
     assert "popup.innerHTML" not in page
@@ -244,8 +254,6 @@ def test_hostile_names_come_back_from_gexf(hostile):
 
 
 def test_passages_are_a_table_that_runs_nothing():
-    from qafd.retrieve.base import RetrievedPassage
-
     found = Retrieval("q", "qafd", {}, (), (), (), passages=(
         RetrievedPassage("p", "c", "a.txt", "=1+1", "text", 0.5, 3, 7, page=2),))
     row, = csv.DictReader(io.StringIO(export.passages_csv(found)))

@@ -16,7 +16,7 @@ from qafd.cli.inquiry import Inquiry, asks
 from qafd.cli.options import db_option, out_option, question_argument
 from qafd.cli.streams import check_output, open_output, text_of, write_out
 from qafd.errors import ParameterError
-from qafd.export import table_csv
+from qafd.export import html, table_csv
 from qafd.export.comparison import rows_csv
 from qafd.export.formats import FORMATS, OF_GRAPH, OF_RETRIEVAL, write_graph
 from qafd.export.whole import whole
@@ -97,8 +97,12 @@ def export(inquiry: Inquiry, graph: bool, form: str, out: Path | None) -> int:
     if form not in OF_RETRIEVAL:
         raise ParameterError(f"{form} is a format of the whole graph; for a question choose "
                              f"{', '.join(OF_RETRIEVAL)}, or add --graph")
-    retrieval = inquiry.retrieve()
-    write_out(FORMATS[form].write(retrieval), out)
+    plan, method = inquiry.read()
+    retrieval = knowledge.retrieve(plan, method)
+    if form == "html":
+        write_out(html(retrieval, answer=knowledge.answer(retrieval, plan)), out)
+    else:
+        write_out(FORMATS[form].write(retrieval), out)
     return DONE if retrieval.nodes else NOTHING_FOUND
 
 

@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qafd.export import markup
 from qafd.reading.text.plaintext import FORMULA
@@ -25,7 +25,11 @@ from qafd.view.drawing import Drawing, Look
 from qafd.view.layout import Positions, layout
 from qafd.view.panel import panel_data
 from qafd.view.placement import select_prominent
+from qafd.wording.answers import say_status
 from qafd.wording.reasons import word_reason
+
+if TYPE_CHECKING:
+    from qafd.answer import Answer
 
 PANELS = '<main><div class="panel"></div><aside aria-live="polite"></aside></main>'
 """The place of a page where `panel_script` draws."""
@@ -98,7 +102,7 @@ def _values(record: object, columns: Sequence[str]) -> list[Any]:
     return [getattr(record, column) for column in columns]
 
 
-def html(retrieval: Retrieval, positions: Positions | None = None, *,
+def html(retrieval: Retrieval, positions: Positions | None = None, *, answer: "Answer | None" = None,
          drawing: Drawing = Drawing(limit=150), look: Look = Look()) -> str:
     """Write a page that draws the subgraph without any network, with the picture of the app itself.
 
@@ -109,6 +113,8 @@ def html(retrieval: Retrieval, positions: Positions | None = None, *,
     ----------
     positions : mapping of id to (x, y), optional
         The frozen layout of the app, see `qafd.view.layout.layout`; made afresh by default.
+    answer : Answer, optional
+        Stands above the picture, with its quotes and their sources.
     drawing : Drawing
         How it is drawn. Of more than its `limit` of nodes the most important are; the page
         counts the rest.
@@ -120,11 +126,22 @@ def html(retrieval: Retrieval, positions: Positions | None = None, *,
     script = panel_script(data)
     return "\n".join([
         *head(title, [script], panel_styles(), retrieval.made_by.qafd, _record(retrieval)),
-        "</head>", "<body>", f"<h1>{title}</h1>",
+        "</head>", "<body>", f"<h1>{title}</h1>", *_answer_lines(answer),
         PANELS,
         _table(data), f"<p>{escape(_clean_text(imprint(retrieval), 2000))}</p>",
         f"<script>{script}</script>", "</body>", "</html>", "",
     ])  # fmt: skip
+
+
+def _answer_lines(answer: "Answer | None") -> list[str]:
+    """Write an answer, its quotes and their sources as paragraphs of a page."""
+    if answer is None:
+        return []
+    written = answer.written
+    lines = [say_status(answer) if written is None else written.text]
+    lines += [f"{sentence.line} [{sentence.cited}]" for sentence in answer.sentences]
+    lines += [f"[{source.number}] {source.where}" for source in answer.citations]
+    return [f"<p>{escape(_clean_text(line, 4000))}</p>" for line in lines]
 
 
 def pyvis_html(retrieval: Retrieval, positions: Positions | None = None, *,

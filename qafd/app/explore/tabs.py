@@ -129,7 +129,7 @@ def csv_buttons(retrieval: Retrieval) -> None:
 def _offline(view: View, drawing: Drawing) -> str:
     """Write the drawn picture as a page that needs no network."""
     positions, others = place_nodes(view)
-    return export.html(view.retrieval, positions, drawing=drawing,
+    return export.html(view.retrieval, positions, answer=view.answer, drawing=drawing,
                        look=Look([caption(view)], others, scale=scale(view, drawing), groups=groups_of(view),
                                  unsure=view.lacks_answer, graph_size=len(view.graph)))
 
