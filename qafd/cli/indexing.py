@@ -52,9 +52,10 @@ Source = tuple[str, bytes]
 @command("index")
 @db_option
 @click.argument("files", nargs=-1)
-@click.option("--rebuild", is_flag=True, help="Rebuild the graph from the stored extractions.")
-@click.option("--re-embed", is_flag=True,
-              help="Compute all vectors again with the chosen model.")
+@click.option("--rebuild", "again", flag_value="graph",
+              help="Rebuild the graph from the stored extractions.")
+@click.option("--re-embed", "again", flag_value="vectors",
+              help="Compute all vectors again with the chosen model, and rebuild the graph.")
 @click.option("--sync", is_flag=True,
               help="Delete what was indexed from these folders before and is gone from them; "
                    "'qafd docs --undo' restores it.")
@@ -63,8 +64,8 @@ Source = tuple[str, bytes]
 @reader_options
 @engine_option
 @click.option("--dry-run", is_flag=True, help="Print the estimated cost and stop.")
-def index_files(db: Location | None, files: tuple[str, ...], rebuild: bool, re_embed: bool, sync: bool,
-                name: str, dry_run: bool, engine: int | str, **reader: Any) -> Outcome | int:
+def index_files(db: Location | None, files: tuple[str, ...], again: str | None, sync: bool, name: str,
+                dry_run: bool, engine: int | str, **reader: Any) -> Outcome | int:
     """Add files, folders and web pages, and build their graph.
 
     FILES are files, folders or http(s):// addresses of pages; '-' reads text from stdin.
@@ -80,13 +81,13 @@ def index_files(db: Location | None, files: tuple[str, ...], rebuild: bool, re_e
                              "make one of")
     choice = choose_reader(reader, before or ModelChoice())
     if dry_run:
-        return _plan(path, sources, choice, re_embed)
+        return _plan(path, sources, choice, again == "vectors")
     make_folder(path)
     with open_workspace(path) as store:
         _begin(store, choice, go_on=not files)
-        if re_embed:
+        if again == "vectors":
             store.vectors.forget()
-        if rebuild or re_embed:
+        if again:
             store.assembly.drop()
         _sync(store, [file for file in files if os.path.isdir(file)], [file.name for file in given], sync)
     failed, stopped = _work(path, _without_twins(path, sources), engine)

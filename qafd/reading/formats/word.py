@@ -27,6 +27,8 @@ _GONE = frozenset((f"{_W}del", f"{_W}moveFrom", f"{_W}txbxContent", f"{_W}rPr", 
 _MARKS = {f"{_W}tab": "\t", f"{_W}ptab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
 _TEXT, _RUN, _PARAGRAPH, _ROW, _CELL = (f"{_W}{name}" for name in ("t", "r", "p", "tr", "tc"))
 _MATH, _HIDDEN, _DELETED = f"{_M}oMath", f"{_W}rPr/{_W}vanish", f"{_W}trPr/{_W}del"
+_SPAN, _MERGE, _BEFORE = f"{_W}tcPr/{_W}gridSpan", f"{_W}tcPr/{_W}vMerge", f"{_W}trPr/{_W}gridBefore"
+_VALUE = f"{_W}val"
 _AROUND = frozenset(f"{_W}{name}" for name in ("sdt", "sdtContent", "ins", "customXml"))
 _ROMAN = ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 
@@ -187,13 +189,13 @@ def _grid_rows(rows: Sequence[_TableRow]) -> Iterator[list[TableCell | str]]:
     """Yield the cells of each row; one that goes on from above has the text of the cell there."""
     above: dict[int, str] = {}
     for row in rows:
-        column = _integer(_value(row.element, "trPr", "gridBefore"), 0)
+        skipped = row.element.find(_BEFORE)
+        column = 0 if skipped is None else _integer(skipped.get(_VALUE), 0)
         cells: list[TableCell | str] = [TableCell("", column)] if column else []
         for cell, text in zip(row.cells, row.texts, strict=True):
-            properties = cell.find(f"{_W}tcPr")
-            width = 1 if properties is None else _integer(_value(properties, "gridSpan"), 1)
-            merge = None if properties is None else properties.find(f"{_W}vMerge")
-            if merge is not None and merge.get(f"{_W}val") != "restart":
+            span, merge = cell.find(_SPAN), cell.find(_MERGE)
+            width = 1 if span is None else _integer(span.get(_VALUE), 1)
+            if merge is not None and merge.get(_VALUE) != "restart":
                 text = above.get(column, "")
             above[column] = text if merge is not None else ""
             cells.append(TableCell(text, width) if width > 1 else text)
