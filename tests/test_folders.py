@@ -174,3 +174,7 @@ def test_the_same_bytes_under_another_name_are_added_once_and_a_renamed_file_sta
     (folder / "a.txt").unlink()
     assert main([*command, "--sync"]) == 0
     assert live(path) == ["b.txt", "c.txt"]
+    for file in folder.iterdir():
+        file.unlink()
+    assert main([*command, "--sync"]) == 0
+    assert live(path) == []

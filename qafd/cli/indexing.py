@@ -72,7 +72,7 @@ def index_files(db: Location | None, files: tuple[str, ...], again: str | None, 
     """
     path = require_location(db)
     pages, given = _gather(files, name)
-    if files and not pages and not given:
+    if files and not pages and not given and not sync:
         return NOTHING_FOUND
     sources = chain(pages, ((file.name, file.read()) for file in given))
     before = _choice_before(path)
