@@ -2,9 +2,11 @@
 
     python benchmarks/fit_chooser.py DATA [DATA ...] [--cache DIR]
 
-DATA as in benchmarks/kinds.py, with an answer for each question; type is "unanswerable" or "Null" where
-the documents have none. A set's score.py marks sentences, else an answer is right that contains an
-accepted one word by word; questions of yes and no are left out there.
+DATA as in benchmarks/kinds.py, or as benchmarks/check, which has twelve short documents of six kinds and
+60 questions written before their answers were looked at; type is "unanswerable" or "Null" where the
+documents have no answer. A set's score.py marks sentences, else an answer is right that contains an
+accepted one word by word; questions are left out whose accepted answers are in no document in these words.
+Sentences are those of the passages that are shown: the ones that the flow reached come first.
 
 The order of sentences is fitted listwise: the probability of the right ones among all considered. The
 chance is fitted to whether the first is right where the order comes from the other sets. Each set
@@ -20,17 +22,18 @@ from pathlib import Path
 
 import numpy as np
 from answers import Containment, accepted, judged, scorer, ten_lines
-from kinds import Kind
-from qafd.loaded import corpus_of
+from kinds import Kind, documents, passages_of
 from results import ROOT, _git, write
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from qafd.answer import LIKELY
-from qafd.answer.chooser import FEATURES, ChoiceModel, rate_sentences
+from qafd.answer.chooser import FEATURES, ChoiceModel, rate_names, rate_sentences
 from qafd.answer.quote import PASSAGES, SENTENCES, read_candidates
 from qafd.evaluate.measures import intervals
+from qafd.explain.reach import put_reached_first
 from qafd.flow import kernel
+from qafd.graph_cache import corpus_of
 
 SEED, RIDGE, BINS = 0, 3.0, 10
 
@@ -46,28 +49,43 @@ class Case:
     rival: tuple[bool, bool]
 
 
-def read_cases(kind):
+def open_set(given, cache):
+    """Name, folder and workspace of a set."""
+    folder = Path(str(given).partition("=")[0])
+    if (folder / "files").is_dir():
+        return folder.name, folder, documents(folder / "files", cache / f"{folder.name}.db")
+    kind = Kind(given, cache)
+    return kind.name, folder, kind.knowledge
+
+
+def read_cases(folder, knowledge):
     """The questions of a set that have an accepted answer, or none in the documents."""
-    path, knowledge, graph = kind.folder / "questions.jsonl", kind.knowledge, kind.knowledge.graph
+    path, graph = folder / "questions.jsonl", knowledge.graph
     score, cases = scorer(path), []
+    judge = _hold_answers(knowledge) if isinstance(score, Containment) else accepted
     with knowledge.store() as store:
-        corpus = corpus_of(graph, store, ())
+        passages = corpus_of(graph, store, ()).passages
         for line in path.read_text("utf-8").splitlines():
             question = json.loads(line)
             absent = question.get("type") in ("unanswerable", "Null")
-            if not (absent or accepted(question)) and isinstance(score, Containment):
+            if not (absent or judge(question)):
                 continue
             plan = knowledge.plan(question["question"], graph)
-            found = knowledge.retrieve(plan, graph=graph)
+            found = put_reached_first(knowledge.retrieve(plan, graph=graph))
             candidates = read_candidates(found.passages[:PASSAGES], store)
             if not candidates:
                 continue
             right = [not absent and judged(score, question, [each.text])[0] for each in candidates]
             rival = (False, False) if absent else tuple(judged(score, question, ten_lines(knowledge, plan)))
-            cases.append(Case(rate_sentences(candidates, plan, found, corpus, store), np.array(right, bool),
-                              found.named_share or 0.0, absent, rival))
-    print(kind.name, len(cases), flush=True)
+            cases.append(Case(rate_sentences(candidates, plan, passages, store), np.array(right, bool),
+                              rate_names(plan, found), absent, rival))
     return cases
+
+
+def _hold_answers(knowledge):
+    """A function that tells whether any passage has an accepted answer of a question."""
+    texts = "".join(Containment.norm(passage.text) for _, passage in passages_of(knowledge))
+    return lambda question: any(Containment.norm(answer) in texts for answer in accepted(question))
 
 
 def fit_order(sets):
@@ -179,8 +197,9 @@ def main():
     kernel.load()
     sets = {}
     for one in arguments.data:
-        kind = Kind(one, arguments.cache)
-        sets[kind.name] = read_cases(kind)
+        name, folder, knowledge = open_set(one, arguments.cache)
+        sets[name] = read_cases(folder, knowledge)
+        print(name, len(sets[name]), flush=True)
     write("chooser", report_left_out(sets), seed=SEED)
     write_model(sets, _git("rev-parse", "HEAD"))
 

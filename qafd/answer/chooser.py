@@ -5,7 +5,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,23 +13,21 @@ import numpy as np
 from scipy.special import expit, log_softmax
 
 from qafd.plan.kinds import Asked, find_asked, rate_kind
+from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import content_words, words
-from qafd.reading.text.scripts import is_latin
 from qafd.reading.text.stems import stem, stems
 from qafd.reading.text.table_rows import is_row
 from qafd.records import Floats, QueryPlan, Vectors, node_id
 from qafd.resources import assets
-from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage
-from qafd.retrieve.rank import log_scale
-from qafd.retrieve.seeds import Passages, match
+from qafd.retrieve.base import Retrieval, RetrievedPassage
+from qafd.retrieve.seeds import Passages
 from qafd.storage import Workspace
 from qafd.storage.rows import SentenceName
 
-FEATURES = ("meaning", "passage", "words", "around", "rank", "kind", "flow", "hop")
+FEATURES = ("meaning", "words", "around", "rank", "kind", "hop")
 """Names of the columns of `rate_sentences`."""
 _QUESTION = re.compile(r"[?？][\s\d.]*$")  # also with the number of the next heading behind it
-FLOOR = 1e-3  # importance relative to the largest, below which its logarithmic scale flattens
 
 Names = Mapping[tuple[str, int], Sequence[SentenceName]]
 
@@ -100,26 +98,31 @@ class ChoiceModel:
         return SentenceChoice(tuple(order.tolist()), float(chance))
 
 
-def choose(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: Retrieval, corpus: Corpus,
+def choose(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: Retrieval, passages: Passages,
            store: Workspace) -> SentenceChoice:
     """Order the candidates by the fitted model."""
-    table = rate_sentences(candidates, plan, retrieval, corpus, store)
-    return _model().weigh(table, retrieval.named_share or 0.0)
+    return _model().weigh(rate_sentences(candidates, plan, passages, store), rate_names(plan, retrieval))
 
 
-def rate_sentences(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: Retrieval,
-                   corpus: Corpus, store: Workspace) -> Floats:
+def rate_names(plan: QueryPlan, retrieval: Retrieval) -> float:
+    """Return how sure the names of a question are, from 0 to 1.
+
+    In other languages than English it is 0: without a tagger a capital is no proof of a name.
+    """
+    english = language_of(plan.words, least=1) == ENGLISH
+    return (retrieval.named_share or 0.0) if english else 0.0
+
+
+def rate_sentences(candidates: Sequence[Candidate], plan: QueryPlan, passages: Passages,
+                   store: Workspace) -> Floats:
     """Return the features of sentences, shape (s, k), one column for each of `FEATURES`."""
-    asked, named = _weigh_words(plan, corpus.passages), stems(" ".join(plan.names))
+    asked, named = _weigh_words(plan, passages), stems(" ".join(plan.names))
     # A sentence that answers often has "she" instead of a name.
     unnamed = {word: weight for word, weight in asked.items() if word not in named}
     kind, known = find_asked(plan.words), frozenset(words(plan.words))
     terms = tuple(canonical(keyword.text) for keyword in plan.keywords)
     names = store.passages.names({each.passage.chunk for each in candidates})
-    importance = _scale_importance(retrieval)
-    similarity = _compare_passages({each.passage.id for each in candidates}, plan, corpus)
-    readable = is_latin(plan.words)  # the bundled model knows no other letters
-    cosines = [each.compare(plan) * readable for each in candidates]
+    cosines = [each.compare(plan) for each in candidates]
     leads = _find_leads(candidates, names, int(np.argmax(cosines)))
     rows = []
     for each, cosine in zip(candidates, cosines, strict=True):
@@ -129,13 +132,11 @@ def rate_sentences(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: 
         above = f"{each.passage.title}\n{each.heading}\n{before.text if before else ''}"
         rows.append((
             cosine,
-            similarity[each.passage.id] * readable,
             _share(unnamed, each.text),
             _share(asked, f"{above}\n{each.text}"),
             each.rank,
             float(canonical(each.text).startswith(terms)) if kind == Asked.MEANING else
             rate_kind(kind, each.text, new, known),
-            max((importance.get(name.node, 0.0) for name in new), default=0.0),
             each.passage.title in leads))
     return np.array(rows, float)
 
@@ -149,13 +150,6 @@ def _weigh_words(plan: QueryPlan, passages: Passages) -> dict[str, float]:
     for word, weight in zip(asked, rarity.tolist(), strict=True):
         weights[stem(word)] = max(weight, weights.get(stem(word), 0.0))
     return weights
-
-
-def _compare_passages(ids: Iterable[str], plan: QueryPlan, corpus: Corpus) -> dict[str, float]:
-    """Return the cosine of the question and each of some passages, by the id of its node."""
-    dense = match(corpus.passages, plan).dense
-    places = {key: int(np.searchsorted(corpus.passages.rows, corpus.graph.row[key])) for key in ids}
-    return {key: float(dense[place]) for key, place in places.items()}
 
 
 def _share(asked: Mapping[str, float], text: str) -> float:
@@ -172,12 +166,6 @@ def _find_leads(candidates: Sequence[Candidate], names: Names, nearest: int) -> 
             leads.update(name.node for name in names.get((each.passage.chunk, each.end), ()))
     titles = {each.passage.title for each in candidates} - {candidates[nearest].passage.title}
     return {title for title in titles if node_id("entity", canonical(title)) in leads}
-
-
-def _scale_importance(retrieval: Retrieval) -> dict[str, float]:
-    """Return the importance of each node on a logarithmic scale from 0 to 1, by id."""
-    x = np.array([node.importance for node in retrieval.nodes])
-    return dict(zip((node.id for node in retrieval.nodes), log_scale(x, FLOOR).tolist(), strict=True))
 
 
 @cache

@@ -35,7 +35,7 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, corpus: Corpus, store:
     candidates = read_candidates(retrieval.passages[:PASSAGES], store)
     if not candidates:
         return Answer((), (), 0.0, unknown, beyond)
-    choice = choose(candidates, plan, retrieval, corpus, store)
+    choice = choose(candidates, plan, retrieval, corpus.passages, store)
     order = [candidates[place] for place in choice.order]
     if beyond == Beyond.COMPARISON:
         order = [*_find_sides(order, plan.names), *order]

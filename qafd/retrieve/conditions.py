@@ -1,6 +1,5 @@
 """The conditions of a question, with its names linked to entities, each as sure as its link is."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
@@ -18,7 +17,6 @@ from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan
 from qafd.retrieve.subgraph import foremost
 
 NOT = "not "  # before the name of a condition that must not hold
-_ASKS_FOR = re.compile(r"\b(?:which|what)\s+$", re.I)  # before the kind of thing asked for
 OPENING = 4  # words of a question that say what is asked for
 NEAR = 0.88  # cosine from which on a phrase stands for a name
 RIVAL = 0.03  # how much farther another name may be to be told as a rival
@@ -281,9 +279,8 @@ def _with_more(graph: Graph, query: QueryGraph, known: dict[int, LinkedNode],
 def _read(graph: Graph, plan: QueryPlan) -> QueryGraph:
     """Return the query graph of the names that the question has."""
     names = names_of(graph)
-    kinds = _find_asked_kinds(names, plan)
-    written = [pair for pair in (*_find_written(names, plan.words), *plan.written) if pair[1] not in kinds]
-    seen = {key for _, key in written} | kinds
+    written = [*_find_written(names, plan.words), *plan.written]
+    seen = {key for _, key in written}
     keys = [names.get(name) or name for name in plan.names]
     return read_query_graph(plan.words, [key for key in keys if key not in seen], written)
 
@@ -294,20 +291,6 @@ def _find_written(names: Names, question: str) -> Iterator[tuple[str, str]]:
         text = question[start:end]
         if text.casefold() not in FUNCTION_WORDS:
             yield text, key
-
-
-def _find_asked_kinds(names: Names, plan: QueryPlan) -> set[str]:
-    """Find the names that a question only uses for the kind it asks for: "which film" is not "Film".
-
-    The "basketball" of "which basketball team" is a name: it is not the end of its phrase.
-    """
-    kinds = set()
-    for key, start, end in names.matches(plan.words, plural=True):
-        text = plan.words[start:end]
-        inside = any(f"{text} " in keyword.text for keyword in plan.keywords)
-        if text.islower() and not inside and _ASKS_FOR.search(plan.words[:start]):
-            kinds.add(key)
-    return kinds
 
 
 def _stand_ins(names: Names, plan: QueryPlan, unread: Sequence[str]) -> Iterator[LinkedNode]:
