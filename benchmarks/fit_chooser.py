@@ -62,7 +62,7 @@ def read_cases(folder, knowledge):
     """The questions of a set that have an accepted answer, or none in the documents."""
     path, graph = folder / "questions.jsonl", knowledge.graph
     score, cases = scorer(path), []
-    judge = _hold_answers(knowledge) if isinstance(score, Containment) else accepted
+    judge = _hold_answers(knowledge) if isinstance(score, Containment) else bool
     with knowledge.store() as store:
         passages = corpus_of(graph, store, ()).passages
         for line in path.read_text("utf-8").splitlines():
