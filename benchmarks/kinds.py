@@ -37,8 +37,8 @@ from qafd.retrieve.rank import Ranking, rank
 RIVALS = ("qafd", "vector", "lexical", "fusion", "pagerank", "pagerank .95", "linear")
 MEASURES = ("R@5", "all@5", "MRR")
 CUT = 5
-WEIGHTS = {"flow": (1.0, 1.5, 2.0), "lexical": (0.25, 0.5), "numbers": (0.0, 1.5),
-           "coverage": (0.3, 0.6), "bridge": (0.2, 0.4), "unnamed_flow": (0.25, 0.5, 1.0),
+WEIGHTS = {"flow": (1.0, 1.5, 2.0), "lexical": (0.25, 0.5), "coverage": (0.3, 0.6),
+           "unnamed_flow": (0.25, 0.5, 1.0),
            "unnamed_lexical": (0.25, 0.5), "unnamed_spread": (0.0, 1.0)}
 """What --check chooses among: weights where names are sure, and where nothing is named."""
 
@@ -170,10 +170,9 @@ def settings():
 def ranking_of(chosen, certainty):
     """`Ranking.for_certainty` with chosen weights at its two ends."""
     named = Ranking(flow=chosen["flow"], lead=chosen["flow"], lexical=chosen["lexical"],
-                    numbers=chosen["numbers"], coverage=chosen["coverage"],
-                    bridge=chosen["bridge"])
+                    coverage=chosen["coverage"])
     unnamed = Ranking(spread=chosen["unnamed_spread"], flow=chosen["unnamed_flow"], lead=0,
-                      lexical=chosen["unnamed_lexical"], numbers=chosen["numbers"], coverage=0, bridge=0)
+                      lexical=chosen["unnamed_lexical"], coverage=0)
     mixed = {name: certainty * weight + (1 - certainty) * getattr(unnamed, name)
              for name, weight in asdict(named).items()}
     return Ranking(**mixed)
@@ -190,7 +189,7 @@ def try_settings(kind):
         importance = importance_of(graph, problem.solve(), method.layer)
         rows = []
         for chosen in settings():
-            order = rank(problem.layer, problem.corpus.passages, problem.found, importance,
+            order = rank(problem.corpus.passages, problem.found, importance,
                          ranking_of(chosen, problem.seeds.certainty))
             ids = [graph.ids[row] for row in order.rows[:method.top]]
             recall, _, reciprocal = measure(kind.ranks(question, ids))

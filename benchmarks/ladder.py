@@ -25,7 +25,7 @@ from qafd.retrieve.rank import Ranking, rank
 from qafd.retrieve.seeds import Match
 
 SEED, LEAST = 0, 0.005
-PARTS = ("flow", "lead", "spread", "lexical", "numbers", "coverage", "bridge", "sentences", "beside")
+PARTS = ("flow", "lead", "spread", "lexical", "coverage", "sentences")
 BOTTOM = ("flow", "lexical")
 METHOD = FlowDiffusion()
 
@@ -36,9 +36,8 @@ def read_with(problem, graph, importance, parts):
     weights = {name: getattr(ranking, name) * (name in parts) for name in PARTS
                if hasattr(ranking, name)}
     found = problem.found
-    match = Match(found.dense, found.by_word, found.sentences if "sentences" in parts else None,
-                  found.beside if "beside" in parts else None, found.numbers)
-    order = rank(problem.layer, problem.corpus.passages, match, importance, replace(ranking, **weights),
+    match = Match(found.dense, found.by_word, found.sentences if "sentences" in parts else None)
+    order = rank(problem.corpus.passages, match, importance, replace(ranking, **weights),
                  METHOD.top)
     return [graph.ids[row] for row in order.rows]
 

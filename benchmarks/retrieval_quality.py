@@ -117,7 +117,7 @@ class Variant:
             best = np.lexsort((-problem.found.dense, -own))
             order, scores = corpus.passages.rows[best], own[best]
         else:
-            order, scores, _ = rank(problem.layer, corpus.passages, problem.found, x,
+            order, scores, _ = rank(corpus.passages, problem.found, x,
                                     self.ranking)
         top = self.method.top
         return Retrieval(
@@ -145,9 +145,7 @@ METHODS: dict[str, Retriever] = {
     "pagerank .95, score alone": Variant(walk, ranking=None),
     "qafd, no coverage": Variant(ranking=Ranking(coverage=0)),
     "pagerank .95, no coverage": Variant(walk, ranking=Ranking(coverage=0)),
-    "qafd, no bridge": Variant(ranking=Ranking(bridge=0)),
-    "pagerank .95, no bridge": Variant(walk, ranking=Ranking(bridge=0)),
-    "fusion + coverage": Variant(nothing, ranking=Ranking(lexical=0.5, flow=0, bridge=0)),
+    "fusion + coverage": Variant(nothing, ranking=Ranking(lexical=0.5, flow=0)),
     **{f"preset paper, alpha {alpha:g}": Variant(exact, replace(PAPER, mass=alpha))
        for alpha in ALPHAS},
     **{f"preset paper, {seeds} seeds": Variant(exact, replace(PAPER, seeds=seeds))

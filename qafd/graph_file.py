@@ -7,7 +7,6 @@ read. The file also has the columns of passages and names that the first questio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from qafd.retrieve.seeds import PassageColumns, Passages, passages_of
 from qafd.storage import Workspace, open_workspace
 from qafd.time_left import ignore_progress
 
-BUILDER = 5  # changes when columns are made or kept differently
+BUILDER = 6  # changes when columns are made or kept differently
 LARGE = 10_000  # nodes from which a graph is kept as columns
 AT_ONCE = 10_000  # passages whose texts are read at a time
 
@@ -96,13 +95,7 @@ def name_passages(graph: Graph, store: Workspace) -> Graph:
 
 def passage_columns(graph: Graph, store: Workspace) -> PassageColumns:
     """Build the columns of the passages of a graph from their texts."""
-    return PassageColumns.build(graph, partial(texts_of, store), titled=True, series=_series(store))
-
-
-def _series(store: Workspace) -> Iterator[list[str]]:
-    """Yield the ids of the passages of each document that has several, in order."""
-    for _, parts in groupby(store.passages.parts(), key=lambda part: part.document):
-        yield [node_id("passage", part.id) for part in parts]
+    return PassageColumns.build(graph, partial(texts_of, store), titled=True)
 
 
 def texts_of(store: Workspace, ids: Sequence[str]) -> Iterator[str]:

@@ -295,17 +295,6 @@ def test_conditions_are_restated_as_a_list_of_names(texts: list[str], answers: d
     assert sorted(listed) == sorted(" ".join(text.split()) for text in texts)
 
 
-@pytest.mark.parametrize(("question", "condition"), [
-    ("Which norway has Chile?", False), ("In which norways is Chile?", False),
-    ("Which Norway has Chile?", True), ("Which one saw norway and Chile?", True)])
-def test_the_kind_that_is_asked_for_is_not_a_condition(question: str, condition: bool) -> None:
-    corpus = library({"Ada": "Chile Norway"}, {})
-    vector = np.ones(2, np.float32) / np.float32(np.sqrt(2))
-    plan = QueryPlan(question, (), vector, np.zeros((0, 2), np.float32), ("norway", "chile"))
-    listed = list_conditions(corpus.graph, link_conditions(corpus.graph, plan))
-    assert set(listed) == ({"Chile", "Norway"} if condition else {"Chile"})
-
-
 def test_negating_twice_changes_nothing() -> None:
     query = read_query_graph("Who was in Chile but not in Peru?", ["chile", "peru"])
     assert edit_query_graph(edit_query_graph(query, negate=["peru"]), negate=["peru"]) == query

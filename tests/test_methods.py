@@ -178,7 +178,7 @@ def test_the_preset_follow_ranks_like_qafd_with_the_walk_in_the_place_of_x():
         score[graph.row[node.id]] = node.importance
     matched = match(SHELF.passages, plan)
     sure = select_seeds(graph, SHELF.passages, plan, matched).certainty
-    order, scores, _ = rank(layer, SHELF.passages, matched, score, Ranking.for_certainty(sure))
+    order, scores, _ = rank(SHELF.passages, matched, score, Ranking.for_certainty(sure))
     assert [p.id for p in found.ranking] == [graph.ids[row] for row in order]
     assert [p.score for p in found.ranking] == pytest.approx(scores)
 

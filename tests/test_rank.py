@@ -13,11 +13,10 @@ from qafd.retrieve.seeds import Match, Passages
 TEXTS = ["mill corn", "river flood", "ship river", "town"]
 
 
-# Rows 1 to 4 are passages, row 0 is the entity that is the title of row 4; rows 2 and 4 mention it.
+# Rows 1 to 4 are passages, row 0 is the entity that is the title of row 4.
 NODES = ([node_id("entity", "town"), *"abcd"], ["Town", "A", "B", "C", "Town"],
          ["entity"] + ["passage"] * 4)
 GRAPH = Graph.build(*NODES)
-NAMING = Graph.build(*NODES, [2, 4], [0, 0])
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +24,9 @@ def passages():
     return Passages.build(GRAPH, lambda _: TEXTS)
 
 
-def found(dense, by_word=None, numbers=()):
+def found(dense, by_word=None):
     return Match(np.array(dense, float), np.zeros((4, 1)) if by_word is None
-                 else np.array(by_word, float), numbers=np.array(numbers, np.int64))
+                 else np.array(by_word, float))
 
 
 def x(*values):
@@ -35,43 +34,33 @@ def x(*values):
 
 
 def test_meaning_alone_orders_when_nothing_else_speaks(passages):
-    order, scores, _ = rank(GRAPH, passages, found([0.1, 0.4, 0.3, 0.2]), np.zeros(5))
+    order, scores, _ = rank(passages, found([0.1, 0.4, 0.3, 0.2]), np.zeros(5))
     assert order.tolist() == [2, 3, 4, 1]
     assert scores == pytest.approx([1, 2 / 3, 1 / 3, 0])
 
 
 def test_every_part_of_a_score_is_stated(passages):
     by_word = [[2, 0], [1, 0], [0, 1], [0, 0]]
-    order, scores, parts = rank(NAMING, passages, found([0.5, 1, 0.25, 0], by_word),
+    order, scores, parts = rank(passages, found([0.5, 1, 0.25, 0], by_word),
                                  x(0, 9, 0, 0, 0))
     terms = [dict(zip(PARTS, row, strict=True)) for row in parts.tolist()]
     assert terms[0] == pytest.approx({"importance": 1.5, "meaning": 0.5, "words": 0.25,
-                                      "beside a better one": 0,
-                                      "words the first lacks": 0, "named in the first": 0,
-                                      "kept first": 0})
+                                      "words the first lacks": 0, "kept first": 0})
     # c has the second word, which a lacks; BM25 of 2, 1, 1 and 0 is 1, .5, .5 and 0 of its range.
     assert terms[2] == pytest.approx({"importance": 0, "meaning": 0.25, "words": 0.125,
-                                      "beside a better one": 0,
-                                      "words the first lacks": 0.6, "named in the first": 0,
-                                      "kept first": 0})
+                                      "words the first lacks": 0.6, "kept first": 0})
     assert word_parts(terms[2]) == "meaning 0.25 + words 0.12 + words the first lacks 0.60"
 
 
 def test_the_first_stays_before_one_of_its_score_in_an_earlier_row(passages):
     by_word = [[0, 2], [2, 0], [0, 0], [0, 0]]
-    order, scores, _ = rank(GRAPH, passages, found([0.9, 1, 0, 0], by_word), np.zeros(5))
+    order, scores, _ = rank(passages, found([0.9, 1, 0, 0], by_word), np.zeros(5))
     assert scores[0] == scores[1]
     assert order.tolist()[:2] == [2, 1]
 
 
-def test_a_number_of_the_question_counts_more_than_a_word_as_rare(passages):
-    by_word = [[2, 0], [0, 2], [0, 0], [0, 0]]
-    order, _, _ = rank(GRAPH, passages, found([0.5] * 4, by_word, numbers=[1]), np.zeros(5))
-    assert order.tolist()[:2] == [2, 1]
-
-
 def test_equal_passages_keep_the_order_of_the_graph(passages):
-    order, _, _ = rank(GRAPH, passages, found([0.5] * 4), np.zeros(5))
+    order, _, _ = rank(passages, found([0.5] * 4), np.zeros(5))
     assert order.tolist() == [1, 2, 3, 4]
 
 
@@ -79,7 +68,7 @@ def test_equal_passages_keep_the_order_of_the_graph(passages):
        st.lists(st.floats(0, 1e6), min_size=5, max_size=5),
        st.lists(st.lists(st.floats(0, 9), min_size=2, max_size=2), min_size=4, max_size=4))
 def test_every_passage_is_ranked_once_with_scores_that_never_rise(passages, dense, xs, words):
-    order, scores, parts = rank(GRAPH, passages, found(dense, words), x(*xs))
+    order, scores, parts = rank(passages, found(dense, words), x(*xs))
     assert sorted(order.tolist()) == [1, 2, 3, 4]
     assert np.all(np.diff(scores) <= 0)
     assert parts.sum(axis=1) == pytest.approx(scores)

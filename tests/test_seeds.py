@@ -9,7 +9,6 @@ from qafd.graph import Graph
 from qafd.records import Keyword, QueryPlan, node_id
 from qafd.retrieve.base import Retrieval, RetrievedNode
 from qafd.retrieve.seeds import (
-    BESIDE,
     Match,
     Passages,
     keyword_seeds,
@@ -66,14 +65,6 @@ def test_the_nearest_sentence_of_a_passage_counts_half_beside_its_own_vector(gra
     assert near == pytest.approx([0.5 / 1.5, 1, 0, 0, 0, 0, 0])
     assert match(read, plan("mill")).evidence.any()
     assert len(asked) == len(set(asked)), "each passage is read once"
-
-
-def test_a_passage_is_lifted_towards_a_better_neighbor(graph):
-    ids = [node_id("passage", str(i)) for i in range(len(TEXTS))]
-    read = Passages.build(graph, lambda _: TEXTS, series=[ids[:3], ids[3:4], ["gone", *ids[5:]]])
-    scores = np.array([1.0, 0.0, 0.5, 0.9, 0.0, 0.2, 0.7])
-    lifted = match(read, plan()).lift(scores)
-    assert lifted == pytest.approx(BESIDE * np.array([0, 1, 0, 0, 0, 0.5, 0]))
 
 
 def test_a_match_has_cosines_and_the_score_of_each_word(graph, passages):

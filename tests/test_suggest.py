@@ -7,9 +7,14 @@ import pytest
 from qafd.curate.entities import entities
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import questions_about, questions_of
+from qafd.records import Chunk
 
 TEXT = ("Ada Brenner founded Lindau Mill in 1931. Ada Brenner married Hugo Lind. Lindau Mill is by the lake. "
         "Ada Brenner sold Lindau Mill to Hugo Lind.")
+
+
+def passage(text: str, title: str = "", heading: str = "") -> Chunk:
+    return Chunk(text, title, title, text, 0, len(text), heading=heading)
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +37,10 @@ def test_related_names_are_asked_about_first_and_each_name_once(mill: KnowledgeG
 def test_questions_are_in_the_language_of_the_passages(mill: KnowledgeGraph) -> None:
     with mill.store() as store:
         known = entities(store)
-    german = questions_about(mill.graph, known, "Die Mühle ist am See und sie wurde verkauft.")
+    german = questions_about(mill.graph, known, [passage("Die Mühle ist am See und sie wurde verkauft.")])
     assert german[0].startswith("Was ")
-    assert questions_about(mill.graph, known, "Мельница стоит на озере, и она была продана семьёй.") == ()
+    russian = [passage("Мельница стоит на озере, и она была продана семьёй.")]
+    assert questions_about(mill.graph, known, russian) == ()
 
 
 def test_without_relations_the_commonest_name_is_asked_about_last(tmp_path: Path) -> None:
@@ -44,3 +50,14 @@ def test_without_relations_the_commonest_name_is_asked_about_last(tmp_path: Path
     with knowledge.store() as store:
         asked = questions_of(store, knowledge.graph)
     assert ["Amsterdam" in question for question in asked] == [False, True]
+
+
+def test_after_related_names_headings_are_asked_about_once_a_document(mill: KnowledgeGraph) -> None:
+    text = "The hotel may cost this much and it is paid for."
+    passages = [passage(text, "Travel", "Travel"), passage(text, "Travel", "Travel / Hotels"),
+                passage(text, "Travel", "Travel / Taxis"), passage(text, "Pump", "Faults"),
+                passage(text, "Roof", "x" * 61)]
+    with mill.store() as store:
+        asked = questions_about(mill.graph, entities(store), passages)
+    assert asked[0].startswith("How is ")
+    assert asked[1:] == ("What does “Travel” say about “Hotels”?", "What does “Pump” say about “Faults”?")

@@ -17,12 +17,10 @@ class Signal(StrEnum):
     FLOW = "flow"
     MEANING = "meaning"
     WORDS = "words"
-    LINKS = "links"
 
 
 _SIGNALS = {"importance": Signal.FLOW, "meaning": Signal.MEANING, "words": Signal.WORDS,
-            "beside a better one": Signal.WORDS, "words the first lacks": Signal.WORDS,
-            "named in the first": Signal.LINKS}
+            "words the first lacks": Signal.WORDS}
 
 
 def signal_shares(parts: Mapping[str, float]) -> tuple[tuple[Signal, float], ...]:

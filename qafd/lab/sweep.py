@@ -97,7 +97,7 @@ def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, grid: Grid,
                 if len(answers):
                     x = sum((importance_of(graph, solution, method.layer) for solution in solved),
                             np.zeros(len(graph)))
-                    order = rank(problem.layer, corpus.passages, problem.found, x,
+                    order = rank(corpus.passages, problem.found, x,
                                  Ranking.for_certainty(problem.seeds.certainty), RECALL_AT).rows
                     cell = replace(
                         cell, recall=float(np.isin(answers, order).mean()),

@@ -66,7 +66,7 @@ class Planner:
 
         `names` are the names of the graph in the question by longest match (lower-case terms
         only when there is no other), then stand-ins for names that the graph does not know
-        (`qafd.plan.linking.Names.stand_in`). Low-level keywords name things, high-level ones are
+        (`qafd.plan.linking.Names.candidates`). Low-level keywords name things, high-level ones are
         the other noun phrases.
 
         Raises
@@ -164,8 +164,7 @@ class Planner:
         names = dict.fromkeys(plan.names)
         for keyword, vector in zip(kept, vectors, strict=True):
             if keyword.level == "low":
-                key = canonical(keyword.text)
-                names[self._names.get(key) or self._names.stand_in(key, vector)[0]] = None
+                names[self._names.mean(keyword.text, vector) or ""] = None
         names.pop("", None)
         return replace(
             plan, keywords=kept, keyword_vectors=vectors, names=tuple(names), planner=planner,
@@ -190,7 +189,7 @@ class Planner:
             if not known and not find_name(plan.question, label):
                 raise MalformedReplyError(f"the model's query graph has “{label[:80]}”, which "
                                           "neither the question nor the graph names.")
-            known = known or self._names.stand_in(label, vector)[0]
+            known = known or self._names.mean(label, vector)
             if known:
                 keys[label] = known
         linked = names_linked(query, keys)

@@ -1,9 +1,10 @@
 """The names that a question has, linked to the entities of a graph."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
@@ -54,6 +55,23 @@ class Named:
     start: int
     end: int
     kind: str
+
+
+class Way(Enum):
+    """The way from a name to an entity, the surest first."""
+
+    TYPED = auto()
+    WORD = auto()
+    SLIP = auto()
+    VECTOR = auto()
+
+
+class Candidate(NamedTuple):
+    """An entity that a name may mean, by its key; `near` is the cosine of their vectors by `Way.VECTOR`."""
+
+    key: str
+    way: Way
+    near: float | None = None
 
 
 @dataclass(frozen=True)
@@ -157,23 +175,34 @@ class Names:
                 found.append(one)
         return [one for one in found if not self._is_term(one.key)] or found
 
-    def stand_in(self, key: str, vector: Vectors) -> tuple[str, float | None]:
-        """Return the key of the nearest entity to an unknown name, "" for none, and its nearness.
+    def candidates(self, name: str, vector: Callable[[], Vectors], ways: Collection[Way] = tuple(Way)
+                   ) -> Iterator[Candidate]:
+        """Yield the entities that a name may mean, the best first.
 
-        It is the one spelled most alike, by Ratcliff and Obershelp's share of letters in common,
-        or else the one whose name's vector is nearest to that of the unknown one, shape (d,); by
-        its vector only a name of two words or more has one.
+        It is the name as typed or that of a language, a word of longer names, the name spelled most
+        alike (see `alike`), or, of two words or more, the one whose vector is nearest to `vector`,
+        shape (d,), which is asked for only then.
         """
-        if alike := self.alike(key):
-            return alike, None
+        key = canonical(name)
+        if Way.TYPED in ways:
+            known = self.get(key) or self.get(f"{key} language")
+            if known:
+                yield Candidate(known, Way.TYPED)
+        if Way.WORD in ways:
+            yield from (Candidate(bearer, Way.WORD) for bearer in self.bearers(key))
+        if Way.SLIP in ways and (alike := self.alike(key)):
+            yield Candidate(alike, Way.SLIP)
         vectors, rows = self._columns.vectors, self._columns.rows
-        if " " not in key or vectors is None or not len(self):
-            return "", None
-        cosines = vectors @ vector
-        best = int(cosines.argmax())
-        if cosines[best] < NEAREST:
-            return "", None
-        return canonical(self._names[rows[best]]), float(cosines[best])
+        if Way.VECTOR in ways and " " in key and vectors is not None and len(self):
+            cosines = vectors @ vector()
+            best = int(cosines.argmax())
+            if cosines[best] >= NEAREST:
+                yield Candidate(canonical(self._names[rows[best]]), Way.VECTOR, float(cosines[best]))
+
+    def mean(self, name: str, vector: Vectors) -> str | None:
+        """Return the key of the entity that a name most likely means, None where there is none."""
+        ways = (Way.TYPED, Way.SLIP, Way.VECTOR)
+        return next((one.key for one in self.candidates(name, lambda: vector, ways)), None)
 
     def bearers(self, word: str) -> list[str]:
         """Return the keys of the entities whose names of several words begin or end with a canonical one: of
@@ -246,86 +275,56 @@ class Names:
         """
         links = _Links(asked, self.show, list(found))
         for span in named:
-            if set(canonical(span.text).split()) <= common:  # a tagger takes "Whom" for a name
-                continue
-            parts = [one for one in links.found if span.start < one.end and one.start < span.end]
-            if parts:
-                self._link_in_part(links, span, parts)
-            else:
-                self._link_unfound(links, span, embed)
+            if not set(canonical(span.text).split()) <= common:  # a tagger takes "Whom" for a name
+                self._link_name(links, span, embed)
         if vocabulary:
-            self._link_unheard(links, named, common, vocabulary)
+            taken = [(one.start, one.end) for one in links.found]
+            taken += [*links.right, *((span.start, span.end) for span in named)]
+            for word, start, end in words_of(asked):
+                free = not any(start < b and a < end for a, b in taken)
+                if free and word not in common:
+                    self._link_word(links, word, start, end, vocabulary)
         return links.finish()
 
-    def _link_unfound(self, links: "_Links", span: Named, embed: Callable[[str], Vectors]) -> None:
-        """Link the names of a tagger that contain no known name."""
+    def _link_name(self, links: "_Links", span: Named, embed: Callable[[str], Vectors]) -> None:
+        """Link a name of a tagger to the best candidate; one that contains known names only by slips."""
         key = canonical(span.text)
-        known = self.get(key)
-        if known:
-            links.keys[known] = None
+        parts = [one for one in links.found if span.start < one.end and one.start < span.end]
+        if parts and (self.get(key) or any(
+                one.start <= span.start and span.end <= one.end for one in parts)):
             return
-        language = self.get(f"{key} language")
-        if language:
-            links.stand(span.text, language)
-            return
-        if self._link_short(links, span, key):
-            return
-        other, near = self.stand_in(key, embed(span.text))
-        if other:
-            links.stand_in(span.start, span.text, other, near)
-        elif _is_worth_saying(key, span.kind):
-            links.told.append(notice(NoticeKind.NAME_UNKNOWN, name=_bare(span.text)))
-
-    def _link_short(self, links: "_Links", span: Named, key: str) -> bool:
-        """Link one word of a name to its only bearer, or report the candidates; True if it is one.
-
-        A bearer all of whose other words are in the dictionary, as "Pavel Bridge", is only reported.
-        """
+        ways = {Way.SLIP} if parts else set(Way)
         called = span.kind == "PERSON" or span.kind in CALLED and not is_in_dictionary(key)
-        bearers = self.bearers(key) if called and span.text[0].isupper() else []
-        typed = _bare(span.text)
-        if not 0 < len(bearers) <= TOLD:
-            return False
-        others = set(as_typed(bearers[0]).split(" ")) - {as_typed(key)}
-        if len(bearers) == 1 and not all(map(is_in_dictionary, others)):
-            links.stand(typed, bearers[0])
-            links.told.append(notice(NoticeKind.NAME_SHORT, name=typed, other=self.show(bearers[0])))
-        else:
-            links.told.append(notice(NoticeKind.NAME_SHARED, name=typed,
-                                     names=", ".join(map(self.show, bearers))))
-        return True
-
-    def _link_in_part(self, links: "_Links", span: Named, parts: Sequence[FoundName]) -> None:
-        """Link the names of a tagger that contain known names, unless one of these is all of it."""
-        key = canonical(span.text)
-        if self.get(key) or any(one.start <= span.start and span.end <= one.end for one in parts):
+        if not (called and span.text[0].isupper()) or len(self.bearers(key)) > TOLD:
+            ways.discard(Way.WORD)
+        found = self.candidates(span.text, lambda: embed(span.text), ways)
+        best = next(found, None)
+        if best is None:
+            links.tell_unknown(span, parts)
             return
-        other = self.alike(key)
-        if other:
-            links.found = [one for one in links.found if one not in parts]
-            links.stand_in(span.start, span.text, other)
-        elif span.kind == "PERSON":
-            part = links.asked[parts[0].start:parts[0].end]
-            links.told.append(notice(NoticeKind.NAME_IN_PART, name=_bare(span.text), part=part))
+        links.found = [one for one in links.found if one not in parts]
+        if best.way == Way.WORD:
+            bearers = [best.key, *(one.key for one in found if one.way == Way.WORD)]
+            links.shorten(_bare(span.text), key, bearers)
+        elif best.way != Way.TYPED:
+            links.stand_in(span.start, span.text, best.key, best.near)
+        elif self.get(key):
+            links.keys[best.key] = None
+        else:
+            links.stand(span.text, best.key)
 
-    def _link_unheard(self, links: "_Links", named: Sequence[Named], common: set[str],
-                      vocabulary: Vocabulary) -> None:
-        """Link the words outside of names that no passage has and that are names by a slip; put
-        right those that are other words by a slip."""
-        taken = [(one.start, one.end) for one in links.found]
-        taken += [*links.right, *((span.start, span.end) for span in named)]
-        for word, start, end in words_of(links.asked):
-            if word in common or any(start < b and a < end for a, b in taken):
-                continue
-            key, typed = self.alike(word), links.asked[start:end]
-            spread = vocabulary.spread if typed.islower() else None
-            if key in links.keys or not (key or spread) or vocabulary.heard(word):
-                continue
-            if key:
-                links.stand_in(start, typed, key)
-                links.found = [one for one in links.found if not self._is_term(one.key)]
-            elif spread and (right := right_word(typed, spread)):
-                links.respell(start, typed, right)
+    def _link_word(self, links: "_Links", word: str, start: int, end: int, vocabulary: Vocabulary) -> None:
+        """Link a word outside of names that no passage has and that is a name by a slip, or put it right
+        where it is another word by a slip."""
+        key, typed = self.alike(word), links.asked[start:end]
+        spread = vocabulary.spread if typed.islower() else None
+        if key in links.keys or not (key or spread) or vocabulary.heard(word):
+            return
+        if key:
+            links.stand_in(start, typed, key)
+            links.found = [one for one in links.found if not self._is_term(one.key)]
+        elif spread and (right := right_word(typed, spread)):
+            links.respell(start, typed, right)
 
     def matches(self, text: str, plural: bool = False) -> Iterator[FoundName]:
         """Yield all names in a text by longest match, also in the `plural` if wanted."""
@@ -368,11 +367,6 @@ class Names:
         return is_written_small(self.show(key))
 
 
-def _is_worth_saying(key: str, kind: str) -> bool:
-    """Return True if it matters that a name is not known."""
-    return " " in key or (kind in SOUGHT and len(key) > 2)
-
-
 @dataclass
 class _Links:
     """The links of a question so far: names found in it, keys that replace others, notices for people
@@ -391,6 +385,28 @@ class _Links:
         """Replace a typed name by an entity, and keep the text."""
         self.keys[key] = None
         self.written[bare_name(typed), key] = None
+
+    def tell_unknown(self, span: Named, parts: Sequence[FoundName]) -> None:
+        """Note that no entity has a name, or only a part of it; unless one word may be none."""
+        key = canonical(span.text)
+        if parts and span.kind == "PERSON":
+            part = self.asked[parts[0].start:parts[0].end]
+            self.told.append(notice(NoticeKind.NAME_IN_PART, name=_bare(span.text), part=part))
+        elif not parts and (" " in key or (span.kind in SOUGHT and len(key) > 2)):
+            self.told.append(notice(NoticeKind.NAME_UNKNOWN, name=_bare(span.text)))
+
+    def shorten(self, typed: str, word: str, bearers: Sequence[str]) -> None:
+        """Replace one word of a name by its only bearer, or report the candidates.
+
+        A bearer all of whose other words are in the dictionary, as "Pavel Bridge", is only reported.
+        """
+        others = set(as_typed(bearers[0]).split(" ")) - {as_typed(word)}
+        if len(bearers) == 1 and not all(map(is_in_dictionary, others)):
+            self.stand(typed, bearers[0])
+            self.told.append(notice(NoticeKind.NAME_SHORT, name=typed, other=self.show(bearers[0])))
+        else:
+            self.told.append(notice(NoticeKind.NAME_SHARED, name=typed,
+                                    names=", ".join(map(self.show, bearers))))
 
     def stand_in(self, start: int, typed: str, key: str, similarity: float | None = None) -> None:
         """Replace the name typed from `start` on by an entity, once: spelled alike, or near it."""

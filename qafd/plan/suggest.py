@@ -8,7 +8,7 @@ from qafd.curate.entities import Entity, entities
 from qafd.graph import Graph, kind_bit
 from qafd.reading.names.languages import CHINESE, ENGLISH, JAPANESE, language_of
 from qafd.reading.text import canonical
-from qafd.records import GUESS
+from qafd.records import GUESS, Chunk
 from qafd.storage import Workspace
 
 SUGGESTED = 3
@@ -22,6 +22,9 @@ _ABOUT = {ENGLISH: "Who or what is {}?", CHINESE: "关于“{}”说了什么？
 _BETWEEN = {ENGLISH: "How is {} related to {}?", CHINESE: "“{}”和“{}”有什么联系？",
             JAPANESE: "{}と{}はどうつながっていますか。", "de": "Was verbindet {} mit {}?",
             "fr": "Quel est le lien entre {} et {} ?", "es": "¿Qué relación hay entre {} y {}?"}
+_HEADED = {ENGLISH: "What does “{}” say about “{}”?", CHINESE: "《{}》关于“{}”说了什么？",
+           JAPANESE: "「{}」には{}について何が書かれていますか。", "de": "Was sagt „{}“ zu „{}“?",
+           "fr": "Que dit « {} » de « {} » ?", "es": "¿Qué dice «{}» sobre «{}»?"}
 
 
 def about(name: str) -> str:
@@ -33,20 +36,20 @@ def questions_of(store: Workspace, graph: Graph) -> tuple[str, ...]:
     """Return questions about a workspace and its graph, see `questions_about`."""
     rows = np.flatnonzero(graph.kinds == "passage")
     sample = rows[::max(1, len(rows) // SAMPLED)].tolist()
-    nodes = store.graph.nodes(graph.ids[row] for row in sample)
-    return questions_about(graph, entities(store), "\n".join(
-        node.text[:2000 // SAMPLED] for node in nodes.values()))
+    return questions_about(graph, entities(store), tuple(
+        store.passages.of_nodes(graph.ids[row] for row in sample).values()))
 
 
-def questions_about(graph: Graph, known: Sequence[Entity], text: str) -> tuple[str, ...]:
-    """Return up to three questions, in the language of `text`, some of the passages.
+def questions_about(graph: Graph, known: Sequence[Entity], passages: Sequence[Chunk]) -> tuple[str, ...]:
+    """Return up to three questions, in the language of some of the passages.
 
     They ask how two names that a relation joins are related, the pairs first whose names are in the
-    most passages, each name once. Without enough relations they ask about single names, the commonest
-    last: it is often a title or the company whose documents these are. Names with a type come first,
-    since those without one may be none. There are none in a language without such questions.
+    most passages, each name once; then what documents say under their headings, each document once.
+    Without enough of both they ask about single names, the commonest last: it is often a title or the
+    company whose documents these are. Names with a type come first, since those without one may be
+    none. There are no questions in a language without words for them here.
     """
-    language = language_of(text)
+    language = language_of("\n".join(passage.text[:2000 // SAMPLED] for passage in passages))
     if language not in _ABOUT:
         return ()
     names = [name for name in known if name.id in graph.row and len(name.name) <= LONGEST]
@@ -54,9 +57,16 @@ def questions_about(graph: Graph, known: Sequence[Entity], text: str) -> tuple[s
     asked: list[str] = []
     taken: set[str] = set()
     for first, second in _rank_pairs(graph, names[:COMMONEST]):
-        if len(asked) < SUGGESTED and taken.isdisjoint((first, second)):
+        if taken.isdisjoint((first, second)):
             asked.append(_BETWEEN[language].format(first, second))
             taken |= {first, second}
+    for passage in passages:
+        # A heading of the whole document only repeats its title.
+        heading = passage.heading.rpartition(" / ")[2]
+        short = len(heading) <= LONGEST and len(passage.title) <= LONGEST
+        if heading and short and heading != passage.title and passage.title not in taken:
+            asked.append(_HEADED[language].format(passage.title, heading))
+            taken.add(passage.title)
     single = [name.name for name in (*names[1:SUGGESTED + 1], *names[:1]) if name.name not in taken]
     asked += [_ABOUT[language].format(name) for name in single]
     return tuple(asked[:SUGGESTED])

@@ -99,7 +99,7 @@ class PageRank(Method):
         score, rounds = pagerank(layer, weight, seeds.rows, seeds.shares, self.damping)
         solved = 1000 * (time.perf_counter() - began)
         if self.ranking == "evidence":
-            order = rank(layer, passages, found, score, Ranking.for_certainty(seeds.certainty), self.top)
+            order = rank(passages, found, score, Ranking.for_certainty(seeds.certainty), self.top)
             ranking = rank_passages(graph, order.rows, order.scores, order.parts)
         else:
             scores = score[passages.rows]

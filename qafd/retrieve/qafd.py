@@ -270,7 +270,7 @@ class FlowDiffusion(Method):
         importance = sum((importance_of(graph, diffusion, self.layer) for diffusion in diffusions),
                          np.zeros(len(graph)))
         certainty = max(problem.seeds.certainty for problem in problems)
-        order = rank(problems[0].layer, passages, match(passages, plan), importance,
+        order = rank(passages, match(passages, plan), importance,
                      Ranking.for_certainty(certainty), self.top + len(gone))
         return _foremost(graph, order, gone, self.top)
 
@@ -363,7 +363,7 @@ class Problem:
         """Return the retrieval of a solution of this problem."""
         graph, certificate = self.corpus.graph, diffusion.certificate
         importance = importance_of(graph, diffusion, self.method.layer)
-        order = rank(self.layer, self.corpus.passages, self.found, importance,
+        order = rank(self.corpus.passages, self.found, importance,
                      Ranking.for_certainty(self.seeds.certainty), self.method.top + len(self.gone))
         unseeded = (notice(NoticeKind.NO_SEED),) if (
             len(graph) and not len(self.seeds.rows)) else ()

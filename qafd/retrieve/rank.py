@@ -8,15 +8,13 @@ from typing import NamedTuple, Self, TypeVar
 import numpy as np
 
 from qafd.errors import ParameterError
-from qafd.graph import Graph
 from qafd.nearest import first
 from qafd.records import Floats, Nodes
 from qafd.retrieve.seeds import Match, Passages, minmax
 
 Item = TypeVar("Item")
 
-PARTS = ("importance", "meaning", "words", "beside a better one", "words the first lacks",
-         "named in the first", "kept first")
+PARTS = ("importance", "meaning", "words", "words the first lacks", "kept first")
 """The parts that sum to a passage's score: those that `Ranking` weighs, and a lead."""
 
 
@@ -30,9 +28,6 @@ class Ranking:
         Share of meaning that counts by how clearly it separates passages, see `Match.meaning`.
     lexical : float
         Of minmax(BM25).
-    numbers : float
-        Of the part of the largest BM25 score that is of years, dates and other numbers: the
-        vector of a passage hardly encodes them, and often only they distinguish similar passages.
     flow : float
         Of the importance x on a logarithmic scale from 0 to 1, see `log_scale`.
     lead : float
@@ -40,37 +35,32 @@ class Ranking:
     coverage : float
         Of minmax(BM25) over the question's words that the best passage does not have:
         the answer to a question of several hops is often in its other half.
-    bridge : float
-        Of being the passage of a name that the best passage mentions: where the next hop leads.
     floor : float
         Importance relative to the largest below which the logarithmic scale flattens.
     """
 
     spread: float = 0.0
     lexical: float = 0.25
-    numbers: float = 1.5
     flow: float = 1.5
     lead: float = 1.5
     coverage: float = 0.6
-    bridge: float = 0.4
     floor: float = 1e-3
 
     @classmethod
     def for_certainty(cls, certainty: float) -> Self:
         """Return the weights for a question whose names are so sure, from 0 to 1.
 
-        Sure names give importance the largest weight, and the best passage's open words and names
-        lead to the next hop. Without names there is no hop: meaning, as far as it separates
+        Sure names give importance the largest weight, and the best passage's open words lead to
+        the next hop. Without names there is no hop: meaning, as far as it separates
         passages, and words choose the first one, and importance orders the others.
         """
         named = cls()
-        unnamed = cls(spread=1.0, lexical=0.5, flow=0.5, lead=0.0, coverage=0.0, bridge=0.0)
+        unnamed = cls(spread=1.0, lexical=0.5, flow=0.5, lead=0.0, coverage=0.0)
         return cls(**{weight.name: certainty * getattr(named, weight.name)
                       + (1 - certainty) * getattr(unnamed, weight.name) for weight in fields(cls)})
 
     def __post_init__(self) -> None:
-        weights = (self.spread, self.lexical, self.numbers, self.flow, self.lead, self.coverage,
-                   self.bridge)
+        weights = (self.spread, self.lexical, self.flow, self.lead, self.coverage)
         if min(weights) < 0 or self.spread > 1 or not 0 < self.floor < 1:
             raise ParameterError(
                 "A ranking needs weights of at least 0, a spread of at most 1 and a floor between 0 "
@@ -86,7 +76,7 @@ class Order(NamedTuple):
         Graph rows of the passages.
     scores : ndarray, shape (c,)
         Not increasing.
-    parts : ndarray, shape (c, 7)
+    parts : ndarray, shape (c, 5)
         The parts that sum to each score, one column for each of `PARTS`.
     """
 
@@ -95,21 +85,16 @@ class Order(NamedTuple):
     parts: Floats
 
 
-def rank(
-    layer: Graph, passages: Passages, found: Match, importance: Floats,
-    ranking: Ranking | None = None, top: int | None = None,
-) -> Order:
+def rank(passages: Passages, found: Match, importance: Floats, ranking: Ranking | None = None,
+         top: int | None = None) -> Order:
     """Return the `top` passages by their evidence, by default all.
 
     A passage's importance is the larger of its own x and that of the entity that is its title.
-    The best passage by meaning, words, neighbors and importance comes first; the others are
-    scored again with the words it leaves open and the names it mentions.
+    The best passage by meaning, words and importance comes first; the others are scored again
+    with the words it leaves open.
 
     Parameters
     ----------
-    layer : Graph
-        The edges that importance spread along. Where they join passages to the names these
-        mention, the best passage's names count; a layer of entities alone has none.
     importance : ndarray, shape (n,)
         x of every row of the graph, or any score >= 0 that grows with relevance.
     """
@@ -122,31 +107,20 @@ def rank(
     scaled = log_scale(x, weights.floor)
     flow, meaning = weights.flow * scaled, found.meaning(weights.spread)
     words = weights.lexical * found.by_words
-    if len(found.numbers):
-        words += weights.numbers * found.of_numbers
-    fit = meaning + words
-    lift = found.lift(fit)
-    fit += lift
-    best = int((fit + weights.lead * scaled).argmax())
+    best = int((meaning + words + weights.lead * scaled).argmax())
     left = np.zeros(len(passages))
     for word in np.flatnonzero(found.by_word[best] == 0).tolist():
         left += found.by_word[:, word]
     coverage = weights.coverage * minmax(left)
-    names = layer.around(int(passages.rows[best]))
-    linked = np.zeros(len(layer), np.bool_)
-    linked[names[names != passages.title[best]]] = True
-    bridge = np.where(titled & linked[passages.title], weights.bridge, 0.0)
-    scores = flow + meaning
-    for part in (words, lift, coverage, bridge):
-        scores += part
+    scores = flow + meaning + words + coverage
     lead = np.zeros(len(passages))
-    # The first stays first: open words and bridges are counted from it.
+    # The first stays first: open words are counted from it.
     lead[best] = scores.max() - scores[best]
     scores[best] = scores.max()
     order = first(scores, len(scores) if top is None else top)
     order = np.concatenate([[best], order[order != best]])[:top]
     return Order(passages.rows[order], scores[order], np.stack(
-        [part[order] for part in (flow, meaning, words, lift, coverage, bridge, lead)], axis=1))
+        [part[order] for part in (flow, meaning, words, coverage, lead)], axis=1))
 
 
 def word_parts(parts: Mapping[str, float]) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
-from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,7 +13,6 @@ from qafd.graph import Graph, kind_bit
 from qafd.nearest import first, nearest
 from qafd.reading.text import as_typed, canonical
 from qafd.reading.text.bm25 import Bm25, content_words
-from qafd.reading.text.plaintext import has_digit
 from qafd.reading.text.scripts import bears_no_capital
 from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import Floats, Nodes, QueryPlan, Vectors, node_id
@@ -29,7 +27,6 @@ DOUBTED, SURE = 0.15, 0.5  # shares of the mass up to and from which no name and
 READ = 10  # best passages whose sentences are compared with the question
 SENTENCE = 0.5  # how much the nearest sentence of a passage counts beside its own vector
 SPREAD = 6.5  # standard deviations of its cosines over which meaning counts as much as by its range
-BESIDE = 0.5  # of how much better the passage before or after it is, that lifts a passage
 
 
 class Passages:
@@ -46,7 +43,7 @@ class Passages:
     def __init__(self, graph: Graph, columns: "PassageColumns",
                  sentences: Sentences | None = None) -> None:
         self.rows, self.titles, self.title = columns.rows, columns.titles, columns.title
-        self.bm25, self.beside, self.vectors = columns.bm25, columns.beside, columns.vectors
+        self.bm25, self.vectors = columns.bm25, columns.vectors
         self._ids = graph.ids
         self._sentences = sentences
         self._read: dict[int, Vectors] = {}
@@ -54,10 +51,9 @@ class Passages:
 
     @classmethod
     def build(cls, graph: Graph, texts: TextsOf, titled: bool = False,
-              sentences: Sentences | None = None, series: Iterable[Iterable[str]] = ()
-              ) -> "Passages":
+              sentences: Sentences | None = None) -> "Passages":
         """Return the passages of a graph, whose texts are read; see `PassageColumns.build`."""
-        return cls(graph, PassageColumns.build(graph, texts, titled, series), sentences)
+        return cls(graph, PassageColumns.build(graph, texts, titled), sentences)
 
     def nearest_sentences(self, places: Nodes, asked: Vectors) -> Floats:
         """Return cosine of a question, shape (d,), and the nearest sentence of each passage, shape (k,).
@@ -106,8 +102,6 @@ class PassageColumns:
     titles : TextBlock, length c
     title : ndarray, shape (c,)
         The row of the entity that is a passage's title, -1 where there is none.
-    beside : ndarray, shape (c, 2)
-        The places of the passages before and after each, its own where there is none.
     bm25 : Bm25
     """
 
@@ -115,12 +109,10 @@ class PassageColumns:
     vectors: VectorColumn | None = field(repr=False)
     titles: TextBlock = field(repr=False)
     title: Nodes = field(repr=False)
-    beside: Nodes = field(repr=False)
     bm25: Bm25 = field(repr=False)
 
     @classmethod
-    def build(cls, graph: Graph, texts: TextsOf, titled: bool = False,
-              series: Iterable[Iterable[str]] = ()) -> "PassageColumns":
+    def build(cls, graph: Graph, texts: TextsOf, titled: bool = False) -> "PassageColumns":
         """Return the columns of a graph's passages.
 
         Parameters
@@ -129,8 +121,6 @@ class PassageColumns:
             Node ids to the passages' titles and texts, as one string each, in order.
         titled : bool
             Whether the first line of each is the title; otherwise it is the passage's name.
-        series : iterable of iterables of str
-            Node ids of the passages that follow each other in a document.
         """
         rows: Nodes = np.flatnonzero(graph.kinds == "passage")
         ids = graph.ids_of(rows.tolist())
@@ -144,8 +134,8 @@ class PassageColumns:
 
         bm25 = Bm25.build(read())
         title = [graph.row.get(node_id("entity", canonical(one)), -1) for one in titles]
-        return cls(rows, take_rows(graph.vectors, rows), TextBlock.of(titles), np.array(title, np.int64),
-                   _find_beside(ids, series), bm25)
+        return cls(rows, take_rows(graph.vectors, rows), TextBlock.of(titles),
+                   np.array(title, np.int64), bm25)
 
     def flatten(self) -> dict[str, Array]:
         """Return the columns as arrays."""
@@ -158,17 +148,6 @@ class PassageColumns:
         """Return the columns that `flatten` made arrays of."""
         return cls(**{"vectors": None} | unflatten("passages", arrays),
                    bm25=Bm25(**unflatten("words", arrays)))
-
-
-def _find_beside(ids: Sequence[str], series: Iterable[Iterable[str]]) -> Nodes:
-    """Return the places of the passages before and after each, its own where there is none, (c, 2)."""
-    place = {key: at for at, key in enumerate(ids)}
-    beside = np.repeat(np.arange(len(ids))[:, None], 2, axis=1)
-    for some in series:
-        places = [place[key] for key in some if key in place]
-        for before, after in pairwise(places):
-            beside[before, 1], beside[after, 0] = after, before
-    return beside
 
 
 _PASSAGES: WeakKeyDictionary[Graph, Passages] = WeakKeyDictionary()
@@ -193,17 +172,11 @@ class Match:
         The share of each distinct content word of the question in a passage's BM25 score.
     sentences : callable, optional
         Places of passages to the cosine of question and nearest sentence, -1 where it is not known.
-    beside : ndarray of int, shape (c, 2), optional
-        See `PassageColumns`.
-    numbers : ndarray of int
-        The columns of `by_word` whose words are years, dates or other numbers.
     """
 
     dense: Floats = field(repr=False)
     by_word: Floats = field(repr=False)
     sentences: Callable[[Nodes], Floats] | None = field(default=None, repr=False)
-    beside: Nodes | None = field(default=None, repr=False)
-    numbers: Nodes = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
 
     @cached_property
     def lexical(self) -> Floats:
@@ -214,12 +187,6 @@ class Match:
     def by_words(self) -> Floats:
         """minmax(BM25), shape (c,)."""
         return minmax(self.lexical)
-
-    @cached_property
-    def of_numbers(self) -> Floats:
-        """The part of the largest BM25 score that the numbers of the question have, shape (c,)."""
-        numbers: Floats = self.by_word[:, self.numbers].sum(axis=1)
-        return numbers / max(float(self.lexical.max(initial=0.0)), 1e-300)
 
     def fusion(self, lexical: float = 0.5) -> Floats:
         """Return minmax(dense) + `lexical` minmax(BM25), shape (c,)."""
@@ -250,17 +217,6 @@ class Match:
         above: Floats = (self.near - self.near.min()) / (SPREAD * deviation)
         return (1 - spread) * minmax(self.near) + spread * above
 
-    def lift(self, scores: Floats) -> Floats:
-        """Return the bonus of passages from their neighbors, shape (c,): an answer may begin before the
-        passage that is like the question, or go on after it."""
-        if self.beside is None:
-            return np.zeros(len(scores))
-        above = np.maximum(scores[self.beside[:, 0]], scores[self.beside[:, 1]])
-        above -= scores
-        np.maximum(above, 0, out=above)
-        above *= BESIDE
-        return above
-
     @cached_property
     def evidence(self) -> Floats:
         """The evidence for passages before anything is diffused, shape (c,)."""
@@ -278,11 +234,8 @@ def _match(passages: Passages, plan: QueryPlan) -> Match:
     dense = (np.zeros(len(passages)) if passages.vectors is None or not len(passages) else
              (passages.vectors @ plan.embedding).astype(np.float64))
     asked = partial(passages.nearest_sentences, asked=plan.embedding)
-    words = content_words(plan.words)
-    numbers = list(map(has_digit, words))
-    return Match(dense, passages.bm25.contributions(words),
-                 asked if len(passages) and passages.vectors is not None else None, passages.beside,
-                 np.flatnonzero(numbers))
+    return Match(dense, passages.bm25.contributions(content_words(plan.words)),
+                 asked if len(passages) and passages.vectors is not None else None)
 
 
 @dataclass(frozen=True)

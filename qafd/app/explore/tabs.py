@@ -39,7 +39,7 @@ SCORE = ("A passage's score is what the method ranks by; compare scores within o
          "title · **meaning** 1 × its "
          "similarity to the question · **words** 0.25 × how well its words match · **words the "
          "first lacks** 0.6 × how well the question's words match that the first passage has not · "
-         "**named in the first** 0.4 where the first passage mentions its title · **kept first** "
+         "**kept first** "
          "the lead that keeps the passage first from which the others are seen.")
 
 
