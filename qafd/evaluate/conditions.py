@@ -19,7 +19,7 @@ from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.plan.linking import entities_named
 from qafd.retrieve.base import Retrieval, RetrievedNode, Retriever
-from qafd.retrieve.conditions import LinkedQuery, edit_conditions, link_conditions
+from qafd.retrieve.conditions import LinkedQuery, link_conditions, settle_conditions
 from qafd.time_left import ignore_progress
 
 SEED = 20261123
@@ -170,7 +170,7 @@ def evaluate_deleted(
     for question in questions:
         plan = knowledge.plan(question.text, graph)
         linked = link_conditions(graph, plan)
-        plan = edit_conditions(graph, plan)  # read once, not for each graph with less in it
+        plan = settle_conditions(graph, plan)  # read once, not for each graph with less in it
         order = rng.permutation(_evidence_of(graph, question, linked, ids)).tolist()
         for count in DELETED:
             less = without_edges(graph, [tuple(pair) for pair in order[:count]])

@@ -6,7 +6,7 @@ kept, so that they can be shown.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from qafd.reading.names.languages import ENGLISH, language_of
@@ -211,42 +211,29 @@ def seeks(plan: QueryPlan) -> bool:
     return not _YES.match(plan.words) and any(keyword.level == "high" for keyword in plan.keywords)
 
 
-def edit_query_graph(query: QueryGraph, *, add: Sequence[str] = (), remove: Sequence[str] = (),
-                     negate: Sequence[str]) -> QueryGraph:
-    """Return the graph with other conditions, given by canonical keys of names.
+def restate_query_graph(query: QueryGraph, wanted: Mapping[str, bool]) -> QueryGraph:
+    """Return the graph with conditions on exactly these names, by canonical key; True for one negated.
 
-    An added name is a condition on the answer. Negating a name turns its conditions around, and adds
-    a negated one where it has none. Of names of which one is enough, those that are not removed or
-    negated are left.
+    A name that the graph has stays a condition on the same node, a new one is a condition on the
+    answer. Of names of which one is enough, those stay that are wanted as they are.
     """
-    nodes = [_without(node, {*remove, *negate}) for node in query.nodes]
-    at = {key: place for place, node in enumerate(nodes) for key in node.keys}
-    for key in (*add, *negate):
-        if key not in at:
-            at[key] = len(nodes)
-            nodes.append(QueryNode(key, key))
-    conditions = []
+    nodes, conditions = list(query.nodes), []
+    placed: set[str] = set()
     for condition in query.conditions:
-        key = nodes[condition.target].key
-        if key in remove:
-            continue
-        turned = condition.negated != (key in negate)
-        conditions.append(replace(condition, negated=turned))
-    targets = {condition.target for condition in conditions}
-    for key in (*add, *negate):
-        if at[key] not in targets:
-            targets.add(at[key])
-            conditions.append(QueryCondition(0, at[key], negated=key in negate))
+        node = nodes[condition.target]
+        keys = [key for key in node.keys if wanted.get(key) == condition.negated]
+        if not keys and not node.others and node.key in wanted:
+            keys, condition = [node.key], replace(condition, negated=not condition.negated)
+        if keys or not node.key:
+            conditions.append(condition)
+        if keys and len(keys) < len(node.keys):
+            nodes[condition.target] = QueryNode(" / ".join(keys), keys[0], tuple(keys[1:]))
+        placed.update(keys)
+    for key, negated in wanted.items():
+        if key not in placed:
+            conditions.append(QueryCondition(0, len(nodes), negated=negated))
+            nodes.append(QueryNode(key, key))
     return _without_loose(replace(query, nodes=tuple(nodes), conditions=tuple(conditions)))
-
-
-def _without(node: QueryNode, keys: Collection[str]) -> QueryNode:
-    """Return a node of several names without some of them; without all, its first name alone."""
-    left = [key for key in node.keys if key not in keys]
-    if not node.others or len(left) == len(node.keys):
-        return node
-    main, *others = left or [node.key]
-    return QueryNode(" / ".join((main, *others)), main, tuple(others))
 
 
 def names_linked(query: QueryGraph, keys: Mapping[str, str]) -> QueryGraph:

@@ -9,7 +9,7 @@ import numpy as np
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.plan.linking import Names, names_of
-from qafd.plan.query_graph import EXCLUDING, edit_query_graph, read_query_graph, seeks
+from qafd.plan.query_graph import EXCLUDING, read_query_graph, restate_query_graph, seeks
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
@@ -158,25 +158,14 @@ def _notices(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> Iterator[Not
         yield notice(NoticeKind.UNREAD, words=unread)
 
 
-def edit_conditions(graph: Graph, plan: QueryPlan, *, add: Sequence[str] = (),
-                    remove: Sequence[str] = (), negate: Sequence[str] = ()) -> QueryPlan:
-    """Return the plan with conditions added, removed and negated, by the names of entities.
-
-    Raises
-    ------
-    ParameterError
-        No entity has one of the names.
-    """
-    names = names_of(graph)
+def settle_conditions(graph: Graph, plan: QueryPlan) -> QueryPlan:
+    """Return the plan with its conditions as they are linked now, for other graphs to take as they are."""
     linked = link_conditions(graph, plan)
     nodes = list(linked.query.nodes)
     for place, node in linked.known.items():
         key, *others = (canonical(graph.names[row]) for row in node.named)
         nodes[place] = replace(nodes[place], key=key, others=tuple(others))
-    keys = [_keys_of(names, asked) for asked in (add, remove, negate)]
-    query = edit_query_graph(replace(linked.query, nodes=tuple(nodes)), add=keys[0],
-                             remove=keys[1], negate=keys[2])
-    return replace(plan, conditions=query)
+    return replace(plan, conditions=replace(linked.query, nodes=tuple(nodes)))
 
 
 def list_conditions(graph: Graph, linked: LinkedQuery) -> tuple[str, ...]:
@@ -201,12 +190,11 @@ def restate_conditions(graph: Graph, plan: QueryPlan, texts: Sequence[str]) -> Q
     wanted = dict(map(_parse, texts))
     if wanted == now:
         return plan
-    both = wanted.keys() & now.keys()
-    new = [name for name in wanted if name not in now]
-    plan = edit_conditions(graph, plan, remove=[name for name in now if name not in wanted],
-                           negate=[name for name in both if wanted[name] != now[name]], add=new)
-    refused = [name for name in new if wanted[name]]
-    return edit_conditions(graph, plan, negate=refused) if refused else plan
+    settled = settle_conditions(graph, plan)
+    assert settled.conditions is not None
+    names = names_of(graph)
+    keys = {_key_of(names, name): negated for name, negated in wanted.items()}
+    return replace(settled, conditions=restate_query_graph(settled.conditions, keys))
 
 
 def _parse(text: str) -> tuple[str, bool]:
@@ -229,16 +217,13 @@ def _namesakes(graph: Graph, names: Names, node: LinkedNode) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _keys_of(names: Names, asked: Sequence[str]) -> list[str]:
-    """Return the canonical keys of names of entities."""
-    keys = []
-    for name in asked:
-        key = names.get(canonical(name))
-        if key is None:
-            raise ParameterError(f"no entity is called {name[:80]!r}; the page Graph and 'qafd "
-                                 "entities' list them")
-        keys.append(key)
-    return keys
+def _key_of(names: Names, name: str) -> str:
+    """Return the canonical key of the entity with a name."""
+    key = names.get(canonical(name))
+    if key is None:
+        raise ParameterError(f"no entity is called {name[:80]!r}; the page Graph and 'qafd "
+                             "entities' list them")
+    return key
 
 
 def _unread(plan: QueryPlan, linked: LinkedQuery) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from qafd.answer.change import AnswerChange
     from qafd.retrieve.base import Retrieval
 
-CHANCE = ("The chance comes from a model of nine features of the first sentence, such as its similarity to "
+CHANCE = ("The chance comes from a model of six features of the first sentence, such as its similarity to "
           "the question. The model was fitted to questions with known answers.")
 _BEYOND = {
     Beyond.SUMMARY: "This asks for a summary, which no single sentence gives. Ask a language model to write "
