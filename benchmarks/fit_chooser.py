@@ -6,7 +6,8 @@ DATA as in benchmarks/kinds.py, or as benchmarks/check, which has twelve short d
 60 questions written before their answers were looked at; type is "unanswerable" or "Null" where the
 documents have no answer. A set's score.py marks sentences, else an answer is right that contains an
 accepted one word by word; questions are left out whose accepted answers are in no document in these words.
-Sentences are those of the passages that are shown: the ones that the flow reached come first.
+Sentences are those of the passages that are shown: the ones that the flow reached come first. Where
+questions have a "decomposition", as in MuSiQue, its steps are a set of their own, of simple questions.
 
 The order of sentences is fitted listwise: the probability of the right ones among all considered. The
 chance is fitted to whether the first is right where the order comes from the other sets. Each set
@@ -17,6 +18,7 @@ and assets/chooser.json fitted to all.
 
 import argparse
 import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -28,7 +30,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from qafd.answer import LIKELY
-from qafd.answer.chooser import FEATURES, ChoiceModel, rate_names, rate_sentences
+from qafd.answer.chooser import FEATURES, ChoiceModel, rate_sentences
 from qafd.answer.quote import PASSAGES, SENTENCES, read_candidates
 from qafd.evaluate.measures import intervals
 from qafd.explain.reach import put_reached_first
@@ -36,15 +38,15 @@ from qafd.flow import kernel
 from qafd.graph_cache import corpus_of
 
 SEED, RIDGE, BINS = 0, 3.0, 10
+SHORTEST = 5  # words of a step that is a question
 
 
 @dataclass(frozen=True)
 class Case:
-    """A question: the features of its sentences, (s, k), and which of them are right, (s,)."""
+    """A question: the features of its sentences, (s, k), which of them are right, (s,), and the rival's."""
 
     table: np.ndarray
     right: np.ndarray
-    certainty: float
     absent: bool
     rival: tuple[bool, bool]
 
@@ -58,15 +60,28 @@ def open_set(given, cache):
     return kind.name, folder, kind.knowledge
 
 
-def read_cases(folder, knowledge):
-    """The questions of a set that have an accepted answer, or none in the documents."""
-    path, graph = folder / "questions.jsonl", knowledge.graph
+def read_questions(path):
+    """The questions of a file, and the simple ones that they consist of, with the answers filled in."""
+    questions = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    steps = {}
+    for question in questions:
+        parts = question.get("decomposition", ())
+        for part in parts:
+            text = re.sub(r"#(\d)", lambda found: parts[int(found[1]) - 1]["answer"], part["question"])  # noqa: B023
+            if ">>" not in text and len(text.split()) >= SHORTEST:
+                text = f"{text[0].upper()}{text[1:]}".strip(" ?") + "?"
+                steps[text] = {"question": text, "answer": part["answer"]}
+    return questions, list(steps.values())
+
+
+def read_cases(path, questions, knowledge):
+    """The questions that have an accepted answer, or none in the documents."""
+    graph = knowledge.graph
     score, cases = scorer(path), []
     judge = _hold_answers(knowledge) if isinstance(score, Containment) else bool
     with knowledge.store() as store:
         passages = corpus_of(graph, store, ()).passages
-        for line in path.read_text("utf-8").splitlines():
-            question = json.loads(line)
+        for question in questions:
             absent = question.get("type") in ("unanswerable", "Null")
             if not (absent or judge(question)):
                 continue
@@ -77,8 +92,8 @@ def read_cases(folder, knowledge):
                 continue
             right = [not absent and judged(score, question, [each.text])[0] for each in candidates]
             rival = (False, False) if absent else tuple(judged(score, question, ten_lines(knowledge, plan)))
-            cases.append(Case(rate_sentences(candidates, plan, passages, store), np.array(right, bool),
-                              rate_names(plan, found), absent, rival))
+            cases.append(Case(rate_sentences(candidates, plan, found, passages, store),
+                              np.array(right, bool), absent, rival))
     return cases
 
 
@@ -89,12 +104,12 @@ def _hold_answers(knowledge):
 
 
 def fit_order(sets):
-    """The weights of the features, and those of features times certainty, shape (2 k,)."""
+    """The weights of the features, shape (k,)."""
     tables, rights, starts, counts = [], [], [0], []
     for cases in sets:
         cases = [case for case in cases if case.right.any() and not case.right.all()]
         for case in cases:
-            tables.append(np.c_[case.table, case.certainty * case.table])
+            tables.append(case.table)
             rights.append(case.right)
             starts.append(starts[-1] + len(case.right))
             counts.append(100 / len(cases))
@@ -122,11 +137,10 @@ def fit_chance(sets):
     """
     logs, rights, counts = [], [], []
     for place, cases in enumerate(sets):
-        model = ChoiceModel(*np.split(fit_order(sets[:place] + sets[place + 1:]), 2), np.zeros(2))
+        model = ChoiceModel(fit_order(sets[:place] + sets[place + 1:]), np.zeros(2))
         for case in cases:
-            first = int(model.scores(case.table, case.certainty).argmax())
-            logs.append(model.log_probability(case.table, case.certainty))
-            rights.append(case.right[first])
+            logs.append(model.log_probability(case.table))
+            rights.append(case.right[model.weigh(case.table).order[0]])
             counts.append(100 / len(cases))
     table, rights, counts = np.c_[np.ones(len(logs)), logs], np.array(rights, float), np.array(counts)
 
@@ -139,14 +153,14 @@ def fit_chance(sets):
 
 
 def fit(sets):
-    return ChoiceModel(*np.split(fit_order(sets), 2), fit_chance(sets))
+    return ChoiceModel(fit_order(sets), fit_chance(sets))
 
 
 def report(name, model, cases):
     """A line for a set, and the chance and truth of each of its questions, shape (q, 2)."""
     rows, chances = [], []
     for case in cases:
-        choice = model.weigh(case.table, case.certainty)
+        choice = model.weigh(case.table)
         order = list(choice.order[:SENTENCES])
         chances.append((choice.chance, case.right[order[0]], case.absent))
         if not case.absent:
@@ -198,8 +212,11 @@ def main():
     sets = {}
     for one in arguments.data:
         name, folder, knowledge = open_set(one, arguments.cache)
-        sets[name] = read_cases(folder, knowledge)
-        print(name, len(sets[name]), flush=True)
+        questions, steps = read_questions(folder / "questions.jsonl")
+        sets[name] = read_cases(folder / "questions.jsonl", questions, knowledge)
+        if steps:
+            sets[f"{name} steps"] = read_cases(folder / "questions.jsonl", steps, knowledge)
+        print(name, len(questions), len(steps), flush=True)
     write("chooser", report_left_out(sets), seed=SEED)
     write_model(sets, _git("rev-parse", "HEAD"))
 

@@ -1,12 +1,13 @@
 """Quoted answers: which sentences are chosen, how likely the first is, and what no sentence can answer."""
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from qafd.answer import Answer, Likelihood
-from qafd.answer.chooser import FEATURES, ChoiceModel
+from qafd.answer.chooser import ChoiceModel
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.kinds import Asked, Beyond, find_asked, find_beyond, rate_kind
 from qafd.storage.rows import SentenceName
@@ -25,7 +26,8 @@ BEYOND = {
         "Summarize the history of the ferry.", "What are the main themes of these documents?",
         "Give me an overview of the boats.", "What is the gist of the ferry page?", "Summarise the page.",
         "What are the key points about the mill?", "What are the main topics here?",
-        "Write a summary about Ada Brenner.", "Overall, how is the ferry line run?",
+        "Write a summary about Ada Brenner.", "Introduce the boats of the line.", "List the grains.",
+        "Overall, how is the ferry line run?",
         "What are the key findings about the boats?"),
     Beyond.TOTAL: (
         "How many passengers do the boats carry in total?", "What is the average price of a ticket?",
@@ -66,7 +68,8 @@ def test_what_no_sentence_can_answer_is_told_and_never_bold(kind: Beyond, ferry:
 
 @pytest.mark.parametrize("question", [
     "When did she not visit Kew?", "Why is the mill never open on Mondays?", "Who founded the line?",
-    "How many passengers does the Grebe carry?", "What happens without a ticket?"])
+    "How many passengers does the Grebe carry?", "What happens without a ticket?",
+    "What did Ada Brenner introduce in 1931?", "Who is on the list?"])
 def test_a_sentence_may_answer_other_questions(question: str) -> None:
     assert find_beyond(question) is None
 
@@ -76,6 +79,15 @@ def test_a_comparison_quotes_each_of_its_names(ferry: KnowledgeGraph) -> None:
     first = " ".join(sentence.text for sentence in answer.sentences)
     assert "Vlieland" in first
     assert "Sneek" in first
+
+
+def test_a_summary_begins_in_the_passage_that_its_name_titles(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph(tmp_path / "boats.db")
+    knowledge.add_text("lind.md", "# Hugo Lind\n\nHugo Lind owned four mills. He sold his mill in Leer.")
+    knowledge.add_text("line.md", "# The line\n\nAda Brenner built boats, and Hugo Lind bought her boats. "
+                                  "The boats of Hugo Lind were sold.")
+    first = knowledge.answer("Introduce the boats of Hugo Lind.").sentences[0]
+    assert first.text.startswith(("Hugo Lind owned", "He sold"))
 
 
 @pytest.mark.parametrize(("question", "kind"), [
@@ -127,14 +139,22 @@ def test_the_first_sentence_is_bold_from_a_chance_of_six_in_ten() -> None:
     assert Answer((), (), 0.9, unknown=("glacier",)).likelihood == "unsure"
 
 
-def test_certain_names_add_their_weights_and_the_chance_is_of_the_first() -> None:
-    k = len(FEATURES)
-    weights, named = np.zeros(k), np.zeros(k)
-    weights[0], named[1] = 1.0, 4.0
-    model, table = ChoiceModel(weights, named, np.array([0.0, 1.0])), np.eye(2, k)
-    unnamed, sure = model.weigh(table, 0.0), model.weigh(table, 1.0)
-    assert unnamed.order == (0, 1)
-    assert sure.order == (1, 0)
-    odds = np.exp(1.0) / (1 + np.exp(1.0))  # the probability p of the first: the chance is p / (1 + p)
-    assert unnamed.chance == pytest.approx(odds / (1 + odds))
-    assert sure.chance > unnamed.chance
+def test_the_chance_is_of_the_first_by_its_share_of_all() -> None:
+    model, table = ChoiceModel(np.array([1.0, 2.0]), np.array([0.0, 1.0])), np.eye(2)
+    choice = model.weigh(table)
+    assert choice.order == (1, 0)
+    share = np.exp(2.0) / (np.exp(1.0) + np.exp(2.0))
+    assert choice.chance == pytest.approx(share / (1 + share))  # with intercept 0 and slope 1
+    assert model.weigh(np.eye(2)[[1, 1]]).chance < choice.chance
+
+
+@pytest.mark.parametrize(("question", "first"), [
+    ("Who founded the ferry line?", "Ada Brenner founded the ferry line"),
+    ("What does a ticket to Vlieland cost?", "A ticket to Vlieland costs 31 euros."),
+    ("When was the line sold to Hugo Lind?", "She sold it to Hugo Lind in 1958."),
+    ("Where was the Heron built?", "The Heron was built in Sneek.")])
+def test_a_plain_question_is_answered_in_bold_by_its_sentence(
+        question: str, first: str, ferry: KnowledgeGraph) -> None:
+    sentence = ferry.answer(question).sentences[0]
+    assert sentence.text.startswith(first)
+    assert sentence.best

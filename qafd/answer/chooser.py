@@ -13,7 +13,6 @@ import numpy as np
 from scipy.special import expit, log_softmax
 
 from qafd.plan.kinds import Asked, find_asked, rate_kind
-from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import content_words, words
 from qafd.reading.text.stems import stem, stems
@@ -74,48 +73,35 @@ class SentenceChoice:
 
 @dataclass(frozen=True)
 class ChoiceModel:
-    """Weights of k features, and the change of each by the certainty of the question's names.
-
-    `chance` is the intercept and slope of the chance in the log-probability of the first sentence.
-    """
+    """Weights of k features, and the intercept and slope of the chance in the first's log-probability."""
 
     weights: Floats
-    named_weights: Floats
     chance: Floats
 
-    def scores(self, table: Floats, certainty: float) -> Floats:
-        """Return the score of each sentence by its features, shape (s, k); `certainty` in [0, 1]."""
-        return np.asarray(table @ (self.weights + certainty * self.named_weights))
+    def log_probability(self, table: Floats) -> float:
+        """Return that of the first of some sentences, among all, by their features, shape (s, k)."""
+        return float(log_softmax(table @ self.weights).max())
 
-    def log_probability(self, table: Floats, certainty: float) -> float:
-        """Return that of the first sentence, among all that are considered."""
-        return float(log_softmax(self.scores(table, certainty)).max())
-
-    def weigh(self, table: Floats, certainty: float) -> SentenceChoice:
-        """Order sentences, and rate the first."""
-        order = np.argsort(-self.scores(table, certainty), kind="stable")
-        chance = expit(self.chance[0] + self.chance[1] * self.log_probability(table, certainty))
+    def weigh(self, table: Floats) -> SentenceChoice:
+        """Order sentences by their features, shape (s, k), and rate the first."""
+        order = np.argsort(-(table @ self.weights), kind="stable")
+        chance = expit(self.chance[0] + self.chance[1] * self.log_probability(table))
         return SentenceChoice(tuple(order.tolist()), float(chance))
 
 
 def choose(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: Retrieval, passages: Passages,
            store: Workspace) -> SentenceChoice:
     """Order the candidates by the fitted model."""
-    return _model().weigh(rate_sentences(candidates, plan, passages, store), rate_names(plan, retrieval))
+    return _model().weigh(rate_sentences(candidates, plan, retrieval, passages, store))
 
 
-def rate_names(plan: QueryPlan, retrieval: Retrieval) -> float:
-    """Return how sure the names of a question are, from 0 to 1.
+def rate_sentences(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: Retrieval,
+                   passages: Passages, store: Workspace) -> Floats:
+    """Return the features of sentences, shape (s, k), one column for each of `FEATURES`.
 
-    In other languages than English it is 0: without a tagger a capital is no proof of a name.
+    A hop leads from the nearest sentence to the passage of a name in it, as far as the names of the
+    question are sure and the nearest sentence lacks its other words.
     """
-    english = language_of(plan.words, least=1) == ENGLISH
-    return (retrieval.named_share or 0.0) if english else 0.0
-
-
-def rate_sentences(candidates: Sequence[Candidate], plan: QueryPlan, passages: Passages,
-                   store: Workspace) -> Floats:
-    """Return the features of sentences, shape (s, k), one column for each of `FEATURES`."""
     asked, named = _weigh_words(plan, passages), stems(" ".join(plan.names))
     # A sentence that answers often has "she" instead of a name.
     unnamed = {word: weight for word, weight in asked.items() if word not in named}
@@ -123,7 +109,9 @@ def rate_sentences(candidates: Sequence[Candidate], plan: QueryPlan, passages: P
     terms = tuple(canonical(keyword.text) for keyword in plan.keywords)
     names = store.passages.names({each.passage.chunk for each in candidates})
     cosines = [each.compare(plan) for each in candidates]
-    leads = _find_leads(candidates, names, int(np.argmax(cosines)))
+    nearest = int(np.argmax(cosines))
+    leads = _find_leads(candidates, names, nearest)
+    open_words = (retrieval.named_share or 0.0) * (1 - _share(unnamed, candidates[nearest].text))
     rows = []
     for each, cosine in zip(candidates, cosines, strict=True):
         found = names.get((each.passage.chunk, each.end), ())
@@ -137,7 +125,7 @@ def rate_sentences(candidates: Sequence[Candidate], plan: QueryPlan, passages: P
             each.rank,
             float(canonical(each.text).startswith(terms)) if kind == Asked.MEANING else
             rate_kind(kind, each.text, new, known),
-            each.passage.title in leads))
+            open_words * (each.passage.title in leads)))
     return np.array(rows, float)
 
 
@@ -171,4 +159,4 @@ def _find_leads(candidates: Sequence[Candidate], names: Names, nearest: int) -> 
 @cache
 def _model() -> ChoiceModel:
     stored = json.loads((assets() / "chooser.json").read_text("utf-8"))
-    return ChoiceModel(*(np.array(stored[name]) for name in ("weights", "named_weights", "chance")))
+    return ChoiceModel(*(np.array(stored[name]) for name in ("weights", "chance")))

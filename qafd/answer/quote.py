@@ -29,7 +29,7 @@ MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the bes
 def extract_answer(retrieval: Retrieval, plan: QueryPlan, corpus: Corpus, store: Workspace) -> Answer:
     """Quote up to four sentences of the best passages, the likeliest answer first.
 
-    Of a comparison the first sentences are the best about each name of the question.
+    Of a comparison or summary the first sentences are the best about each name of the question.
     """
     unknown, beyond = find_unknown(plan, store), find_beyond(plan.words)
     candidates = read_candidates(retrieval.passages[:PASSAGES], store)
@@ -37,7 +37,7 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, corpus: Corpus, store:
         return Answer((), (), 0.0, unknown, beyond)
     choice = choose(candidates, plan, retrieval, corpus.passages, store)
     order = [candidates[place] for place in choice.order]
-    if beyond == Beyond.COMPARISON:
+    if beyond in (Beyond.COMPARISON, Beyond.SUMMARY):
         order = [*_find_sides(order, plan.names), *order]
     bold = choice.chance >= LIKELY and not (beyond or unknown)
     sentences, citations = _quote(_select(order), plan, bold, store)
@@ -115,12 +115,11 @@ def _is_statement(candidate: Candidate) -> bool:
 
 
 def _find_sides(order: Sequence[Candidate], names: Sequence[str]) -> Iterator[Candidate]:
-    """Yield the best sentence about each name, in the passage of its title or with its words."""
+    """Yield the best sentence about each name: in a passage that it titles, else with its words."""
     for name in names:
-        for each in order:
-            if stems(name) <= stems(f"{each.passage.title}\n{each.text}"):
-                yield each
-                break
+        titled = [each for each in order if stems(name) <= stems(each.passage.title)]
+        about = titled or [each for each in order if stems(name) <= stems(each.text)]
+        yield from about[:1]
 
 
 def _select(order: Sequence[Candidate]) -> list[Candidate]:

@@ -58,13 +58,15 @@ def find_asked(question: str) -> Asked:
 def find_beyond(question: str) -> Beyond | None:
     """Return why no sentence can answer a question, None where one may.
 
-    "Not" and "both" count in questions of yes and no alone.
+    "Not" and "both" count in questions of yes and no alone, "describe" at the beginning alone.
 
     Examples
     --------
     >>> str(find_beyond("Did she never visit Kew?")), find_beyond("When did she not visit Kew?")
     ('negation', None)
     """
+    if _find(question, _phrases()["request"]) == 0:
+        return Beyond.SUMMARY
     closed = find_asked(question) == Asked.OPEN and _find(question, _phrases()["open"]) is None
     for kind in Beyond:
         phrases = list(_phrases()[kind])
