@@ -1,10 +1,8 @@
 """The conditions of a question, with its names linked to entities, each as sure as its link is."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
-
-import numpy as np
 
 from qafd.errors import ParameterError
 from qafd.graph import Graph
@@ -14,12 +12,8 @@ from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan
-from qafd.retrieve.subgraph import foremost
 
 NOT = "not "  # before the name of a condition that must not hold
-OPENING = 4  # words of a question that say what is asked for
-NEAR = 0.88  # cosine from which on a phrase stands for a name
-RIVAL = 0.03  # how much farther another name may be to be told as a rival
 MOST_CHOICES = 100  # ways to take one entity for each name
 SMALL = 0.8  # how much a name in small letters counts, which may be a word like others
 
@@ -102,10 +96,9 @@ class LinkedQuery:
 def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
     """Return the query graph of a plan, and which entities its names are.
 
-    Names are those of the plan, every other name of an entity in the question, and the nearest name
-    to a phrase without one, if it is near enough. A name that the question writes in another way
-    is a condition on the answer. Without any name there is no condition, and a notice reports it.
-    Conditions that the plan has already are taken as they are.
+    Names are those of the plan and every other name of an entity in the question. A name that the
+    question writes in another way is a condition on the answer. Without any name there is no
+    condition, and a notice reports it. Conditions that the plan has already are taken as they are.
     """
     names = names_of(graph)
     given = plan.conditions
@@ -120,11 +113,7 @@ def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
                 ReasonKind.STANDS_FOR_NAME if stands else ReasonKind.NAMED), sure,
                 _rows_of(names, node.others))
     if given is None:
-        found = [node.text for node in query.nodes[1:]]
-        found += [graph.names[node.row] for node in known.values()]
-        extra = list(_stand_ins(names, plan, query.unread))
-        extra += _nearest_names(graph, plan, found)
-        query, known = _with_more(graph, query, known, extra)
+        query, known = _with_more(graph, query, known, _stand_ins(names, plan, query.unread))
     known = {place: replace(node, namesakes=_namesakes(graph, names, node)) for place, node in known.items()}
     linked = LinkedQuery(query, known, excluded=_rows_of(names, query.excluded))
     return replace(linked, notices=tuple(_notices(graph, plan, linked)))
@@ -246,7 +235,7 @@ def _unread(plan: QueryPlan, linked: LinkedQuery) -> tuple[str, ...]:
 
 
 def _with_more(graph: Graph, query: QueryGraph, known: dict[int, LinkedNode],
-               extra: Sequence[LinkedNode]) -> tuple[QueryGraph, dict[int, LinkedNode]]:
+               extra: Iterable[LinkedNode]) -> tuple[QueryGraph, dict[int, LinkedNode]]:
     """Return the query with further conditions on the answer, each entity once."""
     nodes, conditions = list(query.nodes), list(query.conditions)
     linked = dict(known)
@@ -284,29 +273,3 @@ def _stand_ins(names: Names, plan: QueryPlan, unread: Sequence[str]) -> Iterator
         row = names.row(key)
         if key in plan.names and row is not None:
             yield LinkedNode(row, reason(ReasonKind.STANDS_FOR_NAME))
-
-
-def _nearest_names(graph: Graph, plan: QueryPlan, found: Sequence[str]) -> Iterator[LinkedNode]:
-    """Yield the entity nearest in name to each phrase in which no name was found, if it is near."""
-    entities = np.flatnonzero(graph.kinds == "entity")
-    if graph.name_vectors is None or not len(entities):
-        return
-    opening = " ".join(plan.words.split()[:OPENING])
-    places = []
-    for place, keyword in enumerate(plan.keywords):
-        named = any(text in keyword.text or keyword.text in text for text in found)
-        if not named and keyword.text not in opening:  # "which film" says what the answer is
-            places.append(place)
-    # All names at once: picking the entities first would copy their vectors.
-    near = (graph.name_vectors @ plan.keyword_embeddings[places].T)[entities].astype(np.float64)
-    for column, place in enumerate(places):
-        keyword, cosines = plan.keywords[place], near[:, column]
-        first, *others = foremost(graph, entities, cosines, 4).tolist()
-        if cosines[first] < NEAR:
-            continue
-        rivals = [graph.names[entities[one]] for one in others
-                  if cosines[one] >= cosines[first] - RIVAL]
-        why = reason(ReasonKind.NEAR_KEYWORD, score=float(cosines[first]), word=keyword.text,
-                     rivals=tuple(rivals))
-        yield LinkedNode(int(entities[first]), why, min(float(cosines[first]), 1.0))
-
