@@ -66,7 +66,7 @@ class Way(Enum):
     VECTOR = auto()
 
 
-class Candidate(NamedTuple):
+class NameLink(NamedTuple):
     """An entity that a name may mean, by its key; `near` is the cosine of their vectors by `Way.VECTOR`."""
 
     key: str
@@ -176,7 +176,7 @@ class Names:
         return [one for one in found if not self._is_term(one.key)] or found
 
     def candidates(self, name: str, vector: Callable[[], Vectors], ways: Collection[Way] = tuple(Way)
-                   ) -> Iterator[Candidate]:
+                   ) -> Iterator[NameLink]:
         """Yield the entities that a name may mean, the best first.
 
         It is the name as typed or that of a language, a word of longer names, the name spelled most
@@ -187,17 +187,17 @@ class Names:
         if Way.TYPED in ways:
             known = self.get(key) or self.get(f"{key} language")
             if known:
-                yield Candidate(known, Way.TYPED)
+                yield NameLink(known, Way.TYPED)
         if Way.WORD in ways:
-            yield from (Candidate(bearer, Way.WORD) for bearer in self.bearers(key))
+            yield from (NameLink(bearer, Way.WORD) for bearer in self.bearers(key))
         if Way.SLIP in ways and (alike := self.alike(key)):
-            yield Candidate(alike, Way.SLIP)
+            yield NameLink(alike, Way.SLIP)
         vectors, rows = self._columns.vectors, self._columns.rows
         if Way.VECTOR in ways and " " in key and vectors is not None and len(self):
             cosines = vectors @ vector()
             best = int(cosines.argmax())
             if cosines[best] >= NEAREST:
-                yield Candidate(canonical(self._names[rows[best]]), Way.VECTOR, float(cosines[best]))
+                yield NameLink(canonical(self._names[rows[best]]), Way.VECTOR, float(cosines[best]))
 
     def mean(self, name: str, vector: Vectors) -> str | None:
         """Return the key of the entity that a name most likely means, None where there is none."""
