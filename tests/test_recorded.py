@@ -128,6 +128,18 @@ def test_entities_of_other_systems_are_drawn_as_those_of_the_graph(
         NoticeKind.FOREIGN_UNMATCHED, 1, 2)
 
 
+def test_the_first_entity_is_the_most_important(apple: KnowledgeGraph) -> None:
+    names = ["Tim Cook", "Apple", "Steve Jobs"]
+    text = apple.retrieve(QUESTION).passages[0].text
+    results = [{"text": text, "score": 7.0}, *({"entity": name} for name in names)]
+    column = apple.compare(QUESTION, {"qafd": ..., "mine": lambda _: results}).columns[1]
+    assert [node.name for node in column.found] == names
+    assert column.found[0].importance == 7
+    assert column.retrieval is not None
+    drawn = {node.id for node in column.retrieval.nodes}
+    assert any({edge.source, edge.target} <= drawn for edge in column.retrieval.edges)
+
+
 def test_a_table_of_pandas_is_a_list_of_results(apple: KnowledgeGraph) -> None:
     import pandas
 
