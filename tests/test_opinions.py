@@ -2,25 +2,25 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from qafd.errors import ModelError, SpendingCapError
-from qafd.evaluate.judge import accept_grades
-from qafd.evaluate.opinions import Answers, estimate, opinions
+from qafd.evaluate.judge import Answers, accept_grades, estimate, opinions
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Recorded
 from qafd.models.cost import Cap, Meter, Metered, Price
-from qafd.models.prompts_answer import PAPER
+from qafd.models.prompts_answer import EMPOWERMENT, PAPER, Criterion
 from qafd.reasons import NoticeKind, notice
 
 ASKED = (Answers("Who?", {"b": "BBB", "a": "AAA"}), Answers("Where?", {"a": "AAA", "b": "BBB"}),
          Answers("When?", {"b": "BBB", "a": "AAA"}))
 
 
-def grades(*each: float) -> str:
-    return json.dumps({"grades": [{c.name: value for c in PAPER} for value in each]})
+def grades(*each: float, criteria: Sequence[Criterion] = PAPER) -> str:
+    return json.dumps({"grades": [{c.name: value for c in criteria} for value in each]})
 
 
 def fair(messages: str) -> str:
@@ -43,6 +43,15 @@ def test_grades_are_means_over_questions_with_paired_differences() -> None:
     assert found.opinions[0].criteria["diversity"].mean == 20
     assert found.questions == ("Who?", "Where?", "When?")
     assert len(first.asked) == 6
+
+
+def test_grades_by_the_empowerment_score_are_in_percent_of_its_three_points() -> None:
+    client = Recorded([grades(0, 1, criteria=EMPOWERMENT)])
+    found = opinions(ASKED[:1], client, ["a", "b"], repeats=1, criteria=EMPOWERMENT)
+    assert [round(one.overall.mean, 1) for one in found.opinions] == [66.7, 0]
+    assert {name: one.mean for name, one in found.opinions[0].criteria.items()} == {
+        "logical coherence": 50, "informational value": 100}
+    assert "logical coherence, 0 to 2" in client.asked[0].messages[0].content
 
 
 def test_a_question_whose_replies_cannot_be_read_is_left_out_and_said() -> None:

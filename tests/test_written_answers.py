@@ -24,7 +24,7 @@ from qafd.evaluate.written import (
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Recorded
 from qafd.models.cost import Cap, Meter, Metered
-from qafd.models.prompts_answer import ABSENT, PAPER
+from qafd.models.prompts_answer import ABSENT, EMPOWERMENT, PAPER
 from qafd.retrieve.methods import read_methods
 
 WRITING = Writing(3000, "short", 500)
@@ -124,7 +124,8 @@ def test_the_command_writes_judges_and_is_resumed_for_nothing(
         if "Right answer" in text:
             return json.dumps({"correct": [True] * count})
         if count:
-            return json.dumps({"grades": [{c.name: 50 for c in PAPER}] * count})
+            criteria = EMPOWERMENT if "logical coherence" in body["messages"][0]["content"] else PAPER
+            return json.dumps({"grades": [{c.name: c.highest / 2 for c in criteria}] * count})
         return "Ada Brenner [1]"
 
     file = tmp_path / "q.jsonl"
@@ -144,6 +145,8 @@ def test_the_command_writes_judges_and_is_resumed_for_nothing(
         assert main([*command, "--judge-model", "other"]) == 0
         capsys.readouterr()
         assert {body["model"] for body in server.bodies[paid:]} == {"other"}
+        assert main(["empowerment" if word == "both" else word for word in command]) == 0
+        graded = json.loads(capsys.readouterr().out)
         before = len(server.bodies)
         assert main([*command[:-1], "--methods", "vector,qafd,ego,pagerank,path,community,bm25"]) == 2
         assert len(server.bodies) == before  # refused before anything is paid
@@ -151,3 +154,5 @@ def test_the_command_writes_judges_and_is_resumed_for_nothing(
     assert paid <= 6
     assert first["methods"]["qafd"]["means"]["correct"]["mean"] == 1
     assert first["grades"]["opinions"][0]["overall"]["mean"] == 50
+    assert list(graded["grades"]["opinions"][0]["criteria"]) == ["logical coherence", "informational value"]
+    assert "correct" not in graded["methods"]["qafd"]["means"]

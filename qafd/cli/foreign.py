@@ -54,7 +54,7 @@ def sql(source: str, question: str, running: bool, dialect: str, db: Location | 
     in the workspace that --db names.
     """
     text = text_of(question)
-    client = _client(asked, db, text)
+    client = model_for_sql(asked, db, text)
     if seeds == "model" and client is None:
         raise ParameterError("--seeds model has no model to ask; name one with --model, or leave the "
                              "seeds to the rules")
@@ -108,7 +108,7 @@ def schema(source: str, dialect: str) -> Outcome:
     return Outcome(data, [json.dumps(data, ensure_ascii=False, indent=1)])
 
 
-def _client(asked: ModelRequest, db: Location | None, question: str) -> Metered | None:
+def model_for_sql(asked: ModelRequest, db: Location | None, question: str) -> Metered | None:
     """Return the named model, its calls noted in a workspace; None where none is named."""
     if not asked.model:
         return None

@@ -12,8 +12,9 @@ import click
 
 from qafd.cli import DONE
 from qafd.cli.command import Outcome, command, is_there, note, open_graph
+from qafd.cli.foreign import model_for_sql
 from qafd.cli.models import ModelRequest, endpoint_named, may_call_model, price_at
-from qafd.cli.options import FILE, limit_option, location, writing_options
+from qafd.cli.options import FILE, db_option, limit_option, location, writing_options
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import check_output, write_out
 from qafd.errors import ModelError, ParameterError
@@ -25,8 +26,9 @@ from qafd.evaluate.conditions import (
     evaluate_deleted,
     read_factual_questions,
 )
+from qafd.evaluate.execution import measure_sql, read_sql_questions
 from qafd.evaluate.gold import QuestionSet, read_passages, read_questions
-from qafd.evaluate.opinions import AT_ONCE, Opinions, opinions
+from qafd.evaluate.judge import AT_ONCE, Opinions, opinions
 from qafd.evaluate.written import (
     AnswerResult,
     AnswerScore,
@@ -41,12 +43,17 @@ from qafd.flow import kernel
 from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered
+from qafd.models.embedder import local_embedder
 from qafd.models.instructions import Instructed, instructions_of
+from qafd.models.prompts_answer import EMPOWERMENT, PAPER
 from qafd.reading.text.plaintext import one_line
 from qafd.runs.imported import read_columns
+from qafd.sql.database import Database
 from qafd.storage import Location
 from qafd.wording.evaluation import MEASURES, say_differences, say_missed
 from qafd.wording.reasons import word_notice
+
+CRITERIA = {"correct": (), "grades": PAPER, "both": PAPER, "empowerment": EMPOWERMENT}
 
 
 @click.group()
@@ -153,9 +160,9 @@ def conditions(questions: Path, db: Location, methods: str, limit: int | None, d
 @limit_option
 @may_call_model
 @writing_options
-@click.option("--judge", type=click.Choice(["correct", "grades", "both"]),
-              help="Let the model compare answers with the known ones, grade them by five criteria,"
-                   " or both.")
+@click.option("--judge", type=click.Choice(["correct", "grades", "both", "empowerment"]),
+              help="Let the model compare answers with the known ones, grade them by QAFD-RAG's five "
+                   "criteria, do both, or grade them by SG-RAG's empowerment score.")
 @click.option("--judge-model", metavar="NAME",
               help="Another model at the same address as judge; by default the writer judges itself.")
 @click.option("--rounds", type=click.IntRange(min=1, max=20), default=2,
@@ -182,7 +189,7 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Lo
         judging = None
         if client is not None and how["judge"]:
             judging = Judging(_judge_named(how["judge_model"], asked.base_url, client), how["rounds"],
-                              how["judge"] != "grades", how["judge"] != "correct")
+                              how["judge"] in ("correct", "both"), CRITERIA[how["judge"]])
             _check_size(judging, len(chosen))
         if client is not None and how["dry_run"]:
             cost = estimate_cost(knowledge, gold.questions, chosen, client, writing, judging)
@@ -198,12 +205,36 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Lo
                    failed=failed or bool(result.stopped))
 
 
-for one in (conditions, written_answers):
+@command("sql")
+@click.argument("source", type=FILE)
+@click.argument("questions", type=FILE)
+@limit_option
+@db_option
+@may_call_model
+def written_sql(source: Path, questions: Path, limit: int | None, db: Location | None, asked: ModelRequest
+                ) -> Outcome:
+    """Measure how often SQL for a question returns the rows of the known SQL.
+
+    SOURCE is a SQLite file; a question has 'question' and 'sql'. Without --model the complete drafts of
+    the rules are run; the calls of a model are noted in the workspace that --db names.
+    """
+    known = read_sql_questions(_read(questions), questions.name, limit)
+    client = model_for_sql(asked, db, known[0].text)
+    with ProgressLine() as meter:
+        result = measure_sql(Database.open(source, local_embedder()), known, client, meter.show)
+    lines = [f"{len(known)} questions: execution accuracy {result.accuracy:.3f}, answered "
+             f"{result.answered:.3f}"]
+    lines += [f"wrong: {one_line(trial.question.text, 200)}  {one_line(trial.error or trial.sql, 300)}"
+              for trial in result.trials if trial.sql and not trial.right]
+    return Outcome({"accuracy": result.accuracy, "answered": result.answered, "trials": result.trials}, lines)
+
+
+for one in (conditions, written_answers, written_sql):
     evaluation.add_command(one)
 
 
 def _check_size(judging: Judging, methods: int) -> None:
-    if judging.grades and methods > AT_ONCE:
+    if judging.criteria and methods > AT_ONCE:
         raise ParameterError(f"the grades of {methods} answers do not fit into one reply; name "
                              f"at most {AT_ONCE} methods, or judge with --judge correct")
 
@@ -232,12 +263,12 @@ def _judge(result: AnswerResult, judging: Judging, progress: Callable[[Progress]
     """Return the result with the model's grades, as many as it gives."""
     if judging.correct:
         result = mark_correct(result, judging.client, judging.rounds, progress)
-    if not judging.grades or result.stopped:
+    if not judging.criteria or result.stopped:
         return result, None
     names = [score.name for score in result.scores]
     try:
         return result, opinions(result.side_by_side(), judging.client, names,
-                                repeats=judging.rounds, progress=progress)
+                                repeats=judging.rounds, criteria=judging.criteria, progress=progress)
     except ModelError as error:  # grades that were paid for are still shown
         return replace(result, stopped=str(error)), None
 

@@ -24,15 +24,15 @@ from qafd.errors import (
 )
 from qafd.evaluate import SEED, prepare, quote
 from qafd.evaluate.gold import Question
+from qafd.evaluate.judge import Answers
 from qafd.evaluate.measures import Interval, intervals
-from qafd.evaluate.opinions import Answers
 from qafd.evaluate.overlap import Measure, measures
 from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph, cite_reply, draft_answer
 from qafd.models import Reply
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.instructions import instructions_of
-from qafd.models.prompts_answer import ABSENT, judge_messages
+from qafd.models.prompts_answer import ABSENT, Criterion, judge_messages
 from qafd.models.prompts_correct import (
     correct_messages,
     correct_schema,
@@ -132,13 +132,13 @@ class AnswerResult:
 class Judging:
     """The judge of the answers, its rounds and its prompt.
 
-    `correct` compares them with the known answers, `grades` by the criteria of the paper.
+    `correct` compares them with the known answers; `criteria` are those of grades, () for none.
     """
 
     client: Metered
     rounds: int
     correct: bool
-    grades: bool
+    criteria: tuple[Criterion, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -214,10 +214,11 @@ def estimate_cost(knowledge: KnowledgeGraph, questions: Sequence[Question],
         texts = ["word " * writing.reply_tokens] * len(methods)
         told = instructions_of(judging.client)
         limit = judging.rounds * told.calls.judge_tokens
-        if judging.grades:
+        if judging.criteria:
             judged, marked = judged + judging.rounds, marked + limit
             shown += judging.rounds * tokens_of(
-                judge_messages(question.text, texts, prompt=told.prompt("judge")))
+                judge_messages(question.text, texts, judging.criteria,
+                                                    prompt=told.prompt("judge")))
         if judging.correct and question.answers:
             judged, marked = judged + judging.rounds, marked + limit
             shown += judging.rounds * tokens_of(correct_messages(

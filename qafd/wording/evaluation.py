@@ -9,8 +9,8 @@ from qafd.wording.counts import count
 
 if TYPE_CHECKING:
     from qafd.evaluate import Score
+    from qafd.evaluate.judge import Estimate
     from qafd.evaluate.measures import Interval
-    from qafd.evaluate.opinions import Estimate
 
 
 @dataclass(frozen=True)
