@@ -136,6 +136,18 @@ def test_a_model_reads_the_question_under_the_cap_of_the_answer(
     assert {row["what"] for row in json.loads(capsys.readouterr().out)} == {"plan", "answer"}
 
 
+def test_a_plan_by_a_model_that_changes_the_seeds_is_answered(
+        db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    keywords = KEYWORDS.replace("Paper Lanterns", "Valparaíso").replace("birthplace", "harbor towns")
+    server.reply = lambda body: keywords if "high_level_keywords" in json.dumps(body) else "Here [1]."
+    asked = ["answer", "Who sang it?", "--db", db, "--model", "tiny", "--base-url", server.url,
+             "--plan", "model"]
+    assert main([*asked, "--prompt"]) == 0
+    assert "Valparaíso" in capsys.readouterr().out
+    assert main(asked) == 0
+    assert "Written by tiny" in capsys.readouterr().out
+
+
 def test_a_plan_by_a_model_needs_one(db: str, server: FaultServer) -> None:
     assert main(["answer", BORN, "--db", db, "--plan", "model"]) == 2
     assert not server.bodies

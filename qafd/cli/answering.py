@@ -21,6 +21,7 @@ from qafd.models.instructions import instructions_of
 from qafd.reading.text import count_tokens
 from qafd.reading.text.markdown import plain_pieces
 from qafd.reading.text.plaintext import one_line
+from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval
 from qafd.wording.answers import say_doubts, say_heading, say_status
 from qafd.wording.explanations import say_chain, say_hop
@@ -57,31 +58,19 @@ def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prom
         client = asked.client(knowledge, "answer", inquiry.text)
     if follow:
         typed, inquiry = inquiry.text, follow_last(inquiry, client)
-    retrieval = retrieve_as_planned(inquiry, client if plan == "model" else None)
+    read, method = inquiry.read(replace(client, purpose="plan") if client and plan == "model" else None)
+    retrieval = knowledge.retrieve(read, method)
+    if plan == "model":
+        for notice in retrieval.notices:
+            note(one_line(word_notice(notice), 600))
     if prompt:
-        messages = draft_answer(knowledge, retrieval, budget=tokens, length=length).messages
+        messages = draft_answer(knowledge, retrieval, read, budget=tokens, length=length).messages
         return Outcome(messages, ["\n\n".join(message.content for message in messages)])
     keep_question(inquiry, typed)
-    return answer_question(knowledge, retrieval, client, tokens, length)
-
-
-def retrieve_as_planned(inquiry: Inquiry, client: Metered | None) -> Retrieval:
-    """Retrieve for a question that a model reads, or the rules if there is none."""
-    if client is None:
-        return inquiry.retrieve()
-    retrieval = inquiry.retrieve(replace(client, purpose="plan"))  # under the same cap
-    for notice in retrieval.notices:
-        note(one_line(word_notice(notice), 600))
-    return retrieval
-
-
-def answer_question(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metered | None, tokens: int,
-             length: str) -> Outcome:
-    """Return the quoted answer, or that of a model if it can write one."""
-    given, failure = knowledge.answer(retrieval), None
+    given, failure = knowledge.answer(retrieval, read), None
     if client is not None:
         try:
-            given = write_answer(knowledge, retrieval, client, given, tokens, length)
+            given = write_answer(knowledge, retrieval, client, given, tokens, length, read)
         except ModelError as error:
             failure = error
     absent = given.abstained if given.written is None else given.written.abstained
@@ -110,11 +99,14 @@ def keep_question(inquiry: Inquiry, typed: str) -> None:
 
 
 def write_answer(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metered, quoted: Answer,
-                 tokens: int, length: str) -> Answer:
-    """Let a model write the answer, printed as it arrives unless JSON is wanted."""
+                 tokens: int, length: str, plan: QueryPlan | None = None) -> Answer:
+    """Let a model write the answer, printed as it arrives unless JSON is wanted.
+
+    `plan` is that of the retrieval, if it is not by rules.
+    """
     calls = instructions_of(client).calls
     budget = calls.fit(tokens, count_tokens(retrieval.query))
-    draft = draft_answer(knowledge, retrieval, budget=budget, length=length)
+    draft = draft_answer(knowledge, retrieval, plan, budget=budget, length=length)
     with knowledge.store():  # else the call would open and close the file
         if wants_json():
             reply = client.complete(draft.messages, max_tokens=calls.answer_tokens)
