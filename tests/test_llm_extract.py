@@ -24,7 +24,7 @@ from qafd.models import Recorded, Reply
 from qafd.models.cost import FREE, Cap, Meter, Metered
 from qafd.models.endpoint import Endpoint
 from qafd.models.prompts import Records, extract_messages, last_passage, read_records
-from qafd.records import Chunk, Description, Extraction
+from qafd.records import Chunk, Description, Extraction, Mention
 from qafd.storage import open_workspace
 from qafd.storage.packing import embedding_key
 
@@ -52,14 +52,17 @@ def test_a_good_reply_becomes_mentions_relations_and_descriptions():
     found = reading.extraction
     assert reading.doubt == ""
     assert len(model.asked) == 1
-    assert [(m.key, m.name, m.kind, TEXT[m.start:m.end], m.sentence) for m in found.mentions] == [
-        ("notes", "Notes", "title", "", 0),
+    added = [(m.key, m.name, m.kind, TEXT[m.start:m.end], m.sentence)
+             for m in found.mentions if m not in local().mentions]
+    assert added == [
         ("ada lovelace", "Ada Lovelace", "PERSON", "Ada Lovelace", 0),
         ("charles babbage", "Charles Babbage", "PERSON", "Charles Babbage", 0),
         ("engine", "engines", "PRODUCT", "engines", 1)]
-    (assertion,) = found.assertions
-    assert (assertion.source, assertion.target, assertion.sentence, assertion.label) == (
+    assert set(found.mentions) >= set(local().mentions)  # the model's reading is added
+    first, *rest = found.assertions
+    assert (first.source, first.target, first.sentence, first.label) == (
         "ada lovelace", "charles babbage", 0, "acquaintance")
+    assert tuple(rest) == local().assertions
     assert found.descriptions == (
         Description("ada lovelace", kind="PERSON", text="A mathematician who met Babbage."),
         Description("charles babbage", kind="PERSON", text="A builder of engines."),
@@ -115,19 +118,55 @@ def test_no_text_breaks_the_reader(text):
 def test_entities_that_are_not_in_the_passage_and_what_hangs_on_them_are_dropped():
     records = read_records(GOOD.replace("Ada Lovelace", "Grace Hopper"))
     found = ground(CHUNK, local(), records, "x").extraction
-    assert {m.key for m in found.mentions} == {"notes", "charles babbage", "engine"}
-    assert found.assertions == ()
+    assert {m.key for m in found.mentions} - {m.key for m in local().mentions} == {
+        "charles babbage", "engine"}
+    assert found.assertions == local().assertions
     assert all("grace" not in d.source for d in found.descriptions)
 
 
-def test_placeholders_self_loops_and_undeclared_ends_are_dropped():
+def test_placeholders_and_self_loops_are_dropped_and_an_end_without_a_record_is_a_name():
     found = ground(CHUNK, local(), read_records(
         '("entity"<|>NAME<|>TYPE<|>DESCRIPTION)##("entity"<|>London<|>place<|>A city.)##'
         '("relationship"<|>London<|>london<|>itself<|>x<|>3)##'
-        '("relationship"<|>London<|>Babbage<|>undeclared<|>x<|>3)'), "x").extraction
-    assert [m.key for m in found.mentions] == ["notes", "london"]
-    assert found.assertions == ()
-    assert found.descriptions == (Description("london", kind="PLACE", text="A city."),)
+        '("relationship"<|>London<|>built engines<|>undeclared<|>x<|>3)##'
+        '("relationship"<|>London<|>Paris<|>not there<|>x<|>3)'), "x").extraction
+    new = [(m.key, m.kind) for m in found.mentions if m not in local().mentions]
+    assert new == [("london", "PLACE"), ("built engines", "OTHER")]
+    assert [(a.source, a.target) for a in found.assertions if a not in local().assertions] == [
+        ("london", "built engines")]
+    assert found.descriptions == (
+        Description("london", kind="PLACE", text="A city."),
+        Description("london", "built engines", "", "undeclared", ("x",), 3.0))
+
+
+@pytest.mark.parametrize(("name", "kind", "key"), [
+    ("Charles William Babbage", "person", "babbage"),  # the last name alone stands in the text
+    ("Babbage Engine Works", "person", "babbage"),  # one that begins it
+    ("Babbage Engine Works", "organization", ""),  # a person is no organization
+    ("The Babbage of Paris", "person", ""),  # neither begins nor ends with it
+    ("Kew", "place", "")])
+def test_a_longer_name_is_taken_as_the_name_of_its_type_in_the_passage(name, kind, key):
+    text = "Babbage built engines."
+    chunk = Chunk("c2", "b.txt", "", text, 0, len(text))
+    records = read_records(f'("entity"<|>{name}<|>{kind}<|>A builder.)')
+    grounded = ground(chunk, local(chunk), records, "x")
+    assert grounded.near == (((name.lower().removeprefix("the "), key),) if key else ())
+    described = [(one.source, one.text) for one in grounded.extraction.descriptions]
+    assert described == ([(key, f"{name}: A builder.")] if key else [])
+
+
+def test_the_rules_give_their_types_in_the_words_of_a_model_and_names_keep_their_last_word():
+    text = "Jim Koch runs the Boston Beer Company in Boston."
+    chunk = Chunk("c3", "b.txt", "", text, 0, len(text))
+    spans = [("boston beer", "Boston Beer Company", "ORG?"), ("boston", "Boston", "GPE?")]
+    mentions = [Mention(key, name, text.rindex(name), text.rindex(name) + len(name), 0, kind)
+                for key, name, kind in spans]
+    reading = Extraction("c3", "rules", ((0, len(text)),), tuple(mentions), ())
+    found = ground(chunk, reading, read_records(
+        '("entity"<|>Jim Koch<|>person<|>x)##("entity"<|>Boston Beer Company<|>company<|>x)'), "x")
+    assert {(m.key, m.name, m.kind) for m in found.extraction.mentions} == {
+        ("jim koch", "Jim Koch", "PERSON"), ("boston beer", "Boston Beer Company", "ORGANIZATION?"),
+        ("boston", "Boston", "PLACE?")}
 
 
 @pytest.mark.parametrize("bad", ["Sorry, I cannot.", GOOD.replace("Ada", "Eve").replace(
@@ -145,7 +184,7 @@ def test_a_reply_of_no_use_is_shown_once_with_an_example_then_read_locally(bad):
     for first in (bad, MalformedReplyError("empty")):
         reading, model = read(first, GOOD)
         assert reading.doubt == ""
-        assert len(reading.extraction.mentions) == 4
+        assert any(m.key == "ada lovelace" for m in reading.extraction.mentions)
 
 
 def test_a_reply_that_was_cut_keeps_its_whole_records_and_is_doubted():
@@ -198,7 +237,7 @@ def test_one_letter_of_spelling_is_a_near_match_with_a_doubt(spelled, near):
     reading, _ = read(GOOD.replace("CHARLES BABBAGE", spelled).replace(
         "Charles Babbage", spelled).replace("Ada Lovelace<|>p", "Ada<|>p"))
     own = "london" if spelled == "Londen" else "charles babbage"
-    assert (own in {m.key for m in reading.extraction.mentions}) == near
+    assert (own in {d.source for d in reading.extraction.descriptions}) == near
     assert reading.doubt.startswith(ReadingDoubt.NEAR) == near
 
 

@@ -1,7 +1,7 @@
 """A model's records to the log entry of a passage, as far as the passage bears them out."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 import numpy as np
@@ -9,12 +9,16 @@ import numpy as np
 from qafd.models.prompts import ENTITY_TYPES, Records
 from qafd.reading.text import canonical, words_of
 from qafd.reading.text.scripts import form_of, same
-from qafd.records import Assertion, Chunk, Description, Extraction, Mention
+from qafd.records import GUESS, Assertion, Chunk, Description, Extraction, Mention
 
-OWN = {"term", "title", "heading", "propn"}  # kinds with a meaning in the log
+ABOVE = ("title", "heading")
+OWN = {*ABOVE, "term", "propn"}  # kinds with a meaning in the log
 WORDS_OF_A_LABEL = 4
 LONG_ENOUGH = 5  # letters of a name that may differ from the passage's by one
 MOST_LETTERS = 100
+TYPES_OF_MODELS = {"ORG": "ORGANIZATION", "GPE": "PLACE", "LOC": "PLACE", "FAC": "PLACE",
+                   "WORK_OF_ART": "WORK", "LAW": "WORK"}
+"""Types of the tagger to those of `ENTITY_TYPES` that mean the same."""
 
 Place = tuple[int, int]
 
@@ -31,99 +35,117 @@ class Grounded:
         return any(said.source for said in self.extraction.descriptions)
 
 
-@dataclass
 class _Ground:
-    """A passage, and what was found in it: sentences by key, mentions, what is stated of them."""
+    """A passage, and what is found in it: mentions by the local rules, and those of a model's names."""
 
-    chunk: Chunk
-    local: Extraction
-    mentions: list[Mention]
-    sentences: dict[str, set[int]]
-    spelled: dict[str, str] = field(default_factory=dict)
-    """Keys as the model spells them to those of the passage."""
-    said: dict[Description, None] = field(default_factory=dict)
+    def __init__(self, chunk: Chunk, local: Extraction) -> None:
+        self._chunk, self._local = chunk, local
+        self._words = [(_stem(word), start, end) for word, start, end in words_of(chunk.text)]
+        self.mentions: list[Mention] = []
+        for mention in local.mentions:
+            kind, guess = mention.kind.rstrip(GUESS), GUESS * mention.kind.endswith(GUESS)
+            self.mentions.append(replace(mention, kind=TYPES_OF_MODELS.get(kind, kind) + guess))
+        self._keys: dict[str, str] = {}
+        self.near: dict[str, str] = {}
+        """Keys as the model spells them to those of the passage."""
 
-    def sentence_at(self, start: int) -> int:
-        starts = [start for start, _ in self.local.sentences] or [0]
-        return max(0, int(np.searchsorted(starts, start, side="right")) - 1)
+    def find(self, name: str, kind: str) -> str:
+        """Return the key under which the passage has a name, and add its mentions; "" if it has none."""
+        said = canonical(name)
+        if said not in self._keys:
+            self._keys[said] = self._find(name, said, kind)
+        return self._keys[said]
+
+    def sentences(self, key: str) -> set[int]:
+        """Return the sentences that mention a key."""
+        return {mention.sentence for mention in self.mentions
+                if mention.key == key and mention.kind not in ABOVE}
+
+    def _find(self, name: str, said: str, kind: str) -> str:
+        places = [*find_places(name, self._words)]
+        places += [place for place in find_places(said, self._words)
+                   if not any(_overlap(place, other) for other in places)]
+        key = said
+        if places:
+            key = next((mention.key for mention in self.mentions
+                        if (mention.start, mention.end) == places[0] and mention.kind != "term"), said)
+        elif not any(mention.key == said for mention in self.mentions):
+            places = [*find_places(said, self._words, near=True)]
+            key = canonical(self._chunk.text[slice(*places[0])]) if places else self._part(said, kind)
+            if key and key != said:
+                self.near[said] = key
+        for place in places:
+            self._mention(key, place, kind)
+        return key
+
+    def _part(self, said: str, kind: str) -> str:
+        """Return the key of a shorter name of the same type that begins or ends this one; "" without one."""
+        words = said.split()
+        parts = []
+        for mention in self.mentions:
+            own, guess = mention.key.split(), mention.kind.rstrip(GUESS)
+            if kind != "OTHER" and guess in (kind, "PROPN") and own in (words[:len(own)], words[-len(own):]):
+                parts.append(mention.key)
+        return max(parts, key=len, default="")
+
+    def _mention(self, key: str, place: Place, kind: str) -> None:
+        """Note a name at a place; a mention of the rules there that is the same gets the model's type."""
+        start, end = place
+        for at, mention in enumerate(self.mentions):
+            same = mention.key == key or mention.kind == "term" and (mention.start, mention.end) == place
+            if same and mention.kind not in ABOVE and _overlap((mention.start, mention.end), place):
+                known = kind == "OTHER" and mention.kind != "term"
+                self.mentions[at] = replace(mention, key=key, kind=mention.kind if known else kind)
+                return
+        starts = [start for start, _ in self._local.sentences] or [0]
+        sentence = max(0, int(np.searchsorted(starts, start, side="right")) - 1)
+        self.mentions.append(Mention(key, self._chunk.text[start:end], start, end, sentence, kind))
 
 
 def ground(chunk: Chunk, local: Extraction, records: Records, extractor: str,
            types: Sequence[str] = ENTITY_TYPES) -> Grounded:
-    """The log entry of a chunk from a model's records.
+    """The log entry of a chunk: its local reading, and what a model's records add to it.
 
-    An entity must occur in the chunk, word by word up to case, punctuation, possessive and a
-    plural s (letter by letter without spaces, see `qafd.reading.text.scripts`), or be its title or
-    heading; where it does not, one letter may differ, and the passage's spelling is taken. A
-    relation must join two such entities. Equal records become one, their different descriptions
-    stay.
+    A name of the model must occur in the chunk, word by word up to case, punctuation, possessive
+    and a plural s (letter by letter without spaces, see `qafd.reading.text.scripts`), or be its
+    title or heading. Where it does not, one letter may differ, or a name of the same type in the
+    passage may begin or end it: then the passage's spelling is taken, and the description keeps the
+    model's. Both ends of a relation must be such names. Equal records become one, their different
+    descriptions stay.
     """
-    above = [m for m in local.mentions if m.kind in ("title", "heading")]
-    found = _Ground(chunk, local, above, {mention.key: set() for mention in above})
-    _ground_entities(found, records.entities, {kind.upper() for kind in types})
-    assertions = _ground_relations(found, records.relations)
+    found = _Ground(chunk, local)
+    allowed = {kind.upper() for kind in types} - {kind.upper() for kind in OWN}
+    said: dict[Description, None] = {}
+    for entity in records.entities:
+        kind = entity.kind.upper() if entity.kind.upper() in allowed else "OTHER"
+        key = found.find(entity.source, kind)
+        if key:
+            near = canonical(entity.source) in found.near
+            text = f"{entity.source}: {entity.text}" if near else entity.text
+            said[Description(key, kind=kind, text=text)] = None
+    assertions: dict[frozenset[str], Assertion] = {}
+    for relation in records.relations:
+        source, target = found.find(relation.source, "OTHER"), found.find(relation.target, "OTHER")
+        if not source or not target or source == target:
+            continue
+        if local.sentences:
+            at, there = found.sentences(source), found.sentences(target)
+            words = relation.keywords[0].split() if relation.keywords else []
+            assertions.setdefault(frozenset((source, target)), Assertion(
+                source, target, min(at & there or at | there, default=0), " ".join(words[:WORDS_OF_A_LABEL])))
+        said[replace(relation, source=source, target=target)] = None
     if records.keywords:
-        found.said[Description(keywords=records.keywords)] = None
+        said[Description(keywords=records.keywords)] = None
+    rest = [assertion for assertion in local.assertions
+            if frozenset((assertion.source, assertion.target)) not in assertions]
     mentions = sorted(found.mentions, key=lambda m: (m.sentence, m.start, m.end, m.kind, m.key))
     extraction = Extraction(chunk.id, extractor, local.sentences, tuple(mentions),
-                            tuple(assertions), tuple(found.said))
-    near = [(model, own) for model, own in found.spelled.items() if model != own]
-    return Grounded(extraction, tuple(near))
+                            (*assertions.values(), *rest), tuple(said))
+    return Grounded(extraction, tuple(found.near.items()))
 
 
-def _ground_entities(found: _Ground, entities: Sequence[Description], allowed: set[str]) -> None:
-    text = [(_stem(word), start, end) for word, start, end in words_of(found.chunk.text)]
-    placed: set[str] = set()
-    for entity in entities:
-        said = canonical(entity.source)
-        kind = entity.kind.upper()
-        if kind not in allowed or kind.lower() in OWN:
-            kind = "OTHER"
-        if said not in found.spelled and said not in found.sentences:
-            _find(found, said, text)
-        key = found.spelled.get(said, said)
-        if key not in found.sentences:
-            continue
-        if key not in placed:
-            placed.add(key)
-            _mention(found, key, kind, text)
-        found.said[Description(key, kind=kind, text=entity.text)] = None
-
-
-def _find(found: _Ground, said: str, text: Sequence[tuple[str, int, int]]) -> None:
-    """Note the key under which a name is in the passage, if it is."""
-    if next(find_places(said, text), None) is not None:
-        found.sentences[said] = set()
-        return
-    near = next(find_places(said, text, near=True), None)
-    if near is not None:
-        own = canonical(found.chunk.text[near[0]:near[1]])
-        found.sentences.setdefault(own, set())
-        found.spelled[said] = own
-
-
-def _mention(found: _Ground, key: str, kind: str, text: Sequence[tuple[str, int, int]]) -> None:
-    for start, end in find_places(key, text):
-        sentence = found.sentence_at(start)
-        found.sentences[key].add(sentence)
-        found.mentions.append(Mention(key, found.chunk.text[start:end], start, end, sentence, kind))
-
-
-def _ground_relations(found: _Ground, relations: Sequence[Description]) -> list[Assertion]:
-    assertions: dict[tuple[str, str], Assertion] = {}
-    for relation in relations:
-        source, target = canonical(relation.source), canonical(relation.target)
-        source, target = found.spelled.get(source, source), found.spelled.get(target, target)
-        at, there = found.sentences.get(source), found.sentences.get(target)
-        if source == target or at is None or there is None:
-            continue
-        if found.local.sentences:
-            sentence = min(at & there or at | there, default=0)
-            words = relation.keywords[0].split() if relation.keywords else []
-            label = " ".join(words[:WORDS_OF_A_LABEL])
-            assertions.setdefault((source, target), Assertion(source, target, sentence, label))
-        found.said[replace(relation, source=source, target=target)] = None
-    return list(assertions.values())
+def _overlap(one: Place, other: Place) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
 
 
 def find_places(key: str, text: Sequence[tuple[str, int, int]], near: bool = False
