@@ -96,9 +96,15 @@ class EvidenceIndex:
     def show(self, one: int, other: int, asked: frozenset[str]) -> JointSentence | None:
         """Return the sentence about two entities with most of the asked stems.
 
-        Without a sentence it is the first passage that names both, and None without that.
+        It names both, or one of two that a relation joins and their passage names. Without a sentence it
+        is the first passage that names both, and None without that.
         """
-        both = share(self._sentences.naming(one), self._sentences.naming(other))
+        naming = self._sentences.naming(one), self._sentences.naming(other)
+        both = share(*naming)
+        if not len(both) and self.level(one, other) == "relation":
+            # a model relates a title, or a name of another sentence, to a name of the text
+            either = np.union1d(*naming)
+            both = either[np.isin(self._sentences.passage[either], self.passages(one, other))]
         best: JointSentence | None = None
         for place in both[:READ].tolist():
             text = self._sentences.texts[place]

@@ -1,6 +1,8 @@
 """Communities of the entity graph and a report on each: the index of GraphRAG."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import ClassVar, Self
 
 import numpy as np
@@ -28,8 +30,9 @@ class Communities:
 
     Relations weigh the number of sentences that assert them; entities without a relation are in
     no community. A report that no language model has written lists the key entities (by number of
-    neighbors), the strongest relations, and the sentences about members that are nearest to the mean of
-    all of them; a model is shown more of the same. Departs from the paper: components are not reduced to
+    neighbors) with a model's description where there is one, the strongest relations, and the sentences
+    about members that are nearest to the mean of all of them; a model is shown more of the same. Departs
+    from the paper: components are not reduced to
     the largest, and no model rates a community.
 
     Parameters
@@ -46,7 +49,7 @@ class Communities:
         How much each report matters, where an import has ranks.
     """
 
-    builder: ClassVar[int] = 1
+    builder: ClassVar[int] = 2
 
     level: Nodes = field(repr=False)
     parent: Nodes = field(repr=False)
@@ -131,13 +134,22 @@ def _reports(graph: Graph, texts: Texts, k: int,
             return [texts.sentences[at] for at in sorted(chosen[:most].tolist())]
 
         titles.append(", ".join(names[:3]))
-        report = [f"{', '.join(names[:NAMES])}.", *stated[:RELATIONS], *pick(SENTENCES)]
-        shown = [f"{', '.join(names[:SHOWN])}.", *stated, *pick(SHOWN)]
+        described = list(_describe(graph, texts, rows[:SHOWN]))
+        report = [f"{', '.join(names[:NAMES])}.", *described[:RELATIONS], *stated[:RELATIONS],
+                  *pick(SENTENCES)]
+        shown = [f"{', '.join(names[:SHOWN])}.", *described, *stated, *pick(SHOWN)]
         passages = np.unique(texts.owner[said])
         drafts.append(LayerText(
             "report", " ".join(fit_texts(report, REPORT_TOKENS)), "\n".join(fit_texts(shown, SHOWN_TOKENS)),
             tuple(texts.chunks[at] for at in passages.tolist())))
     return tuple(titles), tuple(drafts)
+
+
+def _describe(graph: Graph, texts: Texts, rows: Sequence[int]) -> Iterator[str]:
+    """Yield the first description that a model wrote of each entity, after its name."""
+    for row in rows:
+        for text in islice(texts.described.get(graph.ids[row], ()), 1):
+            yield f"{graph.names[row]}: {text}"
 
 
 def _relations_inside(relations: Nodes, belongs: csr_matrix) -> dict[int, list[int]]:
