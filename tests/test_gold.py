@@ -68,6 +68,26 @@ def test_supporting_paragraphs_of_musique_are_gold_and_not_others_of_their_title
     assert len(found.passages) == 3
 
 
+SQUALITY = {"metadata": {"passage_id": "51"}, "document": "Ann sailed to Rome.", "questions": [
+    {"question_text": "What is the plot?", "responses": [{"response_text": "Ann sails."},
+                                                         {"response_text": "A voyage."}]},
+    {"question_text": "Where is Rome?", "responses": []}]}
+ULTRADOMAIN = {"input": "Who sailed?", "answers": ["Ann"], "context": "Ann sailed to Rome.", "_id": "x",
+               "label": "fiction", "length": 5}
+
+
+@pytest.mark.parametrize(("record", "expected"), [
+    (SQUALITY, [("What is the plot?", ("Ann sails.", "A voyage.")), ("Where is Rome?", ())]),
+    (ULTRADOMAIN, [("Who sailed?", ("Ann",))])], ids=["squality", "ultradomain"])
+def test_questions_on_a_long_document_bring_it_along_once(record: Any, expected: Any) -> None:
+    found = read_questions(lines(record))
+    document, = found.passages
+    assert document.text == "Ann sailed to Rome."
+    assert [(one.text, one.answers) for one in found.questions] == expected
+    assert {one.gold for one in found.questions} == {(document.id,)}
+    assert read_questions(lines(record, record), limit=1).questions == found.questions[:1]
+
+
 def test_the_template_is_in_our_own_format() -> None:
     first, second = read_questions(TEMPLATE.encode()).questions
     assert first.gold == ("Title of a document", "its-file-name.pdf")

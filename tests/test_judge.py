@@ -6,7 +6,7 @@ from statistics import stdev
 import pytest
 
 from qafd.errors import MalformedReplyError
-from qafd.evaluate.judge import judge
+from qafd.evaluate.judge import judge, judge_alone
 from qafd.models import Recorded, Reply
 from qafd.models.prompts_answer import EMPOWERMENT, PAPER, judge_messages, read_grades
 
@@ -33,6 +33,16 @@ def test_the_sum_has_the_deviation_of_the_sums() -> None:
                       criteria=EMPOWERMENT).judgments
     assert (judgment.total.mean, judgment.total.highest) == (2.0, 3.0)
     assert judgment.total.deviation == pytest.approx(stdev([3, 1]))
+
+
+def test_alone_each_text_has_its_own_calls_and_equal_texts_share_them() -> None:
+    client = Recorded([grades([90] * 5), grades([70] * 5), grades([10] * 5), grades([10] * 5)])
+    verdict = judge_alone("Who?", {"a": "AAA", "b": "BBB", "c": "AAA"}, client, repeats=2)
+    shown = [asked.messages[1].content for asked in client.asked]
+    assert [("AAA" in text, "BBB" in text) for text in shown] == [(True, False)] * 2 + [(False, True)] * 2
+    assert {one.name: (one.total.mean, one.total.deviation) for one in verdict.judgments} == {
+        "a": (400, pytest.approx(stdev([450, 350]))), "b": (50, 0),
+        "c": (400, pytest.approx(stdev([450, 350])))}
 
 
 @pytest.mark.parametrize("value", [85, 85.0, "85", "85/100", [85], " 85 "])

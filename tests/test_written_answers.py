@@ -61,6 +61,14 @@ def test_measures_are_1_for_the_known_answer_and_0_for_another() -> None:
     assert {"bleu", "rouge_l", "meteor"} <= set(measures())
 
 
+@pytest.mark.parametrize(("measure", "expected"), [
+    ("bleu_1", 3 / 4), ("bleu_2", (3 / 4 * 2 / 3) ** 0.5), ("rouge_1", 3 / 4), ("rouge_2", 2 / 3)])
+def test_runs_of_one_and_two_words_are_counted(measure: str, expected: float) -> None:
+    # three of four words and two of three pairs are those of the known answer, of equal length
+    found = measures()[measure]("red old mill burned", ["old mill burned down"])
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
 def test_a_model_answers_once_and_equal_requests_are_not_paid_again(knowledge: KnowledgeGraph
                                                                      ) -> None:
     methods = read_methods("vector", knowledge.graph)

@@ -28,7 +28,7 @@ from qafd.evaluate.conditions import (
 )
 from qafd.evaluate.execution import measure_sql, read_sql_questions
 from qafd.evaluate.gold import QuestionSet, read_passages, read_questions
-from qafd.evaluate.judge import AT_ONCE, Opinions, opinions
+from qafd.evaluate.judge import AT_ONCE, Opinions, judge, judge_alone, opinions
 from qafd.evaluate.written import (
     AnswerResult,
     AnswerScore,
@@ -163,6 +163,9 @@ def conditions(questions: Path, db: Location, methods: str, limit: int | None, d
 @click.option("--judge", type=click.Choice(["correct", "grades", "both", "empowerment"]),
               help="Let the model compare answers with the known ones, grade them by QAFD-RAG's five "
                    "criteria, do both, or grade them by SG-RAG's empowerment score.")
+@click.option("--alone", is_flag=True, help="Grade each answer in calls of its own, not side by side.")
+@click.option("--plan", type=click.Choice(["rules", "model"]), default="rules",
+              help="Read the questions by rules, or let --model name their keywords and parts.")
 @click.option("--judge-model", metavar="NAME",
               help="Another model at the same address as judge; by default the writer judges itself.")
 @click.option("--rounds", type=click.IntRange(min=1, max=20), default=2,
@@ -174,22 +177,24 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Lo
 
     With a model it writes them from what each method retrieves, else they are quoted. Prints exact
     match, F1 of words and whether the known answer is contained; with qafd[measures] also BLEU,
-    ROUGE-L and METEOR (without synonyms); the share of questions without an answer; and what the
+    ROUGE and METEOR (without synonyms); the share of questions without an answer; and what the
     model thinks, if asked: it does not see which method wrote what, and equal answers once.
     """
-    if (how["judge"] or how["dry_run"]) and not asked.model:
-        raise ParameterError("{option} needs a model; name one with --model".format(
-                                 option="--judge" if how["judge"] else "--dry-run"))
+    needing = {"--judge": how["judge"], "--dry-run": how["dry_run"], "--plan model": how["plan"] == "model"}
+    for option, given in needing.items():
+        if given and not asked.model:
+            raise ParameterError(f"{option} needs a model; name one with --model")
     gold = read_questions(_read(questions), questions.name, limit, with_gold=False)
     with _workspace(gold, questions.name, passages, db) as (knowledge, meter):
         client = asked.client(knowledge, "answer") if asked.model else None
         calls = instructions_of(client).calls
-        writing = Writing(calls.fit(how["tokens"]), how["length"], calls.answer_tokens)
+        planner = replace(client, purpose="plan") if client and how["plan"] == "model" else None
+        writing = Writing(calls.fit(how["tokens"]), how["length"], calls.answer_tokens, planner)
         chosen = read_columns(knowledge, methods)
         judging = None
         if client is not None and how["judge"]:
             judging = Judging(_judge_named(how["judge_model"], asked.base_url, client), how["rounds"],
-                              how["judge"] in ("correct", "both"), CRITERIA[how["judge"]])
+                              how["judge"] in ("correct", "both"), CRITERIA[how["judge"]], how["alone"])
             _check_size(judging, len(chosen))
         if client is not None and how["dry_run"]:
             cost = estimate_cost(knowledge, gold.questions, chosen, client, writing, judging)
@@ -234,9 +239,9 @@ for one in (conditions, written_answers, written_sql):
 
 
 def _check_size(judging: Judging, methods: int) -> None:
-    if judging.criteria and methods > AT_ONCE:
+    if judging.criteria and not judging.alone and methods > AT_ONCE:
         raise ParameterError(f"the grades of {methods} answers do not fit into one reply; name "
-                             f"at most {AT_ONCE} methods, or judge with --judge correct")
+                             f"at most {AT_ONCE} methods, or grade each with --alone")
 
 
 def _judge_named(name: str | None, base_url: str | None, client: Metered) -> Metered:
@@ -268,7 +273,8 @@ def _judge(result: AnswerResult, judging: Judging, progress: Callable[[Progress]
     names = [score.name for score in result.scores]
     try:
         return result, opinions(result.side_by_side(), judging.client, names,
-                                repeats=judging.rounds, criteria=judging.criteria, progress=progress)
+                                repeats=judging.rounds, criteria=judging.criteria, progress=progress,
+                                grade=judge_alone if judging.alone else judge)
     except ModelError as error:  # grades that were paid for are still shown
         return replace(result, stopped=str(error)), None
 
@@ -328,11 +334,12 @@ def _grade_lines(grades: Opinions) -> Iterator[str]:
     yield (f"\ngraded by {one_line(grades.model, 80)}, 0 to 100, over {len(grades.questions)} "
            "questions; it is an opinion")
     yield "  ".join([f"{'method':28}", *(f"{name:>17}" for name in grades.opinions[0].criteria),
-                     f"{'overall':>8}  95%"])
+                     f"{'overall':>8}  95%            between rounds"])
     for one in grades.opinions:
         means = [f"{grade.mean:17.1f}" for grade in one.criteria.values()]
-        yield "  ".join([f"{one.name:28}", *means, f"{one.overall.mean:8.1f}  "
-                         f"{one.overall.low:.1f}-{one.overall.high:.1f}"])
+        interval = f"{one.overall.low:.1f}-{one.overall.high:.1f}"
+        between = "–" if one.deviation is None else f"± {one.deviation:.1f}"
+        yield "  ".join([f"{one.name:28}", *means, f"{one.overall.mean:8.1f}", f"{interval:13}", between])
 
 
 def _factual_lines(title: str, scores: Sequence[FactualScore]) -> Iterator[str]:

@@ -56,7 +56,7 @@ out_option = click.option("--out", type=FILE, help="The file to write instead of
 SOME = click.IntRange(min=1)
 limit_option = click.option("--limit", type=SOME, metavar="N", help="Only the first N questions.")
 writing_options = with_options(
-    click.option("--length", type=click.Choice(["short", "paragraphs", "list"]), default="short",
+    click.option("--length", type=click.Choice(["short", "paragraphs", "list", "phrase"]), default="short",
                  help="Length of a model's answer."),
     click.option("--tokens", type=SOME, default=3000, help="Tokens of context that a model gets."))
 question_argument = click.argument("question")  # '-' reads it from stdin

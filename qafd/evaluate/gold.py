@@ -1,4 +1,4 @@
-"""Question sets with gold passages: our own format and four published ones, recognized by their fields.
+"""Question sets with gold passages: our own format and six published ones, recognized by their fields.
 
 A set is JSON (an array) or JSON lines, one question an object:
 
@@ -7,15 +7,19 @@ A set is JSON (an array) or JSON lines, one question an object:
   that matter); `id` or `qid` where there is one;
 - with a file of passages: `gold_pids` or `gold_dids` instead of `gold`, their `pid` or `did`;
 - HotpotQA and 2WikiMultihopQA: `context` and `supporting_facts`, as published or in columns;
-- MuSiQue: `paragraphs` with `is_supporting`.
+- MuSiQue: `paragraphs` with `is_supporting`;
+- SQuALITY: a `document` with `questions`, each with `question_text` and `responses`;
+- UltraDomain: `input`, `context` and `answers`.
 
-The last two bring their passages along: those of all questions together are the collection.
+All but the first two bring their passages along: those of all questions together are the collection. A
+long document is one passage, which is cut when it is indexed.
 """
 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from qafd.errors import ParseError
@@ -83,7 +87,8 @@ def read_questions(data: bytes, name: str = "The file", limit: int | None = None
     questions: list[Question] = []
     passages: dict[str, GoldPassage] = {}
     left_out = 0
-    for number, record in enumerate(read_records(data, name, ("questions", "data")), 1):
+    records = chain.from_iterable(map(_unfold, read_records(data, name, ("questions", "data"))))
+    for number, record in enumerate(records, 1):
         if limit is not None and len(questions) == limit:
             break
         place = f"Record {number} of {name}"
@@ -150,7 +155,7 @@ def read_records(data: bytes, name: str, keys: tuple[str, ...]) -> Iterator[dict
     except (ValueError, RecursionError):
         whole = [_line(line, number, name) for number, line in enumerate(text.split("\n"), 1)
                  if line.strip()]
-    if isinstance(whole, dict):
+    if isinstance(whole, dict) and "document" not in whole:
         whole = next((whole[key] for key in keys if isinstance(whole.get(key), list)), [whole])
     for number, record in enumerate(whole if isinstance(whole, list) else [whole], 1):
         if not isinstance(record, dict):
@@ -174,10 +179,30 @@ def _question_of(record: dict[str, Any], place: str, number: str, gold: Iterable
                     _distinct(record.get("nodes")))
 
 
+def _unfold(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the questions of a record of SQuALITY or UltraDomain, or another record as it is."""
+    if "document" in record and isinstance(record.get("questions"), list):
+        for asked in filter(_is_object, record["questions"]):
+            responses = filter(_is_object, asked.get("responses") or [])
+            yield {"question": asked.get("question_text"), "document": record["document"],
+                   "answer": [one.get("response_text") for one in responses]}
+    elif "input" in record and isinstance(record.get("context"), str):
+        yield {"question": record["input"], "document": record["context"], "answer": record.get("answers")}
+    else:
+        yield record
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
+
+
 def _gold_of(record: dict[str, Any], place: str, needed: bool
              ) -> tuple[list[GoldPassage], list[str]]:
     """Return the passages of a question, and the names of its gold passages."""
     try:
+        if "document" in record:
+            found = [_passage("", record["document"])]
+            return found, [found[0].id]
         if "paragraphs" in record:
             found = [_passage(p["title"], p["paragraph_text"]) for p in record["paragraphs"]]
             return found, [passage.id for passage, p in

@@ -8,6 +8,7 @@ from one round to the next. They measure nothing: they are for answers that no g
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from statistics import fmean, stdev
 
 import numpy as np
@@ -127,6 +128,19 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
     return Verdict(client.name, tuple(judgments), len(read), tuple(failed), tokens_in, tokens_out, estimated)
 
 
+def judge_alone(question: str, answers: Mapping[str, str], client: LLM, *, repeats: int = 5,
+                criteria: Sequence[Criterion] = PAPER) -> Verdict:
+    """Grade each answer in calls of its own, as `judge` does otherwise: no other answer sways its grades."""
+    alone = {text: judge(question, {name: text}, client, repeats=repeats, criteria=criteria)
+             for name, text in distinct(answers).items()}
+    judgments = [replace(alone[text].judgments[0], name=name) for name, text in answers.items()]
+    each = list(alone.values())
+    return Verdict(client.name, tuple(judgments), min(one.rounds for one in each),
+                   tuple(chain.from_iterable(one.failed for one in each)),
+                   sum(one.tokens_in for one in each), sum(one.tokens_out for one in each),
+                   any(one.estimated for one in each))
+
+
 def distinct(answers: Mapping[str, str]) -> dict[str, str]:
     """Return the first name of each text: equal answers are judged once."""
     first: dict[str, str] = {}
@@ -202,11 +216,13 @@ class Estimate:
 class Opinion:
     """The grades of one method from 0 to 100, as means over questions with 95% intervals.
 
-    `difference` is the overall grade minus that of the first method, question by question.
+    `difference` is the overall grade minus that of the first method, question by question; `deviation`
+    is that of the overall grade between rounds, as a mean over questions, None after one round.
     """
 
     name: str
     overall: Interval
+    deviation: float | None
     difference: Interval
     criteria: Mapping[str, Interval]
 
@@ -273,8 +289,9 @@ def estimate(asked: Sequence[Answers], client: Metered, repeats: int) -> Estimat
 def opinions(asked: Sequence[Answers], client: LLM, names: Sequence[str], *, repeats: int = 2,
              criteria: Sequence[Criterion] = PAPER,
              progress: Callable[[Progress], None] = ignore_progress,
-             stopped: Callable[[], bool] = never) -> Opinions:
-    """Let a model grade the answers to each question together, without their names.
+             stopped: Callable[[], bool] = never,
+             grade: Callable[..., Verdict] = judge) -> Opinions:
+    """Let a model grade the answers to each question, without their names.
 
     Parameters
     ----------
@@ -286,6 +303,8 @@ def opinions(asked: Sequence[Answers], client: LLM, names: Sequence[str], *, rep
         `qafd.models.prompts_answer.PAPER` or `EMPOWERMENT`.
     stopped : callable
         Asked between questions; True ends with the grades so far.
+    grade : callable
+        `judge`, which shows all answers together, or `judge_alone`.
 
     Raises
     ------
@@ -302,7 +321,7 @@ def opinions(asked: Sequence[Answers], client: LLM, names: Sequence[str], *, rep
             break
         progress(Progress("judging", number, len(asked), answers.question))
         try:
-            verdicts.append(judge(answers.question, answers.texts, client, repeats=repeats,
+            verdicts.append(grade(answers.question, answers.texts, client, repeats=repeats,
                                   criteria=criteria))
         except MalformedReplyError as error:
             why = notice(NoticeKind.NOT_ALL_JUDGED, text=str(error))
@@ -326,15 +345,19 @@ def opinions(asked: Sequence[Answers], client: LLM, names: Sequence[str], *, rep
 def _opinions(verdicts: Sequence[Verdict], names: Sequence[str], criteria: Sequence[Criterion]
               ) -> tuple[Opinion, ...]:
     graded: dict[str, list[list[float]]] = defaultdict(list)
+    spread: dict[str, list[float]] = defaultdict(list)
     for verdict in verdicts:
         for judgment in verdict.judgments:
             graded[judgment.name].append(_shares(judgment))
+            if judgment.total.deviation is not None:
+                spread[judgment.name].append(100 * judgment.total.deviation / judgment.total.highest)
     other = np.array(graded[names[0]])[:, -1]
     found = []
     for name in names:
         own = np.array(graded[name]).T  # (criteria + 1, questions)
         drawn = intervals(np.vstack([own, own[-1] - other]), np.random.default_rng(SEED))
-        found.append(Opinion(name, drawn[-2], drawn[-1],
+        deviation = float(np.mean(spread[name])) if spread[name] else None
+        found.append(Opinion(name, drawn[-2], deviation, drawn[-1],
                              dict(zip([each.name for each in criteria], drawn[:-2], strict=True))))
     return tuple(found)
 

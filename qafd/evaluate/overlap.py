@@ -1,12 +1,12 @@
 """Overlap of two answers in words, as well-known libraries measure it.
 
-BLEU (Papineni et al. 2002) by sacrebleu, ROUGE-L (Lin 2004) by rouge-score, and METEOR (Banerjee
-and Lavie 2005) by NLTK, without its synonyms, which need WordNet. All three are the extra
+BLEU (Papineni et al. 2002) by sacrebleu, ROUGE (Lin 2004) by rouge-score, and METEOR (Banerjee
+and Lavie 2005) by NLTK, without its synonyms, which need WordNet. All are the extra
 `qafd[measures]`.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -24,16 +24,18 @@ def best_of(measure: Callable[[str, str], float]) -> Measure:
     return measure_best
 
 
-def bleu(answer: str, known: Sequence[str]) -> float:
-    """Return sentence BLEU in [0, 1], smoothed, against all known answers at once."""
-    from sacrebleu import sentence_bleu
+def bleu(answer: str, known: Sequence[str], words: int = 4) -> float:
+    """Return sentence BLEU in [0, 1] of runs of up to so many words, smoothed, against all known answers."""
+    from sacrebleu.metrics.bleu import BLEU
 
-    return float(sentence_bleu(answer, list(known), lowercase=True).score) / 100
+    scorer = BLEU(lowercase=True, max_ngram_order=words, effective_order=True)
+    return float(scorer.sentence_score(answer, list(known)).score) / 100
 
 
-def rouge_l(answer: str, gold: str) -> float:
-    """Return the F-measure of the longest common subsequence of stemmed words, in [0, 1]."""
-    return float(_rouge().score(gold, answer)["rougeL"].fmeasure)
+def rouge(answer: str, gold: str, kind: str = "rougeL") -> float:
+    """Return the F-measure in [0, 1] of stemmed words: "rouge1", pairs "rouge2", or the longest common
+    subsequence "rougeL"."""
+    return float(_rouge().score(gold, answer)[kind].fmeasure)
 
 
 def meteor(answer: str, gold: str) -> float:
@@ -59,7 +61,7 @@ def _rouge() -> Any:
     from rouge_score.rouge_scorer import RougeScorer
 
     scorer: Any = RougeScorer
-    return scorer(["rougeL"], tokenizer=_StemmedWords())
+    return scorer(["rouge1", "rouge2", "rougeL"], tokenizer=_StemmedWords())
 
 
 class _StemmedWords:
@@ -79,5 +81,8 @@ def measures() -> dict[str, Measure]:
     found: dict[str, Measure] = {"exact_match": best_of(exact_match), "f1": best_of(f1),
                                  "contains": best_of(contains)}
     if all(map(find_spec, ("sacrebleu", "rouge_score", "nltk"))):
-        found |= {"bleu": bleu, "rouge_l": best_of(rouge_l), "meteor": best_of(meteor)}
+        found |= {"bleu_1": partial(bleu, words=1), "bleu_2": partial(bleu, words=2), "bleu": bleu,
+                  "rouge_1": best_of(partial(rouge, kind="rouge1")),
+                  "rouge_2": best_of(partial(rouge, kind="rouge2")), "rouge_l": best_of(rouge),
+                  "meteor": best_of(meteor)}
     return found

@@ -32,7 +32,7 @@ from qafd.knowledge import KnowledgeGraph, cite_reply, draft_answer
 from qafd.models import Reply
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.instructions import instructions_of
-from qafd.models.prompts_answer import ABSENT, Criterion, judge_messages
+from qafd.models.prompts_answer import ABSENT, Criterion, judge_messages, plan_messages
 from qafd.models.prompts_correct import (
     correct_messages,
     correct_schema,
@@ -50,11 +50,15 @@ CORRECT = "correct"  # the measure that a model gives
 
 @dataclass(frozen=True)
 class Writing:
-    """The settings of written answers: size of the context, and of a reply."""
+    """The settings of written answers: size of the context, and of a reply.
+
+    `planner` reads the questions, by default the rules.
+    """
 
     budget: int
     length: str
     reply_tokens: int
+    planner: Metered | None = None
 
 
 @dataclass(frozen=True)
@@ -132,13 +136,15 @@ class AnswerResult:
 class Judging:
     """The judge of the answers, its rounds and its prompt.
 
-    `correct` compares them with the known answers; `criteria` are those of grades, () for none.
+    `correct` compares them with the known answers; `criteria` are those of grades, () for none; `alone`
+    grades each answer in calls of its own.
     """
 
     client: Metered
     rounds: int
     correct: bool
     criteria: tuple[Criterion, ...] = ()
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -170,7 +176,7 @@ def answer_all(knowledge: KnowledgeGraph, questions: Sequence[Question],
     found: dict[str, list[Answered]] = {name: [] for name in methods}
     stopped = ""
     done = 0
-    for question, retrievals in _retrieve_all(knowledge, questions, methods):
+    for question, retrievals in _retrieve_all(knowledge, questions, methods, writing.planner):
         row: dict[str, Answered] = {}
         for name, (plan, retrieval) in retrievals.items():
             progress(Progress("answering", done, len(questions) * len(methods), question.text))
@@ -209,16 +215,20 @@ def estimate_cost(knowledge: KnowledgeGraph, questions: Sequence[Question],
             if client.find_stored(client.key(draft.messages, None, writing.reply_tokens)) is None:
                 calls, sent = calls + 1, sent + tokens_of(draft.messages)
                 received += writing.reply_tokens
+        if writing.planner is not None:
+            planned = instructions_of(writing.planner)
+            calls, received = calls + 1, received + planned.calls.plan_tokens
+            sent += tokens_of(plan_messages(question.text, planned.prompt("plan")))
         if judging is None:
             continue
         texts = ["word " * writing.reply_tokens] * len(methods)
         told = instructions_of(judging.client)
         limit = judging.rounds * told.calls.judge_tokens
-        if judging.criteria:
+        groups = [[text] for text in texts] if judging.alone else [texts]
+        for group in groups if judging.criteria else ():
             judged, marked = judged + judging.rounds, marked + limit
-            shown += judging.rounds * tokens_of(
-                judge_messages(question.text, texts, judging.criteria,
-                                                    prompt=told.prompt("judge")))
+            shown += judging.rounds * tokens_of(judge_messages(
+                question.text, group, judging.criteria, prompt=told.prompt("judge")))
         if judging.correct and question.answers:
             judged, marked = judged + judging.rounds, marked + limit
             shown += judging.rounds * tokens_of(correct_messages(
@@ -302,7 +312,7 @@ def _marks(question: Question, texts: Sequence[str], client: Metered, repeats: i
 
 
 def _retrieve_all(knowledge: KnowledgeGraph, questions: Sequence[Question],
-               methods: Mapping[str, Retriever]
+               methods: Mapping[str, Retriever], planner: Metered | None = None
                ) -> Iterator[tuple[Question, dict[str, tuple[QueryPlan, Retrieval | QafdError]]]]:
     """Yield each question with the retrieval of every method, or its error."""
     if not questions or not methods:
@@ -310,7 +320,8 @@ def _retrieve_all(knowledge: KnowledgeGraph, questions: Sequence[Question],
     apart = prepare(knowledge, methods)
     graph = knowledge.graph
     for question in questions:
-        plan = knowledge.plan(question.text, graph, subqueries=apart)
+        plan = knowledge.plan(question.text, graph, subqueries=apart,
+                              client=planner.about(question=question.text) if planner else None)
         with knowledge.store():  # which all methods use
             found: dict[str, tuple[QueryPlan, Retrieval | QafdError]] = {}
             for name, method in methods.items():

@@ -26,6 +26,7 @@ LENGTHS = {
     "short": "one to three sentences",
     "paragraphs": "a few paragraphs",
     "list": "a bulleted list, one fact for each item",
+    "phrase": "only the name, date or phrase that is asked for, at most 14 words and no sentence",
 }
 
 PLAN_SCHEMA: Mapping[str, Any] = {

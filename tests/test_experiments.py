@@ -1,0 +1,100 @@
+"""The commands of docs/research.md, "Experiments of the papers", on tiny data with a fake endpoint."""
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from faults import serving
+
+from qafd.cli import main
+from qafd.knowledge import KnowledgeGraph
+from qafd.models.prompts_answer import EMPOWERMENT, PAPER
+
+ASKED = "Who founded the mill of Lindau?"
+BOOK = "Ada Brenner founded the mill of Lindau. She was born in Ulm."
+
+
+def reply(body: Any) -> str:
+    """A model that plans, answers, writes SQL, and grades by the highest possible."""
+    system, user = (message["content"] for message in body["messages"][:2])
+    criteria = EMPOWERMENT if EMPOWERMENT[0].name in system else PAPER
+    count = len(re.findall(r"^=====\w+ response \d+$", user, re.M))
+    if count:
+        return json.dumps({"grades": [{one.name: one.highest for one in criteria}] * count})
+    if "high_level_keywords" in system:
+        return json.dumps({"high_level_keywords": ["founding"], "low_level_keywords": ["Lindau"]})
+    if "SELECT" in system:
+        return "SELECT name FROM singer"
+    return "Ada Brenner [1]" if "14 words" in system else "Ada Brenner founded the mill of Lindau [1]."
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace, questions in the forms of the data sets, and a database."""
+    made = tmp_path_factory.mktemp("papers")
+    KnowledgeGraph(made / "mill.db").add_text("mill.txt", BOOK)
+    known = {"question": ASKED, "answer": "Ada Brenner"}
+    files = {"facts": known | {"conditions": 1}, "hotpot": known | {
+        "context": [["Mill", [BOOK]]], "supporting_facts": [["Mill", 0]]}, "squality": {
+        "document": BOOK, "questions": [{"question_text": ASKED, "responses": [
+            {"response_text": "Ada Brenner founded the mill of Lindau."}]}]},
+        "ultradomain": {"input": ASKED, "context": BOOK, "answers": ["Ada Brenner"]}}
+    for name, record in files.items():
+        (made / f"{name}.jsonl").write_text(json.dumps(record) + "\n")
+    (made / "dev.json").write_text(json.dumps([
+        {"question": "List the names of singers.", "query": query} for query in (
+            "SELECT name FROM singer ORDER BY id DESC", "SELECT name FROM singer WHERE id > 0",
+            "SELECT count(*) FROM singer")]))
+    with sqlite3.connect(made / "concert.sqlite") as database:
+        database.executescript("CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT);"
+                               "INSERT INTO singer VALUES (1, 'Ada'), (2, 'Bo');")
+    database.close()
+    return made
+
+
+def mean(method: str, measure: str) -> Callable[[Any], float]:
+    return lambda found: found["methods"][method]["means"][measure]["mean"]
+
+
+def grade(found: Any) -> tuple[float, float, int]:
+    first, *_ = found["grades"]["opinions"]
+    return first["overall"]["mean"], first["deviation"], len(first["criteria"])
+
+
+ANSWERS = "eval answers --db {folder}/new.db --methods qafd,vector --questions "
+COMMANDS = {
+    "QAFD-RAG 1: grades side by side": (ANSWERS + "ultradomain.jsonl --judge grades", grade, (100, 0, 5)),
+    "QAFD-RAG 1: grades alone": (ANSWERS + "ultradomain.jsonl --judge grades --alone --rounds 5", grade, (100, 0, 5)),
+    "QAFD-RAG 2: overlap": (ANSWERS + "squality.jsonl --length paragraphs", mean("qafd", "rouge_2"), 1),
+    "QAFD-RAG 3: phrases": (
+        "eval answers --methods qafd,qafd:multihop --questions hotpot.jsonl --length phrase --plan model",
+        mean("qafd:multihop", "exact_match"), 1),
+    "QAFD-RAG 3: sentences": (ANSWERS + "hotpot.jsonl", mean("qafd", "exact_match"), 0),
+    "QAFD-RAG 4: SQL": ("eval sql concert.sqlite dev.json --db {folder}/mill.db",
+                        lambda found: (found["accuracy"], found["answered"]), (pytest.approx(1 / 3), 1)),
+    "SG-RAG 2: conditions": ("eval exact facts.jsonl --db {folder}/mill.db --methods exact",
+                             lambda found: found["all"][0]["hit_1"], 1),
+    "SG-RAG 17: empowerment": (
+        "eval answers --db {folder}/mill.db --methods exact,qafd --questions facts.jsonl --judge empowerment --alone",
+        grade, (100, 0, 2)),
+    "FlowRAG 1: answers": (ANSWERS + "hotpot.jsonl --methods flowrag", mean("flow_path", "contains"), 1),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_table_of_a_paper_is_made_by_its_command(
+        name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    command, read, expected = COMMANDS[name]
+    monkeypatch.chdir(folder)
+    with serving(reply) as server:
+        arguments = command.format(folder=folder).split()
+        if not command.startswith("eval exact"):
+            arguments += ["--model", "tiny", "--base-url", server.url]
+        assert main([*arguments, "--json"]) == 0
+        plans = sum("high_level_keywords" in json.dumps(body) for body in server.bodies)
+    assert read(json.loads(capsys.readouterr().out)) == expected
+    assert bool(plans) == ("--plan model" in command)
