@@ -143,7 +143,7 @@ def test_placeholders_and_self_loops_are_dropped_and_an_end_without_a_record_is_
     ("Charles William Babbage", "person", "babbage"),  # the last name alone stands in the text
     ("Babbage Engine Works", "person", "babbage"),  # one that begins it
     ("Babbage Engine Works", "organization", ""),  # a person is no organization
-    ("The Babbage of Paris", "person", ""),  # neither begins nor ends with it
+    ("Old Babbage of Paris", "person", ""),  # neither begins nor ends with it
     ("Kew", "place", "")])
 def test_a_longer_name_is_taken_as_the_name_of_its_type_in_the_passage(name, kind, key):
     text = "Babbage built engines."
@@ -169,7 +169,7 @@ def test_the_rules_give_their_types_in_the_words_of_a_model_and_names_keep_their
         ("boston", "Boston", "PLACE?")}
 
 
-@pytest.mark.parametrize("bad", ["Sorry, I cannot.", GOOD.replace("Ada", "Eve").replace(
+@pytest.mark.parametrize("bad", ["Sorry, I cannot.", GOOD.replace("Ada Lovelace", "Eve").replace(
     "CHARLES BABBAGE", "Grace Hopper").replace("Engine", "Boat")], ids=["prose", "not in the passage"])
 def test_a_reply_of_no_use_is_shown_once_with_an_example_then_read_locally(bad):
     reading, model = read(bad, bad)
@@ -232,7 +232,7 @@ def test_relations_of_graphrag_and_lightrag_are_read():
 
 @pytest.mark.parametrize(("spelled", "near"), [
     ("Charles Babage", True), ("Charles Babbagge", True), ("Charles Barbage", True),
-    ("Charles Babge", False), ("Charles Baggage", False), ("Lunden", False), ("Londen", True)])
+    ("Babge", False), ("Baggage", False), ("Lunden", False), ("Londen", True)])
 def test_one_letter_of_spelling_is_a_near_match_with_a_doubt(spelled, near):
     reading, _ = read(GOOD.replace("CHARLES BABBAGE", spelled).replace(
         "Charles Babbage", spelled).replace("Ada Lovelace<|>p", "Ada<|>p"))
@@ -249,7 +249,7 @@ def test_a_number_is_never_a_near_match():
 
 
 def test_a_reply_is_paid_again_when_nothing_of_it_stands_in_the_passage(server, path):
-    bad = GOOD.replace("Ada", "Eve").replace("CHARLES", "Grace").replace("Engine", "Boat")
+    bad = GOOD.replace("Ada Lovelace", "Eve").replace("CHARLES BABBAGE", "Grace").replace("Engine", "Boat")
     server.reply = lambda body: bad if len(body["messages"]) < 3 else GOOD
     paid = Metered(Endpoint("tiny", server.url), path, Meter(), FREE)
     reading = ModelExtractor(paid).read(CHUNK, local())
