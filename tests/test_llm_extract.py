@@ -312,7 +312,7 @@ HASTY = {"deadline": 0.4, "attempts": 1}
 def test_a_workspace_is_read_by_a_model_and_says_so(path, server):
     indexed(path, server, [("a.txt", b"Ada met Bob. Cyd met Ada.")])
     with open_workspace(path) as store:
-        assert store.log.extractor.startswith("tiny/records-2-")
+        assert store.log.extractor.startswith("tiny/records-3-")
         nodes = {node.name: node for node in store.graph.nodes(store.graph.read().ids).values()}
         assert nodes["Bob"].text == "Bob is named."
         said = store.passages.said_of("bob")

@@ -77,10 +77,10 @@ Pair = tuple[Chunk, Extraction]
 class ModelExtractor:
     """Prompt 1 over some passages; what is no record, or not in its passage, is dropped.
 
-    Sentences, title and heading come from the local reading of the same passage. A reply that names
+    The rest is added to the local reading of the same passage, see `qafd.ingest.grounding`. A reply that names
     nothing in the passages is shown to the model once more; a passage of several that it leaves out
     or does not come to the end of is asked about alone. Where that does not help, the local reading
-    is used.
+    is used alone.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class ModelExtractor:
         self._gleanings, self._limit = gleanings, reply_tokens
         self._prompt = instructions_of(llm).prompt("extract")
         options = repr((self._messages([])[0].content, gleanings)).encode()
-        self.name = f"{llm.name}/records-2-{hashlib.sha256(options).hexdigest()[:8]}"
+        self.name = f"{llm.name}/records-3-{hashlib.sha256(options).hexdigest()[:8]}"
 
     def read(self, chunk: Chunk, local: Extraction) -> ModelReading:
         """The log entry of a passage; see `read_together`."""
