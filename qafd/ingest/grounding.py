@@ -95,7 +95,10 @@ class _Ground:
             same = mention.key == key or mention.kind == "term" and (mention.start, mention.end) == place
             if same and mention.kind not in ABOVE and _overlap((mention.start, mention.end), place):
                 known = kind == "OTHER" and mention.kind != "term"
-                self.mentions[at] = replace(mention, key=key, kind=mention.kind if known else kind)
+                # without an article before the name, with the last word of a company after it
+                start, end = max(start, mention.start), max(end, mention.end)
+                self.mentions[at] = Mention(key, self._chunk.text[start:end], start, end, mention.sentence,
+                                            mention.kind if known else kind)
                 return
         starts = [start for start, _ in self._local.sentences] or [0]
         sentence = max(0, int(np.searchsorted(starts, start, side="right")) - 1)
