@@ -68,7 +68,8 @@ def grade(found: Any) -> tuple[float, float, int]:
 ANSWERS = "eval answers --db {folder}/new.db --methods qafd,vector --questions "
 COMMANDS = {
     "QAFD-RAG 1: grades side by side": (ANSWERS + "ultradomain.jsonl --judge grades", grade, (100, 0, 5)),
-    "QAFD-RAG 1: grades alone": (ANSWERS + "ultradomain.jsonl --judge grades --alone --rounds 5", grade, (100, 0, 5)),
+    "QAFD-RAG 1: grades alone": (
+        ANSWERS + "ultradomain.jsonl --judge grades --alone --rounds 5", grade, (100, 0, 5)),
     "QAFD-RAG 2: overlap": (ANSWERS + "squality.jsonl --length paragraphs", mean("qafd", "rouge_2"), 1),
     "QAFD-RAG 3: phrases": (
         "eval answers --methods qafd,qafd:multihop --questions hotpot.jsonl --length phrase --plan model",
@@ -79,7 +80,8 @@ COMMANDS = {
     "SG-RAG 2: conditions": ("eval exact facts.jsonl --db {folder}/mill.db --methods exact",
                              lambda found: found["all"][0]["hit_1"], 1),
     "SG-RAG 17: empowerment": (
-        "eval answers --db {folder}/mill.db --methods exact,qafd --questions facts.jsonl --judge empowerment --alone",
+        "eval answers --db {folder}/mill.db --methods exact,qafd --questions facts.jsonl "
+        "--judge empowerment --alone",
         grade, (100, 0, 2)),
     "FlowRAG 1: answers": (ANSWERS + "hotpot.jsonl --methods flowrag", mean("flow_path", "contains"), 1),
 }

@@ -77,8 +77,8 @@ Pair = tuple[Chunk, Extraction]
 class ModelExtractor:
     """Prompt 1 over some passages; what is no record, or not in its passage, is dropped.
 
-    The rest is added to the local reading of the same passage, see `qafd.ingest.grounding`. A reply that names
-    nothing in the passages is shown to the model once more; a passage of several that it leaves out
+    The rest is added to the local reading of the same passage, see `qafd.ingest.grounding`. A reply that
+    names nothing in the passages is shown to the model once more; a passage of several that it leaves out
     or does not come to the end of is asked about alone. Where that does not help, the local reading
     is used alone.
 
