@@ -36,7 +36,9 @@ def reply(body: Any) -> str:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace, questions in the forms of the data sets, and a database."""
     made = tmp_path_factory.mktemp("papers")
-    KnowledgeGraph(made / "mill.db").add_text("mill.txt", BOOK)
+    mill = KnowledgeGraph(made / "mill.db")
+    mill.add_text("mill.txt", BOOK)
+    mill.build_layers(["sentences"])
     known = {"question": ASKED, "answer": "Ada Brenner"}
     files = {"facts": known | {"conditions": 1}, "hotpot": known | {
         "context": [["Mill", [BOOK]]], "supporting_facts": [["Mill", 0]]}, "squality": {
@@ -65,7 +67,7 @@ def grade(found: Any) -> tuple[float, float, int]:
     return first["overall"]["mean"], first["deviation"], len(first["criteria"])
 
 
-ANSWERS = "eval answers --db {folder}/new.db --methods qafd,vector --questions "
+ANSWERS = "eval answers --methods qafd,vector --questions "
 COMMANDS = {
     "QAFD-RAG 1: grades side by side": (ANSWERS + "ultradomain.jsonl --judge grades", grade, (100, 0, 5)),
     "QAFD-RAG 1: grades alone": (
@@ -83,7 +85,7 @@ COMMANDS = {
         "eval answers --db {folder}/mill.db --methods exact,qafd --questions facts.jsonl "
         "--judge empowerment --alone",
         grade, (100, 0, 2)),
-    "FlowRAG 1: answers": (ANSWERS + "hotpot.jsonl --methods flowrag", mean("flow_path", "contains"), 1),
+    "FlowRAG 1: answers": (ANSWERS + "hotpot.jsonl --methods flowrag", mean("flowrag", "contains"), 1),
 }
 
 
