@@ -7,11 +7,13 @@ import pytest
 
 from qafd.ingest import index
 from qafd.ingest.llm_extract import ModelExtractor
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.models import Reply
 from qafd.models.prompts import DONE, FIELD, RECORD
 from qafd.reading.names import LocalExtractor
-from qafd.records import Chunk, Extraction
+from qafd.reading.text.stems import stem
+from qafd.records import Chunk, Extraction, node_id
+from qafd.retrieve.evidence import EvidenceIndex
 from qafd.retrieve.qafd import FlowDiffusion
 
 TEXT = "Ada Brenner founded the Lindau Mill with Karl Voss."
@@ -89,3 +91,23 @@ def test_a_change_makes_the_same_graph_as_reading_all_at_once(tmp_path: Path) ->
           extractor=Reader, processes=1)
     with grown.store() as store, KnowledgeGraph.open(whole).store() as other:
         assert store.graph.digest() == other.graph.digest()
+
+
+@pytest.mark.parametrize(("reader", "text", "fit"), [
+    (Reader, "Later the Lindau Mill burned.", 1.0), (LocalExtractor, "", 0.0)], ids=["model", "rules"])
+def test_a_relation_of_names_in_two_sentences_is_shown_by_the_one_that_fits(
+        tmp_path: Path, reader: type, text: str, fit: float) -> None:
+    knowledge = read(tmp_path / "a.db", reader, "Ada Brenner left in May. Later the Lindau Mill burned.")
+    knowledge.build_layers(["sentences"])
+    graph = knowledge.graph
+    ends = [graph.row[node_id("entity", key)] for key in ("ada brenner", "lindau mill")]
+    evidence = EvidenceIndex(graph, read_corpus(knowledge, graph, ("sentences",)).layer("sentences"))
+    found = evidence.show(*ends, frozenset({stem("burned")}))
+    assert (found.text, found.fit) == (text, fit)
+
+
+def test_the_report_of_a_community_has_what_the_model_says_of_its_members(tmp_path: Path) -> None:
+    knowledge = read(tmp_path / "a.db", Reader, TEXT)
+    knowledge.build_layers(["communities"])
+    report = read_corpus(knowledge, knowledge.graph, ("communities",)).layer("communities").texts[0]
+    assert all(f"{name}: x" in report for name in ("Ada Brenner", "Lindau Mill", "Karl Voss"))
