@@ -163,7 +163,7 @@ def test_the_rules_give_their_types_in_the_words_of_a_model_and_names_keep_their
                 for key, name, kind in spans]
     reading = Extraction("c3", "rules", ((0, len(text)),), tuple(mentions), ())
     found = ground(chunk, reading, read_records(
-        '("entity"<|>Jim Koch<|>person<|>x)##("entity"<|>Boston Beer Company<|>company<|>x)'), "x")
+        '("entity"<|>Jim Koch<|>person<|>x)##("entity"<|>Boston Beer<|>company<|>x)'), "x")
     assert {(m.key, m.name, m.kind) for m in found.extraction.mentions} == {
         ("jim koch", "Jim Koch", "PERSON"), ("boston beer", "Boston Beer Company", "ORGANIZATION?"),
         ("boston", "Boston", "PLACE?")}

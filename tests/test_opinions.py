@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from qafd.errors import ModelError, SpendingCapError
-from qafd.evaluate.judge import Answers, accept_grades, estimate, opinions
+from qafd.evaluate.judge import Answers, accept_grades, opinions
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Recorded
 from qafd.models.cost import Cap, Meter, Metered, Price
@@ -76,16 +76,11 @@ def test_what_was_judged_stays_when_it_ends_early() -> None:
         opinions(ASKED, Recorded([]), ["a", "b"], stopped=lambda: True)
 
 
-def test_the_estimate_is_what_the_cap_counts_and_stored_rounds_cost_nothing(path: Path) -> None:
+def test_a_cap_stops_the_judge_and_stored_rounds_cost_nothing(path: Path) -> None:
     KnowledgeGraph.open(path)
-    price = Price(1.0, 2.0)
-    model = Metered(Recorded(replies(ASKED[:1], 2)), path, Meter(Cap(calls=2)), price,
+    model = Metered(Recorded(replies(ASKED[:1], 2)), path, Meter(Cap(calls=2)), Price(1.0, 2.0),
                     accepts=accept_grades(2))
-    before = estimate(ASKED[:1], model, 2)
-    assert (before.calls, before.stored, before.tokens_out) == (2, 0, 1024)
-    assert before.cost == pytest.approx((before.tokens_in + 2 * 1024) / 1e6)
-    opinions(ASKED[:1], model, ["a", "b"])
-    after = estimate(ASKED[:1], model, 2)
-    assert (after.calls, after.stored, after.cost) == (0, 2, 0)
+    first = opinions(ASKED[:1], model, ["a", "b"])
+    assert opinions(ASKED[:1], model, ["a", "b"]) == first
     with pytest.raises(SpendingCapError):
         opinions(ASKED[1:], model, ["a", "b"])

@@ -14,15 +14,13 @@ from statistics import fmean, stdev
 import numpy as np
 
 from qafd.errors import MalformedReplyError, ModelError, ParameterError
-from qafd.evaluate import SEED, Evaluation, quote
+from qafd.evaluate import SEED
 from qafd.evaluate.measures import Interval, intervals
 from qafd.ingest.engine import Progress, never
-from qafd.knowledge import KnowledgeGraph
 from qafd.models import LLM, Message, Reply
-from qafd.models.cost import Metered, tokens_of
+from qafd.models.cost import Metered
 from qafd.models.instructions import instructions_of
 from qafd.models.prompts_answer import (
-    ABSENT,
     JUDGE,
     PAPER,
     Criterion,
@@ -31,7 +29,6 @@ from qafd.models.prompts_answer import (
     read_grades,
 )
 from qafd.reasons import Notice, NoticeKind, notice
-from qafd.retrieve.base import Retriever
 from qafd.time_left import ignore_progress
 
 
@@ -199,20 +196,6 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """The cost of asking a judge; `tokens_out` is the most, `cost` None without a price.
-
-    `stored` rounds were answered before and cost nothing.
-    """
-
-    calls: int
-    stored: int
-    tokens_in: int
-    tokens_out: int
-    cost: float | None
-
-
-@dataclass(frozen=True)
 class Opinion:
     """The grades of one method from 0 to 100, as means over questions with 95% intervals.
 
@@ -241,49 +224,6 @@ class Opinions:
     def unread(self) -> int:
         """Rounds whose reply could not be read."""
         return sum(len(verdict.failed) for verdict in self.verdicts)
-
-
-def quote_answers(knowledge: KnowledgeGraph, result: Evaluation, methods: Mapping[str, Retriever],
-           most: int) -> tuple[Answers, ...]:
-    """Return the quoted answers of the first methods to the first questions of an evaluation.
-
-    The order of methods is drawn for each question, so that none is always shown first. Answers that
-    the evaluation quoted already are reused.
-    """
-    graph = knowledge.graph
-    names = [score.name for score in result.scores][:AT_ONCE]
-    found = []
-    for number, question in enumerate(result.questions[:most]):
-        texts = {}
-        plan = None if question.answers else knowledge.plan(question.text, graph)
-        for score in result.scores[:AT_ONCE]:
-            text = score.trials[number].answer
-            if plan is not None and not score.trials[number].error:
-                retrieval = knowledge.retrieve(plan, methods[score.name], graph=graph)
-                text = quote(knowledge.answer(retrieval, plan))
-            texts[score.name] = text or ABSENT
-        order = np.random.default_rng([SEED, number]).permutation(len(names)).tolist()
-        found.append(Answers(question.text, {names[at]: texts[names[at]] for at in order}))
-    return tuple(found)
-
-
-def estimate(asked: Sequence[Answers], client: Metered, repeats: int) -> Estimate:
-    """Estimate the most that `opinions` will spend, without a call."""
-    calls, stored, sent = 0, 0, 0
-    told = instructions_of(client)
-    limit = told.calls.judge_tokens
-    for answers in asked:
-        texts = distinct(answers.texts)
-        schema = judge_schema(len(texts))
-        for _, messages in rounds(answers.question, texts, repeats,
-                                  prompt=told.prompt("judge")):
-            if client.find_stored(client.key(messages, schema, limit)) is not None:
-                stored += 1
-                continue
-            calls, sent = calls + 1, sent + tokens_of(messages)
-    received = calls * limit
-    return Estimate(calls, stored, sent, received,
-                    client.price.of(sent, received) if client.price else None)
 
 
 def opinions(asked: Sequence[Answers], client: LLM, names: Sequence[str], *, repeats: int = 2,

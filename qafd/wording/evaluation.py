@@ -9,7 +9,6 @@ from qafd.wording.counts import count
 
 if TYPE_CHECKING:
     from qafd.evaluate import Score
-    from qafd.evaluate.judge import Estimate
     from qafd.evaluate.measures import Interval
 
 
@@ -109,16 +108,3 @@ def say_gap(gap: "Interval", digits: int = 3) -> str:
     """Word a difference with its interval, each with its sign."""
     ends = max(digits - 1, 1)
     return f"{gap.mean:+.{digits}f} ({gap.low:+.{ends}f} to {gap.high:+.{ends}f})"
-
-
-def say_estimate(cost: "Estimate") -> str:
-    """Word the cost of asking a judge."""
-    if not cost.calls:
-        return f"no call, all {cost.stored:,} were answered before."
-    words = [f"{cost.stored:,} more were answered before"] if cost.stored else []
-    if cost.cost is None:
-        money = "price unknown"
-    else:
-        money = f"at most ~${cost.cost:,.4f}" if cost.cost else "free"
-    words.append(f"~{cost.tokens_in:,} tokens in, at most {cost.tokens_out:,} out")
-    return f"{'; '.join([count(cost.calls, 'call'), *words, money])}."
