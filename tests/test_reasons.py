@@ -43,8 +43,3 @@ def test_a_reason_comes_back_from_what_is_kept_of_it() -> None:
     told = reason(ReasonKind.ON_PATH, reason(ReasonKind.BROUGHT_BY, subqueries=(1, 2)),
                   first="A", last="B", way=("A", "B"), place=1, score=0.5)
     assert record_of(Reason, plain_of(told), "reason") == told
-
-
-def test_a_sentence_kept_by_an_earlier_version_is_a_reason() -> None:
-    assert word_reason(record_of(Reason, "Hop 1: a neighbor.", "reason")) == "Hop 1: a neighbor."
-    assert word_notice(record_of(Notice, "No seed.", "notice")) == "No seed."

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from qafd.flow.solver import solve
-from qafd.flow.verify import seal, verify
 from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.retrieve.released import HELD, ReleasedCode
+from qafd.runs.verify import seal, verify
 from qafd.wording.reasons import word_notice
 
 BORN = "Where was the singer of Paper Lanterns born?"

@@ -13,10 +13,10 @@ import pytest
 
 from qafd.cli import main
 from qafd.errors import MalformedReplyError
-from qafd.flow.verify import seal, verify
 from qafd.models import Recorded
 from qafd.models.embedder import local_embedder
 from qafd.resources import assets
+from qafd.runs.verify import seal, verify
 from qafd.sql.box import Value
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.dialect import check_select

@@ -12,10 +12,10 @@ from servers import postgres_database
 
 from qafd.cli import main
 from qafd.errors import SqlError
-from qafd.flow.verify import seal, verify
 from qafd.models import Recorded
 from qafd.models.embedder import local_embedder
 from qafd.resources import assets
+from qafd.runs.verify import seal, verify
 from qafd.sql import box
 from qafd.sql.database import Database
 from qafd.sql.dialect import check_select

@@ -12,10 +12,10 @@ from qafd.cli.models import ModelRequest, may_call_model
 from qafd.cli.options import db_option, question_argument
 from qafd.cli.streams import text_of
 from qafd.errors import ModelError, ParameterError
-from qafd.flow.verify import seal
 from qafd.models.cost import Metered
 from qafd.models.embedder import local_embedder
 from qafd.reading.text.plaintext import one_line
+from qafd.runs.verify import seal
 from qafd.sql.box import QueryRows
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.diffusion import METHOD

@@ -12,7 +12,6 @@ from qafd.cli.command import Outcome, command, note, with_workspace
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import read_file
 from qafd.errors import ParameterError, QafdError
-from qafd.flow.verify import verify as verify_query
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import decode, one_line
 from qafd.runs import (
@@ -27,6 +26,7 @@ from qafd.runs.difference import RunDifference, difference
 from qafd.runs.file import read_run, run_json
 from qafd.runs.imported import add_file
 from qafd.runs.replay import replay_run
+from qafd.runs.verify import verify as verify_query
 from qafd.wording.findings import say_verification
 from qafd.wording.runs import say_difference, say_exact, say_imported, say_replay, say_settings
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from qafd.answer import Answer, where
 from qafd.errors import StoreError
-from qafd.flow.verify import seal
 from qafd.graph import Graph
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retrieval, RetrievedNode, params_of
 from qafd.runs.stored import plain_of, record_of
+from qafd.runs.verify import seal
 from qafd.storage import Workspace
 from qafd.storage.rows import RunRow, now
 from qafd.view.layout import Positions

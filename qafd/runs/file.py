@@ -4,17 +4,15 @@ A file may come from a stranger: its size is bounded and every value is checked 
 """
 
 import json
-import sys
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from qafd.errors import ParseError
-from qafd.flow.verify import seal, verify
-from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval
+from qafd.retrieve.base import Retrieval
 from qafd.runs import Run, seal_retrieval
-from qafd.runs.stored import json_of, plain_of, record_of
+from qafd.runs.stored import check_wording, json_of, plain_of, record_of
+from qafd.runs.verify import find_shape_flaws, seal, verify
 from qafd.wording.findings import say_finding
 
 EXTRA = "run"
@@ -48,17 +46,15 @@ def read_run(data: bytes) -> Run:
         raise ParseError("The file is not a run; 'qafd query --json' and the page Runs write one.")
     extra = obj.get(EXTRA, {})
     retrieval = {name: value for name, value in obj.items() if name != EXTRA}
-    try:
-        run: Run = record_of(Run, {"layout": {}, **(extra if isinstance(extra, dict) else {}),
-                                   "retrieval": retrieval}, "the run")
-    except RecursionError as error:
-        raise ParseError("The file is nested too deeply to be a run.") from error
+    run: Run = record_of(Run, {"layout": {}, **(extra if isinstance(extra, dict) else {}),
+                               "retrieval": retrieval}, "the run")
+    check_wording(run.retrieval)
     parts = run.retrieval.parts
     if len(parts) > PARTS or any(part.parts for part in parts):
         raise ParseError(f"The run has {len(parts)} parts or parts of parts; a question has at most "
                          f"{PARTS} diffusions.")
     for each in (run.retrieval, *parts):
-        for flaw in _find_flaws(each):
+        for flaw in find_shape_flaws(each):
             raise ParseError(f"The run {flaw}; it was damaged or made by another program.")
     if run.retrieval.certificate is not None:
         checked = verify(obj)
@@ -66,25 +62,6 @@ def read_run(data: bytes) -> Run:
             raise ParseError(f"The run does not hold: {say_finding(checked.findings[0])}")
     _check_size(run.retrieval)
     return replace(run, retrieval=seal_retrieval(run.retrieval), id="")
-
-
-def _find_flaws(retrieval: Retrieval) -> Iterator[str]:
-    """List the flaws that make a retrieval impossible to draw."""
-    ids = {node.id for node in retrieval.nodes}
-    amounts = [node.importance for node in retrieval.nodes]
-    for edge in retrieval.edges:
-        amounts += [edge.flow, edge.weight]
-    if len(ids) < len(retrieval.nodes):
-        yield "lists a node twice"
-    if any(node.state not in (SATURATED, WET, DRY) for node in retrieval.nodes):
-        yield "has a node in an unknown state"
-    if any(edge.source not in ids or edge.target not in ids for edge in retrieval.edges):
-        yield "has an edge to a node that it does not list"
-    if any(amount < sys.float_info.min and amount != 0 for amount in amounts):
-        yield "has a negative importance, flow or weight, or one too small to divide by"
-    certificate = retrieval.certificate
-    if certificate is not None and not isinstance(certificate.get("optimal"), bool):
-        yield "has a certificate that does not state whether it is optimal"
 
 
 def _check_size(retrieval: Retrieval) -> None:

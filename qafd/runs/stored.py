@@ -1,23 +1,18 @@
 """Records as plain JSON values and back; values of a file are checked field by field."""
 
 import json
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
-from enum import StrEnum
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import cache
-from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 from qafd.errors import ParseError
 from qafd.reading.text.plaintext import storable
-from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, Value, notice, reason
+from qafd.retrieve.base import Retrieval
 from qafd.wording.reasons import word_cause, word_notice, word_reason
 
-Kind = TypeVar("Kind", bound=StrEnum)
 LARGEST = 1e150  # beyond, products of two numbers leave the range of floats
-DEEPEST = 20  # levels of a value of any type
-FURTHER = 20  # sentences of a reason after the first
+DEEPEST = 40  # levels of a value
 VALUES = 2_000_000  # of a JSON text at most: a small text of empty lists would fill the memory
 
 
@@ -41,45 +36,36 @@ def record_of(kind: Any, value: Any, where: str) -> Any:
     ParseError
         A field is missing or of another type, or a number is not finite.
     """
-    if kind is Any:
-        return _finite(value, where)
-    if kind is Reason:
-        return _reason(value, where)
-    if kind is Notice:
-        return _notice(value, where)
-    if is_dataclass(kind):
-        return _record(kind, value, where)
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        return None if value is None else record_of(inner[0], value, where)
-    if origin is tuple:
-        return _tuple(inner, value, where)
-    if origin is Sequence:
-        return _tuple((*inner, ...), value, where)
-    if origin in (dict, Mapping):
-        return {key: record_of(inner[1], v, f"{where}[{key[:40]!r}]")
-                for key, v in _of(dict, value, where).items()}
-    return _scalar(kind, value, where)
+    from pydantic import ValidationError  # loading it takes as long as a question
+
+    text = json.dumps(_clean(value, where))
+    try:
+        return _adapter(kind).validate_json(text, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join([where, *map(str, first["loc"])])
+        raise ParseError(f"{place[:200]}: {first['msg'][:200]}.") from error
 
 
-def _tuple(inner: tuple[Any, ...], value: Any, where: str) -> tuple[Any, ...]:
-    items = _of(list, value, where)
-    kinds = inner[:1] * len(items) if inner[-1] is Ellipsis else inner
-    if len(items) != len(kinds):
-        raise ParseError(f"{where} has {len(items)} values instead of {len(kinds)}.")
-    return tuple(record_of(k, v, f"{where}[{i}]")
-                 for i, (k, v) in enumerate(zip(kinds, items, strict=True)))
+@cache
+def _adapter(kind: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
 
 
-def _scalar(kind: Any, value: Any, where: str) -> Any:
-    if kind is str:
-        return storable(_of(str, value, where))
-    if kind is bool:
-        return _of(bool, value, where)
-    number = _number(value, where)
-    if kind is int and number % 1:
-        raise ParseError(f"{where} is {number:g} and not a whole number.")
-    return int(number) if kind is int else number
+def check_wording(retrieval: Retrieval) -> None:
+    """Raise ParseError if a reason or notice of a retrieval lacks a value that its sentence names."""
+    for part in (retrieval, *retrieval.parts):
+        try:
+            for node in part.nodes:
+                word_reason(node.reason)
+                word_cause([node.reason])
+            for notice in part.notices:
+                word_notice(notice)
+        except (LookupError, ValueError, TypeError) as error:
+            raise ParseError(f"A reason in the run lacks a value or has one of another type: {error!r}."
+                             ) from error
 
 
 def json_of(data: bytes, name: str) -> Any:
@@ -106,92 +92,16 @@ def json_of(data: bytes, name: str) -> Any:
                          "another program.") from error
 
 
-@cache
-def _types(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
-
-
-def _record(kind: Any, value: Any, where: str) -> Any:
-    given, made = _of(dict, value, where), {}
-    for spec in fields(kind):
-        if spec.name in given:
-            made[spec.name] = record_of(_types(kind)[spec.name], given[spec.name],
-                                        f"{where}.{spec.name}")
-        elif spec.default is MISSING and spec.default_factory is MISSING:
-            raise ParseError(f"{where} has no {spec.name!r}.")
-    return kind(**made)
-
-
-def _reason(value: Any, where: str) -> Reason:
-    """Build a reason that can be worded; in old runs it is its text."""
-    if isinstance(value, str):
-        return reason(ReasonKind.GIVEN, text=storable(value))
-    kind, values = _kind_and_values(ReasonKind, value, where)
-    listed = _of(list, value.get("also", []), where)[:FURTHER]
-    found = Reason(kind, values, tuple(_reason(item, where) for item in listed))
-    _check_wording(lambda: (word_reason(found), word_cause([found])), where)
-    return found
-
-
-def _notice(value: Any, where: str) -> Notice:
-    if isinstance(value, str):
-        return notice(NoticeKind.GIVEN, text=storable(value))
-    found = Notice(*_kind_and_values(NoticeKind, value, where))
-    _check_wording(lambda: word_notice(found), where)
-    return found
-
-
-def _kind_and_values(
-        kinds: type[Kind], value: Any, where: str) -> tuple[Kind, dict[str, Value]]:
-    given = _of(dict, value, where)
-    name = _of(str, given.get("kind"), f"{where}.kind")
-    if name not in [str(kind) for kind in kinds]:
-        raise ParseError(f"{where} is of an unknown kind, {name[:40]!r}.")
-    values = _of(dict, given.get("values", {}), f"{where}.values")
-    return kinds(name), {key: _value(item, where) for key, item in values.items()}
-
-
-def _value(value: Any, where: str) -> Value:
-    """Return a text, a number, or a tuple of either."""
+def _clean(value: Any, where: str, left: int = DEEPEST) -> Any:
+    """Return a value with texts that can be stored; raise ParseError for numbers that are not finite."""
+    if not left:
+        raise ParseError(f"{where[:200]} is nested more than {DEEPEST} levels deep.")
     if isinstance(value, str):
         return storable(value)
-    if isinstance(value, list):
-        if all(isinstance(item, str) for item in value):
-            return tuple(storable(item) for item in value)
-        return tuple(int(_number(item, where)) for item in value)
-    _number(value, where)
-    number: int | float = value
-    return number
-
-
-def _check_wording(say: Callable[[], object], where: str) -> None:
-    try:
-        say()
-    except (LookupError, ValueError, TypeError) as error:
-        raise ParseError(f"{where} lacks a value or has one of another type.") from error
-
-
-_WRONG = {list: "{where} is not a list.", dict: "{where} is not an object.",
-          str: "{where} is not text.", bool: "{where} is not true or false."}
-
-
-def _of(kind: Any, value: Any, where: str) -> Any:
-    if not isinstance(value, kind):
-        raise ParseError(_WRONG[kind].format(where=where))
-    return value
-
-
-def _number(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
-        raise ParseError(f"{where} is not a finite number.")
-    return float(value)
-
-
-def _finite(value: Any, where: str, left: int = DEEPEST) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ParseError(f"{where} is not a finite number.")
-    if not left:
-        raise ParseError(f"{where} is nested more than {DEEPEST} levels deep.")
     if isinstance(value, dict):
-        return {key: _finite(v, where, left - 1) for key, v in value.items()}
-    return [_finite(v, where, left - 1) for v in value] if isinstance(value, list) else value
+        return {storable(str(key)): _clean(inner, f"{where}.{key}", left - 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(inner, f"{where}.{place}", left - 1) for place, inner in enumerate(value)]
+    if isinstance(value, int | float) and not abs(value) < LARGEST:
+        raise ParseError(f"{where[:200]} is not a finite number.")
+    return value
