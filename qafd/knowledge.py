@@ -56,7 +56,6 @@ from qafd.retrieve.compare import BUDGET, DEFAULT, Comparison, choose_columns, m
 from qafd.retrieve.external import ForeignMethod
 from qafd.retrieve.layers import LAYERS, LayerState, Report
 from qafd.retrieve.methods import canonical, is_method, method_by, name_of
-from qafd.retrieve.qafd import FlowDiffusion
 from qafd.retrieve.seeds import passages_of
 from qafd.samples import copy_sample
 from qafd.storage import Location, Workspace, open_workspace, place_of
@@ -379,9 +378,8 @@ class KnowledgeGraph:
             A plan saves reading the question again.
         method : str or Retriever
             A name (`qafd.retrieve.methods.canonical`) with its `params`, or a configured method. Without
-            `mass`, it suits graph and question as in the app, see `FlowDiffusion.fit_to` and
-            `FlowDiffusion.start_for`. `alpha` is the paper's word: `alpha=50` is short for rule
-            "source-degree" with mass 50.
+            `mass`, it suits the graph, see `FlowDiffusion.fit_to`. `alpha` is the paper's word:
+            `alpha=50` is short for rule "source-degree" with mass 50.
         graph : Graph, optional
             The version to retrieve from; by default the one of this moment. Only then layers
             that the method needs are built first, up to `BUILT_FOR` passages.
@@ -410,7 +408,6 @@ class KnowledgeGraph:
 
     def _retrieved(self, question: str | QueryPlan, method: str | Retriever, graph: Graph,
                    store: Workspace, params: dict[str, Any]) -> Retrieval:
-        massless = isinstance(method, str) and not params.keys() & {"mass", "alpha"}
         chosen = method_by(method, params, graph)
         plan = question if isinstance(question, QueryPlan) else self.plan(
             question, graph, subqueries=wants_subqueries(chosen))
@@ -420,8 +417,6 @@ class KnowledgeGraph:
         corpus = corpus_of(graph, store, chosen.needs)
         corpus = replace(corpus, passages=corpus.passages.reading(partial(sentences_of, store)),
                          texts=store.passages.of_nodes)
-        if massless and isinstance(chosen, FlowDiffusion):
-            chosen = chosen.start_for(corpus, plan)
         retrieval = chosen.retrieve(corpus, plan)
         return replace(add_texts(retrieval, graph, store), made_by=self._imprint(graph, store),
                        notices=plan.notices + retrieval.notices)

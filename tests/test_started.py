@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from qafd.cli.inquiry import Inquiry
 from qafd.errors import InfeasibleError
 from qafd.flow.sources import RULES
 from qafd.knowledge import KnowledgeGraph, read_corpus
@@ -23,13 +24,19 @@ def test_every_preset_works_with_every_rule(
     if rule not in (own.rule, "budget", "total"):
         assert method.mass == {"source-degree": 50.0, "source-unit": 10.0, "path": 10.0,
                                "volume": 0.25, "paper-literal": 0.01}[rule]
-    started = method.start_for(read_corpus(songs), plan)
-    found = songs.retrieve(plan, started)
+    found = songs.retrieve(plan, method)
     assert any(n.state == "saturated" for n in found.nodes)
-    # A mass that the rule cannot take is made to fit as well.
-    if rule in ("volume", "paper-literal"):
-        full = replace(method, mass=2.0).start_for(read_corpus(songs), plan)
-        assert 0 < songs.retrieve(plan, full).params["mass"] < 1
+    assert found.params["mass"] == method.mass
+
+
+def test_one_alpha_holds_in_python_compare_and_the_command_line(songs: KnowledgeGraph) -> None:
+    question = "Who founded the prize that Salt Road won?"
+    compared = songs.compare(question, ["qafd-paper", "vector"]).retrievals["qafd-paper"]
+    asked = Inquiry(songs, question, "qafd", "paper", {}).retrieve()
+    for retrieval in (songs.retrieve(question, "qafd-paper"), asked):
+        assert retrieval.params == compared.params
+        assert retrieval.nodes == compared.nodes
+    assert compared.params["mass"] == 50.0
 
 
 def test_the_rule_of_section_2_2_ends_below_what_is_full(tmp_path: Path) -> None:
@@ -37,11 +44,9 @@ def test_the_rule_of_section_2_2_ends_below_what_is_full(tmp_path: Path) -> None
     knowledge.add_text("a.txt", "Ada Lovelace met Charles Babbage.")
     plan = knowledge.plan("Whom did Ada Lovelace meet?")
     method = replace(PRESETS["paper"].method, rule="paper-literal", seeds=2)
-    span = method.span(read_corpus(knowledge), plan)
+    span = replace(method, mass=0.01).problem(read_corpus(knowledge), plan).span()
     # Each of two seeds is poured alpha times the capacity of both: they are full at a half.
     assert span[1] == pytest.approx(0.5)
-    end = method.scale(knowledge.graph, span)[1]
-    assert end == pytest.approx(0.49)
-    knowledge.retrieve(plan, replace(method, mass=end))
+    knowledge.retrieve(plan, replace(method, mass=0.49))
     with pytest.raises(InfeasibleError):
         knowledge.retrieve(plan, replace(method, mass=0.5))

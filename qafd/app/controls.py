@@ -1,7 +1,7 @@
 """Controls made from the parameters of any retrieval method."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
@@ -13,6 +13,7 @@ from qafd.app.session import bound, exchange, keep, put, session, value_of
 from qafd.graph import Graph
 from qafd.retrieve.qafd import FlowDiffusion
 
+FLOODED = 0.1  # share of the nodes that are seeds, from which on an alpha of 50 fills all
 NEAREST = 20  # passages that may be seeds next to the names of the question
 _LABELS = {"a": "Constant a (hybrid)", "b": "Factor b (hybrid)",
            "variant": "Edge weight", "rule": "Source mass rule", "layer": "Diffuse over",
@@ -21,13 +22,6 @@ _MASS = {("budget", "unit"): "Source mass: each tick below fills one more node",
          ("budget", ""): "Source mass (in mean capacities)",
          ("total", "tokens"): "Token budget", ("total", ""): "Mass in all"}
 Method = TypeVar("Method")
-Span = Callable[[FlowDiffusion], tuple[float, float]]
-
-
-def unknown_span(_: FlowDiffusion) -> tuple[float, float]:
-    """Return an empty span, for a method whose masses of change are unknown."""
-    return 0.0, 0.0
-
 
 @dataclass(frozen=True)
 class ControlPlaces:
@@ -39,12 +33,11 @@ class ControlPlaces:
 
 
 def controls(method: Method, prefix: str, graph: Graph, places: ControlPlaces,
-             fixed: Mapping[str, Any] = MappingProxyType({}), span: Span = unknown_span) -> Method:
+             fixed: Mapping[str, Any] = MappingProxyType({})) -> Method:
     """Draw the controls of a method into their places, and return it with their values.
 
     `prefix` begins the keys of the widgets, in session and URL; parameters in `fixed` have the
-    values given there and no control. `span` gives the masses between which the result of a
-    flow diffusion changes (`Problem.span`), where that is known.
+    values given there and no control.
     """
     usual: Any = replace(cast("Any", method), **fixed)
     free = [spec for spec in fields(usual) if spec.name not in fixed]
@@ -59,43 +52,31 @@ def controls(method: Method, prefix: str, graph: Graph, places: ControlPlaces,
     for spec in sorted(free, key=lambda spec: spec.name == "mass"):
         if not spec.metadata["advanced"]:
             with places.mass if spec.name == "mass" else places.basic:
-                value = _control(spec, current, usual, prefix, graph, span)
+                value = _control(spec, current, usual, prefix, graph)
             current = replace(current, **{spec.name: value})
     changed: Method = current
     return changed
 
 
-def mass_control(method: FlowDiffusion, usual: FlowDiffusion, prefix: str, graph: Graph,
-                 span: Span) -> FlowDiffusion:
+def mass_control(method: FlowDiffusion, usual: FlowDiffusion, prefix: str, graph: Graph) -> FlowDiffusion:
     """Draw the control of the mass alone, and return the method with its value."""
     spec = next(spec for spec in fields(method) if spec.name == "mass")
-    chosen = replace(method, mass=_control(spec, method, usual, prefix, graph, span))
-    if usual.rule == method.rule == "source-degree":
-        begin, end, _ = method.scale(graph, span(method))
-        if begin < usual.mass:
-            st.caption(f"The paper's alpha is {usual.mass:g}. Here {method.seeds} seeds, "
-                       f"{method.seeds / len(graph):.0%} of all nodes, fill everything at {end:.2f}, so it "
-                       f"begins at {begin:.2f}. Use fewer seeds to tell the meanings of a name apart.")
-    return chosen
+    share = method.seeds / max(len(graph), 1)
+    if usual.rule == method.rule == "source-degree" and share > FLOODED:
+        st.caption(f"{method.seeds} seeds are {share:.0%} of all nodes here, so the mass floods the graph. Use "
+                   "fewer seeds and a smaller alpha to tell the meanings of a name apart.")
+    return replace(method, mass=_control(spec, method, usual, prefix, graph))
 
 
-def start_method(method: FlowDiffusion, graph: Graph, span: Span) -> FlowDiffusion:
-    """Apply `FlowDiffusion.start_for`, with the span from memory."""
-    fitted = method.fit_to(graph)
-    return fitted.within(graph, span(fitted))
-
-
-def set_suggested(method: Any, prefix: str, graph: Graph,
-               span: Span) -> None:
+def set_suggested(method: Any, prefix: str, graph: Graph) -> None:
     """Set the controls of a method to the values suggested for a graph, before they are drawn."""
-    fitted = (start_method(method, graph, span) if isinstance(method, FlowDiffusion) else
-              method.fit_to(graph))
+    fitted = method.fit_to(graph)
     for spec in fields(fitted):
         put(f"{prefix}_{spec.name}", getattr(fitted, spec.name))
 
 
 def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
-             span: Span = unknown_span) -> Any:
+) -> Any:
     """Draw the control of a parameter from its range or options, and return its value."""
     value, meta = getattr(method, spec.name), spec.metadata
     key, label = f"{prefix}_{spec.name}", _label(spec.name, method)
@@ -109,7 +90,8 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
         if spec.name == "mass":
             key += "" if method.rule == usual.rule else f"_{method.rule}"
             whole = method.divided
-            value, high, step = mass_range(method, graph, span(method), set_to(key))
+            high = max(method.highest(graph), value)
+            step = 1.0 if whole else 0.01 if high <= 2 else 0.1
         elif spec.name == "seeds":
             most = NEAREST if method.seeding == "question" else high
             high = max(most_seeds(method, graph), value, min(int(set_to(key)), most))
@@ -137,16 +119,6 @@ def set_to(key: str) -> float:
         return 0.0
     untouched = session().seen.get(f"suggested {key}") == number
     return number if math.isfinite(number) and not untouched else 0.0
-
-
-def mass_range(method: FlowDiffusion, graph: Graph, span: tuple[float, float],
-               asked: float) -> tuple[float, float, float]:
-    """Return start, end and step of the control of the mass.
-
-    It ends where `FlowDiffusion.scale` does, or at a larger mass that was asked for.
-    """
-    value, end, step = method.scale(graph, span)
-    return value, max(end, min(asked, method.highest(graph))), step
 
 
 def most_seeds(method: FlowDiffusion, graph: Graph) -> int:

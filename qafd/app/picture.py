@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from qafd.app.component import component, panels, read_expanded, read_selection
-from qafd.app.result import View, retrieve_by, span_of
+from qafd.app.result import View, retrieve_by
 from qafd.app.session import bound, choose_option, compute_shared, exchange, session, value_of
 from qafd.explain import contrast, row_name
 from qafd.knowledge import read_corpus
@@ -64,7 +64,7 @@ def _freeze(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset
     corpus = read_corpus(view.knowledge, graph, FlowDiffusion.needs)
     preset = next((one.method for one in PRESETS.values() if one.method.rule == view.method.rule),
                   FlowDiffusion())
-    usual = replace(preset, diffusions="joint").fit_to(graph).start_for(corpus, view.plan)
+    usual = replace(preset, diffusions="joint").fit_to(graph)
     most = replace(usual, mass=min(usual.highest(graph), max(TOP * usual.mass, DRAWN)))
     results = [method.retrieve(corpus, view.plan) for method in (usual, most)]
     first = {n.id for n in results[0].retrieved}
@@ -90,8 +90,8 @@ def scale(view: View, drawing: Drawing) -> Scale | None:
 def _scale(view: View, method: FlowDiffusion, drawing: Drawing) -> Scale | None:
     """Return the scale up to twice the suggested mass: importance has no bound if all is full."""
     graph = view.graph
-    start, end, _ = method.fit_to(graph).scale(graph, span_of(view.knowledge, view.plan.question, method))
-    widest = replace(method, mass=min(TOP * start, end))
+    usual = method.fit_to(graph)
+    widest = replace(usual, mass=min(TOP * usual.mass, usual.highest(graph)))
     return scale_of(widest.retrieve(read_corpus(view.knowledge, graph, method.needs), view.plan), drawing)
 
 

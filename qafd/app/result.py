@@ -1,7 +1,7 @@
 """The retrieval by flow diffusion for the question of a page, with its controls and status."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import streamlit as st
@@ -11,13 +11,14 @@ from qafd.app.controls import ControlPlaces, controls, mass_control, set_suggest
 from qafd.app.escaping import capitalize, escape_sentence, plain
 from qafd.app.session import bound, choose_option, compute_shared, forget_all_but, session, value_of
 from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph, read_corpus, version_of
+from qafd.knowledge import KnowledgeGraph, version_of
 from qafd.models import LLM
 from qafd.reasons import NoticeKind
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval, Retriever
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.wording import count_words
+from qafd.wording.counts import count
 from qafd.wording.flaws import say_doubt
 from qafd.wording.reasons import word_notice
 
@@ -64,13 +65,12 @@ class View:
         return self.answer.lacks_name or not self.answer.sentences
 
 
-def method_controls(knowledge: KnowledgeGraph, question: str,
-                    mass_apart: bool = False) -> FlowDiffusion:
+def method_controls(knowledge: KnowledgeGraph, mass_apart: bool = False) -> FlowDiffusion:
     """Draw the parameters of flow diffusion in the sidebar; each preset keeps its own values.
 
     With `mass_apart` the mass has no control here: see `draw_mass`.
     """
-    graph, span = knowledge.graph, partial(span_of, knowledge, question)
+    graph = knowledge.graph
     with st.sidebar:
         name = st.radio("Preset", list(PRESETS), **bound("preset"),
                         format_func=lambda key: PRESETS[key].label)
@@ -78,15 +78,15 @@ def method_controls(knowledge: KnowledgeGraph, question: str,
         if session().restart_controls:
             session().restart_controls = False
             forget_all_but(*OF_ALL_PRESETS)
-            set_suggested(method, name, graph, span)
+            set_suggested(method, name, graph)
         st.caption(PRESETS[name].quality)
         basic = st.container()
         places = ControlPlaces(basic, st.expander("Advanced"), basic)
         fixed = {"mass": method.mass} if mass_apart else {}
-        return controls(method, name, graph, places, fixed, span)
+        return controls(method, name, graph, places, fixed)
 
 
-def draw_mass(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion) -> FlowDiffusion:
+def draw_mass(knowledge: KnowledgeGraph, method: FlowDiffusion) -> FlowDiffusion:
     """Draw the control of the mass and the switch of edge weights, and return the method.
 
     They are above the picture and drawn with it, so that moving them waits for nothing else.
@@ -95,26 +95,13 @@ def draw_mass(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion) -
     with st.container(horizontal=True, vertical_alignment="top", key="upon"):
         place = session().under_mass = st.container(key="mass")
         with place:
-            span = partial(span_of, knowledge, question)
-            method = mass_control(method, PRESETS[preset].method, preset, knowledge.graph, span)
+            method = mass_control(method, PRESETS[preset].method, preset, knowledge.graph)
         aware = choose_option(
             "Edges", {AWARE: AWARE, PLAIN: PLAIN, BOTH: BOTH}, "edges",
             help=("Query-aware edges are wide where they lead towards the question; plain ones "
                   "are as wide as the graph has them. Try Both: the two pictures side by side, with "
                   "the nodes that one of them alone retrieves in color."))
     return replace(method, variant="plain") if aware == PLAIN else method
-
-
-def span_of(knowledge: KnowledgeGraph, question: str,
-            method: FlowDiffusion) -> tuple[float, float]:
-    """Return the masses between which the result changes, 0 and 0 if unknown."""
-    if not question.strip() or method.subqueries == "on":
-        return 0.0, 0.0
-    graph, method = knowledge.graph, replace(method, mass=0.0)
-    version = version_of(graph)
-    return compute_shared("span", (knowledge.id, version, question, method), lambda: method.span(
-        read_corpus(knowledge, graph, method.needs),
-        plan_of(knowledge, graph, version, question)))
 
 
 def explore_question(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion,
@@ -166,7 +153,7 @@ def status_line(view: View, following: str = "") -> None:
     if by_tokens:
         parts.append(f"{used:,} of {view.method.mass:,.0f} tokens")
     else:
-        parts.append(count_words(used, "{number} token", "{number} tokens"))
+        parts.append(count(used, "token"))
     help = None
     if certificate["optimal"]:
         parts.append("exact (checked)")
@@ -208,7 +195,7 @@ def _say_retrieved(view: View, passages: int, full: int) -> str:
                       "{full} of {number} nodes retrieved", full=f"{full:,}")
     if not passages:
         return found
-    names = count_words(full - passages, "{number} name", "{number} names")
+    names = count(full - passages, "name")
     return f"{found} ({names}, {count_words(passages, '{number} passage', '{number} passages')})"
 
 

@@ -20,7 +20,6 @@ from qafd.export import html, table_csv
 from qafd.export.comparison import rows_csv
 from qafd.export.formats import FORMATS, OF_GRAPH, OF_RETRIEVAL, write_graph
 from qafd.export.whole import whole
-from qafd.flow.verify import seal
 from qafd.knowledge import KnowledgeGraph, read_corpus, read_layer_states
 from qafd.lab.sweep import Cell, Grid, masses_for, sweep, vary
 from qafd.reading.text.plaintext import one_line
@@ -33,6 +32,7 @@ from qafd.retrieve.rank import word_parts
 from qafd.runs import save_run
 from qafd.runs.imported import read_columns
 from qafd.runs.replay import record_run
+from qafd.runs.verify import seal
 from qafd.storage import Location
 from qafd.wording.answers import say_certainty
 from qafd.wording.comparison import word_missed
@@ -224,7 +224,7 @@ def sweep_settings(knowledge: KnowledgeGraph, question: str, preset: str, titles
     if alphas:
         method = replace(method, rule="source-degree")
     plan = knowledge.plan(text_of(question), corpus.graph)
-    method = method.fit_to(corpus.graph).start_for(corpus, plan)
+    method = method.fit_to(corpus.graph)
     gold = _gold_titled(corpus, titles)
     grid = Grid(alphas or masses or masses_for(method.problem(corpus, plan)),
                 axes["seeds"] or [method.seeds], axes["variants"] or [method.variant])

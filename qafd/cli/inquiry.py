@@ -13,11 +13,11 @@ from qafd.cli.streams import text_of
 from qafd.errors import ParameterError
 from qafd.explain import Explanation
 from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph, read_corpus
+from qafd.knowledge import KnowledgeGraph
 from qafd.records import QueryPlan
 from qafd.retrieve import METHODS, methods
 from qafd.retrieve.base import Retrieval, Retriever, wants_subqueries
-from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.retrieve.qafd import PRESETS
 from qafd.storage import Location
 
 if TYPE_CHECKING:
@@ -46,8 +46,6 @@ class Inquiry:
         graph = self.knowledge.graph
         method = self._method(graph)
         plan = self.knowledge.plan(self.text, graph, subqueries=wants_subqueries(method), client=client)
-        if isinstance(method, FlowDiffusion) and len(graph) and "mass" not in self.knobs:
-            method = method.start_for(read_corpus(self.knowledge, graph, method.needs), plan)
         return plan, method
 
     def retrieve(self, client: "LLM | None" = None) -> Retrieval:

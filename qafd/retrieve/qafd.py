@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from qafd.arrays import pick
-from qafd.errors import InfeasibleError, ParameterError
+from qafd.errors import ParameterError
 from qafd.flow.solver import Diffusion, solve
 from qafd.flow.sources import RULES, seed_paths, source_mass
 from qafd.flow.weights import SIMILARITIES, VARIANTS, Gates, Similarity, Weights
@@ -46,7 +46,6 @@ HIGHEST = {"budget": 150.0, "total": 8000.0, "source-degree": 100.0, "source-uni
            "path": 100.0, "volume": 0.99, "paper-literal": 2.0}
 START = {"budget": 60.0, "total": 1000.0, "source-degree": 50.0, "source-unit": 10.0, "path": 10.0,
          "volume": 0.25, "paper-literal": 0.01}
-STRICT = ("volume", "paper-literal")  # rules by which a mass beyond the end is an error
 SMALL = 1e-6  # a mass that no rule refuses
 
 
@@ -136,47 +135,6 @@ class FlowDiffusion(Method):
     def among(self, graph: Graph) -> int:
         """Count the nodes that keyword seeds are chosen from."""
         return graph.count("entity") if self.layer == "entities" else len(graph)
-
-    def start_for(self, corpus: Corpus, plan: QueryPlan) -> Self:
-        """Return a fitted method as app, command line and Python start with it for a question."""
-        return self.within(corpus.graph, self.span(corpus, plan))
-
-    def within(self, graph: Graph, span: tuple[float, float]) -> Self:
-        """Return the method with the mass that `scale` suggests."""
-        return replace(self, mass=self.scale(graph, span)[0])
-
-    def scale(self, graph: Graph, span: tuple[float, float]) -> tuple[float, float, float]:
-        """Return the mass to begin with, the largest worth choosing, and steps that suit both.
-
-        The end is where all that the seeds are connected to is full; the rule of Section 2.2
-        refuses that, so it ends a step before. A mass beyond the end, or one that counts
-        neither nodes nor tokens, begins at most a quarter of the way there from the first node
-        that fills, and not before that.
-        """
-        (first, last), value, highest = span, self.mass, self.highest(graph)
-        end, literal = self.end(graph, last), self.rule == "paper-literal"
-        step = 1.0 if self.divided else _step(end)
-        if end < highest:
-            wanted = first + SHARE * (last - first)
-            if value > end or not self.divided and not first <= value <= wanted:
-                value = math.ceil(round(wanted / step, 6)) * step
-            end = min(highest, (math.ceil(round(end / step, 6)) - literal) * step)
-        value = min(value, end) if self.rule in STRICT else value
-        return round(value, 9), round(max(value, end), 9), step
-
-    def end(self, graph: Graph, last: float) -> float:
-        """Return the largest mass worth choosing, where all is full from `last` on; 0 for not known."""
-        highest = self.highest(graph)
-        return min(highest, last) if last > 0 else highest
-
-    def span(self, corpus: Corpus, plan: QueryPlan) -> tuple[float, float]:
-        """Return `Problem.span` for a question; 0 and 0 where it is unknown, as for parts of one."""
-        if self.subqueries == "on":
-            return 0.0, 0.0
-        try:
-            return replace(self, mass=SMALL).problem(corpus, plan).span()
-        except InfeasibleError:
-            return 0.0, 0.0
 
     def highest(self, graph: Graph) -> float:
         """Return the largest mass worth choosing for a graph, where the control ends."""
@@ -356,8 +314,8 @@ class Problem:
                 float(min((room / asked[part]).max(), refused)))
 
     def end(self) -> float:
-        """Return the largest mass worth choosing: where the method's control would end, or all is full."""
-        return self.method.end(self.corpus.graph, self.span()[1])
+        """Return the largest mass worth choosing: where the method's control ends, or all is full."""
+        return min(self.method.highest(self.corpus.graph), self.span()[1] or math.inf)
 
     def retrieval(self, diffusion: Diffusion) -> Retrieval:
         """Return the retrieval of a solution of this problem."""
@@ -375,13 +333,6 @@ class Problem:
             certificate=certificate.to_dict(),
             work=Work(certificate.touched, certificate.edges, certificate.rounds),
             notices=unseeded + diffusion.notices, revision=graph.revision)
-
-
-def _step(end: float) -> float:
-    """Return the step of a mass that counts neither nodes nor tokens: ten to its end at least."""
-    if end < 0.1:
-        return 10.0 ** (math.floor(math.log10(end)) - 1)
-    return 0.01 if end <= 5 else 0.1
 
 
 def _foremost(graph: Graph, order: Order, gone: frozenset[int], top: int

@@ -34,7 +34,7 @@ def show() -> None:
     if not len(knowledge.graph):
         empty_workspace(knowledge)
         return
-    choice = compare_controls(knowledge, question)
+    choice = compare_controls(knowledge)
     drawing = drawing_controls(contracted=True)
     if not question.strip():
         ask_something(knowledge)

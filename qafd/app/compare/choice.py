@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import Any, cast
 
 import streamlit as st
 
-from qafd.app.controls import ControlPlaces, Span, controls, set_suggested
+from qafd.app.controls import ControlPlaces, controls, set_suggested
 from qafd.app.escaping import escape_sentence
-from qafd.app.result import span_of
 from qafd.app.session import bound, choose_option, forget_all_but, keep, put, session
 from qafd.errors import ParameterError
 from qafd.graph import Graph
@@ -35,9 +33,8 @@ class Choice:
     order: int
 
 
-def compare_controls(knowledge: KnowledgeGraph, question: str) -> Choice:
+def compare_controls(knowledge: KnowledgeGraph) -> Choice:
     """Draw methods, budget and parameters in the sidebar, and return the choice."""
-    span = partial(span_of, knowledge, question)
     with st.sidebar:
         foreign = list_foreign(knowledge)
         names = _methods([*METHODS, PAPER, *foreign])
@@ -58,21 +55,21 @@ def compare_controls(knowledge: KnowledgeGraph, question: str) -> Choice:
                                     help="The seed of the random order.")
             blind = not st.toggle("Reveal the names", **bound("reveal"))
         if session().restart_controls:
-            _set_all_suggested(knowledge.graph, span)
+            _set_all_suggested(knowledge.graph)
         methods = {name: foreign[name] if name in foreign else _method_controls(
-            name, seeding, knowledge.graph, span) for name in names}
+            name, seeding, knowledge.graph) for name in names}
     return Choice(methods, int(budget), lone, blind, int(order))
 
 
-def _set_all_suggested(graph: Graph, span: Span) -> None:
+def _set_all_suggested(graph: Graph) -> None:
     session().restart_controls = False
     forget_all_but("ws", "q", "methods", "budget", "seeding", "lone", "blind", "order", "reveal",
                    "passages", "thickness", "ramp")
     for name in (*METHODS, PAPER):
-        set_suggested(method_of(name), PREFIXES.get(name, name), graph, span)
+        set_suggested(method_of(name), PREFIXES.get(name, name), graph)
 
 
-def _method_controls(name: str, seeding: str, graph: Graph, span: Span) -> Retriever:
+def _method_controls(name: str, seeding: str, graph: Graph) -> Retriever:
     """Return the method with the values of its controls. Shared parameters have no control here."""
     method = method_of(name)
     shared = {}
@@ -82,7 +79,7 @@ def _method_controls(name: str, seeding: str, graph: Graph, span: Span) -> Retri
     with st.expander(label_of(name)):
         mass, basic, advanced = st.container(), st.container(), st.container()
         return controls(method, PREFIXES.get(name, name), graph, ControlPlaces(basic, advanced, mass),
-                        shared, span)
+                        shared)
 
 
 def _methods(options: list[str]) -> list[str]:

@@ -58,7 +58,7 @@ def show() -> None:
     if not len(knowledge.graph):
         empty_workspace(knowledge)
         return
-    method = method_controls(knowledge, question, mass_apart=True)
+    method = method_controls(knowledge, mass_apart=True)
     drawing = drawing_controls()
     if not question.strip():
         ask_something(knowledge)
@@ -81,7 +81,7 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
     # Where no connection stays open, each part would open and close the file again.
     with knowledge.store():
         with left:
-            view = explore_question(knowledge, question, draw_mass(knowledge, question, method), client)
+            view = explore_question(knowledge, question, draw_mass(knowledge, method), client)
             with notes:
                 reading_note(view)
             view = choose_layer(view)

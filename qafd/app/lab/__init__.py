@@ -32,7 +32,7 @@ def show() -> None:
     with above:
         question = question_box(knowledge)
         if len(knowledge.graph):
-            method = method_controls(knowledge, question)
+            method = method_controls(knowledge)
             if question.strip():
                 view = explore_question(knowledge, question, method)
                 reading_note(view)
