@@ -19,6 +19,7 @@ from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import RetrievedNode
 from qafd.runs.imported import compare_node, read_columns
 from qafd.storage.rows import Evidence
+from qafd.view.drawing import share_of
 from qafd.wording.answers import say_change
 from qafd.wording.comparison import say_compared
 from qafd.wording.entities import say_by_hand
@@ -79,11 +80,9 @@ def _explain_presence(explanation: Explanation, node: str) -> tuple[dict[str, An
     presence = explanation.why(node)
     summary, held = say_why(presence), say_balance(presence.balance)
     lines = [summary, held]
-    for part in presence.parts:
-        if part.why is not None:
-            lines.append(f"diffusion {part.number}: {say_balance(part.why.balance)}")
     for inflow in presence.inflows:
-        origin = f"from {inflow.name} ({inflow.share:.0%})"
+        share = share_of(inflow.flow, presence.balance.reached)
+        origin = f"from {inflow.source} ({share:.0%})"
         lines += [f"{origin}: {_quote(sentence)}" for sentence in inflow.sentences]
         if inflow.added:
             lines.append(f"{origin}: {say_by_hand(inflow.added)}")

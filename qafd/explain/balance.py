@@ -1,6 +1,6 @@
 """Conservation at one node: its inflow, its outflow, and the mass it holds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from qafd.errors import ParameterError
@@ -63,21 +63,6 @@ def mass_balance(retrieval: Retrieval, node_id: str) -> Balance:
     names = {near: shown_name(nodes[near]) for near, _ in inflows + outflows}
     node = nodes[node_id]
     return Balance(node, node.source, _largest_first(inflows), _largest_first(outflows), names)
-
-
-def add_balances(node: RetrievedNode, balances: Sequence[Balance]) -> Balance:
-    """Add the balances of one node in several diffusions; opposite flows are not netted."""
-    inflows: dict[str, float] = {}
-    outflows: dict[str, float] = {}
-    names: dict[str, str] = {}
-    for balance in balances:
-        for flows, total in ((balance.inflows, inflows), (balance.outflows, outflows)):
-            for near, flow in flows:
-                total[near] = total.get(near, 0.0) + flow
-        names |= balance.names
-    injected = sum(balance.injected for balance in balances)
-    return Balance(node, injected, _largest_first(inflows.items()),
-                   _largest_first(outflows.items()), names)
 
 
 def _largest_first(flows: Iterable[tuple[str, float]]) -> Flows:

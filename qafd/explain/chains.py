@@ -77,12 +77,14 @@ class Chain:
 
 
 def find_chains(problem: Problem, streams: Streams, ranking: Sequence[RankedPassage],
-                store: Workspace, most: int) -> tuple[Chain, ...]:
+                store: Workspace, most: int, end: int | None = None) -> tuple[Chain, ...]:
     """Find the best chains of a diffusion, one for each end, best first.
 
-    They begin at the names that are seeds, or where none is, at the passages that are.
+    They begin at the names that are seeds, or where none is, at the passages that are. With `end` they
+    end at this row, which need not be of the kind that was asked for.
     """
     search = _ChainSearch(problem, streams, ranking, store)
+    search.end = end
     best: dict[int, tuple[float, float, tuple[int, ...]]] = {}
     for rows in search.reach():
         score, covered = search.rate(rows)
@@ -139,9 +141,8 @@ class _ChainSearch:
         self._joints: dict[int, dict[int, _Joint]] = defaultdict(dict)
         self._types: dict[int, SentenceName] = {}
         self._place = {passage.id: place for place, passage in enumerate(ranking)}
+        self.end: int | None = None
         d, ids, kinds = self._diffusion, self._graph.ids, self._graph.kinds
-        self._flows = dict(zip(zip(d.rows[d.u].tolist(), d.rows[d.v].tolist(), strict=True),
-                               d.flow.tolist(), strict=True))
         reached = d.rows[d.mass > 0].tolist()
         self._names = {ids[row]: row for row in reached if kinds[row] != "passage"}
         ranked = {node.key for node in store.graph.nodes(self._place).values()}
@@ -244,8 +245,8 @@ class _ChainSearch:
         """Score a chain, and return the share of the question's words in it; 0 if its end cannot be
         the answer."""
         end, graph = rows[-1], self._graph
-        name = [self._types[end]]
-        if end in self._seeds or set(words(graph.names[end])) <= self._said:
+        if end != self.end and (self.end is not None or end in self._seeds
+                                or set(words(graph.names[end])) <= self._said):
             return 0.0, 0.0
         joints = [self._joints[u][v] for u, v in pairwise(rows)]
         had = frozenset[str]().union(*(_stems(joint.text) for joint in joints),
@@ -254,7 +255,9 @@ class _ChainSearch:
         together = np.sum([joint.vector for joint in joints], axis=0)
         together = together / np.linalg.norm(together)
         near = max(float(together @ self._plan.embedding), FAR)
-        fits = max(rate_kind(self._kind, joints[-1].text, name, self._said), UNFIT)
+        fits = 1.0
+        if end != self.end:
+            fits = max(rate_kind(self._kind, joints[-1].text, [self._types[end]], self._said), UNFIT)
         firm = float(np.prod([joint.firm for joint in joints]))
         return firm * near * fits * (BARE + covered), covered
 
@@ -272,13 +275,8 @@ class _ChainSearch:
 
     def _flow(self, u: int, v: int, passage: int) -> float:
         """Return the mass that runs from one row to another over an edge, or through a passage."""
-        sent = self._flows.get((u, v), 0.0)
-        place = self._diffusion.find(passage)
-        if place is not None and passage not in (u, v):
-            through = float(self._streams.through[place])
-            if through > 0:
-                sent += self._flows.get((u, passage), 0.0) * self._flows.get((passage, v), 0.0) / through
-        return float(sent)
+        carried = dict(self._streams.carriers(u, v, ()))
+        return carried.get(None, 0.0) + carried.get(passage, 0.0)
 
 
 @lru_cache(maxsize=20_000)

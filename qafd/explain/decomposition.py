@@ -10,7 +10,7 @@ and the paths together are all the mass.
 """
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 
@@ -101,6 +101,27 @@ class Streams:
             if self.through[i] > 0:
                 clean[i] /= self.through[i]
         return np.where(self.through[:, None] > 0, 1.0 - clean, 0.0)
+
+    def carriers(self, u: int, v: int, visible: Collection[int]) -> list[tuple[int | None, float]]:
+        """Return the flow from row u to row v by passage and, as None, over their own edge; largest first.
+
+        Passages are the rows that are not `visible`. Without flow their own edge is listed all the same.
+        """
+        d, i, j = self.diffusion, self.diffusion.find(u), self.diffusion.find(v)
+        if i is None or j is None:
+            return []
+        onto = dict(zip(d.u[self.arriving[j]].tolist(), d.flow[self.arriving[j]].tolist(), strict=True))
+        found: list[tuple[int | None, float]] = []
+        for node, flow in zip(d.v[self.leaving[i]].tolist(), d.flow[self.leaving[i]].tolist(), strict=True):
+            row = int(d.rows[node])
+            if node == j:
+                found.append((None, flow))
+            elif node in onto and row not in visible:
+                found.append((row, flow * onto[node] / float(self.through[node])))
+        if not any(passage is None for passage, _ in found) and np.any(
+                (d.u == j) & (d.v == i) | (d.u == i) & (d.v == j)):
+            found.append((None, 0.0))
+        return sorted(found, key=lambda part: (-part[1], part[0] or -1))
 
     def paths(self, most: int = 50, to: int | None = None) -> tuple[PathFlow, ...]:
         """Return the `most` paths with most mass, largest first; equal ones by their rows.

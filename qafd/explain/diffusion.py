@@ -5,20 +5,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from qafd.curate.neighbors import find_added
 from qafd.explain.balance import Balance, mass_balance
 from qafd.explain.chains import Chain, find_chains
 from qafd.explain.decomposition import Streams
+from qafd.explain.edges import Strand, make_strand
 from qafd.explain.entry import entries
 from qafd.explain.paths import Paths, ReasoningPath, describe_paths, row_name
 from qafd.explain.provenance import Provenance
 from qafd.explain.sensitivity import Sensitivity, sensitivities
-from qafd.explain.sentences import sentences_joining
-from qafd.explain.why import Inflow, SeedShare, Why
 from qafd.explain.whynot import WhyNot, why_not
 from qafd.flow.homotopy import Path
 from qafd.flow.solver import Diffusion
 from qafd.graph import Graph
+from qafd.reasons import Reason
 from qafd.records import Floats, Nodes
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import Problem
@@ -29,6 +28,40 @@ from qafd.view.drawing import share_of
 INFLOWS = 3
 WAYS = 5
 ROUNDING = 1e-12  # share of the mass below which the rest of the paths is none
+
+
+@dataclass(frozen=True)
+class SeedShare:
+    """A seed, its part of a node's mass, between 0 and 1, and the reason why it is a seed."""
+
+    id: str
+    name: str
+    share: float
+    reason: Reason
+
+
+@dataclass(frozen=True)
+class Why:
+    """Reasons for the mass of a touched node.
+
+    `balance` adds up to rounding. The shares of `seeds` add up to 1, the paths of `ways` with their
+    rest to the mass held; `inflows` are the largest, each over one edge. Where a question has several
+    diffusions, this is the one that left most mass there: number `part`, from 1, of `question`.
+    """
+
+    id: str
+    name: str
+    balance: Balance
+    seeds: tuple[SeedShare, ...]
+    ways: Paths
+    inflows: tuple[Strand, ...]
+    part: int = 0
+    question: str = ""
+
+    @property
+    def full(self) -> bool:
+        """True if the node is retrieved."""
+        return self.balance.node.state == "saturated"
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +113,12 @@ class RunExplanation:
 
     def why(self, row: int) -> Why:
         """Explain the mass at a row that mass reached."""
-        balance = mass_balance(self.retrieval, self.graph.ids[row])
+        graph = self.graph
+        balance = mass_balance(self.retrieval, graph.ids[row])
+        inflows = [make_strand(self, graph.row[near], row, None, flow)
+                   for near, flow in balance.inflows[:INFLOWS]]
         ways = gather_paths([self.paths(WAYS, row)], WAYS)
-        return Why(self.graph.ids[row], row_name(self.graph, row), balance, self.seed_shares(row), ways,
-                   self._inflows(row, balance))
+        return Why(graph.ids[row], row_name(graph, row), balance, self.seed_shares(row), ways, tuple(inflows))
 
     def why_not(self, row: int, nodes: int) -> WhyNot:
         """Explain why a row is not retrieved; see `Explanation.why_not`."""
@@ -113,10 +148,10 @@ class RunExplanation:
             return describe_paths(self.graph, self.problem.layer, self.streams.paths(most, i), total,
                               store), total
 
-    def chains(self, most: int) -> tuple[Chain, ...]:
-        """Return the best chains from its seeds."""
+    def chains(self, most: int, end: int | None = None) -> tuple[Chain, ...]:
+        """Return the best chains from its seeds, or those to one row."""
         with self.open_store() as store:
-            return find_chains(self.problem, self.streams, self.retrieval.ranking, store, most)
+            return find_chains(self.problem, self.streams, self.retrieval.ranking, store, most, end)
 
     def sensitivities(self, row: int | None = None) -> tuple[Sensitivity, ...]:
         """Return documents, edges and seeds that the importance found, or that of a row, rests on."""
@@ -128,26 +163,6 @@ class RunExplanation:
     @cached_property
     def _shares(self) -> tuple[Nodes, Floats]:
         return self.streams.shares()
-
-    def _inflows(self, row: int, balance: Balance) -> tuple[Inflow, ...]:
-        """Return the largest inflows with the sentences behind them."""
-        graph, wanted, inflows = self.graph, self.graph.ids[row], balance.inflows[:INFLOWS]
-        passages: list[str] = []
-        names: list[str] = []
-        for id in (wanted, *(id for id, _ in inflows)):
-            kind = passages if graph.kinds[graph.row[id]] == "passage" else names
-            kind.append(id)
-        found = self.evidence(names) if names else ()
-        with self.open_store() as store:
-            chunks = {id: node.key for id, node in store.graph.nodes(passages).items()}
-            by_hand = find_added(store, wanted)
-        edge = {e.source: e for e in self.retrieval.edges if e.target == wanted}
-        listed = []
-        for id, flow in inflows:
-            listed.append(Inflow(
-                id, row_name(graph, graph.row[id]), flow, share_of(flow, balance.reached), edge[id].weight,
-                edge[id].kind, sentences_joining(found, chunks, id, wanted), by_hand.get(id, ())))
-        return tuple(listed)
 
 
 def gather_paths(found: list[tuple[list[ReasoningPath], float]], most: int) -> Paths:

@@ -7,7 +7,7 @@ import numpy as np
 from qafd.errors import ParameterError
 from qafd.flow.elimination import eliminate
 from qafd.flow.homotopy import Path, entry_alphas
-from qafd.flow.solver import Diffusion, solve
+from qafd.flow.solver import Diffusion
 from qafd.flow.sources import FILL
 from qafd.graph import sum_at
 from qafd.records import Floats, Nodes
@@ -19,7 +19,6 @@ WALKED = 1000
 """Retrieved nodes up to which all entries are computed; the walk takes their number cubed."""
 
 SHARP = 1e-12  # tolerance of the solve that the entry is read from
-BOTTOMLESS = 10**12  # tokens of a node that never fills
 
 
 @dataclass(frozen=True)
@@ -63,9 +62,8 @@ def entry_of(problem: Problem, row: int, diffusion: Diffusion, most: float = HIG
              nodes: int = 4000) -> Entry:
     """Find the mass at which a node that is not retrieved would be.
 
-    While a node is kept out, its mass is convex and piecewise linear in the source scale. So from
-    a mass at which it would hold too much, Newton's steps, each to where the tangent has it just
-    full, only fall, and the one on the piece of the entry is exact.
+    Its x is convex and piecewise linear in the mass, and 0 up to the entry. So from a mass at which it
+    is retrieved, Newton's steps only fall, and the one on the last piece is exact.
 
     Parameters
     ----------
@@ -76,65 +74,26 @@ def entry_of(problem: Problem, row: int, diffusion: Diffusion, most: float = HIG
     nodes : int
         It also ends when this many are retrieved.
     """
-    layer, capacity = problem.layer, problem.method.capacity
-    unit, rows = problem.per_unit(), problem.seeds.rows
-    rate = float(unit[layer.component[rows] == layer.component[row]].sum())
+    layer, rows, unit = problem.layer, problem.seeds.rows, problem.per_unit()
+    component = layer.component[row]
+    rate = float(unit[layer.component[rows] == component].sum())
     if not rate > 0 or not layer.degree_of(np.array([row]))[0]:
         return Entry(None, np.inf)
-    room = layer.capacity(capacity)
-    full_at = FILL * float(layer.component_capacity(capacity)[layer.component[row]]) / rate
-    # As tokens, since the capacity of one node can be set by these.
-    tokens = room.astype(np.int64)
-    tokens[row] = BOTTOMLESS
-    out = replace(layer, tokens=tokens)
-
-    def kept_out(mass: float, rtol: float = 1e-9) -> Diffusion:
-        return solve(out, problem.gates, rows, mass * unit, "tokens", rtol)
-
-    def tangent(below: Diffusion, mass: float) -> float:
-        return mass + _missing(problem, below, row, unit, float(room[row]))
-
-    end = min(most, full_at)
-    low, found = problem.method.mass, diffusion
-    while low < end and len(found.support) <= nodes:
-        just_full = tangent(found, low)
-        high = min(just_full, max(2 * low, low + 1), end)
-        above = kept_out(high)
-        i = above.find(row)
-        # By convexity it holds too much at the end of a tangent, whatever a solve is off by.
-        if high == just_full or i is not None and above.mass[i] >= room[row]:
-            while True:
-                exact = tangent(above, high)
-                again = kept_out(exact, SHARP)
-                settled = set(again.support.tolist()) == set(above.support.tolist())
-                if settled or exact >= high * (1 - SHARP):
-                    entry = tangent(again, exact)
-                    return Entry(entry, entry)
-                high, above = exact, again
-        low, found = high, above
-    return Entry(None, low, low >= full_at)
-
-
-def _missing(problem: Problem, diffusion: Diffusion, row: int, unit: Floats,
-             room: float) -> float:
-    """Return the mass after which the node is just full if no other enters; below 0 if it is.
-
-    Infinite when no mass reaches it.
-    """
-    i = diffusion.find(row)
-    if i is None:
-        return np.inf
-    drive = np.zeros(len(diffusion.rows))
-    for seed, amount in zip(problem.seeds.rows.tolist(), unit.tolist(), strict=True):
-        at = diffusion.find(seed)
-        if at is not None:
-            drive[at] += amount
-    slope = response(diffusion, drive)
-    near = np.concatenate([diffusion.u[diffusion.v == i], diffusion.v[diffusion.u == i]])
-    weight = np.concatenate([diffusion.weight[diffusion.v == i],
-                             diffusion.weight[diffusion.u == i]])
-    rate = float(drive[i] + weight @ slope[near])
-    return (room - float(diffusion.mass[i])) / rate if rate > 0 else np.inf
+    full_at = FILL * float(layer.component_capacity(problem.method.capacity)[component]) / rate
+    mass, found = problem.method.mass, diffusion
+    while not found.retrieves(row):
+        if mass >= min(most, full_at) or len(found.support) > nodes:
+            return Entry(None, mass, mass >= full_at)
+        mass = min(max(2 * mass, mass + 1), most, full_at)
+        found = problem.at(mass)
+    while True:
+        found = problem.at(mass, SHARP)
+        place = found.find(row)
+        slope = 0.0 if place is None else float(response(found, found.source / mass)[place])
+        step = float(found.x[place]) / slope if place is not None and slope > 0 else 0.0
+        if step <= SHARP * mass:
+            return Entry(mass, mass)
+        mass -= step
 
 
 def response(diffusion: Diffusion, load: Floats) -> Floats:

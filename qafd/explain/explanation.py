@@ -5,15 +5,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from qafd.errors import ParameterError, QafdError
-from qafd.explain.balance import add_balances
 from qafd.explain.chains import Chain, best_chains
-from qafd.explain.diffusion import INFLOWS, WAYS, RunExplanation, gather_paths
-from qafd.explain.edge_flow import Along, along
+from qafd.explain.diffusion import RunExplanation, Why, gather_paths
+from qafd.explain.edges import Along, along
 from qafd.explain.paths import Paths, row_name
 from qafd.explain.provenance import nearest_error
 from qafd.explain.sensitivity import Sensitivity, add_sensitivities
 from qafd.explain.whatif import Change, Effect, apply_change
-from qafd.explain.why import SeedShare, Why, WhyPart
 from qafd.explain.whynot import WhyNot
 from qafd.graph import Graph
 from qafd.records import QueryPlan
@@ -88,7 +86,7 @@ class Explanation:
         return any(run.diffusion.retrieves(row) for run in self.runs)
 
     def why(self, node: str) -> Why:
-        """Explain the mass at a touched node.
+        """Explain the mass at a touched node, by the diffusion that left most there.
 
         Raises
         ------
@@ -96,26 +94,12 @@ class Explanation:
             When no mass reached it: then `why_not` is the question.
         """
         row = self.find(node)
-        if len(self.runs) == 1:
-            return self.runs[0].why(row)
-        id, parts, found = self.graph.ids[row], [], []
-        for number, run in enumerate(self.runs, 1):
-            why = run.why(row) if run.is_touched(row) else None
-            parts.append(WhyPart(number, run.retrieval.query, why))
-            if why is not None:
-                found.append(why)
-        if not found:
-            raise ParameterError(f"no diffusion's mass reached {row_name(self.graph, row)}; it "
+        number, run = max(enumerate(self.runs, 1), key=lambda found: (found[1].mass_at(row), -found[0]))
+        if not run.is_touched(row):
+            raise ParameterError(f"no mass reached {row_name(self.graph, row)}; it "
                                  "was not touched, so ask why it is not retrieved")
-        whole = next(n for n in self.retrieval.nodes if n.id == id)
-        balance = add_balances(whole, [why.balance for why in found])
-        inflows = []
-        for why in found:
-            for inflow in why.inflows:
-                inflows.append(replace(inflow, share=share_of(inflow.mass, balance.reached)))
-        inflows.sort(key=lambda inflow: -inflow.mass)
-        return Why(id, row_name(self.graph, row), balance, self.seed_shares(id),
-                   self.paths(WAYS, to=id), tuple(inflows[:INFLOWS]), tuple(parts))
+        why = run.why(row)
+        return why if len(self.runs) == 1 else replace(why, part=number, question=run.retrieval.query)
 
     def why_not(self, node: str, nodes: int = 4000) -> WhyNot:
         """Explain why a node is not retrieved, with the shortest change that would retrieve it.
@@ -135,8 +119,7 @@ class Explanation:
         if len(found) == 1:
             return found[0]
         best = max(range(len(found)), key=lambda k: _nearness(found[k]))
-        return replace(found[best], parts=tuple(found), part=best + 1,
-                       question=self.runs[best].retrieval.query)
+        return replace(found[best], part=best + 1, question=self.runs[best].retrieval.query)
 
     def along(self, source: str, target: str, contracted: bool = False) -> Along:
         """Return the flow along the edge between two touched nodes, with the sentences behind it.
@@ -155,18 +138,6 @@ class Explanation:
         return along(self.retrieval, self.runs, ids[self.find(source)], ids[self.find(target)],
                      contracted)
 
-    def seed_shares(self, node: str) -> tuple[SeedShare, ...]:
-        """Return the seeds that a node's mass was poured on, largest first; shares sum to 1."""
-        row = self.find(node)
-        total = sum(run.mass_at(row) for run in self.runs)
-        joint: dict[str, SeedShare] = {}
-        for run in self.runs:
-            part = share_of(run.mass_at(row), total)
-            for seed in run.seed_shares(row) if part > 0 else ():
-                so_far = joint.get(seed.id, replace(seed, share=0.0))
-                joint[seed.id] = replace(so_far, share=so_far.share + seed.share * part)
-        return tuple(sorted(joint.values(), key=lambda seed: (-seed.share, seed.id)))
-
     def paths(self, most: int = 50, to: str | None = None) -> Paths:
         """Return the largest paths of mass from seeds to where it is held, and their rest.
 
@@ -175,9 +146,13 @@ class Explanation:
         row = None if to is None else self.find(to)
         return gather_paths([run.paths(most, row) for run in self.runs], most)
 
-    def chains(self, most: int = 8) -> tuple[Chain, ...]:
-        """Return the best chains: from a seed over names to the asked kind, hop by sentence."""
-        return best_chains([run.chains(most) for run in self.runs], most)
+    def chains(self, most: int = 8, to: str | None = None) -> tuple[Chain, ...]:
+        """Return the best chains: from a seed over names to the asked kind, hop by sentence.
+
+        With `to` they end at this name, whatever kind was asked for.
+        """
+        end = None if to is None else self.find(to)
+        return best_chains([run.chains(most, end) for run in self.runs], most)
 
     def sensitivities(self, node: str | None = None) -> tuple[Sensitivity, ...]:
         """Return documents, edges and seeds that the importance found, or one node's, rests on;

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qafd.errors import ParameterError
-from qafd.explain.edge_weight import edge_place, gate_of
+from qafd.explain.edges import edge_place, gate_of
 from qafd.graph import EDGE_KINDS, Graph, kind_bit
 from qafd.reasons import ReasonKind, reason
 from qafd.records import Nodes

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from qafd.explain.edge_weight import Gate, gate_of
+from qafd.explain.edges import Gate, gate_of
 from qafd.explain.entry import Entry, entry_of, response
 from qafd.explain.paths import row_name
 from qafd.explain.whatif import Change, apply_change
@@ -58,7 +58,7 @@ class WhyNot:
     `connected` is True if one leads there from the seeds at all. `gate` is the edge the node
     starves behind, `widest` the one over which the same neighbor sends most. `remedies` are sorted,
     the shortest first. Masses of `entry` and remedies are those of the control. Where a question
-    has subqueries, this is the nearest of `parts`, which has one for each, and `part` its number.
+    has several diffusions, this is about the nearest, number `part`, from 1, of `question`.
     """
 
     id: str
@@ -72,7 +72,6 @@ class WhyNot:
     widest: Gate | None
     entry: Entry
     remedies: tuple[Remedy, ...]
-    parts: tuple["WhyNot", ...] = ()
     part: int = 0
     question: str = ""
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from qafd.wording import count_words, join_words
+from qafd.wording.counts import count
 from qafd.wording.reasons import word_reason, word_seed
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     )
 
 NAMED = 3  # neighbors of a balance on each side
-FEW_PARTS = 4  # diffusions that do not fill a node and are still listed one by one
 _HELD = {
     "saturated": "{name} is full: it holds {held:.3g} of {capacity:.3g}",
     "wet": "{name} is touched, not full: it holds {held:.3g} of {capacity:.3g}",
@@ -55,10 +55,13 @@ _NO_SENTENCE = {
 
 def say_why(why: "Why") -> str:
     """Word the reason that a node holds its mass, for people who do not know the method."""
-    return _say_parts(why) if why.parts else _say_run(why)
+    words = _say_reason(why)
+    if why.part:
+        return f"By diffusion {why.part}, “{why.question}”, which left most mass here: {words}"
+    return words
 
 
-def _say_run(why: "Why") -> str:
+def _say_reason(why: "Why") -> str:
     if not why.seeds or not why.ways.paths:
         return f"No mass reached {why.name}."
     first = why.seeds[0]
@@ -76,25 +79,6 @@ def _say_run(why: "Why") -> str:
     if why.full:
         return words
     return words + " " + "It is not full, so it is not retrieved."
-
-
-def _say_parts(why: "Why") -> str:
-    """Word the reasons of the diffusions that retrieve a node, and the mass of the others there."""
-    words, others = [], []
-    for part in why.parts:
-        if part.why is None:
-            others.append(f"Diffusion {part.number} did not reach it.")
-        elif part.full:
-            words.append(f"Diffusion {part.number}, “{part.question}”, retrieved it.")
-            words.append(_say_run(part.why))
-        else:
-            others.append(f"Diffusion {part.number} left {part.why.balance.node.mass:.3g} of "
-                           "mass on it, which does not fill it.")
-    if not words:
-        words = [f"No diffusion fills {why.name}, so it is not retrieved."]
-    if len(others) > FEW_PARTS:
-        others = [f"{len(others)} other diffusions do not fill it."]
-    return " ".join(words + others)
 
 
 def say_balance(balance: "Balance") -> str:
@@ -127,7 +111,7 @@ def _say_flows(balance: "Balance", flows: Sequence[tuple[str, float]],
     words = [template.format(mass=mass, name=balance.names[node]) for node, mass in flows[:NAMED]]
     rest = flows[NAMED:]
     if rest:
-        others = count_words(len(rest), "{number} other", "{number} others")
+        others = count(len(rest), "other")
         words.append(template.format(mass=sum(mass for _, mass in rest), name=others))
     return words
 
@@ -199,7 +183,7 @@ def say_gate(gate: "Gate") -> str:
 def say_why_not(why: "WhyNot") -> list[str]:
     """Word the reasons that a node is not retrieved, the most important sentence first."""
     words = []
-    if why.parts:
+    if why.part:
         words.append(f"No diffusion retrieves {why.name}; number {why.part}, “{why.question}”, "
                       "comes nearest.")
     if why.held > 0:

@@ -1,6 +1,6 @@
 """The tab Why: a node's reasons in words, or the obstacle to it and its remedies."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -11,11 +11,11 @@ from qafd.app.markup import paragraph, read_table
 from qafd.app.result import View
 from qafd.app.session import bound
 from qafd.app.tables import columns_of, table
-from qafd.explain import Balance, Gate, Inflow, Paths, SeedShare, Why, WhyNot
+from qafd.explain import Gate, Paths, SeedShare, Strand, Why, WhyNot
 from qafd.retrieve import METHODS
+from qafd.view.drawing import share_of
 from qafd.wording.entities import say_by_hand
 from qafd.wording.explanations import (
-    FEW_PARTS,
     say_balance,
     say_other,
     say_path,
@@ -28,11 +28,6 @@ from qafd.wording.explanations import (
 from qafd.wording.panels import say_number
 from qafd.wording.reasons import word_seed
 
-_COUNTS: dict[str, Callable[[Balance], float]] = {
-    "put in": lambda balance: balance.injected,
-    "came in": lambda balance: balance.came,
-    "went on": lambda balance: balance.went,
-    "held": lambda balance: balance.node.mass}
 _FACTORS = {"strength of the edge": "structure",
             "likeness of its start to the question": "alignment_source",
             "likeness of its end to the question": "alignment_target", "weight": "weight"}
@@ -62,32 +57,7 @@ def why_tab(view: View) -> None:
 def _why(why: Why) -> None:
     _lead(say_why(why))
     st.write(plain(say_balance(why.balance)))
-    if why.parts:
-        _sums(why)
-        for part in why.parts:
-            if part.why is not None and part.full:
-                st.write(f"**Diffusion {part.number}: {plain(part.question)}**")
-                st.write(plain(say_balance(part.why.balance)))
-                _shares(part.why)
-    else:
-        _shares(why)
-
-
-def _sums(why: Why) -> None:
-    """Draw the balance of each diffusion at the node, and the sums that the picture shows."""
-    st.caption("Each subquery or seed has a diffusion of its own; what they leave on a node "
-                "adds up")
-    # Of one diffusion for each seed, most did not reach the node.
-    rows = [(f"{part.number}. {part.question}", part.why) for part in why.parts
-            if part.why is not None or len(why.parts) <= FEW_PARTS]
-    rows.append(("together", why))
-    cells = []
-    for name, one in rows:
-        counts = [0.0 if one is None else count(one.balance) for count in _COUNTS.values()]
-        cells.append((name, *(f"{amount:.3f}" for amount in counts)))
-    st.html(read_table(["diffusion", *_COUNTS], cells))
-    st.caption("Put in by the question and came in from neighbors, less what went on to them, "
-                "is what is held, in units of mass.")
+    _shares(why)
 
 
 def _shares(why: Why) -> None:
@@ -96,8 +66,8 @@ def _shares(why: Why) -> None:
         _seeds_and_ways(why.seeds, why.ways)
     with right:
         for inflow in why.inflows:
-            st.write(f"**{inflow.share:.0%}** of what reached it came straight from "
-                      f"**{plain(inflow.name)}**")
+            st.write(f"**{share_of(inflow.flow, why.balance.reached):.0%}** of what reached it came "
+                     f"straight from **{plain(inflow.source)}**")
             _quotes(inflow)
     with st.expander("Numbers"):
         _balance(why)
@@ -115,7 +85,7 @@ def _seeds_and_ways(seeds: Sequence[SeedShare], ways: Paths) -> None:
     st.html(read_table(("way", "mass"), rows))
 
 
-def _quotes(inflow: Inflow) -> None:
+def _quotes(inflow: Strand) -> None:
     if inflow.added:
         st.html(word_by_hand(say_by_hand(inflow.added)))
     if inflow.sentences:
