@@ -14,15 +14,13 @@ from qafd.graph import Graph
 from qafd.reasons import ReasonKind, reason
 from qafd.records import Keyword, QueryPlan, node_id
 from qafd.retrieve.base import Corpus
+from qafd.retrieve.by_score import DensePassages, FusedPassages, LexicalPassages
 from qafd.retrieve.ego import EgoNet
-from qafd.retrieve.fusion import FusedPassages
-from qafd.retrieve.lexical import LexicalPassages
 from qafd.retrieve.pagerank import PRESETS, PageRank, entry_weights, net_flow, pagerank
 from qafd.retrieve.path import RelationalPaths, flow_paths
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.retrieve.rank import Ranking, rank
 from qafd.retrieve.seeds import Passages, match, select_seeds
-from qafd.retrieve.vector import DensePassages
 from tests.oracles import random_graph
 
 

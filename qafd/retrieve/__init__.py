@@ -3,12 +3,11 @@
 from qafd.extensions import METHODS as EXTRA
 from qafd.extensions import load_extensions
 from qafd.retrieve.base import Retriever
+from qafd.retrieve.by_score import DensePassages, FusedPassages, LexicalPassages
 from qafd.retrieve.community import CommunityReports
 from qafd.retrieve.ego import EgoNet
 from qafd.retrieve.exact import ExactMatches
 from qafd.retrieve.flow_path import FlowPaths
-from qafd.retrieve.fusion import FusedPassages
-from qafd.retrieve.lexical import LexicalPassages
 from qafd.retrieve.linear import TriGraph
 from qafd.retrieve.multihop import MultiHop
 from qafd.retrieve.pagerank import PageRank
@@ -16,7 +15,6 @@ from qafd.retrieve.path import RelationalPaths
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.retrieve.released import ReleasedCode
 from qafd.retrieve.tree import CollapsedTree
-from qafd.retrieve.vector import DensePassages
 
 METHODS: dict[str, type[Retriever]] = {
     "qafd": FlowDiffusion,

@@ -1,18 +1,25 @@
-"""Passages by a score of each, without the graph: the base of vector, keyword and hybrid search."""
+"""Passages by a score of each, without the graph: vector, keyword and hybrid search."""
 
 import time
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 import numpy as np
 
+from qafd.reading.text.bm25 import content_words
 from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, QueryPlan
-from qafd.retrieve.base import Corpus, Retrieval, Work, params_of
+from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of, passages_ranked
+from qafd.retrieve.seeds import Match, match, minmax
 from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, rank_passages
 
+SHOWN = 4  # words that a reason names
+Because = Callable[[int], Reason]
+"""The reason for the passage at a place."""
 
-class PassageMethod(Protocol):
+
+class ScoringMethod(Protocol):
     """A method that scores passages one by one."""
 
     @property
@@ -26,8 +33,8 @@ class PassageMethod(Protocol):
         ...
 
 
-def retrieve_by_score(method: PassageMethod, name: str, corpus: Corpus, plan: QueryPlan, scores: Floats,
-                      because: Callable[[int], Reason], started: float) -> Retrieval:
+def retrieve_by_score(method: ScoringMethod, name: str, corpus: Corpus, plan: QueryPlan, scores: Floats,
+                      because: Because, started: float) -> Retrieval:
     """Return the passages with the highest scores, and the names that the first of them mention.
 
     A name is as important as the best retrieved passage that mentions it; a score below 0
@@ -70,3 +77,93 @@ def retrieve_by_score(method: PassageMethod, name: str, corpus: Corpus, plan: Qu
         work=Work(len(rows) + len(names), len(around.neighbors), 0, total, total),
         notices=() if len(chosen) or not len(rows) else (notice(NoticeKind.NO_SHARED_WORD),),
         revision=graph.revision)
+
+
+@dataclass(frozen=True)
+class _PassageMethod(Method):
+    """Base of the methods whose parameters are the numbers of passages."""
+
+    name: ClassVar[str]
+
+    passages: int = knob(5, 1, 50, help="How many passages are retrieved; they are drawn with "
+                         "the names they mention.")
+    top: int = passages_ranked()
+
+    def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
+        """Return the passages with the highest scores and the names they mention."""
+        started = time.perf_counter()
+        scores, because = self.score(match(corpus.passages, plan), plan)
+        return retrieve_by_score(self, self.name, corpus, plan, scores, because, started)
+
+    def score(self, found: Match, plan: QueryPlan) -> tuple[Floats, Because]:
+        """Return the score of each passage, shape (c,), and what a reason says of one."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class DensePassages(_PassageMethod):
+    """The floor of every comparison: passages by cosine with the question, and no graph.
+
+    Karpukhin et al., "Dense Passage Retrieval", Section 3.1: sim(q, p) is the product of two
+    vectors. Deviations: one encoder for questions and passages, so the product is a cosine, and
+    an exact search over all passages.
+    """
+
+    name: ClassVar[str] = "vector"
+    label: ClassVar[str] = "Vector search"
+    idea: ClassVar[str] = "the passages nearest to the question in meaning; no graph"
+    source: ClassVar[str] = "Karpukhin et al. 2020, Dense Passage Retrieval"
+
+    def score(self, found: Match, plan: QueryPlan) -> tuple[Floats, Because]:  # noqa: ARG002
+        """Return cosines."""
+        return found.dense, lambda place: reason(ReasonKind.BY_MEANING, score=float(found.dense[place]))
+
+
+@dataclass(frozen=True)
+class LexicalPassages(_PassageMethod):
+    """Passages by Okapi BM25 with k1 = 1.2 and b = 0.75.
+
+    Robertson and Zaragoza, "The Probabilistic Relevance Framework", Eq. (3.15). Deviations: the
+    idf is log(1 + (c - f + 1/2) / (f + 1/2)), never negative; the question's function words are
+    left out; a passage without a word of the question is not retrieved.
+    """
+
+    name: ClassVar[str] = "lexical"
+    label: ClassVar[str] = "Keyword search (BM25)"
+    idea: ClassVar[str] = "the passages that share the question's rare words; no graph"
+    source: ClassVar[str] = "Robertson and Zaragoza 2009, BM25 and Beyond"
+
+    def score(self, found: Match, plan: QueryPlan) -> tuple[Floats, Because]:
+        """Return BM25, -inf without a word of the question."""
+        words = content_words(plan.words)
+
+        def because(place: int) -> Reason:
+            added = found.by_word[place]
+            shared = [words[i] for i in np.argsort(-added, kind="stable")[:SHOWN] if added[i] > 0]
+            return reason(ReasonKind.BY_WORDS, score=float(found.lexical[place]), words=tuple(shared))
+
+        return np.where(found.lexical > 0, found.lexical, -np.inf), because
+
+
+@dataclass(frozen=True)
+class FusedPassages(_PassageMethod):
+    """Passages by minmax(cosine) + `lexical` minmax(BM25): the strongest method here that knows no graph.
+
+    Bruch et al., "An Analysis of Fusion Functions for Hybrid Retrieval", Section 3: a convex
+    combination of scores that are scaled to [0, 1]. Deviation: divided by the weight of the
+    cosine, which changes no order.
+    """
+
+    name: ClassVar[str] = "fusion"
+    label: ClassVar[str] = "Hybrid search"
+    idea: ClassVar[str] = "meaning and words of the passages added up; no graph"
+    source: ClassVar[str] = "Bruch et al. 2023, Fusion Functions for Hybrid Retrieval"
+
+    lexical: float = knob(0.5, 0.0, 4.0, help="Weight of the words beside the meaning.")
+
+    def score(self, found: Match, plan: QueryPlan) -> tuple[Floats, Because]:  # noqa: ARG002
+        """Return the weighted sums."""
+        dense, words = minmax(found.dense), minmax(found.lexical)
+        return found.fusion(self.lexical), lambda place: reason(
+            ReasonKind.BY_MEANING_AND_WORDS, meaning=float(dense[place]), weight=self.lexical,
+            lexical=float(words[place]))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from qafd.graph import Graph
 from qafd.reasons import ReasonKind, reason
 from qafd.retrieve.base import DRY, Retrieval, RetrievedEdge, RetrievedNode
-from qafd.wording import count_words
+from qafd.wording.counts import count
 
 MOST = 12  # new neighbors of one node
 NEAR = 200  # neighbors of a node that are looked at
@@ -30,7 +30,7 @@ def with_neighbors(retrieval: Retrieval, graph: Graph, opened: Iterable[str],
             nodes.setdefault(other, RetrievedNode(
                 other, graph.names[row], str(graph.kinds[row]), 0.0, 0.0, DRY,
                 reason(ReasonKind.UNREACHED)))
-            label = count_words(shared, "{number} shared passage", "{number} shared passages")
+            label = count(shared, "shared passage")
             edges.append(RetrievedEdge(node, other, "relation", 0.0, 0.0,
                                        label if through_passages else ""))
     return replace(retrieval, nodes=tuple(nodes.values()), edges=tuple(edges))

@@ -23,7 +23,6 @@ from qafd.view.shown import Shown, choose, drawn_nodes, found_once
 from qafd.wording.panels import (
     say_footer,
     say_idiom,
-    say_kind,
     say_number,
     say_percent,
     say_picture,
@@ -120,7 +119,7 @@ def place(node: RetrievedNode, at: tuple[float, float], drawing: Drawing, look: 
     """Return name, kind and place of a node in all panels."""
     x, y = at
     place: dict[str, Any] = {
-        "id": node.id, "name": shown_name(node), "kind": say_kind(clean(node.kind, NAME_LENGTH)),
+        "id": node.id, "name": shown_name(node), "kind": clean(node.kind, NAME_LENGTH),
         "x": round(x / drawing.aspect, 4), "y": round(y, 4)}
     if node.kind == "passage":
         place["square"] = 1

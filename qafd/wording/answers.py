@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from qafd.plan.kinds import Beyond
 from qafd.wording import count_words, join_words
+from qafd.wording.counts import count
 
 if TYPE_CHECKING:
     from qafd.answer import Answer, Written
@@ -112,8 +113,7 @@ def _say_moves(change: "AnswerChange") -> Iterator[str]:
     """Yield phrases for sentences that are no longer quoted, and for new ones."""
     if change.left:
         yield count_words(len(change.left), "{number} of {all} is gone", "{number} of {all} are gone",
-                        all=count_words(len(change.before.sentences), "{number} sentence",
-                                      "{number} sentences"))
+                        all=count(len(change.before.sentences), "sentence"))
     if any(sentence == change.before.sentences[0] for sentence, _ in change.left):
         yield "the first is among them"
     if change.came:

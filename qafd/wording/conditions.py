@@ -2,11 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from qafd.wording import join_words
-
 if TYPE_CHECKING:
     from qafd.explain.conditions import AnswerConditions, ConditionRow
-    from qafd.records import QueryGraph
 
 _MET_BY = {"relation": "a relation", "sentence": "perhaps: a sentence",
            "passage": "perhaps: a passage"}
@@ -44,12 +41,3 @@ def say_met_by(row: "ConditionRow") -> str:
     if row.level == "relation" and row.sentence:
         return "named together"
     return _MET_BY.get(row.level, "not met")
-
-
-def say_query(query: "QueryGraph") -> str:
-    """Describe the picture of the conditions of a question."""
-    pairs = []
-    for condition in query.conditions:
-        pair = f"{query.nodes[condition.source].text} – {query.nodes[condition.target].text}"
-        pairs.append(f"not {pair}" if condition.negated else pair)
-    return f"The conditions of the question: {join_words(pairs)}"

@@ -14,8 +14,6 @@ _GAPS = {
     GapKind.NO_AMOUNT: "The question names no numeric column for the {name}."}
 _TOTALS = {"SUM": "adds up {column}", "AVG": "averages {column}", "MAX": "finds the maximum of {column}",
            "MIN": "finds the minimum of {column}", "COUNT": "counts different values of {column}"}
-_LABELS = {"has the column": "has the column", "refers to": "refers to",
-           "refers, by its name, to": "refers, by its name, to"}
 _JOINS = {("refers", False): "It refers to {column}.",
           ("refers", True): "It refers to {column} (by its name).",
           ("referred", False): "{column} refers to it.",
@@ -79,11 +77,6 @@ def _say_joins(schema: Schema, column: Column) -> list[str]:
             elif target == column.label:
                 sentences.append(_JOINS["referred", join.inferred].format(column=source))
     return sentences
-
-
-def say_label(label: str) -> str:
-    """Return the label of an edge of a schema."""
-    return _LABELS.get(label, label)
 
 
 def say_key(column: str, inferred: bool) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from qafd.records import GUESS
 from qafd.wording import count_words, join_some
 from qafd.wording.counts import count
 
@@ -13,10 +12,6 @@ if TYPE_CHECKING:
     from qafd.curate.neighbors import EdgeByHand, Neighbor
     from qafd.edits import Edit
 
-_TYPES = {
-    "building": "building", "group of people": "group of people", "name": "name",
-    "organization": "organization", "person": "person", "place": "place", "product": "product",
-    "event": "event", "work": "work", "law": "law", "language": "language", "date": "date"}
 _LIKENESSES = {
     "meaning": "similar meaning", "letter": "one letter differs",
     "part": "one name is part of the other", "initials": "initials of the other"}
@@ -26,11 +21,6 @@ _EDITS = {
     "split": "“{one}” is “{name}” in {count} of its passages",
     "join": "“{one}” — {label} → “{other}”", "cut": "No edge joins “{one}” and “{other}”"}
 
-
-def say_type(words: str) -> str:
-    """Return a type of entities, with "?" if it is a guess; types of a workspace stay unchanged."""
-    sure = words.rstrip(GUESS)
-    return _TYPES[sure] + words[len(sure):] if sure in _TYPES else words
 
 
 def say_likeness(pair: "Suggestion") -> str:

@@ -41,7 +41,7 @@ def _list_contents(going: "Footprint") -> str:
     counts = [count(number, noun) for number, noun in held if number]
     also = ["texts, vectors and extractions"]
     if going.replies:
-        also.append(count(going.replies, "reply"))
+        also.append(count(going.replies, "model reply"))
     if going.runs:
         also.append(count_words(
             going.runs, "{number} saved run that quotes them or has names found only there",

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from qafd.wording import count_words, join_some, join_words
+from qafd.wording import join_some, join_words
+from qafd.wording.counts import count
 
 if TYPE_CHECKING:
     from qafd.view.shown import Shown
@@ -36,10 +37,6 @@ def say_words() -> dict[str, str]:
     return dict(_WORDS)
 
 
-def say_kind(kind: str) -> str:
-    """Return the kind of a node: entity, passage, or the type from its documents."""
-    return kind
-
 
 def say_state(state: str) -> str:
     """Return the state of a node in words."""
@@ -56,18 +53,15 @@ def say_percent(share: float) -> str:
     return f"{say_number(100 * share)}%" if share <= 0 or share >= 1e-4 else "<0.01%"
 
 
-def say_retrieved(count: int, touched: int = 0, names: bool = True) -> str:
+def say_retrieved(full: int, touched: int = 0, names: bool = True) -> str:
     """Count the retrieved and touched names of a method: "17 names retrieved, 32 touched"."""
-    if names:
-        words = count_words(count, "{number} name retrieved", "{number} names retrieved")
-    else:
-        words = count_words(count, "{number} node retrieved", "{number} nodes retrieved")
+    words = f"{count(full, 'name' if names else 'node')} retrieved"
     return f"{words}, {touched:,} touched" if touched else words
 
 
-def say_drawn(count: int, all_of_them: int) -> str:
+def say_drawn(drawn: int, all_of_them: int) -> str:
     """Count the part that is drawn: "40 of 49 nodes shown"."""
-    return f"{count:,} of {all_of_them:,} nodes shown"
+    return f"{drawn:,} of {all_of_them:,} nodes shown"
 
 
 def say_footer(shown: "Shown", graph_size: int | None) -> str:
@@ -79,7 +73,7 @@ def say_footer(shown: "Shown", graph_size: int | None) -> str:
     if len(shown.edges) < shown.all_edges:
         parts.append(f"{len(shown.edges):,} of {shown.all_edges:,} edges")
     else:
-        parts.append(count_words(len(shown.edges), "{number} edge", "{number} edges"))
+        parts.append(count(len(shown.edges), "edge"))
     if graph_size is not None or len(shown.nodes) < shown.touched:
         parts.append(say_drawn(len(shown.nodes), graph_size or shown.touched))
     return " · ".join(parts)
@@ -118,7 +112,7 @@ def say_idiom(shape: str, title: str, number: int) -> str:
     if shape == "ring" and number == 0:
         return "seeds"
     if shape == "ring":
-        return count_words(number, "{number} hop", "{number} hops")
+        return count(number, "hop")
     if shape == "ribbon":
         return f"path {number}"
     return title

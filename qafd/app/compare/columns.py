@@ -31,7 +31,7 @@ from qafd.wording.answers import say_heading, say_status
 from qafd.wording.comparison import say_compared, word_missed
 from qafd.wording.counts import count
 from qafd.wording.layers import say_origin
-from qafd.wording.panels import say_kind, say_state
+from qafd.wording.panels import say_state
 from qafd.wording.reasons import word_notice, word_reason
 
 
@@ -241,7 +241,7 @@ def _found_table(sides: Sides, found: Sequence[Row]) -> None:
                 "passage over that of its best; choose a row to read the reasons.")
     columns: dict[str, list[object]] = {
         "name": [clean(row.name, 120) for row in found],
-        "kind": [say_kind(clean(row.kind, 40)) for row in found],
+        "kind": [clean(row.kind, 40) for row in found],
         "found by": [row.times for row in found]}
     config = {"name": st.column_config.TextColumn(width="medium")}
     for at, name in enumerate(sides.names):

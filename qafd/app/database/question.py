@@ -40,7 +40,7 @@ from qafd.view.layout import Positions
 from qafd.view.panel import clean, panel_data
 from qafd.view.placement import add_new, freeze
 from qafd.wording.counts import count
-from qafd.wording.databases import describe_draft, say_facts, say_label, word_gap
+from qafd.wording.databases import describe_draft, say_facts, word_gap
 from qafd.wording.explanations import say_why, say_why_not
 from qafd.wording.reasons import word_notice
 
@@ -177,13 +177,12 @@ def database_picture(asked: DatabaseQuestion) -> str | None:
     positions, others = compute_shared("frozen schema", (
         asked.database.source, asked.plan.question, asked.method.subqueries, asked.plan.planner),
         lambda: _freeze(asked))
-    edges = tuple(replace(edge, label=say_label(edge.label)) for edge in asked.retrieval.edges)
-    retrieval, drawing = replace(asked.retrieval, edges=edges), replace(chosen_drawing(), contract=False)
+    drawing = replace(chosen_drawing(), contract=False)
     key = f"schema-{Path(asked.database.source).stem}"
     path = asked.path if value_of("dbpath", True) and asked.importance else ()
     return pick(lambda chosen: panel_data(
-        [retrieval], drawing,
-        positions=add_new(positions, retrieval), look=Look(
+        [asked.retrieval], drawing,
+        positions=add_new(positions, asked.retrieval), look=Look(
             [Caption("Schema", "the joins of the draft are marked" if path else "")],
             others, selected=chosen, path=path, graph_size=len(asked.database.graph))), key)
 

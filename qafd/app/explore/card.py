@@ -34,7 +34,7 @@ from qafd.wording.entities import (
     say_place,
 )
 from qafd.wording.explanations import say_along, say_balance, say_unquoted
-from qafd.wording.panels import say_kind, say_number, say_percent, say_state
+from qafd.wording.panels import say_number, say_percent, say_state
 from qafd.wording.reasons import word_reason
 
 TITLES = 3
@@ -75,7 +75,7 @@ def _card(view: View, node: RetrievedNode) -> None:
 
 def heading(node: RetrievedNode) -> str:
     """Return the name of a node with its kind and state, as HTML."""
-    facts = [say_kind(node.kind), say_state(node.state)]
+    facts = [node.kind, say_state(node.state)]
     if node.seed:
         facts.append("seed")
     return markup.heading(shown_name(node), " · ".join(facts))
@@ -110,7 +110,7 @@ def draw_sentences(knowledge: KnowledgeGraph, node_id: str, first: int = 3, most
         return
     st.html("".join(map(quote, sentences[:first])))
     if more := sentences[first:]:
-        with st.expander(count_words(len(more), "{number} more sentence", "{number} more sentences")):
+        with st.expander(count(len(more), "more sentence")):
             st.html("".join(map(quote, more[:most])))
             if len(more) > most:
                 st.caption(f"The first {most} of them")

@@ -17,7 +17,7 @@ from qafd.flow.homotopy import Path
 from qafd.knowledge import read_corpus
 from qafd.plan.kinds import Asked, find_asked
 from qafd.retrieve.base import Retrieval
-from qafd.retrieve.fusion import FusedPassages
+from qafd.retrieve.by_score import FusedPassages
 from qafd.view.panel import clean
 from qafd.wording.explanations import say_chain
 from qafd.wording.reach import say_added, say_entered, say_place, say_signals

@@ -17,15 +17,15 @@ from qafd.app.picture import caption, chosen_drawing, groups_of, place_nodes, sc
 from qafd.app.result import View, all_notes
 from qafd.app.tables import columns_of, download, format_button, table
 from qafd.export.formats import OF_RETRIEVAL
-from qafd.flow.verify import seal
 from qafd.graph import Graph
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
+from qafd.runs.verify import seal
 from qafd.view.drawing import Drawing, Look
 from qafd.view.panel import shown_name
 from qafd.wording.answers import say_certainty
 from qafd.wording.counts import count
-from qafd.wording.panels import say_kind, say_state
+from qafd.wording.panels import say_state
 from qafd.wording.reasons import word_reason
 
 PASSAGES = 10
@@ -141,7 +141,7 @@ NODES = ("name", "kind", "state", "seed", "importance", "x", "mass", "capacity",
 def _nodes_table(retrieval: Retrieval) -> None:
     """Draw all touched nodes with their numbers and reasons."""
     shares = relative(retrieval.nodes)
-    rows = [(shown_name(n), say_kind(n.kind), say_state(n.state), n.seed, shares[n.id],
+    rows = [(shown_name(n), n.kind, say_state(n.state), n.seed, shares[n.id],
              n.importance, n.mass, n.capacity, n.source, n.alignment, word_reason(n.reason))
             for n in retrieval.nodes]
     table(columns_of(NODES, rows), formats={"importance": "percent", "x": "%.4g"},
@@ -155,7 +155,7 @@ def _edges_table(retrieval: Retrieval) -> None:
         st.write("No two of these nodes are joined.")
         return
     names = {n.id: shown_name(n) for n in retrieval.nodes}
-    rows = [(names[e.source], names[e.target], e.flow, e.weight, say_kind(e.kind), e.label)
+    rows = [(names[e.source], names[e.target], e.flow, e.weight, e.kind, e.label)
             for e in retrieval.edges]
     table(columns_of(("from", "to", "flow", "weight", "kind", "relation"), rows))
 

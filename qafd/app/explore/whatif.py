@@ -22,7 +22,7 @@ from qafd.view.placement import add_new
 from qafd.wording import count_words
 from qafd.wording.answers import say_change
 from qafd.wording.counts import count
-from qafd.wording.panels import say_kind, say_percent
+from qafd.wording.panels import say_percent
 
 EDGES = 60
 KINDS = {"document": "Document", "edge": "Edge", "seed": "Seed"}
@@ -156,7 +156,7 @@ def _rows(view: View, nodes: Sequence[RetrievedNode], passages: Sequence[RankedP
     largest, rows = largest_of(among), []
     for node in nodes:
         importance = say_percent(share_of(node.importance, largest))
-        rows.append((shown_name(node), f"{say_kind(node.kind)}, importance {importance}"))
+        rows.append((shown_name(node), f"{node.kind}, importance {importance}"))
     for passage in passages:
         rows.append((row_name(view.graph, view.graph.row[passage.id]), "ranked passage"))
     return rows

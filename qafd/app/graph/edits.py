@@ -22,7 +22,7 @@ from qafd.storage import Workspace
 from qafd.view.panel import clean
 from qafd.wording import count_words
 from qafd.wording.counts import count
-from qafd.wording.entities import say_edit, say_likeness, say_type
+from qafd.wording.entities import say_edit, say_likeness
 
 PAIRS = 8  # shown at a time
 
@@ -158,7 +158,7 @@ def _tell_apart(store: Workspace, pair: Suggestion) -> None:
 def _side(column: DeltaGenerator, entity: Entity) -> None:
     facts = [count(entity.passages, "passage")]
     if entity.type:
-        facts.insert(0, say_type(curate.type_words(entity.type)))
+        facts.insert(0, curate.type_words(entity.type))
     column.markdown(f"**{brief(entity.name)}** :gray[{plain(' · '.join(facts))}]")
     column.markdown(brief(entity.evidence, 300) or "Only in titles.")
 
@@ -169,7 +169,7 @@ def _word_pair(pair: Suggestion) -> list[str]:
              f"names alike by {pair.similarity:.2f}"]
     own, other = (curate.type_words(one.type) for one in (pair.second, pair.first))
     if own and other and own != other:
-        facts.append(f"types differ: {say_type(own)}, {say_type(other)}")
+        facts.append(f"types differ: {own}, {other}")
     if pair.together:
         facts.append(count_words(pair.together, "{number} sentence with both names",
                                "{number} sentences with both names"))

@@ -25,7 +25,7 @@ from qafd.records import node_id
 from qafd.view.panel import clean
 from qafd.wording import join_some
 from qafd.wording.counts import count
-from qafd.wording.entities import say_grounds, say_type
+from qafd.wording.entities import say_grounds
 
 ROWS = 500  # entities of the table
 LISTED = 2000  # names that a box lists
@@ -49,7 +49,7 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
     types = sorted({_type(one) for one in known})
     kind = typing.selectbox("Type", types, index=None, placeholder="all",
                             **bound("type"),
-                            format_func=lambda name: say_type(name) or "(none)")
+                            format_func=lambda name: name or "(none)")
     which = ordering.selectbox("Show", list(ORDERS), **bound("show"),
                                help=("Hubs are in most relations. Orphans connect nothing: "
                                      "they are in one passage and in no relation."))
@@ -90,7 +90,7 @@ def _choose(found: Sequence[Entity], waits: bool) -> Entity | None:
     above = st.empty()
     event = table(
         columns_of(("name", "type", "passages", "relations", "also"), [
-            (one.name, say_type(_type(one)), one.passages, one.relations, ", ".join(one.also))
+            (one.name, _type(one), one.passages, one.relations, ", ".join(one.also))
             for one in rows]),
         on_select="rerun", selection_mode="single-row", height=min(420, 37 + 35 * len(rows)),
         # a choice is the number of a row: other rows are another table
@@ -112,7 +112,7 @@ def _choose(found: Sequence[Entity], waits: bool) -> Entity | None:
 
 
 def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
-    facts = [say_type(_type(one)), count(one.passages, "passage"), count(one.relations, "relation")]
+    facts = [_type(one), count(one.passages, "passage"), count(one.relations, "relation")]
     if one.also:
         facts.append(f"also {clean(', '.join(one.also[:ALSO]), 300)}")
     name = markup.heading(clean(one.name, 120), " · ".join(filter(None, facts)))

@@ -14,17 +14,16 @@ from qafd.app.pages import fold_tabs
 from qafd.app.picture import pick
 from qafd.app.session import compute_shared
 from qafd.app.tables import columns_of, download_csv, table
-from qafd.flow.verify import verify
 from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.methods import label_of
 from qafd.runs import Quote, Run, changed_params
 from qafd.runs.difference import RunDifference, difference, settings_of
+from qafd.runs.verify import verify
 from qafd.view.drawing import Caption, Drawing, Look
 from qafd.view.panel import clean, panel_data
 from qafd.view.placement import add_new, freeze
 from qafd.wording.counts import count
 from qafd.wording.findings import say_verification
-from qafd.wording.panels import say_kind
 from qafd.wording.reasons import word_notice, word_reason
 from qafd.wording.runs import say_difference, say_exact, say_setting_name, say_settings, say_value
 
@@ -165,7 +164,7 @@ def _changes(change: RunDifference) -> None:
         for node in nodes:
             before = None if node.before is None else round(100 * node.share_before, 1)
             after = None if node.after is None else round(100 * node.share_after, 1)
-            rows.append((node.name, say_kind(node.kind), where, before, after,
+            rows.append((node.name, node.kind, where, before, after,
                          round(100 * node.difference, 1)))
     columns = ("name", "kind", "retrieved by", "importance in the first, %",
                "importance in the second, %", "change, points")
