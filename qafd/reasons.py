@@ -76,6 +76,8 @@ class ReasonKind(StrEnum):
     SUMS_UP = "sums_up"  # text, level, count
     COSINE = "cosine"  # cosine
     # Conditions of the question
+    HELD_BY = "held_by"  # filled, wanted, least: share of its capacity
+    HELD = "held"  # name of a condition, share
     MEETS = "meets"  # met: surely, perhaps, wanted, strength
     MET_BY_RELATION = "met_by_relation"  # name, text, passage: its node
     MET_IN_SENTENCE = "met_in_sentence"  # name, text, passage

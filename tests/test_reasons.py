@@ -9,7 +9,7 @@ from qafd.runs.stored import plain_of, record_of
 from qafd.wording.reasons import word_cause, word_notice, word_reason, word_seed
 
 NUMBERS = ("place", "count", "score", "cosine", "similarity", "share", "energy", "meaning",
-           "weight", "lexical", "level", "community", "met", "wanted", "confidence")
+           "weight", "lexical", "level", "community", "met", "wanted", "confidence", "filled", "least")
 
 
 def full(kind: ReasonKind) -> Reason:

@@ -7,6 +7,7 @@ from qafd.retrieve.by_score import DensePassages, FusedPassages, LexicalPassages
 from qafd.retrieve.community import CommunityReports
 from qafd.retrieve.ego import EgoNet
 from qafd.retrieve.exact import ExactMatches
+from qafd.retrieve.flow_and import AllConditions
 from qafd.retrieve.flow_path import FlowPaths
 from qafd.retrieve.linear import TriGraph
 from qafd.retrieve.multihop import MultiHop
@@ -29,6 +30,7 @@ METHODS: dict[str, type[Retriever]] = {
     "lexical": LexicalPassages,
     "fusion": FusedPassages,
     "exact": ExactMatches,
+    "flow_and": AllConditions,
     "released": ReleasedCode,
     "multihop": MultiHop,
 }

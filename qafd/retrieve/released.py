@@ -20,6 +20,7 @@ from qafd.retrieve.subgraph import (
     nodes,
     number_places,
     rank_passages,
+    score_by_mentions,
 )
 
 HELD = 10.0  # capacity of all nodes together
@@ -85,7 +86,7 @@ class ReleasedCode(Method):
         for row in rows.tolist():
             told = reason(ReasonKind.PUSHED_TO, place=place[row], score=float(x[row]))
             reasons.append(replace(why[row], also=(told,)) if row in why else told)
-        found, scores = _passages(corpus, match(corpus.passages, plan).dense, x)
+        found, scores = score_by_mentions(corpus, match(corpus.passages, plan).dense, x)
         return Retrieval(
             query=plan.question, method="released", params=params_of(self),
             seeds=graph.ids_of(seeds.rows.tolist()),
@@ -110,15 +111,3 @@ def begin_walk(layer: Graph, row: int) -> tuple[Nodes, Floats]:
         x = onward
     begun: Floats = np.array(list(x.values()), np.float64)
     return np.array(list(x), np.int64), begun
-
-
-def _passages(corpus: Corpus, dense: Floats, x: Floats) -> tuple[Nodes, Floats]:
-    """Return passages by the importance of the entities that they mention, then by cosine."""
-    graph, rows = corpus.graph, corpus.passages.rows
-    reached = graph.layer({"mention"}).expand(rows)
-    owner = np.repeat(np.arange(len(rows)), reached.counts)
-    scores: Floats = np.bincount(owner, x[reached.neighbors] * reached.similarity,
-                                 len(rows)).astype(np.float64)
-    order = np.lexsort((-dense, -scores))
-    order = order[scores[order] > 0]
-    return rows[order], scores[order]

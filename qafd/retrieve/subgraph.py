@@ -123,6 +123,26 @@ def order_by_mentions(corpus: Corpus, passages: Nodes, entities: Nodes, dense: F
     return [int(passages[i]) for i in order]
 
 
+def score_by_mentions(corpus: Corpus, dense: Floats, importance: Floats) -> tuple[Nodes, Floats]:
+    """Return the passages that mention important nodes, best first, equal ones by cosine, and their scores.
+
+    Parameters
+    ----------
+    dense : ndarray, shape (c,)
+        Cosines of `corpus.passages` with the question.
+    importance : ndarray, shape (n,)
+        Of each row of the graph.
+    """
+    graph, rows = corpus.graph, corpus.passages.rows
+    reached = graph.layer({"mention"}).expand(rows)
+    owner = np.repeat(np.arange(len(rows)), reached.counts)
+    scores: Floats = np.bincount(owner, importance[reached.neighbors] * reached.similarity,
+                                 len(rows)).astype(np.float64)
+    order = np.lexsort((-dense, -scores))
+    order = order[scores[order] > 0]
+    return rows[order], scores[order]
+
+
 def rank_passages(graph: Graph, rows: Nodes, scores: Floats, parts: Floats | None = None
                   ) -> tuple[RankedPassage, ...]:
     """Return rows of passages, best first, with their scores and the parts of these."""

@@ -69,6 +69,8 @@ _SENTENCES = {
     ReasonKind.MENTIONED_BY: "Mentioned by passage number {place}, {title}.",
     ReasonKind.IN_TREE: "Number {place} of all passages and summaries, cosine {cosine:.2f}.",
     ReasonKind.BELOW_SUMMARY: "Below the summary of {title}, cosine {cosine:.2f}.",
+    ReasonKind.HELD_BY: "Filled by {filled} of {wanted} conditions, the least by {least:.0%}.",
+    ReasonKind.HELD: "{name}: {share:.0%}.",
     ReasonKind.MEETS: "Meets {met} of {wanted} conditions.",
     ReasonKind.MET_BY_RELATION: "{name}: met by a relation, “{text}”.",
     ReasonKind.MET_IN_SENTENCE: "{name}: perhaps met, both are named in “{text}”.",
