@@ -127,3 +127,13 @@ def test_no_chain_ends_at_a_person_where_a_place_is_asked_for(
     explanation = songs.explain("Where was the singer of Paper Lanterns born?")
     people = {"Mara Delgado", "Rosario Quintana", "Ilse Novak", "Anselm Brandt", "Teodor Halvorsen"}
     assert people.isdisjoint(chain.hops[-1].name for chain in explanation.chains())
+
+
+def test_a_chain_can_end_at_a_given_name_of_any_kind(samples: dict[str, KnowledgeGraph]) -> None:
+    explanation = samples["songbook"].explain("Where was the singer of Paper Lanterns born?")
+    for name in ("Mara Delgado", "Lisbon"):
+        chain, = explanation.chains(to=name)
+        assert chain.nodes[-1] == explanation.graph.ids[explanation.find(name)]
+        assert chain.nodes[0] in explanation.retrieval.seeds
+    best = explanation.chains()[0]
+    assert explanation.chains(to=best.nodes[-1])[0].nodes[-1] == best.nodes[-1]

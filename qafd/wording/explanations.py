@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Chain,
         ChainHop,
         Gate,
+        Margins,
         OtherReason,
         ReasoningPath,
         Remedy,
@@ -178,6 +179,32 @@ def say_gate(gate: "Gate") -> str:
     return (f"{gate.source_name} – {gate.target_name}: weight {gate.weight:.3g}, from strength "
             f"{gate.structure:.3g} and alignment {gate.alignment_source:.3g} and "
             f"{gate.alignment_target:.3g}")
+
+
+def say_margins(margins: "Margins") -> list[str]:
+    """Word how well weights set the retrieved nodes apart, and what Theorem 7 asks for."""
+    if not margins.size:
+        return []
+    if margins.across is None:
+        first = "No edge leaves the retrieved nodes, so nothing can leak."
+    elif margins.inside is None:
+        first = "No edge joins two retrieved nodes, so Lemma 6 says nothing about them."
+    else:
+        order = (f"They are set apart as Lemma 6 asks, up to errors of {margins.noise:.0%} in the weights."
+                 if margins.noise > 0 else
+                 "Lemma 6 asks for the opposite order, so the paper does not promise that another "
+                 "diffusion finds the same nodes.")
+        first = (f"The weakest edge between retrieved nodes has weight {margins.inside:.3g}, the strongest "
+                 f"that leaves them {margins.across:.3g}. {order}")
+    lacks = []
+    if not margins.connected:
+        lacks.append("edges between the retrieved nodes do not connect all of them")
+    if not margins.source_inside:
+        lacks.append("some mass enters at nodes that are not retrieved")
+    words = [first, f"Mass outside them is {margins.leakage:.1%} of their capacity, the beta of Theorem 7."]
+    if lacks:
+        words.append(f"The theorem does not apply: {join_words(lacks)}.")
+    return words
 
 
 def say_why_not(why: "WhyNot") -> list[str]:

@@ -10,12 +10,13 @@ from qafd import export
 from qafd.answer import pages_of, where
 from qafd.answer.quote import find_near
 from qafd.app import markup
-from qafd.app.escaping import safe
+from qafd.app.escaping import plain, safe
 from qafd.app.explore.card import relative
 from qafd.app.links import in_document
 from qafd.app.picture import caption, chosen_drawing, groups_of, place_nodes, scale
 from qafd.app.result import View, all_notes
 from qafd.app.tables import columns_of, download, format_button, table
+from qafd.explain import measure_margins
 from qafd.export.formats import OF_RETRIEVAL
 from qafd.graph import Graph
 from qafd.retrieve.base import Retrieval, RetrievedPassage
@@ -25,6 +26,7 @@ from qafd.view.drawing import Drawing, Look
 from qafd.view.panel import shown_name
 from qafd.wording.answers import say_certainty
 from qafd.wording.counts import count
+from qafd.wording.explanations import say_margins
 from qafd.wording.panels import say_state
 from qafd.wording.reasons import word_reason
 
@@ -182,6 +184,8 @@ def proof(retrieval: Retrieval, graph: Graph) -> None:
         (f"retrieved capacity {volume:.4g} ≤ source mass {source:.4g} (Lemma 2)", max(0.0, volume - source)))
     table(columns_of(("condition", "worst violation"), [(name, f"{worst:.1e}" if worst else "0")
                                                         for name, worst in checks]))
+    if not retrieval.parts:
+        st.write(plain(" ".join(say_margins(measure_margins(retrieval)))))
     work = retrieval.work
     st.caption(("Tolerance {tolerance} of each capacity · the solver touched {touched} of "
                 "{nodes} and {read} of {edges} · {rounds} · {time} ms").format(

@@ -1,0 +1,58 @@
+"""The two numbers of Lemma 6 and the leakage of a retrieval, against chains solved by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_verify import stored
+
+from qafd.explain import measure_margins
+from qafd.graph import Graph
+from qafd.retrieve.base import Retrieval
+from qafd.runs.stored import record_of
+from qafd.wording.explanations import say_margins
+
+
+def retrieve(weights, seeds, mass):
+    """A diffusion on a chain with these weights."""
+    graph = Graph.build([str(i) for i in range(len(weights) + 1)], source_rows=range(len(weights)),
+                        target_rows=range(1, len(weights) + 1), similarity=weights)
+    return record_of(Retrieval, stored(graph, seeds, mass), "the retrieval")
+
+
+@pytest.mark.parametrize(("weights", "inside", "across", "noise"), [
+    ([2.0, 1.0], 2.0, 1.0, 1 / 3), ([1.0, 2.0], 1.0, 2.0, 0.0), ([1.0, 1.0], 1.0, 1.0, 0.0),
+    ([9.0, 1.0], 9.0, 1.0, 0.8)])
+def test_2_5_units_fill_two_nodes_and_leave_a_half_outside(weights, inside, across, noise):
+    found = measure_margins(retrieve(weights, [0], 2.5))
+    assert (found.size, found.inside, found.across) == (2, inside, across)
+    assert found.noise == pytest.approx(noise)
+    assert found.leakage == pytest.approx(0.25)
+    assert (found.connected, found.source_inside) == (True, True)
+    assert ("as Lemma 6 asks" in say_margins(found)[0]) == (noise > 0)
+
+
+@given(st.floats(0.1, 10), st.floats(0.1, 10), st.floats(0, 1))
+def test_weights_within_the_noise_stay_apart_and_beyond_it_they_need_not(inside, across, error):
+    found = measure_margins(retrieve([inside, across], [0], 2.5))
+    worst = found.inside * (1 - error) > found.across * (1 + error)
+    if abs(error - found.noise) > 1e-9:
+        assert worst == (error < found.noise)
+
+
+def test_two_islands_are_not_connected_and_a_wet_seed_is_outside():
+    apart = measure_margins(retrieve([1.0, 1.0, 1.0, 1.0], [0, 4], 3.0))
+    assert (apart.size, apart.connected, apart.source_inside) == (2, False, True)
+    assert apart.leakage == pytest.approx(0.5)
+    wet = measure_margins(retrieve([1.0, 1.0], [0, 2], 1.6))
+    assert (wet.size, wet.source_inside, wet.leakage) == (0, False, 0.0)
+    assert say_margins(wet) == []
+
+
+def test_by_conservation_the_leakage_is_the_surplus_of_the_source():
+    for seed in range(5):
+        weights = np.random.default_rng(seed).uniform(0.1, 1, 20)
+        retrieval = retrieve(weights.tolist(), [9], 7.3)
+        found = measure_margins(retrieval)
+        held = sum(node.capacity for node in retrieval.retrieved)
+        assert found.leakage == pytest.approx(7.3 / held - 1)
