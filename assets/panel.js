@@ -490,7 +490,7 @@ function node(id) {
 }
 
 function style(n, words) {
-  set(n.el, { class: `node ${n.state}${n.seed ? " seed" : ""}${n.square ? " passage" : ""}${n.only ? " only" : ""}` });
+  set(n.el, { class: `node ${n.state}${n.seed ? " seed" : ""}${n.square ? " passage" : ""}${n.only ? " only" : ""}${n.possible ? " possible" : ""}` });
   set(n.shape, { class: "shape", "data-state": n.state, "aria-label": words });
 }
 
@@ -889,7 +889,7 @@ function tip(p, id, at, event, e) {
     e.facts.forEach(([name, value]) => row(name, value));
   } else {
     html("div", "name", p.tip, n.name);
-    html("div", "kind", p.tip, [n.kind, n.seed && words.seed, says(p, n)]
+    html("div", "kind", p.tip, [n.kind, n.seed && words.seed, says(p, n), n.possible && words.possible]
       .filter(Boolean).join(" · "));
     if (n.state !== "ghost") n.facts.forEach(([name, value]) => row(name, value));
     if (p.cards.length > 1) {
@@ -1137,6 +1137,7 @@ function legend(p) {
   if (p.look.color !== "importance") kinds(p, item, icon);
   else if (l.high) item("", l.color, l.low, bar, l.high + (l.note ? `, ${l.note}` : ""));
   l.plain || item(words.seed, icon(28, "seed saturated", [12, 7, 4]));
+  if (p.data.panels.some(({ nodes }) => nodes.some((n) => n.possible))) item(words.possible, icon(18, "saturated possible", [6, 6, 6]));
   if (p.data.lone) {
     item(words.only, icon(18, "saturated only", [6, 6, 6]));
     item(words.shared, icon(16, "shared", [6, 6, 6]));

@@ -17,6 +17,7 @@ from qafd.explain.reach import (
 )
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.base import RankedPassage
+from qafd.retrieve.compare import find_off_topic
 from qafd.wording.reach import OUTSIDE
 
 ASKED = "Introduce Steve Jobs's products in Apple."
@@ -87,6 +88,8 @@ def test_plain_weights_flood_the_article_of_the_fruit_and_query_aware_ones_do_no
     plain, aware = (apple.retrieve(plan, variant=variant) for variant in ("plain", "product"))
     names = dict(zip(apple.graph.ids, apple.graph.names, strict=True))
     assert [names[id] for id in contrast(plain, aware).only_first] == ["Malus domestica"]
+    assert [node.name for node in find_off_topic(plain, aware)] == ["Malus domestica"]
+    assert find_off_topic(aware, aware) == ()
 
 
 @pytest.mark.parametrize("preset", ["best", "paper", "tokens"])

@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -95,11 +95,12 @@ def _scale(view: View, method: FlowDiffusion, drawing: Drawing) -> Scale | None:
     return scale_of(widest.retrieve(read_corpus(view.knowledge, graph, method.needs), view.plan), drawing)
 
 
-def picture(view: View, drawing: Drawing, path: Sequence[str] = (),
-            named: Sequence[str] = ()) -> str | None:
+def picture(view: View, drawing: Drawing, path: Sequence[str] = (), named: Sequence[str] = (),
+            possible: Collection[str] = ()) -> str | None:
     """Draw the subgraph, and return the selected node.
 
-    The edges of a `path` of node ids stand out, and the nodes of `named` always have their names.
+    The edges of a `path` of node ids stand out, the nodes of `named` always have their names, and those
+    of `possible` a broken ring.
     """
     key = _key(view)
     # Another question begins with its answer, not with the selection of the one before.
@@ -121,7 +122,7 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = (),
         data = panel_data([retrieval], drawing, positions=positions, look=Look(
             [caption(view)], others, selected=chosen, path=path, graph_size=len(view.graph), scale=steady,
             groups=groups, unsure=unsure, expanded=opened, more=joined(chosen), named=named,
-            late=positions.keys() - known.keys()))
+            possible=possible, late=positions.keys() - known.keys()))
         return {**data, "edges": True, "mass": view.method.mass}
 
     selected = pick(draw, key, fresh=fresh)

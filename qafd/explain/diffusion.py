@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import numpy as np
+
 from qafd.explain.balance import Balance, mass_balance
 from qafd.explain.chains import Chain, find_chains
 from qafd.explain.decomposition import Streams
@@ -17,7 +19,7 @@ from qafd.explain.whynot import WhyNot, why_not
 from qafd.flow.homotopy import Path
 from qafd.flow.solver import Diffusion
 from qafd.graph import Graph
-from qafd.reasons import Reason
+from qafd.reasons import Reason, ReasonKind
 from qafd.records import Floats, Nodes
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import Problem
@@ -28,6 +30,10 @@ from qafd.view.drawing import share_of
 INFLOWS = 3
 WAYS = 5
 ROUNDING = 1e-12  # share of the mass below which the rest of the paths is none
+
+
+CERTAIN = frozenset((ReasonKind.NAMED, ReasonKind.STANDS_FOR_NAME, ReasonKind.HOLDS_VALUE, ReasonKind.CHOSEN))
+"""Reasons of seeds that the question names; all others are only near to it."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,19 @@ class RunExplanation:
     def provenance(self) -> Provenance:
         """The documents of its passages and relations."""
         return Provenance(self.problem, self.diffusion, self.open_store)
+
+    @cached_property
+    def sure(self) -> frozenset[int]:
+        """The rows that are retrieved however much mass the doubtful seeds have, up to what they have.
+
+        x is nondecreasing in the source (L is an M-matrix), so the solution without any mass on
+        doubtful seeds retrieves these, and the given one all that are possible.
+        """
+        certain = np.array([why.kind in CERTAIN for why in self.problem.seeds.reasons], np.bool_)
+        if certain.all():
+            return frozenset(self.diffusion.support.tolist())
+        least = replace(self.problem, mass=np.where(certain, self.problem.mass, 0.0))
+        return frozenset(least.solve().support.tolist())
 
     def is_touched(self, row: int) -> bool:
         """Return True if mass reached a row."""

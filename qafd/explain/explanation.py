@@ -69,6 +69,15 @@ class Explanation:
         return len(self.retrieval.retrieved)
 
     @property
+    def possible(self) -> frozenset[str]:
+        """The retrieved nodes that need mass of seeds that the question does not name, by id."""
+        sure: set[int] = set()
+        for run in self.runs:
+            sure |= run.sure
+        full = {node.id for node in self.retrieval.retrieved}
+        return frozenset(full.difference(self.graph.ids_of(sorted(sure))))
+
+    @property
     def documents(self) -> tuple[str, ...]:
         """Documents that mass passed, by name."""
         names: set[str] = set()

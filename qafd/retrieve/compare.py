@@ -204,6 +204,12 @@ def make_column(name: str, label: str, retrieve: Callable[[], Retrieval], graph:
     return ComparedMethod(name, label, replace(retrieval, passages=kept), sum(tokens[:len(kept)]))
 
 
+def find_off_topic(plain: Retrieval, aware: Retrieval) -> tuple[RetrievedNode, ...]:
+    """Return the passages that plain edge weights fill and query-aware ones do not, most important first."""
+    kept = {node.id for node in aware.retrieved}
+    return tuple(node for node in plain.retrieved if node.kind == "passage" and node.id not in kept)
+
+
 def _find_missed(finder: ComparedMethod, other: ComparedMethod) -> MissedGroup | None:
     """Return the largest group that only `finder` retrieves, None when there is none."""
     there = {*other.list_ids("nodes"), *other.list_ids("passages")}

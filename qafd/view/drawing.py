@@ -172,6 +172,8 @@ class Look:
         Number of neighbors of the selected node that could be shown too.
     named : sequence of str
         Ids of nodes whose names are always shown, full or not.
+    possible : collection of str
+        Ids of retrieved nodes that are drawn with a broken ring.
     """
 
     captions: Sequence[Caption] = ()
@@ -191,6 +193,7 @@ class Look:
     expanded: Sequence[str] = ()
     more: int = 0
     named: Sequence[str] = ()
+    possible: Collection[str] = ()
 
 
 def largest_of(nodes: Iterable[RetrievedNode]) -> float:

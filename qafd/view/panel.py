@@ -76,7 +76,7 @@ def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
     scale = look.scale
     colors = scale.colors if scale else _color_scale(shown)
     picture = _Picture(drawing, index, colors, scale, found_once(shown) if look.lone else set(),
-                       look.signed, look.graph_size)
+                       look.signed, look.graph_size, look.possible)
     panels = list(map(picture.panel, shown, captions, largest))
     for panel, idioms in zip(panels, look.idioms, strict=False):
         panel["shapes"] = _shapes(idioms, index)
@@ -194,6 +194,7 @@ class _Picture:
     only: Collection[str]
     signed: Mapping[str, float] | None
     graph_size: int | None
+    possible: Collection[str]
 
     def panel(self, shown: Shown, caption: Caption, largest: float) -> dict[str, Any]:
         """Build one panel; an importance is given as its share of the `largest`."""
@@ -223,7 +224,7 @@ class _Picture:
                 facts.append(["difference", f"{self.signed[node.id]:+.2f}"])
             nodes.append({
                 "n": self.index[node.id], "state": node.state, "seed": node.seed,
-                "only": node.id in self.only,
+                "only": node.id in self.only, "possible": node.id in self.possible,
                 "t": round(float(color), 3) if node.state == SATURATED else 0,
                 "value": value, "facts": facts, "reason": clean(word_reason(node.reason), REASON_LENGTH)})
         return nodes

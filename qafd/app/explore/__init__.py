@@ -11,7 +11,7 @@ from qafd.app.error_display import contain_errors, with_errors_shown
 from qafd.app.explore.answer import write_from_table
 from qafd.app.explore.card import card, edge_detail, node_detail
 from qafd.app.explore.contrast import contrast_tab
-from qafd.app.explore.explanation import next_in
+from qafd.app.explore.explanation import explanation_of, next_in
 from qafd.app.explore.overview import overview_map
 from qafd.app.explore.paths import chosen_path, paths_tab
 from qafd.app.explore.question import choose_layer, how_it_was_read, keep_asked, reader
@@ -85,13 +85,15 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
             with notes:
                 reading_note(view)
             view = choose_layer(view)
-            following = ""
+            following, possible = "", frozenset[str]()
+            with contain_errors("Sure and possible nodes"):
+                possible = explanation_of(view).possible
             with contain_errors("The next node to fill"):
                 following = next_in(view)
             if both:
                 selected = both_weights(view, drawing)
             else:
-                selected = picture(view, drawing, chosen_path(view), best_names(view))
+                selected = picture(view, drawing, chosen_path(view), best_names(view), possible)
             status_line(view, following)
             keep_button(view)
         with right, card(), contain_errors("The card"):

@@ -1,7 +1,7 @@
 """The tabs under the picture: passages, table, certificate and code."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 import streamlit as st
@@ -12,6 +12,7 @@ from qafd.answer.quote import find_near
 from qafd.app import markup
 from qafd.app.escaping import plain, safe
 from qafd.app.explore.card import relative
+from qafd.app.explore.explanation import explanation_of
 from qafd.app.links import in_document
 from qafd.app.picture import caption, chosen_drawing, groups_of, place_nodes, scale
 from qafd.app.result import View, all_notes
@@ -19,7 +20,7 @@ from qafd.app.tables import columns_of, download, format_button, table
 from qafd.explain import measure_margins
 from qafd.export.formats import OF_RETRIEVAL
 from qafd.graph import Graph
-from qafd.retrieve.base import Retrieval, RetrievedPassage
+from qafd.retrieve.base import SATURATED, Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
 from qafd.runs.verify import seal
 from qafd.view.drawing import Drawing, Look
@@ -104,7 +105,7 @@ def table_tab(view: View) -> None:
     if not retrieval.nodes:
         st.write("Nothing was touched; raise the mass or ask about names in your documents.")
         return
-    both_tables(retrieval)
+    both_tables(retrieval, explanation_of(view).possible)
     drawing = chosen_drawing()  # a file is made outside of a run, where the page has no controls
     with st.container(horizontal=True):
         for name, form in OF_RETRIEVAL.items():
@@ -112,11 +113,11 @@ def table_tab(view: View) -> None:
             format_button(form, write)
 
 
-def both_tables(retrieval: Retrieval) -> None:
-    """Draw the nodes and the edges of a picture as tables."""
+def both_tables(retrieval: Retrieval, possible: Collection[str] | None = None) -> None:
+    """Draw the nodes and the edges of a picture as tables; of `possible` nodes not all are sure."""
     nodes, edges = st.tabs([count(len(retrieval.nodes), "node"), count(len(retrieval.edges), "edge")])
     with nodes:
-        _nodes_table(retrieval)
+        _nodes_table(retrieval, possible)
     with edges:
         _edges_table(retrieval)
 
@@ -140,14 +141,20 @@ NODES = ("name", "kind", "state", "seed", "importance", "x", "mass", "capacity",
          "similarity", "reason")
 
 
-def _nodes_table(retrieval: Retrieval) -> None:
+def _nodes_table(retrieval: Retrieval, possible: Collection[str] | None) -> None:
     """Draw all touched nodes with their numbers and reasons."""
     shares = relative(retrieval.nodes)
     rows = [(shown_name(n), n.kind, say_state(n.state), n.seed, shares[n.id],
              n.importance, n.mass, n.capacity, n.source, n.alignment, word_reason(n.reason))
             for n in retrieval.nodes]
-    table(columns_of(NODES, rows), formats={"importance": "percent", "x": "%.4g"},
-          meanings={"importance": "x over the largest x, as everywhere in the app",
+    columns = columns_of(NODES, rows)
+    if possible is not None:
+        columns["certainty"] = ["" if n.state != SATURATED else "possible" if n.id in possible else "sure"
+                                for n in retrieval.nodes]
+    table(columns, formats={"importance": "percent", "x": "%.4g"},
+          meanings={"certainty": "Sure nodes are retrieved by the names of the question alone, possible "
+                                 "ones need mass of seeds that are only near to it",
+                    "importance": "x over the largest x, as everywhere in the app",
                     "x": "The dual variable of the diffusion; exports call it importance"})
 
 
