@@ -8,15 +8,13 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csc_matrix, csr_matrix
-from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.sparse.linalg import splu
+from scipy.sparse import csr_matrix
 
 from qafd.flow.certificate import ROUNDING
 from qafd.flow.elimination import Elimination
 from qafd.flow.sources import Sources
 from qafd.flow.weights import Gates
-from qafd.graph import Graph, Rows, sum_at
+from qafd.graph import Graph, sum_at
 from qafd.records import Floats, Nodes
 
 Flags = npt.NDArray[np.bool_]
@@ -26,8 +24,6 @@ Flags = npt.NDArray[np.bool_]
 REFINEMENTS = 12
 STEPS = 4
 REFINED = 1e-11
-# What an edge costs in an `Elimination`, in multiplications of an iteration.
-COSTLY = 100
 
 
 class Region:
@@ -46,9 +42,6 @@ class Region:
         self.weight = np.empty(0)
         self.expansions = 0
         self.narrowest, self.widest = np.inf, 0.0
-        # The active nodes and how to solve L_SS x_S = b, when they were last solved for directly.
-        self.solver: tuple[Nodes, Callable[[Floats], Floats]] | None = None
-        self.spent = 0.0  # multiplications in all solves so far
         self._touch(sources.rows)
         self.source = sources.mass.copy()
 
@@ -60,31 +53,6 @@ class Region:
     def width(self) -> float:
         """Largest weight read over the smallest."""
         return self.widest / self.narrowest if self.widest else 1.0
-
-    def number(self, rows: Rows, following: int) -> tuple[list[int], Nodes]:
-        """Return numbers of distinct graph rows; new ones get the following, and are returned too."""
-        mark, token = self._workspace.mark, self._workspace.token
-        new = rows[mark[rows] < token].astype(np.int64)
-        mark[new] = token + np.arange(following, following + len(new))
-        return (mark[rows] - token).tolist(), new
-
-    def edges_of(self, k: int) -> tuple[list[int], Floats]:
-        """Return ends and weights of the edges of a node that was read."""
-        entries = self.start == k
-        return self.end[entries].tolist(), self.weight[entries]
-
-    def add(self, rows: list[int], alignment: list[float],
-            read: dict[int, tuple[list[int], Floats]], active: set[int]) -> None:
-        """Take over nodes, already numbered and aligned, and the edges read around some."""
-        self._append(np.array(rows, np.int64), np.array(alignment))
-        self.active[list(active)] = True
-        self.solver = None
-        if read:
-            nodes = np.array(list(read), np.int64)
-            end = np.concatenate([np.array(ends, np.int64) for ends, _ in read.values()])
-            weight = np.concatenate([weight for _, weight in read.values()])
-            self._connect(nodes, np.repeat(nodes, [len(ends) for ends, _ in read.values()]), end,
-                          weight)
 
     def _touch(self, rows: Nodes) -> None:
         space = self._workspace
@@ -113,7 +81,6 @@ class Region:
         """
         while len(late):
             self.active[late] = True
-            self.solver = None
             unread = late[~self.read[late]]
             if not len(unread):
                 return
@@ -153,8 +120,6 @@ class Region:
 
     def drop(self, nodes: Flags) -> None:
         """Take nodes out of the active set."""
-        if nodes.any():
-            self.solver = None
         self.active[nodes] = False
         self.x[nodes] = self.rest[nodes] = self.dust[nodes] = 0.0
 
@@ -188,28 +153,6 @@ class Region:
         once = (u >= 0) & (u < v)
         return u[once], v[once], self.weight[once], leak, inside
 
-    def leaks(self, outside: Flags) -> Floats:
-        """Return the weight of every node's edges to inactive nodes among `outside`, shape (t,)."""
-        leaving = (outside & ~self.active)[self.end]
-        return sum_at(self.start[leaving], self.weight[leaving], len(self.rows))
-
-    def afford_factors(self) -> bool:
-        """Return True if factors of L_SS cost less than all solves so far, and count their cost.
-
-        They do on chains, trees and strips. The cost is at most the number of nodes times the
-        square of the width: one more than the number of independent cycles, or the band of a
-        numbering along the graph's length.
-        """
-        u, v, _, _, inside = self.system()
-        k = len(inside)
-        cost = k * max(1.0, len(u) - k + 2.0) ** 2
-        if cost > self.spent:
-            cost = min(cost, _band_cost(u, v, k))
-        if cost > self.spent:
-            return False
-        self.spent += cost
-        return True
-
     def eliminate(self, refinements: int) -> None:
         """Solve L_SS x_S = (Delta - T)_S directly; refined, x has three times a float's digits.
 
@@ -217,27 +160,7 @@ class Region:
         plain floats cannot hold. The corrections from the residual go into `rest` and `dust`.
         """
         u, v, weight, leak, inside = self.system()
-        self.spent += COSTLY * len(u)
         self._refine(inside, Elimination(len(inside), u, v, weight, leak).solve, refinements)
-
-    def factorize(self) -> bool:
-        """Solve like `eliminate` by triangular factors, which are faster where `afford_factors`.
-
-        False when they lose too many digits, as they may when weights span many orders.
-        """
-        u, v, weight, _, inside = self.system()
-        k = np.arange(len(inside))
-        matrix = csc_matrix(  # type: ignore[no-untyped-call]
-            (np.concatenate([self.total[inside], -weight, -weight]),
-             (np.concatenate([k, u, v]), np.concatenate([k, v, u]))), shape=(len(k), len(k)))
-        try:
-            factors = splu(  # type: ignore[no-untyped-call]
-                matrix, "MMD_AT_PLUS_A", 0.0, options={"SymmetricMode": True})
-        except RuntimeError:  # a pivot is 0
-            return False
-        self._refine(inside, factors.solve, REFINEMENTS)
-        over, through = self.excess()
-        return bool((np.abs(over) <= ROUNDING * through)[inside].all())
 
     def _refine(self, inside: Nodes, solve: Callable[[Floats], Floats], refinements: int) -> None:
         self.fine = True
@@ -262,7 +185,6 @@ class Region:
                 if (np.abs(left) <= allowed).all():
                     break
         self.x[inside], self.rest[inside], self.dust[inside] = best
-        self.solver = inside, solve
 
     def _apply_laplacian(self, inside: Nodes, x: Floats) -> Floats:
         """Return L_SS x for the nodes in S, by differences of x."""
@@ -297,7 +219,6 @@ class Region:
             z = residual / total
             p, rho, half = z.copy(), float(residual @ z), 0.5 * allowed
             for _ in range(50 + k):
-                self.spent += len(w.data) + 5 * k
                 q = total * p - w @ p
                 step = rho / float(p @ q)
                 x += step * p
@@ -333,14 +254,3 @@ def _add(parts: Floats, step: Floats) -> Floats:
     rest, dust = _two_sum(rest, parts[2] + lost)
     x, rest = _two_sum(x, rest)
     return np.array([x, *_two_sum(rest, dust)])
-
-
-def _band_cost(u: Nodes, v: Nodes, n: int) -> float:
-    """Return the sum of squared band widths of a graph, in a numbering that makes them small."""
-    both = np.concatenate([u, v]), np.concatenate([v, u])
-    joint = csr_matrix((np.ones(2 * len(u)), both), (n, n))  # type: ignore[no-untyped-call]
-    place = np.empty(n, np.int64)
-    place[reverse_cuthill_mckee(joint, symmetric_mode=True)] = np.arange(n)
-    band = np.zeros(n)
-    np.maximum.at(band, np.maximum(place[u], place[v]), np.abs(place[u] - place[v]))
-    return float(band @ band)

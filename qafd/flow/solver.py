@@ -28,7 +28,6 @@ from qafd.flow.certificate import (
     net_inflow,
 )
 from qafd.flow.elimination import TooDenseError
-from qafd.flow.flood import flood
 from qafd.flow.kernel import Budget
 from qafd.flow.region import REFINEMENTS, Region
 from qafd.flow.sources import Sources, fit
@@ -50,8 +49,6 @@ LAST = 1e-3
 # more than SHARPENED nodes are active: seconds of work for digits that nobody sees.
 SHARP = 1e-7
 SHARPENED = 1500
-# Rounds after which a graph that is thin is flooded and solved directly. Few graphs take as many.
-PATIENCE = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +218,7 @@ class _SupportSearch:
     def __init__(self, region: Region, rtol: float, budget: Budget) -> None:
         self.region, self.rtol, self.budget = region, rtol, budget
         self.inner = max(COARSE, rtol)
-        self.direct = False  # by factors or elimination, not by conjugate gradients
+        self.direct = False  # by elimination, not by conjugate gradients
         self.settled = False  # the active nodes were solved for twice
 
     def run(self) -> tuple[int, Flaw | None]:
@@ -230,7 +227,7 @@ class _SupportSearch:
         over = region.source - region.sink
         late = np.flatnonzero(over > 0)
         for rounds in range(1, self.budget.rounds + 1):
-            self._extend(rounds, late, over)
+            region.grow(late, over, max(self.inner, self.rtol))
             if len(region.rows) > self.budget.touched:
                 return rounds, flaw(FlawKind.TOUCHED, nodes=self.budget.touched)
             try:
@@ -258,23 +255,12 @@ class _SupportSearch:
                 self._tighten()
         return self.budget.rounds, flaw(FlawKind.ROUNDS, rounds=self.budget.rounds)
 
-    def _extend(self, rounds: int, late: Nodes, over: Floats) -> None:
-        """Make late nodes active, and the nodes that their push makes late."""
-        if rounds > PATIENCE and not self.direct and self.region.afford_factors():
-            self.direct, self.inner = True, self.rtol
-        least = max(self.inner, self.rtol)
-        if rounds > PATIENCE and self.direct:
-            flood(self.region, late, over, least, self.budget.touched)
-        else:
-            self.region.grow(late, over, least)
-
     def _solve(self) -> None:
         """Solve for the active nodes."""
         region = self.region
         if not self.direct:
             self.direct = region.width > WIDE or not region.conjugate_gradients(self.inner)
-        if self.direct and not (
-                region.width <= WIDE and region.afford_factors() and region.factorize()):
+        if self.direct:
             region.eliminate(REFINEMENTS if self.settled else 0)
 
     def _go_on(self, dropped: bool, late: int) -> None:
