@@ -534,8 +534,7 @@ class KnowledgeGraph:
         plan = plan or self.plan(asked.query, graph, subqueries=asked.by_subqueries)
         with self.store() as store:
             corpus = corpus_of(graph, store)
-        return explain(corpus, asked, plan, self.store, partial(find_evidence, self),
-                         partial(self.retrieve, plan, graph=graph))
+        return explain(corpus, asked, plan, self.store, partial(find_evidence, self))
 
     def erase(self, *names: str) -> "Footprint":
         """Erase files or documents for good and report the removed data; see `qafd.ingest.erase`.

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from qafd.cli import main
-from qafd.errors import MissingLayerError, ParameterError
+from qafd.errors import ParameterError
 from qafd.explain import Change, Explanation, contrast, core, mass_balance
 from qafd.flow.solver import solve
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.qafd import PRESETS
-from qafd.wording.explanations import say_other, say_path, say_why, say_why_not
+from qafd.wording.explanations import say_path, say_why, say_why_not
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 
@@ -90,15 +90,6 @@ def test_a_relation_rests_on_the_only_document_that_states_it(apple: KnowledgeGr
             said = [e for e in edges if {e.source, e.target} == ends]
             assert {chunks[c].document for e in said for c, _ in e.evidence} == {name}
     assert any(told.change(documents=[name]).edges for name in told.documents)
-
-
-def test_other_methods_give_their_reason_or_say_that_they_have_it_not(told: Explanation) -> None:
-    others = told.elsewhere("iPod")
-    assert "qafd" not in {other.method for other in others}
-    assert all(say_other(other) for other in others)
-    assert all(isinstance(other.error, MissingLayerError) for other in others if other.error)
-    absent = told.elsewhere("Amazon River")
-    assert any(other.node is None and other.full for other in absent)
 
 
 def test_a_retrieval_of_another_method_or_version_is_refused(

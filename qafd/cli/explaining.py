@@ -27,7 +27,6 @@ from qafd.wording.explanations import (
     say_along,
     say_balance,
     say_gate,
-    say_other,
     say_path,
     say_remedy,
     say_why,
@@ -38,12 +37,11 @@ from qafd.wording.explanations import (
 @command()
 @asks()
 @click.argument("node")
-@click.option("--elsewhere", is_flag=True, help="Also ask all other methods.")
 @click.option("--against", metavar="NAME=PLACE", help="Also ask a retriever of yours, as for 'qafd compare "
                                                       "--methods'.")
 @click.option("--to", metavar="NAME", help="Explain the edge to this node instead, with the flow "
                                            "through passages.")
-def why(inquiry: Inquiry, node: str, elsewhere: bool, against: str | None, to: str | None) -> Outcome | int:
+def why(inquiry: Inquiry, node: str, against: str | None, to: str | None) -> Outcome | int:
     """Explain why a node is retrieved, or why not.
 
     NODE is its name, '¶ title' for a passage, or its id.
@@ -64,16 +62,11 @@ def why(inquiry: Inquiry, node: str, elsewhere: bool, against: str | None, to: s
         sentences = say_why_not(absence)
         found = {"retrieved": False, **asdict(absence), "sentences": sentences}
         lines = [*sentences, *(f"- {say_remedy(remedy, absence)}" for remedy in absence.remedies)]
-    others = {}
-    if elsewhere:
-        others = {other.method: say_other(other) for other in explanation.elsewhere(node)}
-    lines = [one_line(line, 600) for line in lines]
-    lines += [f"{method}: {one_line(reason, 300)}" for method, reason in others.items()]
     if against:
         for method in read_columns(inquiry.knowledge, against).values():
             theirs = inquiry.knowledge.retrieve(explanation.plan, method)
-            lines.append(one_line(say_compared(compare_node(explanation, node, theirs)), 600))
-    return Outcome({**found, "elsewhere": others}, lines)
+            lines.append(say_compared(compare_node(explanation, node, theirs)))
+    return Outcome(found, [one_line(line, 600) for line in lines])
 
 
 def _explain_presence(explanation: Explanation, node: str) -> tuple[dict[str, Any], list[str]]:

@@ -7,7 +7,7 @@ from qafd.explain.decomposition import PathFlow, Streams
 from qafd.explain.diffusion import RunExplanation, SeedShare, Why
 from qafd.explain.edges import Along, Gate, Strand
 from qafd.explain.entry import Entry, entries, entry_of
-from qafd.explain.explanation import Explanation, OtherReason
+from qafd.explain.explanation import Explanation
 from qafd.explain.margins import Margins, measure_margins
 from qafd.explain.paths import Link, Paths, ReasoningPath, Step, describe_paths, links, row_name
 from qafd.explain.sensitivity import Sensitivity
@@ -16,7 +16,7 @@ from qafd.explain.whynot import Remedy, RemedyKind, WhyNot
 
 __all__ = [
     "Along", "Balance", "Chain", "ChainHop", "Change", "Contrast", "Effect", "Entry", "Explanation",
-    "Gate", "Link", "Margins", "OtherReason", "PathFlow", "Paths", "ReasoningPath", "Remedy",
+    "Gate", "Link", "Margins", "PathFlow", "Paths", "ReasoningPath", "Remedy",
     "RemedyKind", "RunExplanation", "SeedShare", "Sensitivity", "Step", "Strand", "Streams", "Why",
     "WhyNot", "apply_change", "contrast", "core", "entries", "entry_of", "links",
     "mass_balance", "measure_margins", "row_name", "describe_paths",

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from qafd.errors import ParameterError, QafdError
+from qafd.errors import ParameterError
 from qafd.explain.chains import Chain, best_chains
 from qafd.explain.diffusion import RunExplanation, Why, gather_paths
 from qafd.explain.edges import Along, along
@@ -15,25 +15,11 @@ from qafd.explain.whatif import Change, Effect, apply_change
 from qafd.explain.whynot import WhyNot
 from qafd.graph import Graph
 from qafd.records import QueryPlan
-from qafd.retrieve import METHODS
-from qafd.retrieve.base import Corpus, Retrieval, RetrievedNode
+from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.storage import Workspace
 from qafd.storage.rows import Evidence
 from qafd.view.drawing import share_of
-
-
-@dataclass(frozen=True)
-class OtherReason:
-    """Another method's reason for a node, in its own terms; `node` is None if it lacks it.
-
-    `full` counts the nodes it retrieved; `error` is the reason why it could not be asked.
-    """
-
-    method: str
-    node: RetrievedNode | None = None
-    full: int = 0
-    error: QafdError | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +36,6 @@ class Explanation:
         Of the whole question.
     method : FlowDiffusion
         As asked for, with all the mass.
-    ask : callable
-        Runs another method on the same question.
     runs : tuple of RunExplanation
         One, or one for each subquery in their order.
     """
@@ -60,7 +44,6 @@ class Explanation:
     retrieval: Retrieval
     plan: QueryPlan = field(repr=False)
     method: FlowDiffusion
-    ask: Callable[[str], Retrieval]
     runs: tuple[RunExplanation, ...]
 
     @property
@@ -213,28 +196,6 @@ class Explanation:
         return self.what_if(self.change(nodes=nodes, edges=edges, seeds=seeds,
                                         documents=documents))
 
-    def elsewhere(self, node: str) -> tuple[OtherReason, ...]:
-        """Return for each other method, in its own terms, why it has or lacks the node."""
-        wanted = self.graph.ids[self.find(node)]
-        return tuple(self._ask(method, wanted) for method in METHODS
-                     if method != self.retrieval.method)
-
-    def _ask(self, method: str, node: str) -> OtherReason:
-        try:
-            retrieval = self.ask(method)
-        except QafdError as error:
-            return OtherReason(method, error=error)
-        has = retrieval.node(node)
-        return OtherReason(method, has, len(retrieval.retrieved))
-
-    def has_node(self, node: str) -> bool:
-        """Return True if a node has this id or name."""
-        try:
-            self.find(node)
-        except ParameterError:
-            return False
-        return True
-
     def find(self, node: str) -> int:
         """Find the row of a node by id, name, or the one name that begins with or has these letters.
 
@@ -275,8 +236,7 @@ def _nearness(found: WhyNot) -> tuple[float, float]:
 
 
 def explain(corpus: Corpus, retrieval: Retrieval, plan: QueryPlan, open_store: Callable[[], Workspace],
-            evidence: Callable[[Iterable[str]], tuple[Evidence, ...]],
-            ask: Callable[[str], Retrieval]) -> Explanation:
+            evidence: Callable[[Iterable[str]], tuple[Evidence, ...]]) -> Explanation:
     """Make the explanation of a retrieval by flow diffusion, of one run or of several.
 
     Raises
@@ -299,4 +259,4 @@ def explain(corpus: Corpus, retrieval: Retrieval, plan: QueryPlan, open_store: C
                                  "this; name the plan that it was retrieved with")
         runs.append(RunExplanation(corpus.graph, part, open_store, evidence, problem,
                                    problem.solve(), shared))
-    return Explanation(corpus.graph, retrieval, plan, method, ask, tuple(runs))
+    return Explanation(corpus.graph, retrieval, plan, method, tuple(runs))

@@ -185,10 +185,7 @@ class DatabaseQuestion:
             problem = self.method.problem(self.corpus, plan)
             runs.append(RunExplanation(graph, found, opened, lambda _: (), problem,
                                        problem.solve()))
-        return Explanation(graph, retrieval, self.plan, self.method, self._again, tuple(runs))
-
-    def _again(self, _: str) -> Retrieval:
-        return self.retrieval
+        return Explanation(graph, retrieval, self.plan, self.method, tuple(runs))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from qafd.wording import count_words, join_words
 from qafd.wording.counts import count
-from qafd.wording.reasons import word_reason, word_seed
+from qafd.wording.reasons import word_seed
 
 if TYPE_CHECKING:
     from qafd.explain import (
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         ChainHop,
         Gate,
         Margins,
-        OtherReason,
         ReasoningPath,
         Remedy,
         Step,
@@ -280,15 +279,6 @@ def say_size(remedy: "Remedy") -> str:
     if remedy.kind == "seed":
         return f"{round_up(remedy.size)} of mass"
     return f"{round_up(remedy.size)} times"
-
-
-def say_other(other: "OtherReason") -> str:
-    """Word another method's reason for a node."""
-    if other.error is not None:
-        return str(other.error)
-    if other.node is None:
-        return count_words(other.full, "Not among its {number} node.", "Not among its {number} nodes.")
-    return word_reason(other.node.reason)
 
 
 def round_up(amount: float) -> str:

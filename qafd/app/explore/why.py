@@ -9,15 +9,12 @@ from qafd.app.explore.card import balance_rows, quote, word_by_hand
 from qafd.app.explore.explanation import SEARCHED, explanation_of, node_choice
 from qafd.app.markup import paragraph, read_table
 from qafd.app.result import View
-from qafd.app.session import bound
 from qafd.app.tables import columns_of, table
 from qafd.explain import Gate, Paths, SeedShare, Strand, Why, WhyNot
-from qafd.retrieve import METHODS
 from qafd.view.drawing import share_of
 from qafd.wording.entities import say_by_hand
 from qafd.wording.explanations import (
     say_balance,
-    say_other,
     say_path,
     say_remedy,
     say_size,
@@ -47,11 +44,6 @@ def why_tab(view: View) -> None:
         _why(explanation.why(node))
     else:
         _why_not(explanation.why_not(node, SEARCHED))
-    if st.toggle("Other methods", **bound("elsewhere"),
-                 help="Asks every other method the same question; takes a moment."):
-        st.html(read_table(("its own reason", "method"), [
-            (say_other(other), METHODS[other.method].label)
-            for other in explanation.elsewhere(node)]))
 
 
 def _why(why: Why) -> None:
