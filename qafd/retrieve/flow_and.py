@@ -1,16 +1,14 @@
 """One diffusion for each condition of a question; its answers hold mass in all of them."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from qafd.flow.solver import Diffusion, solve
-from qafd.flow.union import union
 from qafd.flow.weights import VARIANTS, Gates, Weights
-from qafd.graph import Graph, kind_names
+from qafd.graph import Graph
 from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
@@ -19,7 +17,6 @@ from qafd.retrieve.base import (
     Corpus,
     Method,
     Retrieval,
-    RetrievedEdge,
     Work,
     knob,
     params_of,
@@ -27,9 +24,10 @@ from qafd.retrieve.base import (
 )
 from qafd.retrieve.conditions import LinkedQuery, link_conditions
 from qafd.retrieve.exact import LIKE, SPECIFIC
-from qafd.retrieve.qafd import LAYERS
+from qafd.retrieve.qafd import LAYERS, list_edges
 from qafd.retrieve.seeds import match
 from qafd.retrieve.subgraph import foremost, nodes, rank_passages, score_by_mentions
+from qafd.retrieve.united import net_edges
 
 TIE = 1e-3  # how much likeness and degree count, for answers that hold as much
 
@@ -79,11 +77,13 @@ class AllConditions(Method):
         spread = np.zeros(len(graph))
         spread[rows] = importance
         ranked, scores = score_by_mentions(corpus, match(corpus.passages, plan).dense, spread)
+        shown = set(graph.ids_of(rows.tolist()))
         return Retrieval(
             query=plan.question, method="flow_and", params=params_of(self),
             seeds=tuple(sorted(graph.ids_of(names))),
             nodes=nodes(layer, plan, rows, importance, list(why.values()), seeds=set(names), states=states),
-            edges=_edges(layer, held.diffusions, set(why)),
+            edges=tuple(edge for edge in net_edges(list_edges(layer, d) for d in held.diffusions)
+                        if {edge.source, edge.target} <= shown),
             ranking=rank_passages(graph, ranked[:self.top], scores[:self.top]),
             work=Work(int((held.share > 0).any(axis=0).sum()), sum(len(d.u) for d in held.diffusions),
                       sum(d.rounds for d in held.diffusions), solved,
@@ -170,18 +170,3 @@ def _explain(held: HeldConditions, row: int) -> Reason:
         also.append(reason(ReasonKind.HELD, name=name, share=share))
     return reason(ReasonKind.HELD_BY, *also, filled=int(held.filled[row]), wanted=len(held.names),
                   least=float(held.share[:, row].min()))
-
-
-def _edges(layer: Graph, diffusions: Sequence[Diffusion], shown: set[int]) -> tuple[RetrievedEdge, ...]:
-    """Return the net flow of all diffusions between the rows that are shown, and the largest weights."""
-    if not diffusions:
-        return ()
-    whole = union(diffusions)
-    edges = []
-    for u, v, flow in zip(whole.rows[whole.u].tolist(), whole.rows[whole.v].tolist(), whole.flow.tolist(),
-                          strict=True):
-        if u in shown and v in shown and (place := layer.entry(u, v)) is not None:
-            kind = kind_names(int(layer.edge_kinds[place]))[0]
-            edges.append(RetrievedEdge(layer.ids[u], layer.ids[v], kind, flow,
-                                       float(layer.similarity[place])))
-    return tuple(sorted(edges, key=lambda edge: (edge.source, edge.target)))

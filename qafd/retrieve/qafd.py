@@ -217,7 +217,7 @@ class FlowDiffusion(Method):
         parts = [problem.retrieval(diffusion)
                  for problem, diffusion in zip(problems, diffusions, strict=True)]
         gone = frozenset().union(*(problem.gone for problem in problems))
-        return replace(unite(problems[0].layer, parts, diffusions), query=plan.question,
+        return replace(unite(parts), query=plan.question,
                        params=params_of(self),
                        ranking=self._rank(corpus, plan, problems, diffusions, gone))
 
@@ -328,7 +328,7 @@ class Problem:
         return Retrieval(
             query=self.plan.question, method="qafd", params=params_of(self.method),
             seeds=graph.ids_of(self.seeds.rows.tolist()),
-            nodes=_nodes(self.layer, diffusion, self.seeds), edges=_edges(self.layer, diffusion),
+            nodes=_nodes(self.layer, diffusion, self.seeds), edges=list_edges(self.layer, diffusion),
             ranking=_foremost(graph, order, self.gone, self.method.top),
             certificate=certificate.to_dict(),
             work=Work(certificate.touched, certificate.edges, certificate.rounds),
@@ -415,7 +415,7 @@ def _find_source(state: str, origin: str | None) -> Reason:
                   name=origin)
 
 
-def _edges(layer: Graph, diffusion: Diffusion) -> Deferred[RetrievedEdge]:
+def list_edges(layer: Graph, diffusion: Diffusion) -> Deferred[RetrievedEdge]:
     """Return the edges of the diffusion in the direction of flow."""
     sources, targets = diffusion.rows[diffusion.u], diffusion.rows[diffusion.v]
     kinds = [kind_names(bits)[0] for bits in _kinds(layer, sources, targets)]

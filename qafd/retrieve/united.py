@@ -1,13 +1,10 @@
 """The diffusions of several subqueries or seeds as one retrieval, Eq. (6) and (7)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, replace
 from itertools import chain
 from typing import Any
 
-from qafd.flow.solver import Diffusion
-from qafd.flow.union import union
-from qafd.graph import Graph
 from qafd.reasons import Notice, NoticeKind, ReasonKind, reason
 from qafd.retrieve.base import (
     DRY,
@@ -23,38 +20,41 @@ _WORST = ("residual", "overfull", "unfilled", "negative", "relative_gap", "rtol"
 _SUMS = ("gap", "objective", "volume", "source", "touched", "edges", "rounds", "expansions")
 
 
-def unite(layer: Graph, parts: Sequence[Retrieval], diffusions: Sequence[Diffusion]) -> Retrieval:
-    """Return the union of the retrievals of subqueries, on the graph that all were diffused over.
+def unite(parts: Sequence[Retrieval]) -> Retrieval:
+    """Return the union of the retrievals of subqueries or seeds, all on one graph.
 
     Importance, mass, source and capacity of a node add up, since each diffusion has buckets of its
     own; flows are netted, and an edge has its largest weight. The certificate has the worst
     violation of any part and the sums of their masses; `parts` keep their own.
     """
-    whole = union(diffusions)
-    ids = layer.ids_of(whole.rows.tolist())
-    drawn: dict[frozenset[str], RetrievedEdge] = {}
-    versions: dict[str, list[tuple[int, RetrievedNode]]] = {key: [] for key in ids}
-    seeds: dict[str, None] = {}
-    notices: list[Notice] = []
+    versions: dict[str, list[tuple[int, RetrievedNode]]] = {}
     for number, part in enumerate(parts):
         for node in part.nodes:
             versions.setdefault(node.id, []).append((number, node))
-        for edge in part.edges:
-            pair = frozenset((edge.source, edge.target))
-            drawn[pair] = max(drawn.get(pair, edge), edge, key=lambda one: one.weight)
-        seeds |= dict.fromkeys(part.seeds)
-        notices += part.notices
-    edges = []
-    for u, v, flow in zip(whole.u.tolist(), whole.v.tolist(), whole.flow.tolist(), strict=True):
-        edge = drawn[frozenset((ids[u], ids[v]))]
-        edges.append(replace(edge, source=ids[u], target=ids[v], flow=flow))
-    works = [astuple(part.work) for part in parts]
     nodes = sorted(map(_join, versions.values()), key=lambda n: (-n.importance, -n.mass, n.id))
+    works = [astuple(part.work) for part in parts]
+    support = sum(node.importance > 0 for node in nodes)
     return replace(
-        parts[0], parts=tuple(parts), nodes=tuple(nodes), edges=tuple(edges),
-        certificate=_certificate([part.certificate or {} for part in parts], len(whole.support)),
-        seeds=tuple(seeds), work=Work(*map(sum, zip(*works, strict=True))),
-        notices=_notices(notices))
+        parts[0], parts=tuple(parts), nodes=tuple(nodes), edges=net_edges(part.edges for part in parts),
+        certificate=_certificate([part.certificate or {} for part in parts], support),
+        seeds=tuple(dict.fromkeys(chain.from_iterable(part.seeds for part in parts))),
+        work=Work(*map(sum, zip(*works, strict=True))),
+        notices=_notices(list(chain.from_iterable(part.notices for part in parts))))
+
+
+def net_edges(parts: Iterable[Sequence[RetrievedEdge]]) -> tuple[RetrievedEdge, ...]:
+    """Return the edges of several diffusions with their net flow, each with its largest weight."""
+    net: dict[tuple[str, str], float] = {}
+    widest: dict[tuple[str, str], RetrievedEdge] = {}
+    for edge in chain.from_iterable(parts):
+        pair = (min(edge.source, edge.target), max(edge.source, edge.target))
+        net[pair] = net.get(pair, 0.0) + (edge.flow if pair[0] == edge.source else -edge.flow)
+        widest[pair] = max(widest.get(pair, edge), edge, key=lambda one: one.weight)
+    edges = []
+    for pair, flow in sorted(net.items()):
+        source, target = pair if flow >= 0 else pair[::-1]
+        edges.append(replace(widest[pair], source=source, target=target, flow=abs(flow)))
+    return tuple(edges)
 
 
 def _notices(found: Sequence[Notice]) -> tuple[Notice, ...]:
