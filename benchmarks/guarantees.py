@@ -13,7 +13,7 @@ import numpy as np
 from planted import planted
 from results import write
 
-from qafd.flow.guarantees import Model, converge, recover, separate
+from qafd.flow.guarantees import Model, converge, measure_draw
 from qafd.flow.sources import source_mass
 from qafd.flow.weights import Gates, Weights
 
@@ -24,13 +24,12 @@ BETA = 0.2
 
 def row(model, source_inside, rng):
     """One line of the table."""
-    found = recover(model, DRAWS, rng, BETA, source_inside)
-    weights = separate(model, DRAWS, rng)
+    found = [measure_draw(model, rng, BETA, source_inside) for _ in range(DRAWS)]
     return {"separation": model.separation, "gamma": model.gamma, "source_inside": source_inside,
             "draws": DRAWS, "covered": sum(one.covered for one in found),
             "mean_share": float(np.mean([one.share for one in found])),
             "worst_leakage": max(one.leakage for one in found), "beta": BETA,
-            "weights_separate": sum(one.separated for one in weights)}
+            "weights_separate": sum(one.separated for one in found)}
 
 
 def main():

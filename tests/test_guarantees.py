@@ -5,10 +5,15 @@ import pytest
 from oracles import random_graph
 
 from qafd.errors import ParameterError
-from qafd.flow.guarantees import Model, converge, draw, recover, separate
+from qafd.flow.guarantees import Model, converge, draw, measure_draw
 from qafd.flow.weights import PLAIN
 
 SMALL = Model(nodes=240, relevant=24, inside=0.4, outside=0.4)
+
+
+def measure(model, draws, seed, **options):
+    rng = np.random.default_rng(seed)
+    return [measure_draw(model, rng, **options) for _ in range(draws)]
 
 
 def of(**changes):
@@ -24,34 +29,33 @@ def test_the_planted_set_has_the_stated_edge_probabilities():
 
 
 def test_weights_separate_when_means_are_far_apart_and_gamma_is_between_its_bounds():
-    assert all(row.separated for row in separate(SMALL, 5, np.random.default_rng(1)))
+    assert all(row.separated for row in measure(SMALL, 5, 1))
 
 
 def test_gamma_zero_meets_the_hypothesis_of_lemma_6_and_separates_nothing():
-    rows = separate(of(gamma=0.0), 3, np.random.default_rng(2))
+    rows = measure(of(gamma=0.0), 3, 2)
     assert {(row.smallest_inside, row.largest_across) for row in rows} == {(1.0, 1.0)}
 
 
 def test_theorem_7_covers_the_planted_set_and_leaks_at_most_beta():
-    rows = recover(SMALL, 10, np.random.default_rng(3), beta=0.2)
+    rows = measure(SMALL, 10, 3, beta=0.2)
     assert all(row.covered and row.within_bound for row in rows if row.connected)
     assert sum(row.connected for row in rows) >= 8
 
 
 def test_theorem_7_needs_the_source_in_the_planted_set():
-    rows = recover(SMALL, 5, np.random.default_rng(4), source_inside=False)
+    rows = measure(SMALL, 5, 4, source_inside=False)
     assert not any(row.covered for row in rows)
     assert all(row.leakage > 0.2 for row in rows)
 
 
 def test_without_gates_the_set_is_not_covered():
-    rows = recover(of(gamma=0.0), 5, np.random.default_rng(5))
+    rows = measure(of(gamma=0.0), 5, 5)
     assert not any(row.covered for row in rows)
 
 
 def test_recovery_is_monotone_in_the_separation():
-    shares = [np.mean([row.share for row in recover(of(separation=s), 5,
-                                                    np.random.default_rng(6))])
+    shares = [np.mean([row.share for row in measure(of(separation=s), 5, 6)])
               for s in (0.0, 8.0, 20.0)]
     assert shares[0] < shares[1] <= shares[2]
 

@@ -156,6 +156,6 @@ SMALL = {"nodes": 300, "relevant": 30}
 def test_covered_draws_never_leak_more_than_beta():
     found = experiment(Model(**SMALL), 8, 3, 0.1, source_inside=True)
     assert found.covered
-    assert all(t.recovery.within_bound for t in found.trials if t.recovery.covered)
+    assert all(t.within_bound for t in found.trials if t.covered)
     assert found.needed == pytest.approx(np.sqrt(16 * np.log(300)))
 

@@ -181,7 +181,7 @@ def return_bars(returns: Sequence["Return"], shown: int) -> "Figure":
 
 def recovery_points(experiment: "Experiment") -> "Figure":
     """Draw for each draw the share of R retrieved against the leakage, with its bound."""
-    worst = max((t.recovery.leakage for t in experiment.trials), default=0.0)
+    worst = max((t.leakage for t in experiment.trials), default=0.0)
     figure = _new(300, {"title": "share of R retrieved, %", "range": [-3, 103]}, {
         "title": "leakage, % of R's capacity",
         "range": [0, 115 * max(worst, experiment.beta)]}, legend=ABOVE)
@@ -189,7 +189,7 @@ def recovery_points(experiment: "Experiment") -> "Figure":
                 share="%{x:.0f}%",
                 leakage="%{y:.1f}%") + BARE
     for connected, name, symbol in ((True, "R connected", "circle"), (False, "R in pieces", "x")):
-        found = [t.recovery for t in experiment.trials if t.recovery.connected == connected]
+        found = [t for t in experiment.trials if t.connected == connected]
         figure.add_scatter(
             x=[100 * r.share for r in found], y=[100 * r.leakage for r in found], mode="markers",
             name=name, hovertemplate=hover,
@@ -209,7 +209,7 @@ def separation_points(experiment: "Experiment") -> "Figure":
     for field, name, color, symbol in (
             ("smallest_inside", "smallest inside R", GREEN, "triangle-up"),
             ("largest_across", "largest across", RED, "triangle-down")):
-        values = [getattr(t.separation, field) for t in experiment.trials]
+        values = [getattr(t, field) for t in experiment.trials]
         figure.add_scatter(x=draws, y=values, mode="markers", name=name, hovertemplate=hover,
                            marker={"color": color, "symbol": symbol, "size": 10})
     return figure

@@ -108,36 +108,9 @@ def _kernel(difference: Floats, gamma: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class Separation:
-    """Weights inside R and on its boundary in one draw (Lemma 6)."""
-
-    separation: float
-    gamma: float
-    smallest_inside: float
-    largest_across: float
-
-    @property
-    def separated(self) -> bool:
-        """Return True if every weight inside R exceeds every weight that leaves it."""
-        return self.smallest_inside > self.largest_across
-
-
-def separate(model: Model, draws: int, rng: np.random.Generator) -> tuple[Separation, ...]:
-    """Measure Lemma 6: one row per draw."""
-    rows = []
-    for _ in range(draws):
-        one = draw(model, rng)
-        start = np.repeat(np.arange(model.nodes), one.graph.degree)
-        u, v = start < model.relevant, one.graph.neighbors < model.relevant
-        rows.append(Separation(
-            model.separation, model.gamma,
-            float(one.weight[u & v].min(initial=1.0)), float(one.weight[u & ~v].max(initial=0.0))))
-    return tuple(rows)
-
-
-@dataclass(frozen=True)
-class Recovery:
-    """Theorem 7 in one draw: the coverage of R, and the share retrieved outside it."""
+class PlantedTrial:
+    """One draw: how the weights separate R (Lemma 6), its coverage, and the share retrieved outside it
+    (Theorem 7)."""
 
     separation: float
     gamma: float
@@ -148,6 +121,13 @@ class Recovery:
     share: float
     leakage: float
     converged: bool
+    smallest_inside: float
+    largest_across: float
+
+    @property
+    def separated(self) -> bool:
+        """Return True if every weight inside R exceeds every weight that leaves it."""
+        return self.smallest_inside > self.largest_across
 
     @property
     def within_bound(self) -> bool:
@@ -155,9 +135,9 @@ class Recovery:
         return self.leakage <= self.beta * (1 + 1e-9)
 
 
-def recover(model: Model, draws: int, rng: np.random.Generator, beta: float = 0.2,
-            source_inside: bool = True) -> tuple[Recovery, ...]:
-    """Measure Theorem 7: source mass (1 + beta) vol(R) on one node, T = degree; one row per draw.
+def measure_draw(model: Model, rng: np.random.Generator, beta: float = 0.2,
+                 source_inside: bool = True) -> PlantedTrial:
+    """Measure Lemma 6 and Theorem 7 on one draw: source mass (1 + beta) vol(R) on one node, T = degree.
 
     Parameters
     ----------
@@ -168,22 +148,20 @@ def recover(model: Model, draws: int, rng: np.random.Generator, beta: float = 0.
     """
     if not beta > 0:
         raise ParameterError(f"beta must be positive, not {beta}")
-    rows = []
-    for _ in range(draws):
-        one = draw(model, rng)
-        sink = one.graph.capacity("degree")
-        volume = float(sink[one.relevant].sum())
-        source = int(rng.integers(model.relevant) if source_inside
-                     else rng.integers(model.relevant, model.nodes))
-        solution = solve(one.graph, one.gates, np.array([source]),
-                         np.array([(1 + beta) * volume]), "degree")
-        found = solution.support
-        relevant = found < model.relevant
-        rows.append(Recovery(
-            model.separation, model.gamma, beta, source_inside, one.connected,
-            int(relevant.sum()) == model.relevant, float(relevant.sum()) / model.relevant,
-            float(sink[found[~relevant]].sum()) / volume, solution.converged))
-    return tuple(rows)
+    one = draw(model, rng)
+    u, v = one.graph.starts < model.relevant, one.graph.neighbors < model.relevant
+    sink = one.graph.capacity("degree")
+    volume = float(sink[one.relevant].sum())
+    source = int(rng.integers(model.relevant) if source_inside
+                 else rng.integers(model.relevant, model.nodes))
+    solution = solve(one.graph, one.gates, np.array([source]), np.array([(1 + beta) * volume]), "degree")
+    found = solution.support
+    relevant = found < model.relevant
+    return PlantedTrial(
+        model.separation, model.gamma, beta, source_inside, one.connected,
+        int(relevant.sum()) == model.relevant, float(relevant.sum()) / model.relevant,
+        float(sink[found[~relevant]].sum()) / volume, solution.converged,
+        float(one.weight[u & v].min(initial=1.0)), float(one.weight[u & ~v].max(initial=0.0)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from qafd.flow.guarantees import Model, Recovery, Separation, recover, separate
+from qafd.flow.guarantees import Model, PlantedTrial, measure_draw
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,6 @@ PLACES = (
 
 
 @dataclass(frozen=True)
-class PlantedTrial:
-    """One draw: the outcome for the relevant set, and its weights."""
-
-    recovery: Recovery
-    separation: Separation
-
-
-@dataclass(frozen=True)
 class Experiment:
     """Repeated draws of one model."""
 
@@ -59,22 +51,22 @@ class Experiment:
     @property
     def covered(self) -> int:
         """Draws in which the whole relevant set was retrieved."""
-        return sum(trial.recovery.covered for trial in self.trials)
+        return sum(trial.covered for trial in self.trials)
 
     @property
     def connected(self) -> int:
         """Draws in which the relevant set was connected."""
-        return sum(trial.recovery.connected for trial in self.trials)
+        return sum(trial.connected for trial in self.trials)
 
     @property
     def within(self) -> int:
         """Draws whose leakage is at most beta."""
-        return sum(trial.recovery.within_bound for trial in self.trials)
+        return sum(trial.within_bound for trial in self.trials)
 
     @property
     def separated(self) -> int:
         """Draws in which every weight inside exceeds every weight across."""
-        return sum(trial.separation.separated for trial in self.trials)
+        return sum(trial.separated for trial in self.trials)
 
     @property
     def needed(self) -> float:
@@ -87,8 +79,6 @@ def experiment(model: Model, draws: int, seed: int, beta: float, source_inside: 
     """Measure recovery and separation on the same `draws` graphs, repeatable by the seed."""
     trials = []
     for i in range(draws):
-        found, = recover(model, 1, np.random.default_rng([seed, i]), beta, source_inside)
-        apart, = separate(model, 1, np.random.default_rng([seed, i]))
-        trials.append(PlantedTrial(found, apart))
+        trials.append(measure_draw(model, np.random.default_rng([seed, i]), beta, source_inside))
         progress((i + 1) / draws)
     return Experiment(model, beta, source_inside, tuple(trials))

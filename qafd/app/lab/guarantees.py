@@ -42,7 +42,7 @@ def guarantees_tab() -> None:
     draws = len(found.trials)
     st.html(read_table(("statement", "needs", "happened"), _verdicts(found)))
     left, right = st.columns(2, gap="medium")
-    rows = [(*astuple(t.recovery), *astuple(t.separation)[2:]) for t in found.trials]
+    rows = [astuple(trial) for trial in found.trials]
     columns = ("separation", "gamma", "beta", "source inside", "R connected", "covered",
                "share of R", "leakage", "converged", "smallest inside", "largest across")
     with left:
@@ -90,7 +90,7 @@ def _move() -> None:
 def _verdicts(found: Experiment) -> list[tuple[str, str, str]]:
     """List the statements, their conditions and the outcomes."""
     n = len(found.trials)
-    smallest = min(t.separation.smallest_inside for t in found.trials)
+    smallest = min(t.smallest_inside for t in found.trials)
     inside = "yes" if found.source_inside else "no"
     return [
         ("Theorem 7: R is retrieved",
