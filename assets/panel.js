@@ -426,7 +426,7 @@ function fill(p, c, panel) {
     const base = nodes[shown.n];
     const n = take(c.nodes, base.id, () => node(base.id));
     fresh.add(base.id);
-    Object.assign(n, shown, base, { rank, index: shown.n, wants: boxes.has(shown) });
+    Object.assign(n, { possible: 0, shares: null }, shown, base, { rank, index: shown.n, wants: boxes.has(shown) });
     const layer = n.seed ? c.seedLayer : c.nodeLayer;
     if (n.el.parentNode !== layer) layer.append(n.el);
     const fill = n.state === "saturated" && (n.only || !p.data.lone) ? tint(p, n) : "";
@@ -439,7 +439,7 @@ function fill(p, c, panel) {
     if (fresh.has(base.id)) return;
     const n = take(c.nodes, base.id, () => node(base.id));
     fresh.add(base.id);
-    Object.assign(n, base, { state: "ghost", seed: false, wants: false, box: false, only: false, t: 0, rank: 1e6, side: undefined });
+    Object.assign(n, base, { state: "ghost", seed: false, wants: false, box: false, only: false, possible: false, shares: null, t: 0, rank: 1e6, side: undefined });
     if (n.el.parentNode !== c.ghostLayer) c.ghostLayer.append(n.el);
     n.shape.style.fill = n.text.style.fill = "";
     style(n, put(words.elsewhere, { name: n.name }));
@@ -484,7 +484,7 @@ const drop = (map, keep) => {
 
 function node(id) {
   const el = svg("g"), n = { el, ring: svg("rect", el, { class: "ring" }),
-    lead: svg("path", el, { class: "lead" }),
+    lead: svg("path", el, { class: "lead" }), bars: svg("path", el, { class: "bars" }),
     shape: svg("rect", el, { "data-node": id, role: "button" }), text: svg("text", el) };
   return (el.node = n);
 }
@@ -694,6 +694,8 @@ function arrange(p, c, n, home) {
   set(n.el, { transform: `translate(${n.px.toFixed(1)} ${n.py.toFixed(1)})` });
   box(n.shape, a, b, round);
   box(n.ring, a + 4, b + 4, round + 4);
+  // A bar for each condition, as high as the share of the node's capacity that it fills.
+  set(n.bars, { d: (n.shares ?? []).map((share, i) => `M${(a + 5 + 5 * i).toFixed(1)} 8V${(8 - 18 * share).toFixed(1)}`).join("") });
 }
 
 const box = (el, a, b, round) => set(el, { x: -a, y: -b, width: 2 * a, height: 2 * b, rx: round });

@@ -11,6 +11,9 @@ from qafd.retrieve.base import Corpus
 from qafd.retrieve.conditions import link_conditions
 from qafd.retrieve.flow_and import AllConditions, hold_conditions
 from qafd.retrieve.seeds import Passages
+from qafd.view.drawing import Drawing
+from qafd.view.panel import panel_data
+from qafd.view.placement import freeze
 from qafd.wording.reasons import word_reason
 
 NAMES = ["Kiln", "Quay", "Ada", "Bob", "Cyd", "Dan", "Eve"]
@@ -107,6 +110,16 @@ def test_flow_is_netted_over_the_conditions_and_passages_follow_the_answers():
             net += float(flow) * (int((u, v) == (KILN, ADA)) - int((u, v) == (ADA, KILN)))
     assert net > 0
     assert flows[ids[KILN], ids[ADA]] == pytest.approx(net)
+
+
+def test_the_picture_has_a_bar_a_condition_for_each_answer_and_none_for_a_name():
+    found, _ = answers(build(EDGES), ask(KILN, QUAY))
+    drawn = panel_data([found], Drawing(), positions=freeze([found], ())[0])
+    shares = {drawn["nodes"][node["n"]]["name"]: node.get("shares") for node in drawn["panels"][0]["nodes"]}
+    assert shares["Ada"] == [1.0, 1.0]
+    assert shares["Quay"] is None
+    assert shares["Cyd"][0] == 1.0
+    assert shares["Cyd"][1] < 1.0
 
 
 def test_no_condition_gives_no_answer_and_the_number_of_answers_is_kept():

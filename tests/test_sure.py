@@ -11,6 +11,9 @@ from qafd.explain.diffusion import CERTAIN
 from qafd.flow.solver import solve
 from qafd.flow.weights import VARIANTS
 from qafd.knowledge import KnowledgeGraph
+from qafd.view.drawing import Drawing, Look
+from qafd.view.panel import panel_data
+from qafd.view.placement import freeze
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 
@@ -61,3 +64,10 @@ def test_of_keyword_seeds_none_is_sure_and_with_names_alone_all_are(apple: Knowl
     named = apple.explain(QUESTION, seeds=0)
     assert named.possible == frozenset()
     assert named.retrieval.retrieved
+
+
+def test_possible_nodes_are_marked_in_the_picture(told: Explanation) -> None:
+    drawn = panel_data([told.retrieval], Drawing(), positions=freeze([told.retrieval], ())[0],
+                       look=Look(possible=told.possible))
+    marked = {drawn["nodes"][node["n"]]["id"] for node in drawn["panels"][0]["nodes"] if node.get("possible")}
+    assert marked == told.possible

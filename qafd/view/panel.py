@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from qafd.errors import ParameterError
+from qafd.reasons import ReasonKind
 from qafd.records import Floats
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.drawing import Caption, Drawing, Look, Scale, largest_of, share_of
@@ -222,11 +223,15 @@ class _Picture:
             facts = [[measure, value], *_facts(node)]
             if self.signed and node.id in self.signed:
                 facts.append(["difference", f"{self.signed[node.id]:+.2f}"])
+            rare: dict[str, Any] = {"possible": 1} if node.id in self.possible else {}
+            if shares := _shares(node):
+                rare["shares"] = shares
             nodes.append({
                 "n": self.index[node.id], "state": node.state, "seed": node.seed,
-                "only": node.id in self.only, "possible": node.id in self.possible,
+                "only": node.id in self.only,
                 "t": round(float(color), 3) if node.state == SATURATED else 0,
-                "value": value, "facts": facts, "reason": clean(word_reason(node.reason), REASON_LENGTH)})
+                "value": value, "facts": facts, "reason": clean(word_reason(node.reason), REASON_LENGTH),
+                **rare})
         return nodes
 
     def _edge(self, edge: RetrievedEdge, top: float) -> dict[str, Any]:
@@ -251,6 +256,12 @@ def _facts(node: RetrievedNode) -> list[list[str]]:
     if node.alignment:
         facts.append(["similarity to question", f"{node.alignment:.2f}"])
     return facts
+
+
+def _shares(node: RetrievedNode) -> list[float]:
+    """Return the share of its capacity that each condition of the question fills, if any is told."""
+    return [round(float(str(part.values["share"])), 3) for part in node.reason.also
+            if part.kind == ReasonKind.HELD]
 
 
 def _describe(title: str, shown: Shown) -> str:
