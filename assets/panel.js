@@ -1140,6 +1140,11 @@ function legend(p) {
   else if (l.high) item("", l.color, l.low, bar, l.high + (l.note ? `, ${l.note}` : ""));
   l.plain || item(words.seed, icon(28, "seed saturated", [12, 7, 4]));
   if (p.data.panels.some(({ nodes }) => nodes.some((n) => n.possible))) item(words.possible, icon(18, "saturated possible", [6, 6, 6]));
+  if (p.data.panels.some(({ nodes }) => nodes.some((n) => n.shares))) {
+    const s = canvas(16, 18, 0, -9);
+    svg("path", s, { class: "bars", d: "M4 8V-8M9 8V0" });
+    item(words.shares, s);
+  }
   if (p.data.lone) {
     item(words.only, icon(18, "saturated only", [6, 6, 6]));
     item(words.shared, icon(16, "shared", [6, 6, 6]));

@@ -46,7 +46,7 @@ class AllConditions(Method):
     unknown are not read.
     """
 
-    label: ClassVar[str] = "QAFD, all conditions"
+    label: ClassVar[str] = "FlowAND conditions"
     idea: ClassVar[str] = ("mass flows from each name of the question alone; answers hold mass in every "
                            "one of these diffusions")
     source: ClassVar[str] = "after QAFD-RAG and SG-RAG"
