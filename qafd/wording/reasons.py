@@ -176,7 +176,8 @@ _CAUSES = {
         "it ranks {places} of all passages and summaries by similarity to the question",
         "they rank {places} of all passages and summaries by similarity to the question"),
     ReasonKind.HELD_BY: (
-        "it is filled by {filled} of {wanted} conditions", "they are filled by {filled} of {wanted} conditions"),
+        "it is filled by {filled} of {wanted} conditions",
+        "they are filled by {filled} of {wanted} conditions"),
     ReasonKind.MEETS: (
         "it meets {met} of {wanted} conditions",
         "they meet {met} of {wanted} conditions"),
