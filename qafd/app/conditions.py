@@ -1,6 +1,6 @@
-"""The conditions of a question, drawn and edited, and the answers that meet all of them."""
+"""The conditions of a question, listed and edited, and the answers that meet all of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import streamlit as st
@@ -19,7 +19,6 @@ from qafd.reasons import NoticeKind
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.conditions import (
-    LinkedQuery,
     link_conditions,
     list_conditions,
     restate_conditions,
@@ -30,8 +29,6 @@ from qafd.wording.conditions import say_met, say_met_by
 from qafd.wording.reasons import word_notice
 
 EVIDENCE = {"passage": "Passage", "sentence": "Sentence", "relation": "Relation"}
-LINE, REFUSED = "#2e9e57", "#c2410c"  # legible on a light and on a dark page
-LONGEST = 24  # characters of a name in the picture
 COLUMNS = ("Answer", "Condition", "Met by", "Sentence", "Document")
 Writer = Callable[[Retrieval, QueryPlan], None]
 """Draws what lets a model write an answer from a retrieval."""
@@ -39,29 +36,20 @@ Writer = Callable[[Retrieval, QueryPlan], None]
 
 def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
                      writer: Writer | None = None) -> None:
-    """Draw the conditions of a question, and the table of answers that meet them."""
+    """List the conditions of a question, and the table of answers that meet them."""
     st.caption("Each name of the question is a condition on the answer. Exact retrieval lists "
                 "the answers that meet all of them, with the evidence.")
     plan = _read_plan(knowledge, graph, plan)
-    left, right = st.columns([2, 3], gap="medium")
-    with right:
-        plan = _edit_conditions(graph, plan)
-        by_sentences = _match(knowledge, graph, plan, "sentence")
-        begin = "sentence" if _meets_all(by_sentences) else "passage"
-        # A choice of the user's is in the address and stays; else each question begins afresh.
-        if exchange("evidence of", plan.question) != plan.question and "evidence" not in st.query_params:
-            put("evidence", begin)
-        evidence = choose_option(
-            "Weakest evidence", EVIDENCE, "evidence", default=begin,
-            help=("Evidence that meets a condition: only a relation; also a sentence that has both "
-                  "names; also a passage that has both."))
-    with left:
-        linked = link_conditions(graph, plan)
-        legend = "Sought names are round; a broken line is a condition that must not hold."
-        if any(node.others for node in linked.known.values()):
-            legend += " " + "Of names with a slash between them, one is enough."
-        st.graphviz_chart(_describe_graph(linked, graph.names))
-        st.caption(legend)
+    plan = _edit_conditions(graph, plan)
+    by_sentences = _match(knowledge, graph, plan, "sentence")
+    begin = "sentence" if _meets_all(by_sentences) else "passage"
+    # A choice of the user's is in the address and stays; else each question begins afresh.
+    if exchange("evidence of", plan.question) != plan.question and "evidence" not in st.query_params:
+        put("evidence", begin)
+    evidence = choose_option(
+        "Weakest evidence", EVIDENCE, "evidence", default=begin,
+        help=("Evidence that meets a condition: only a relation; also a sentence that has both "
+              "names; also a passage that has both."))
     retrieval = by_sentences if evidence == "sentence" else _match(knowledge, graph, plan, evidence)
     if retrieval.notices:
         st.write(" ".join(escape_sentence(word_notice(notice)) for notice in retrieval.notices))
@@ -74,26 +62,6 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
         table(columns_of(COLUMNS, rows), column_config={"Sentence": st.column_config.Column(width="large")})
         if writer is not None:
             writer(retrieval, plan)
-
-
-def _describe_graph(linked: LinkedQuery, names: Sequence[str]) -> str:
-    """Describe the query graph in the language of Graphviz: names in boxes, sought ones in ellipses."""
-    style = f'color="{LINE}", fontcolor="{LINE}", fontname="sans-serif"'
-    lines = ["graph {", 'rankdir="LR"; bgcolor="transparent";', f"node [{style}]; edge [{style}];"]
-    for place, node in enumerate(linked.query.nodes):
-        known = linked.known.get(place)
-        name, shape = (known.call(names), "box") if known else (node.text, "ellipse")
-        lines.append(f"{place} [label={_quote(name)}, shape={shape}];")
-    for condition in linked.query.conditions:
-        look = f'style="dashed", color="{REFUSED}"' if condition.negated else 'style="solid"'
-        words = _quote(" ".join(condition.words))
-        lines.append(f"{condition.source} -- {condition.target} [label={words}, {look}];")
-    return "\n".join([*lines, "}"])
-
-
-def _quote(text: str) -> str:
-    escaped = clean(text, LONGEST).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def _match(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan, evidence: str) -> Retrieval:

@@ -87,7 +87,9 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
             view = choose_layer(view)
             following, possible = "", frozenset[str]()
             with contain_errors("Sure and possible nodes"):
-                possible = explanation_of(view).possible
+                explanation = explanation_of(view)
+                if len(explanation.possible) < explanation.full:  # else no ring would tell one from another
+                    possible = explanation.possible
             with contain_errors("The next node to fill"):
                 following = next_in(view)
             if both:
