@@ -42,10 +42,6 @@ class LinkedNode:
         """All rows that the names may be."""
         return (*self.named, *self.namesakes)
 
-    def call(self, names: Sequence[str]) -> str:
-        """Return the names of its rows, in one line."""
-        return " / ".join(names[row] for row in self.named)
-
 
 @dataclass(frozen=True)
 class LinkedQuery:
