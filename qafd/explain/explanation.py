@@ -196,6 +196,14 @@ class Explanation:
         return self.what_if(self.change(nodes=nodes, edges=edges, seeds=seeds,
                                         documents=documents))
 
+    def has_node(self, node: str) -> bool:
+        """Return True if a node has this id or name."""
+        try:
+            self.find(node)
+        except ParameterError:
+            return False
+        return True
+
     def find(self, node: str) -> int:
         """Find the row of a node by id, name, or the one name that begins with or has these letters.
 

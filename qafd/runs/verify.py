@@ -158,7 +158,8 @@ def _find_faults(retrieval: Retrieval, part: int = 0) -> Iterator[Finding]:
         edge = retrieval.edges[i]
         name = f"flow from {edge.source[:80]!r} to {edge.target[:80]!r}"
         yield _differ(name, edge.flow, float(due[i]), part)
-    again = certify(ClaimedSolution(x, source, capacity, u, v, weight, mass, degree), stated.rtol)
+    again = certify(ClaimedSolution(x, source, capacity, u, v, weight, mass,
+                                    degree.astype(np.int64)), stated.rtol)
     if not again.optimal:
         yield Finding(FindingKind.NOT_OPTIMAL, {"flaws": again.to_dict()["flaws"]}, part)
     scale = float(level.sum() + capacity.sum() + source.sum())
