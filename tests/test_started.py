@@ -23,7 +23,7 @@ def test_every_preset_works_with_every_rule(
     assert isinstance(method, FlowDiffusion)
     if rule not in (own.rule, "budget", "total"):
         assert method.mass == {"source-degree": 50.0, "source-unit": 10.0, "path": 10.0,
-                               "volume": 0.25, "paper-literal": 0.01}[rule]
+                               "volume": 0.25, "paper-literal": 0.02}[rule]
     found = songs.retrieve(plan, method)
     assert any(n.state == "saturated" for n in found.nodes)
     assert found.params["mass"] == method.mass

@@ -12,6 +12,7 @@ from qafd.flow.sources import FILL
 from qafd.graph import sum_at
 from qafd.records import Floats, Nodes
 from qafd.retrieve.qafd import Problem
+from qafd.view.drawing import share_of
 
 HIGHEST = 1e4
 """Mass beyond which no entry is looked for."""
@@ -89,8 +90,10 @@ def entry_of(problem: Problem, row: int, diffusion: Diffusion, most: float = HIG
     while True:
         found = problem.at(mass, SHARP)
         place = found.find(row)
-        slope = 0.0 if place is None else float(response(found, found.source / mass)[place])
-        step = float(found.x[place]) / slope if place is not None and slope > 0 else 0.0
+        if place is None:
+            return Entry(mass, mass)
+        growth = float(response(found, found.source)[place])  # mass times the slope of x
+        step = mass * share_of(float(found.x[place]), growth)
         if step <= SHARP * mass:
             return Entry(mass, mass)
         mass -= step

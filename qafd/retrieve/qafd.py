@@ -45,7 +45,7 @@ FEW = 6  # nodes that it could fill in a tiny graph, or one less than all
 HIGHEST = {"budget": 150.0, "total": 8000.0, "source-degree": 100.0, "source-unit": 100.0,
            "path": 100.0, "volume": 0.99, "paper-literal": 2.0}
 START = {"budget": 60.0, "total": 1000.0, "source-degree": 50.0, "source-unit": 10.0, "path": 10.0,
-         "volume": 0.25, "paper-literal": 0.01}
+         "volume": 0.25, "paper-literal": 0.02}
 SMALL = 1e-6  # a mass that no rule refuses
 
 
