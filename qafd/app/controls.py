@@ -63,8 +63,8 @@ def mass_control(method: FlowDiffusion, usual: FlowDiffusion, prefix: str, graph
     spec = next(spec for spec in fields(method) if spec.name == "mass")
     share = method.seeds / max(len(graph), 1)
     if usual.rule == method.rule == "source-degree" and share > FLOODED:
-        st.caption(f"{method.seeds} seeds are {share:.0%} of all nodes here, so the mass floods the graph. Use "
-                   "fewer seeds and a smaller alpha to tell the meanings of a name apart.")
+        st.caption(f"{method.seeds} seeds are {share:.0%} of all nodes here, so the mass floods the graph. "
+                   "Use fewer seeds and a smaller alpha to tell the meanings of a name apart.")
     return replace(method, mass=_control(spec, method, usual, prefix, graph))
 
 

@@ -24,7 +24,6 @@ from qafd.retrieve.base import Retrieval, RetrievedNode
 from qafd.storage.rows import Evidence
 from qafd.view.drawing import largest_of, share_of
 from qafd.view.panel import clean, shown_name
-from qafd.wording import count_words
 from qafd.wording.counts import count
 from qafd.wording.entities import (
     say_author,
