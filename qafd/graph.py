@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
 
 from qafd.arrays import (
     Array,
@@ -446,6 +445,8 @@ def components(n: int, low: Nodes, high: Nodes) -> Rows:
 
 
 def _label(adjacency: csr_matrix) -> Rows:
+    from scipy.sparse.csgraph import connected_components  # loads much that few need
+
     label: Rows = connected_components(adjacency, directed=False)[1]
     return label
 

@@ -189,10 +189,9 @@ def _password(configuration: Configuration) -> Check:
         return Check("password", True,
                      "None is set, so only this machine can use the app.")
     if not password:
-        return Check("password", True,
-                     "QAFD_PASSWORD is set but empty, so nobody is asked for it; set one, or "
-                     "unset it.",
-                     warning=True)
+        return Check("password", False,
+                     "QAFD_PASSWORD is empty, so the app refuses to start; write a password into it, or "
+                     "unset it.")
     if len(password) < SHORT:
         return Check("password", True,
                      f"QAFD_PASSWORD has {len(password)} characters; anyone who reaches the app may "

@@ -31,7 +31,6 @@ from qafd.graph_file import sentences_of
 from qafd.ingest.embedding import MeteredEmbedder
 from qafd.ingest.instructions import keep_prompt as store_prompt
 from qafd.ingest.instructions import prompts_in
-from qafd.ingest.tuning import Tuned, tune
 from qafd.models import LLM, Reply
 from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Meter, Metered
@@ -101,6 +100,8 @@ class KnowledgeGraph:
         self._meter = meter
         self._calls = calls or CallSettings()
         self._remote: tuple[object, Embedder] | None = None
+        self.names_questions = True
+        """False if the ledger is not to name the questions that an endpoint embeds."""
 
     @classmethod
     def open(cls, location: Location, keys: Mapping[str, str] | None = None,
@@ -201,7 +202,7 @@ class KnowledgeGraph:
         ParameterError
             There is no such entity, or this cannot be its name.
         """
-        return self._edited(partial(curate.call, known=entity, name=name))
+        return self._edit(partial(curate.call, known=entity, name=name))
 
     def split(self, entity: str, name: str, passages: Iterable[str]) -> int:
         """Split an entity: in the given passages (ids) it becomes another one called `name`.
@@ -213,11 +214,11 @@ class KnowledgeGraph:
         ParameterError
             There is no such entity, `name` cannot be its name, or the passages are not some of its own.
         """
-        return self._edited(partial(split, known=entity, name=name, passages=tuple(passages)))
+        return self._edit(partial(split, known=entity, name=name, passages=tuple(passages)))
 
     def hide(self, entity: str) -> int:
         """Remove a wrong entity from the graph; raises ParameterError if there is none of that name."""
-        return self._edited(partial(curate.hide, known=entity))
+        return self._edit(partial(curate.hide, known=entity))
 
     def connect(self, source: str, target: str, label: str = "", note: str = "") -> int:
         """Add an edge between two entities; `label` is how they are related, `note` why.
@@ -227,7 +228,7 @@ class KnowledgeGraph:
         ParameterError
             There is no such entity, both are one, or this edge is there.
         """
-        return self._edited(partial(connect, one=source, other=target, label=label, note=note))
+        return self._edit(partial(connect, one=source, other=target, label=label, note=note))
 
     def disconnect(self, one: str, other: str) -> int:
         """Remove the edges between two entities, also those of later documents.
@@ -237,11 +238,11 @@ class KnowledgeGraph:
         ParameterError
             There is no such entity, or no edge between the two.
         """
-        return self._edited(partial(disconnect, one=one, other=other))
+        return self._edit(partial(disconnect, one=one, other=other))
 
     def undo_edit(self, number: int) -> None:
         """Undo an edit; raises StoreError if no active edit has that number."""
-        self._edited(lambda store: store.edits.undo(number))
+        self._edit(lambda store: store.edits.undo(number))
 
     @property
     def edits(self) -> tuple[Edit, ...]:
@@ -249,7 +250,7 @@ class KnowledgeGraph:
         with self.store() as store:
             return store.edits.all()
 
-    def _edited(self, change: Callable[[Workspace], T]) -> T:
+    def _edit(self, change: Callable[[Workspace], T]) -> T:
         from qafd.ingest import refresh
 
         with self.store() as store:
@@ -291,10 +292,10 @@ class KnowledgeGraph:
         if not state[0]:
             return local_embedder()
         if self._remote is None or self._remote[0] != state:
-            self._remote = state, self._chosen()
+            self._remote = state, self._load_embedder()
         return self._remote[1]
 
-    def _chosen(self) -> Embedder:
+    def _load_embedder(self) -> Embedder:
         from qafd.ingest.reader import read_choice
 
         with self.store() as store:
@@ -314,11 +315,12 @@ class KnowledgeGraph:
             meter = self._meter or Meter(choice.cap)
             return embedder_of(choice, store, self._keys, meter) or local_embedder()
 
-    def _asked(self, question: str) -> Embedder:
+    def _embedder_for(self, question: str) -> Embedder:
         """Return the embedding model; its requests are logged under the question."""
         embedder = self._embedder
-        return (embedder.about(question=question) if isinstance(embedder, MeteredEmbedder)
-                else embedder)
+        if self.names_questions and isinstance(embedder, MeteredEmbedder):
+            return embedder.about(question=question)
+        return embedder
 
     def plan(self, question: str, graph: Graph | None = None, *,
              subqueries: bool = False, client: "LLM | openai.OpenAI | None" = None,
@@ -347,7 +349,7 @@ class KnowledgeGraph:
             stored = store.runs.plan(question)
             if stored is not None and not subqueries and client is None:
                 return stored
-            embedder = self._asked(question)
+            embedder = self._embedder_for(question)
             store.vectors.check(embedder.name, embedder.dimension)
             graph = graph or self.graph
             planner = Planner(graph, embedder, store.edits.map_merged(),
@@ -393,12 +395,12 @@ class KnowledgeGraph:
         """
         if graph is not None:
             with self.store() as store:
-                return self._retrieved(question, method, graph, store, params)
+                return self._retrieve(question, method, graph, store, params)
         if needs := method_by(method, params, self.graph).needs:
             self._build_small(needs)
         # a writer may be done with the next version before the passages of this one are read
         with self.store() as store, store.snapshot():
-            return self._retrieved(question, method, _GRAPHS.get(store), store, params)
+            return self._retrieve(question, method, _GRAPHS.get(store), store, params)
 
     def _build_small(self, needs: Iterable[str]) -> None:
         """Build layers in a graph of at most `BUILT_FOR` passages; a read-only file stays as it is."""
@@ -406,7 +408,7 @@ class KnowledgeGraph:
             with suppress(StoreError):  # the method says what it lacks
                 self.build_layers(needs)
 
-    def _retrieved(self, question: str | QueryPlan, method: str | Retriever, graph: Graph,
+    def _retrieve(self, question: str | QueryPlan, method: str | Retriever, graph: Graph,
                    store: Workspace, params: dict[str, Any]) -> Retrieval:
         chosen = method_by(method, params, graph)
         plan = question if isinstance(question, QueryPlan) else self.plan(
@@ -418,10 +420,10 @@ class KnowledgeGraph:
         corpus = replace(corpus, passages=corpus.passages.reading(partial(sentences_of, store)),
                          texts=store.passages.of_nodes)
         retrieval = chosen.retrieve(corpus, plan)
-        return replace(add_texts(retrieval, graph, store), made_by=self._imprint(graph, store),
+        return replace(add_texts(retrieval, graph, store), made_by=self._name_origin(graph, store),
                        notices=plan.notices + retrieval.notices)
 
-    def _imprint(self, graph: Graph, store: Workspace) -> Imprint:
+    def _name_origin(self, graph: Graph, store: Workspace) -> Imprint:
         """Name version and models; older graphs may have had other models, so theirs are blank."""
         version = version_of(graph)
         if version != store.graph.version:
@@ -590,7 +592,7 @@ class KnowledgeGraph:
             if llm is None or not asked.passages:
                 return answer
             draft = draft_answer(self, asked, plan, budget=self._calls.fit(budget), length=length)
-            reply = llm.complete(draft.messages, max_tokens=self._calls.answer_tokens)
+            reply = llm.complete(draft.messages, max_tokens=self._calls.reply_tokens)
             return replace(answer, written=cite_reply(self, draft, reply, llm.name))
 
     def follow_up(self, typed: str, earlier: Sequence[str] = (), *,
@@ -652,7 +654,7 @@ def read_conditions(knowledge: KnowledgeGraph, plan: QueryPlan, client: "LLM | o
     """
     with knowledge.store() as store:  # else the call would open and close the file
         merged = store.edits.map_merged()
-        planner = Planner(graph or knowledge.graph, knowledge._asked(plan.question), merged)
+        planner = Planner(graph or knowledge.graph, knowledge._embedder_for(plan.question), merged)
         return conditions_by(knowledge._language_model(client, model), planner, plan)
 
 
@@ -748,22 +750,6 @@ def set_prompt(knowledge: KnowledgeGraph, task: str, prompt: str) -> None:
         store_prompt(store, task, prompt)
 
 
-def tune_prompt(knowledge: KnowledgeGraph, client: "LLM | openai.OpenAI", model: str = "") -> Tuned:
-    """Propose a prompt and entity types for these documents, by one call of a model.
-
-    Nothing is saved; see `set_prompt`. `client` and `model` are as for `answer`.
-
-    Raises
-    ------
-    ParameterError
-        There is no passage.
-    ModelError
-        From the model.
-    """
-    with knowledge.store() as store:
-        return tune(store, knowledge._language_model(client, model))
-
-
 def list_questions(knowledge: KnowledgeGraph) -> tuple[Turn, ...]:
     """List the questions that were asked of this workspace, the newest first."""
     with knowledge.store() as store:
@@ -800,7 +786,7 @@ def _list_paths(knowledge: KnowledgeGraph, retrieval: Retrieval,
 def cite_reply(knowledge: KnowledgeGraph, draft: Draft, reply: Reply, model: str) -> Written:
     """Resolve the citations in a model's reply to a draft."""
     with knowledge.store() as store:
-        return check_reply(draft, reply, model, store, knowledge._asked(draft.question))
+        return check_reply(draft, reply, model, store, knowledge._embedder_for(draft.question))
 
 
 def find_evidence(knowledge: KnowledgeGraph, node_ids: Iterable[str]) -> tuple[Evidence, ...]:

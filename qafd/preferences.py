@@ -122,7 +122,9 @@ def load(path: Path) -> Preferences:
         prices = tuple((str(model), Price(float(sent), float(received)))
                        for model, sent, received in stored.get("prices", ()))
         read_choice = Preferences(**{name: stored[name] for name in known - {"prices", "calls"}})
-        return replace(read_choice, prices=prices, calls=CallSettings(**stored.get("calls", {})),
+        own = {spec.name for spec in fields(CallSettings)}
+        calls = {name: value for name, value in stored.get("calls", {}).items() if name in own}
+        return replace(read_choice, prices=prices, calls=CallSettings(**calls),
                        most_dollars=float(read_choice.most_dollars),
                        day_dollars=float(read_choice.day_dollars))
     except FileNotFoundError:

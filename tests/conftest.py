@@ -27,6 +27,12 @@ settings.load_profile("exact")
 ROOT = Path(__file__).parents[1]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take what `make test-hostile` gives to the tests of test_fuzz.py."""
+    parser.addoption("--seed", type=int, help="seed of their chance; without it each run has its own")
+    parser.addoption("--seconds", type=float, default=60.0, help="time of each of them")
+
+
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     """Run what fails in the browser once more, as a loaded machine is late; the summary names it."""
     once_more = pytest.mark.flaky(reruns=1)

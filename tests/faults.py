@@ -38,6 +38,9 @@ class FaultServer:
         self.finish: str | None = "stop"  # how the last piece says that it is the last
         self.numbers: list[Any] = []  # of vectors, instead of the right ones
         self.breaks = False  # streams, before their end
+        self.streams = True  # where a stream is wanted, else one reply in JSON
+        self.parts = False  # contents are lists of parts
+        self.error = ""  # an error within a stream, after its first piece
         self.usage: Body | None = {"prompt_tokens": 11, "completion_tokens": 7}
         self.embedding_usage: Body | None = None
         self.dimension, self.largest = 4, 1000
@@ -135,14 +138,17 @@ class _Handler(BaseHTTPRequestHandler):
                     server.hold.wait()
                 if self.path.endswith("/embeddings"):
                     self._embeddings(body)
-                elif body.get("stream"):
+                elif body.get("stream") and server.streams:
                     self._stream(server.reply(body), "stream_options" in body)
                 else:
-                    self._json(200, completion(server.reply(body), server.usage))
+                    self._json(200, completion(self._content(server.reply(body)), server.usage))
             else:
                 self._fail(kind, body)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
+
+    def _content(self, text: str) -> Any:
+        return [{"type": "text", "text": part} for part in text] if self.server_of.parts else text
 
     def _fail(self, kind: str, body: Body) -> None:
         server = self.server_of
@@ -223,7 +229,7 @@ class _Handler(BaseHTTPRequestHandler):
                    {"Content-Type": "text/event-stream"})
         self.close_connection = True
         words = self.server_of.pieces or [word + " " for word in text.split(" ")]
-        pieces: list[Body] = [{"choices": [{"index": 0, "delta": {"content": word}}]}
+        pieces: list[Body] = [{"choices": [{"index": 0, "delta": {"content": self._content(word)}}]}
                               for word in words]
         pieces[-1]["choices"][0]["finish_reason"] = self.server_of.finish
         if counted and self.server_of.usage:
@@ -233,6 +239,10 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server_of.was_heard = self.server_of.after_first.wait(20)
             self.wfile.write(f"data: {json.dumps(piece)}\n\n".encode())
             self.wfile.flush()
+            if self.server_of.error:
+                failed = {"error": {"message": self.server_of.error}}
+                self.wfile.write(f"data: {json.dumps(failed)}\n\n".encode())
+                return
             if not number:
                 self.server_of.first_sent.append(time.time())
         if not self.server_of.breaks:
@@ -257,7 +267,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
 
-def completion(text: str | None, usage: Body | None, reason: str = "stop") -> Body:
+def completion(text: Any, usage: Body | None, reason: str = "stop") -> Body:
     """A chat completion as endpoints send it."""
     return {"id": "x", "object": "chat.completion", "created": 0, "model": "tiny",
             "usage": usage, "choices": [{

@@ -57,7 +57,7 @@ def test_the_model_answers_first_and_is_paid_for_once(modeled: FaultServer) -> N
 
 def test_the_expected_cost_is_next_to_the_most_that_a_call_may_have(
         modeled: FaultServer, home: Path) -> None:
-    calls = CallSettings(answer_tokens=1000)
+    calls = CallSettings(reply_tokens=1000)
     save(home / "settings.json", Preferences("custom", modeled.url, "tiny", answers=False, calls=calls,
                                              prices=(("tiny", Price(0.0, 10.0)),)))
     short = shown(page("explore", ws="songbook"))

@@ -156,3 +156,11 @@ sys.exit(main())"""
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=60,
         env={**os.environ, "QAFD_DB": str(sample), "PYTHONPATH": str(Path(__file__).parents[1])})
     assert (run.returncode, run.stderr) == (130, "")
+
+
+def test_too_little_memory_is_refused_before_libraries_crash_in_it(sample: Path) -> None:
+    limited = f"ulimit -v 600000; exec '{sys.executable}' -m qafd query Apple --db '{sample}'"
+    done = subprocess.run(["sh", "-c", limited], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == ("qafd: this process may use 585 MB of memory, which is too little; allow it "
+                           "1,024 MB (ulimit -v 1048576)\n")

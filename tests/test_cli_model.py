@@ -72,7 +72,7 @@ def test_other_commands_hold_the_cap_too_also_in_a_workspace_that_stored_none(
     assert len(server.bodies) == asked
 
 
-def test_the_cap_of_a_day_holds_over_commands_and_an_option_raises_it(
+def test_the_cap_of_a_day_holds_over_commands(
         index: list[str], server: FaultServer, tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Meter, "shared", None)  # what the command shares ends with the test
@@ -80,6 +80,5 @@ def test_the_cap_of_a_day_holds_over_commands_and_an_option_raises_it(
     assert main(index) == 4
     assert main(index) == 4
     assert len(server.bodies) == 2
-    assert main([*index, "--max-day-calls", "1"]) == 4
-    assert len(server.bodies) == 2
-    assert main([*index, "--max-day-calls", "100"]) == 0
+    save(tmp_path / "settings.json", Preferences(day_calls=100))
+    assert main(index) == 0

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clicks import page as open_app
 from playwright.sync_api import expect
 from test_browser import settle
 
@@ -20,6 +21,7 @@ from qafd.answer.conversation import (
     keep_turn,
     turns,
 )
+from qafd.app import access
 from qafd.cli import main
 from qafd.knowledge import KnowledgeGraph, list_questions
 from qafd.models import Message, Reply
@@ -97,6 +99,31 @@ def test_the_command_follows_the_last_question(
     main(["answer", "Where was she born?", "--follow", *place])
     assert "Ada Brenner" in capsys.readouterr().err
     assert [turn.typed for turn in list_questions(knowledge)] == ["Where was she born?", ""]
+
+
+def test_a_private_question_is_listed_in_its_session_only(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
+    monkeypatch.setattr(access, "shared", True)
+    knowledge = KnowledgeGraph(tmp_path / "mine.db")
+    knowledge.add_text("a.txt", "Ada Brenner founded the mill of Lindau. She was born in Ulm.")
+    app = open_app("explore", ws="mine", q="Who founded the mill?")
+    assert [turn.question for turn in list_questions(knowledge)] == ["Who founded the mill?"]
+    app.toggle(key="private").set_value(True).run()
+    for question in ("Was Ada Brenner ill?", "Who is Ada Brenner?"):
+        app.text_input(key="q").set_value(question).run()
+    assert app.selectbox(key="earlier").options == ["Was Ada Brenner ill?", "Who founded the mill?"]
+    assert [turn.question for turn in list_questions(knowledge)] == ["Who founded the mill?"]
+    other = open_app("explore", ws="mine", q="Where is Lindau?")
+    assert other.selectbox(key="earlier").options == ["Who founded the mill?"]
+
+
+def test_who_uses_a_workspace_alone_is_not_asked_about_privacy(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
+    KnowledgeGraph(tmp_path / "mine.db").add_text("a.txt", "Ada Brenner founded the mill of Lindau.")
+    app = open_app("explore", ws="mine", q="Who founded the mill?")
+    assert "private" not in [toggle.key for toggle in app.toggle]
 
 
 @pytest.mark.browser

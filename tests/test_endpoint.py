@@ -68,7 +68,7 @@ def test_every_fault_ends_before_the_deadline_with_its_own_error(server, fault):
     assert str(caught.value).endswith(".")
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault not in ("truncated", "garbage")])
 def test_every_fault_of_a_stream_ends_too(server, fault):
     server.fault = lambda *_: fault
     with pytest.raises(ModelError):
@@ -313,4 +313,46 @@ def test_a_stream_that_ends_without_a_reason_is_cut(server, finish, cut):
     server.finish = finish
     streamed = Streamed(endpoint(server).stream(ASK))
     assert "".join(streamed) == "fine "
+    assert streamed.reply.cut == cut
+
+
+@pytest.mark.parametrize("streams", [True, False], ids=["as a stream", "as JSON"])
+@pytest.mark.parametrize("parts", [False, True], ids=["whole", "in parts"])
+def test_a_reply_is_read_in_whatever_form_it_is_sent(streams: bool, parts: bool, server: FaultServer) -> None:
+    server.streams, server.parts = streams, parts
+    server.reply = lambda _: "thinking </think>It is fine"
+    streamed = Streamed(endpoint(server).stream(ASK))
+    assert "".join(streamed).endswith("It is fine" + " " * streams)
+    assert streamed.reply.text.strip() == "It is fine"
+    assert (streamed.reply.tokens_in, streamed.reply.cut) == (11, False)
+    assert endpoint(server).complete(ASK).text == "It is fine"
+
+
+def test_the_error_that_a_server_sends_within_a_stream_is_shown(server: FaultServer) -> None:
+    server.error = "out of memory on the second card"
+    with pytest.raises(UnreachableError, match="out of memory on the second card"):
+        "".join(endpoint(server).stream(ASK))
+
+
+@pytest.mark.parametrize("complaint", [
+    "System role not supported", "unsupported role: system",
+    "Conversation roles must alternate user/assistant/user/assistant/..."])
+def test_a_model_without_a_role_for_instructions_gets_them_with_the_question(
+        complaint: str, server: FaultServer) -> None:
+    refused = f"says 400 {complaint}"
+    server.fault = lambda _, body: refused if body["messages"][0]["role"] == "system" else "ok"
+    asked = [Message("system", "Be brief."), Message("user", "Who?"), Message("assistant", "Ada."),
+             Message("user", "And then?")]
+    assert endpoint(server).complete(asked).text == "fine"
+    assert server.bodies[-1]["messages"] == [
+        {"role": "user", "content": "Be brief.\n\nWho?"}, {"role": "assistant", "content": "Ada."},
+        {"role": "user", "content": "And then?"}]
+
+
+@pytest.mark.parametrize(("fault", "cut"), [("truncated", True), ("garbage", False)])
+def test_a_whole_reply_in_place_of_a_stream_is_cut_if_it_says_so(
+        fault: str, cut: bool, server: FaultServer) -> None:
+    server.fault = lambda *_: fault
+    streamed = Streamed(endpoint(server).stream(ASK))
+    assert "".join(streamed) == streamed.reply.text != ""
     assert streamed.reply.cut == cut

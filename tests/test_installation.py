@@ -61,7 +61,7 @@ def test_a_model_that_is_not_the_measured_one_fails(
 
 
 @pytest.mark.parametrize(("password", "state", "said"), [
-    (None, "ok", "None is set"), ("", "warn", "empty"), ("hunter2", "warn", "7 characters"),
+    (None, "ok", "None is set"), ("", "fail", "empty"), ("hunter2", "warn", "7 characters"),
     (LONG, "ok", "is set.")])
 def test_a_password_that_protects_little_is_warned_of(
         password: str | None, state: str, said: str, tmp_path: Path) -> None:

@@ -54,15 +54,18 @@ def sweep(*arguments: str) -> "subprocess.CompletedProcess[str]":
 def test_the_command_prints_one_row_per_combination(tmp_path: Path) -> None:
     knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path)
     question = "Introduce Steve Jobs's products in Apple."
-    result = sweep(question, "--db", knowledge.place.written, "--alpha", "1,5", "--seeds", "5",
-                   "--variant", "plain,product", "--csv")
+    db = "--db", knowledge.place.written
+    result = sweep(question, *db, "--over", "qafd.variant=plain,product", "--over", "qafd.mass=1,5", "--over",
+                   "qafd.seeds=5", "--over", "qafd.rule=source-degree", "--csv")
     assert result.returncode == 0, result.stderr
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     assert [(r["mass"], r["variant"]) for r in rows] == [
         ("1.0", "plain"), ("5.0", "plain"), ("1.0", "product"), ("5.0", "product")]
     alone = knowledge.retrieve(question, FlowDiffusion(
         mass=5.0, seeds=5, variant="product", rule="source-degree"))
-    assert int(rows[3]["size"]) == sum(n.importance > 0 for n in alone.nodes)
-    wrong = sweep(question, "--db", knowledge.place.written, "--mass", "5", "--gold", "No such title")
+    assert int(rows[3]["nodes"]) == sum(n.importance > 0 for n in alone.nodes)
+    eight = sweep(question, *db, "--csv")
+    assert len(eight.stdout.splitlines()) == 9
+    wrong = sweep(question, *db, "--over", "qafd.mass=5", "--gold", "No such title")
     assert wrong.returncode == 2
     assert "no passage has the title 'No such title'" in wrong.stderr

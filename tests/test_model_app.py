@@ -7,7 +7,7 @@ import pytest
 from clicks import page, press, shown
 from faults import FaultServer
 
-from qafd.ingest.jobs import enqueue, work
+from qafd.ingest.jobs import enqueue, needs_worker, work
 from qafd.ingest.reader import ModelChoice, choose, read_choice
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Cap, Price
@@ -83,6 +83,46 @@ def test_a_failed_job_goes_on_at_a_button(
     press(app, "Go on")
     assert len(knowledge.graph)
     assert not [button for button in page("documents", ws="mine").button if button.label == "Go on"]
+
+
+def test_a_job_is_read_with_the_key_of_who_asked_or_waits(home: Path, server: FaultServer) -> None:
+    ada, bob = {server.url: "key of ada"}, {server.url: "key of bob"}
+    knowledge = KnowledgeGraph.open(home / "mine.db")
+
+    def unread() -> list[str]:
+        return [file.name for file in store.files.all() if file.status == "queued"]
+
+    with knowledge.store() as store:
+        choose(store, ModelChoice(embedder="vectors", embedder_url=server.url, attempts=1))
+        enqueue(store, [("ada.txt", b"Ada Lovelace met Charles Babbage in London.")], keys=ada)
+        second = enqueue(store, [("bob.txt", b"Bob Marley met Alice Cooper in Paris.")], keys=bob)
+        work(knowledge.url, processes=1, keys=bob)
+        assert unread() == ["ada.txt"]
+        assert [job.id for job in store.queue.latest() if job.state == "done"] == [second]
+        assert {body["key"] for body in server.bodies} == {"Bearer key of bob"}
+        assert needs_worker(store, ada)
+        assert not needs_worker(store, bob)
+        server.bodies.clear()
+        work(knowledge.url, processes=1, keys=ada)
+        assert unread() == []
+        assert {body["key"] for body in server.bodies} == {"Bearer key of ada"}
+        assert b"key of" not in Path(knowledge.place.written).read_bytes()
+
+
+def test_files_of_a_failed_job_are_read_with_no_other_key(home: Path, server: FaultServer) -> None:
+    ada, bob = {server.url: "key of ada"}, {server.url: "key of bob"}
+    knowledge = KnowledgeGraph.open(home / "mine.db")
+    with knowledge.store() as store:
+        choose(store, ModelChoice(embedder="vectors", embedder_url=server.url, attempts=1))
+        failed = enqueue(store, [("ada.txt", b"Ada Lovelace met Charles Babbage.")], keys=ada)
+        store.queue.fail(failed, "The endpoint was away.")
+        enqueue(store, [("bob.txt", b"Bob Marley met Alice Cooper.")], keys=bob)
+        work(knowledge.url, processes=1, keys=bob)
+        assert {file.name: file.status for file in store.files.all()} == {
+            "ada.txt": "queued", "bob.txt": "done"}
+        enqueue(store, [("more.txt", b"Charles Babbage met Alice Cooper.")], keys=ada)
+        work(knowledge.url, processes=1, keys=ada)
+        assert {file.status for file in store.files.all()} == {"done"}
 
 
 @pytest.fixture

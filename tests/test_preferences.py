@@ -51,8 +51,8 @@ def test_writers_side_by_side_never_undo_each_other(tmp_path: Path) -> None:
                                   '{"most_calls": true}', '{"most_tokens": 1e400}',
                                   '{"most_dollars": 1' + "0" * 400 + "}", '{"base_url": null}',
                                   '{"prices": [["m", 1' + "0" * 400 + ", 2]]}",
-                                  '{"calls": {"deadline": 0}}', '{"calls": {"answer_tokens": true}}',
-                                  '{"calls": {"temperature": NaN}}', '{"calls": {"no": 1}}',
+                                  '{"calls": {"deadline": 0}}', '{"calls": {"reply_tokens": true}}',
+                                  '{"calls": {"temperature": NaN}}',
                                   '{"most_calls": "many"}', '{"prices": [["m", -1, 2]]}'])
 def test_a_broken_file_is_refused_with_its_name(text: str, tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(text)

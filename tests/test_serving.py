@@ -3,11 +3,14 @@
 import asyncio
 import json
 import socket
+import subprocess
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any, TypeVar
 
 import httpx2
@@ -16,6 +19,10 @@ import openapi_spec_validator
 import pytest
 from conftest import free_port
 from mcp import Client, StdioServerParameters
+from starlette.applications import Starlette
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket
+from websockets.sync.client import connect
 
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
@@ -23,7 +30,9 @@ from qafd.reading.text import count_tokens
 from qafd.retrieve.methods import PAPER
 from qafd.retrieve.recorded import read_recording
 from qafd.serving import verbs
-from qafd.serving.http import PatientConnection, describe, make_app, make_server
+from qafd.serving.connections import AppConnection, PatientConnection
+from qafd.serving.http import describe, make_app, make_server
+from qafd.serving.mcp import replace_half_characters
 from qafd.serving.spans import record_spans
 from qafd.serving.verbs import VERBS
 
@@ -194,19 +203,58 @@ def test_a_method_is_one_of_a_list() -> None:
 def test_a_request_that_does_not_end_loses_its_connection(
         apple: KnowledgeGraph, sent: bytes) -> None:
     class Impatient(PatientConnection):
-        patience = 0.05
+        head = body = 0.05
 
+    with running(make_app(apple, TOKEN), Impatient) as port, \
+            socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(sent)
+        while connection.recv(10_000):
+            pass
+
+
+def test_connections_beyond_the_bound_are_refused_and_the_others_served(apple: KnowledgeGraph) -> None:
+    class Few(PatientConnection):
+        most = 2
+
+    ask = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with running(make_app(apple, TOKEN), Few) as port, ExitStack() as stack:
+        answers = []
+        for number in range(3):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+            connection.sendall(ask if number < 2 else b"")
+            answers.append(connection.recv(12).decode())
+    assert [answer[9:] for answer in answers] == ["200", "200", "503"]
+
+
+def test_a_websocket_outlives_the_time_for_a_head() -> None:
+    class Impatient(AppConnection):
+        head = 0.1
+
+    async def greet(websocket: WebSocket) -> None:
+        await websocket.accept()
+        while await websocket.receive_text() != "end":
+            await websocket.send_text("here")
+
+    with running(Starlette(routes=[WebSocketRoute("/", greet)]), Impatient) as port, \
+            connect(f"ws://127.0.0.1:{port}/") as websocket:
+        began = monotonic()
+        while monotonic() < began + 3 * Impatient.head:
+            websocket.send("are you there?")
+            assert websocket.recv() == "here"
+        websocket.send("end")
+
+
+@contextmanager
+def running(app: Starlette, connection: type[PatientConnection]) -> Iterator[int]:
+    """The port of a server while a block lasts."""
     port = free_port()
-    server = make_server(make_app(apple, TOKEN), "127.0.0.1", port, Impatient)
+    server = make_server(app, "127.0.0.1", port, connection)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
         while not server.started:
             thread.join(0.01)
-        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
-            connection.sendall(sent)
-            while connection.recv(10_000):
-                pass
+        yield port
     finally:
         server.should_exit = True
         thread.join()
@@ -221,6 +269,32 @@ def with_client(apple: KnowledgeGraph,
                 command=sys.executable, args=arguments, cwd=Path(__file__).parents[1])) as client:
             await ask(client)
     wait_for(run)
+
+
+@pytest.mark.parametrize(("sent", "expected"), [
+    (rb'"a \ud800 b"', rb'"a \ufffd b"'), (rb'"\uDFFF"', rb'"\ufffd"'), (rb'"\\ud800"', rb'"\\ud800"'),
+    (rb'"\ud83d\ude00"', rb'"\ud83d\ude00"'), (rb'"\ud800\n"', rb'"\ufffd\n"')],
+    ids=["high", "low", "backslash", "pair", "before an escape"])
+def test_half_characters_are_replaced_and_all_else_stays(sent: bytes, expected: bytes) -> None:
+    assert replace_half_characters(sent) == expected
+
+
+def test_mcp_answers_a_request_with_half_a_character(apple: KnowledgeGraph) -> None:
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    sent = [{"id": 1, "method": "initialize", "params": hello}, {"method": "notifications/initialized"},
+            {"id": 2, "method": "tools/call",
+             "params": {"name": "search", "arguments": {"words": "river \ud800"}}}]
+    with subprocess.Popen([sys.executable, "-m", "qafd", "mcp", "--db", apple.place.written],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        for message in sent:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        server.stdin.flush()
+        replies = [json.loads(server.stdout.readline()) for _ in range(2)]
+        server.stdin.close()
+    assert replies[1]["id"] == 2
+    assert replies[1]["result"]["structuredContent"]["total"] > 0
 
 
 def rounded(value: Any) -> Any:

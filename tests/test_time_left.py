@@ -57,29 +57,18 @@ def test_a_quick_command_writes_nothing_to_a_log(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_terminal_has_one_line_that_is_cleared_at_the_end(capsys, monkeypatch):
+def test_a_terminal_shows_each_stage_with_what_waits_and_is_cleared(capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with ProgressLine() as watched:
-        watched("tree", 1, 2)
-        watched("tree", 2, 2)
-    assert [part.strip() for part in capsys.readouterr().err.split("\r")] == [
-        "", "tree 1/2", "tree 2/2", "", ""]
-
-
-def test_passages_are_counted_with_those_of_files_that_wait(capsys, monkeypatch):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    waiting = iter([math.inf, 30.0, 0.0])
-    monkeypatch.setattr("qafd.cli.progress.ASKED", 0.0)
+    waiting = iter([math.inf, 30.0])
     with ProgressLine(lambda: next(waiting)) as watched:
-        for total in (10, 20, 50):
-            watched("extracting", 9, total)
-    assert [part.strip() for part in capsys.readouterr().err.split("\r")] == [
-        "", "extracting 9 passages", "extracting 9 of about 50 passages", "extracting 9/50 passages", "", ""]
-
-
-def test_no_line_is_longer_than_the_terminal_is_wide(capsys, monkeypatch):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    monkeypatch.setenv("COLUMNS", "30")
-    with ProgressLine() as watched:
-        watched("extracting", 9, 50, "a/long/name/of/a/file.txt")
-    assert max(map(len, capsys.readouterr().err.split("\r"))) < 30
+        watched("parsing", 1, 2, "a.txt")
+        watched("extracting", 9, 10)
+        watched("parsing", 2, 2, "b.txt")
+        assert watched._bar.desc == "extracting"
+        assert watched._bar.total is None
+        watched("extracting", 12, 20)
+        assert (watched._bar.n, watched._bar.total) == (12, 50)
+    written = capsys.readouterr().err
+    assert "parsing:" in written
+    assert "b.txt" not in written
+    assert written.rsplit("\r", 2)[1].strip() == ""

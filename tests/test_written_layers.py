@@ -140,7 +140,7 @@ def test_a_reply_of_no_use_leaves_the_sentences_of_the_documents(
         write_layers(knowledge, ["summaries"], model(knowledge, server))
     else:
         server.fault = lambda *_: "truncated"
-        with pytest.raises(ReplyLimitError, match="--write-tokens"):
+        with pytest.raises(ReplyLimitError, match="--reply-tokens"):
             write_layers(knowledge, ["summaries"], model(knowledge, server))
     assert texts(knowledge, "summaries") == before
     assert layer(knowledge, "summaries").written == 0
@@ -149,7 +149,7 @@ def test_a_reply_of_no_use_leaves_the_sentences_of_the_documents(
 def test_its_own_prompt_and_limit_are_sent(knowledge: KnowledgeGraph, server: FaultServer) -> None:
     with knowledge.store() as store:
         keep_prompt(store, "report", f"Speak plainly. {TASKS['report'].prompt}")
-    settings = CallSettings(write_tokens=77)
+    settings = CallSettings(reply_tokens=77)
     endpoint = Endpoint("tiny", server.url).with_settings(settings)
     knowledge = KnowledgeGraph(knowledge.url, TinyEmbedder(), calls=settings)
     write_layers(knowledge, ["communities"], Metered(

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import expit, log_softmax
 
 from qafd.plan.kinds import Asked, find_asked, rate_kind
 from qafd.reading.text import canonical
@@ -80,13 +79,14 @@ class ChoiceModel:
 
     def log_probability(self, table: Floats) -> float:
         """Return that of the first of some sentences, among all, by their features, shape (s, k)."""
-        return float(log_softmax(table @ self.weights).max())
+        scores = table @ self.weights
+        return float(scores.max() - np.logaddexp.reduce(scores))
 
     def weigh(self, table: Floats) -> SentenceChoice:
         """Order sentences by their features, shape (s, k), and rate the first."""
         order = np.argsort(-(table @ self.weights), kind="stable")
-        chance = expit(self.chance[0] + self.chance[1] * self.log_probability(table))
-        return SentenceChoice(tuple(order.tolist()), float(chance))
+        odds = self.chance[0] + self.chance[1] * self.log_probability(table)
+        return SentenceChoice(tuple(order.tolist()), float(np.exp(-np.logaddexp(0.0, -odds))))
 
 
 def choose(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: Retrieval, passages: Passages,

@@ -155,7 +155,7 @@ def follow_up(typed: str, said: Sequence[Exchange], client: LLM | None = None) -
             client = replace(client, accepts=_is_question)
         told = instructions_of(client)
         reply = client.complete(follow_messages(before, typed, told.prompt("follow")),
-                                max_tokens=told.calls.plan_tokens)
+                                max_tokens=told.calls.reply_tokens)
         return FollowUp(typed, read_follow(reply), client.name)
     except ModelError as error:
         made = by_rules(typed, said[-1])

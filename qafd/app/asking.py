@@ -4,10 +4,21 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from qafd.app import access
 from qafd.app.error_display import with_errors_shown
 from qafd.app.escaping import brief
 from qafd.app.pages import way
-from qafd.app.session import QUESTION, bound, compute_shared, exchange, in_store, put, session
+from qafd.app.session import (
+    PRIVATE,
+    QUESTION,
+    bound,
+    compute_shared,
+    exchange,
+    in_store,
+    keep,
+    put,
+    session,
+)
 from qafd.knowledge import KnowledgeGraph, list_questions, version_of
 from qafd.plan.suggest import questions_of
 from qafd.samples import EXAMPLES
@@ -21,8 +32,21 @@ def question_box(knowledge: KnowledgeGraph) -> str:
         session().restart_controls = True
         put(QUESTION, examples[0] if examples else "")
         st.query_params.pop("node", None)
-    return asked_among(examples, QUESTION, "Ask your documents a question",
-                       [turn.question for turn in list_questions(knowledge)])
+    earlier = session().own_questions.get(knowledge.id, []) + [
+        turn.question for turn in list_questions(knowledge)]
+    question = asked_among(examples, QUESTION, "Ask your documents a question", list(dict.fromkeys(earlier)))
+    if access.shared:
+        _privacy()
+    return question
+
+
+def _privacy() -> None:
+    """Report who sees the questions, and offer to keep them to this session."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption("Everyone who uses this workspace sees the questions asked in it.", width="content")
+        st.toggle("Keep mine to this session", key=keep(PRIVATE),
+                  help="Questions that you ask from now on are listed only here, and only until you "
+                       "close this page.")
 
 
 def asked_among(examples: Sequence[str], key: str, placeholder: str,

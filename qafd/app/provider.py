@@ -11,7 +11,7 @@ import streamlit as st
 from qafd.app import access
 from qafd.app.home import home
 from qafd.app.keys import key_for
-from qafd.app.session import session
+from qafd.app.session import is_private, session
 from qafd.errors import ParameterError, QafdError
 from qafd.ingest.instructions import prompts_in
 from qafd.models.address import check_address, is_local
@@ -98,7 +98,7 @@ def language_model(workspace: str, purpose: str, question: str = "") -> Metered 
     with open_workspace(workspace, shared=True) as store:
         instructed = Instructed(llm, Instructions(prompts_in(store), chosen.calls))
     return Metered(instructed, workspace, spending(), price, chosen.base_url, purpose,
-                   question=question)
+                   question="" if is_private() else question)
 
 
 def spending() -> Meter:

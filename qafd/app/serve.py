@@ -11,6 +11,7 @@ from starlette.middleware import Middleware
 from streamlit.config import get_option
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.starlette import App
+from uvicorn.config import HTTP_PROTOCOLS
 
 from qafd.app import access, password
 from qafd.app.accounts import AccountGate, read_accounts
@@ -48,6 +49,8 @@ def main() -> None:
               Middleware(OwnNames, names=names, any_name=public and not names and bool(gate))]
     around += [gate] if gate else []
     around.append(Middleware(Addresses))
+    # Streamlit lets uvicorn choose the protocol by this name, and passes no other.
+    HTTP_PROTOCOLS["auto"] = "qafd.serving.connections:AppConnection"
     sys.argv[:] = [script]  # App.run reads the script from here
     App(script, middleware=around).run(
         config={name: value for name, value in options.items() if value is not None})

@@ -14,7 +14,6 @@ from streamlit.delta_generator import DeltaGenerator
 if TYPE_CHECKING:
     from qafd.answer import Draft
     from qafd.app.explore.question import Followed
-    from qafd.ingest.tuning import Tuned
     from qafd.knowledge import KnowledgeGraph
     from qafd.models.cost import Meter
     from qafd.sql.plan import SchemaPlan
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
 WORKSPACE = "ws"
 QUESTION = "q"
+PRIVATE = "private"
 T = TypeVar("T")
 
 
@@ -46,6 +46,8 @@ class Session:
     """The page of the last run."""
     source: str = ""
     """The passage of a citation that is open beside the picture, by its chunk."""
+    own_questions: dict[str, list[str]] = field(default_factory=dict)
+    """Questions that only this session lists, the newest first, by the id of their workspace."""
     followed: "Followed | None" = None
     """The last follow-up, and its thread."""
     failed: "Draft | None" = None
@@ -63,10 +65,6 @@ class Session:
     """Cost of this session's questions."""
     chosen_seeds: "dict[tuple[str, str], SchemaPlan]" = field(default_factory=dict)
     """A model's choices for questions to databases, by source and question."""
-    drafted: dict[tuple[str, str], str] = field(default_factory=dict)
-    """Prompts that are shown but not kept, by the id of their workspace and their task."""
-    tuned: "Tuned | None" = None
-    """The prompt that was last tuned to documents."""
     meant: tuple[str, str] | None = None
     """A node and its new name, until that is confirmed."""
     gold_files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
@@ -152,6 +150,11 @@ def value_of(key: str, default: T) -> T:
     if key in st.query_params:
         return cast("T", st.query_params[key])
     return cast("T", session().kept.get(key, default))
+
+
+def is_private() -> bool:
+    """Return True if the questions of this session are kept from the others."""
+    return bool(value_of(PRIVATE, False))
 
 
 def exchange(name: str, value: T) -> T:

@@ -12,7 +12,7 @@ from qafd.app.home import home
 from qafd.app.keys import keys
 from qafd.app.pages import page
 from qafd.app.provider import preferences, spending
-from qafd.app.session import WORKSPACE, put_next, session
+from qafd.app.session import WORKSPACE, is_private, put_next, session
 from qafd.errors import ParameterError, QafdError
 from qafd.ingest.jobs import needs_worker, start_worker
 from qafd.knowledge import KnowledgeGraph
@@ -180,7 +180,9 @@ def workspace() -> KnowledgeGraph:
             KnowledgeGraph.sample(chosen, home())
         elif size_of(location) is None:
             copy_workspace(sample_file(chosen), location)
-    return KnowledgeGraph.open(location, keys(), spending(), preferences().calls)
+    knowledge = KnowledgeGraph.open(location, keys(), spending(), preferences().calls)
+    knowledge.names_questions = not is_private()
+    return knowledge
 
 
 def keep_workers_going() -> None:
@@ -195,7 +197,7 @@ def keep_workers_going() -> None:
         try:
             # nobody chose it: a look must not renew its schema
             with open_workspace(place, read_only=True) as store:
-                waiting = needs_worker(store)
+                waiting = needs_worker(store, keys())
             if waiting:
                 spending()  # which the worker is told of
                 start_worker(place, keys())

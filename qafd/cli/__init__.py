@@ -15,6 +15,7 @@ from qafd import __version__
 from qafd.errors import ParameterError, QafdError, SpendingCapError
 
 DONE, FAILED, USAGE, NOTHING_FOUND, CAPPED = 0, 1, 2, 3, 4
+LEAST_MEMORY = 2**30  # bytes of addresses; numpy and onnxruntime crash with less
 INTERRUPTED = 130  # what shells report of a program that Ctrl-C ended
 
 # Each command with the function that is it and its summary. Its module is imported when it is
@@ -28,21 +29,21 @@ COMMANDS = {
     "worker": ("working.worker", "Read new documents of all workspaces of a database."),
     "import": ("indexing.import_graph", "Import a graph: GraphML, GEXF, node-link JSON, "
                "CSV, GraphRAG, LightRAG."),
-    "status": ("indexing.status", "Count the contents of the workspace."),
-    "backup": ("indexing.backup", "Copy the workspace safely while it is in use."),
+    "status": ("contents.status", "Count the contents of the workspace."),
+    "backup": ("contents.backup", "Copy the workspace safely while it is in use."),
     "layers": ("layers.list_layers", "List the derived layers that methods need, and build them."),
     "prompts": ("prompting.prompts", "List the prompts of a workspace, print one, or change it."),
-    "ledger": ("indexing.ledger", "Sum up the calls to language models."),
+    "ledger": ("contents.ledger", "Sum up the calls to language models."),
     "docs": ("curating.docs", "List, search, delete, restore or erase documents."),
     "entities": ("curating.list_entities", "List entities, or possible duplicates."),
     "edit": ("curating.edit", "Rename, merge, split, hide or connect entities, or undo that; "
              "without options list all edits."),
-    "query": ("asking.query", "Retrieve the subgraph and passages for a question."),
-    "answer": ("answering.answer", "Answer a question with quoted sentences, or in a model's words."),
+    "query": ("questions.query", "Retrieve the subgraph and passages for a question."),
+    "answer": ("questions.answer", "Answer a question with quoted sentences, or in a model's words."),
     "exact": ("exact.exact", "List answers that meet all conditions of a question, with sentences."),
     "compare": ("asking.compare", "Ask several methods the same question and list the differences."),
-    "sweep": ("asking.sweep_settings", "Solve a question for every combination of mass, number of "
-              "seeds and edge weight."),
+    "sweep": ("asking.sweep_settings", "Retrieve for every combination of values of a method's "
+              "parameters."),
     "why": ("explaining.why", "Explain why a node is retrieved, or why not."),
     "paths": ("explaining.paths", "List the paths that the mass took."),
     "whatif": ("explaining.whatif", "Solve again with something taken out."),
@@ -66,6 +67,7 @@ class Commands(click.Group):
     def get_command(self, _: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
+        _check_memory()
         place, summary = COMMANDS[name]
         module, function = place.split(".")
         found: click.Command = getattr(import_module(f"qafd.cli.{module}"), function)
@@ -120,6 +122,18 @@ def _run(arguments: list[str]) -> int:
             return _complain("a command is missing; 'qafd --help' lists them", USAGE)
         path = error.ctx.command_path if error.ctx else "qafd"
         return _complain(f"{error.format_message()} See '{path} --help'.", USAGE)
+
+
+def _check_memory() -> None:
+    """Raise ParameterError if this process may use too little memory to load its libraries."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most != resource.RLIM_INFINITY and most < LEAST_MEMORY:
+        raise ParameterError(f"this process may use {most // 2**20:,} MB of memory, which is too little; "
+                             f"allow it {LEAST_MEMORY // 2**20:,} MB (ulimit -v {LEAST_MEMORY // 1024})")
 
 
 def _complain(message: str, code: int) -> int:

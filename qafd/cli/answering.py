@@ -1,17 +1,14 @@
-"""The command answer: quoted sentences, or a model's words, with their sources."""
+"""Answers as lines and data: quoted sentences, or a model's words, with their sources."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import click
-
 from qafd.answer import Answer, Citation
 from qafd.answer.conversation import keep_turn
-from qafd.cli.command import Outcome, command, note, wants_json
-from qafd.cli.inquiry import Inquiry, asks
-from qafd.cli.models import ModelRequest, may_call_model
-from qafd.cli.options import writing_options
+from qafd.cli.command import Outcome, note, wants_json
+from qafd.cli.inquiry import Inquiry
+from qafd.cli.models import ModelRequest
 from qafd.errors import ModelError, ParameterError, StoreError
 from qafd.explain import Chain
 from qafd.knowledge import KnowledgeGraph, cite_reply, draft_answer
@@ -40,17 +37,9 @@ def chain_lines(chains: Sequence[Chain]) -> Iterator[str]:
         yield ""
 
 
-@command()
-@asks(method=True)
-@may_call_model
-@writing_options
-@click.option("--prompt", is_flag=True, help="Print the prompt for a model without sending it.")
-@click.option("--plan", type=click.Choice(["rules", "model"]), default="rules",
-              help="Read the question by rules, or let --model name its keywords and parts.")
-@click.option("--follow", is_flag=True,
-              help="Complete the question from the last one that was asked here.")
-def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prompt: bool, plan: str,
-           follow: bool) -> Outcome:
+def answer_inquiry(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prompt: bool, plan: str,
+                   follow: bool) -> Outcome:
+    """Answer a question, print the prompt for it, or complete it first from the last one."""
     knowledge, client, typed = inquiry.knowledge, None, ""
     if plan == "model" and not asked.model:
         raise ParameterError("--plan model needs a model; name one with --model, or drop --plan")
@@ -109,9 +98,9 @@ def write_answer(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metere
     draft = draft_answer(knowledge, retrieval, plan, budget=budget, length=length)
     with knowledge.store():  # else the call would open and close the file
         if wants_json():
-            reply = client.complete(draft.messages, max_tokens=calls.answer_tokens)
+            reply = client.complete(draft.messages, max_tokens=calls.reply_tokens)
         else:
-            streamed = Streamed(client.stream(draft.messages, max_tokens=calls.answer_tokens))
+            streamed = Streamed(client.stream(draft.messages, max_tokens=calls.reply_tokens))
             try:
                 for text in plain_pieces(streamed, {s.number for s in draft.context.sources}):
                     print(text, end="", flush=True)

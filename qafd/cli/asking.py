@@ -1,8 +1,8 @@
-"""The commands query, export, compare and sweep."""
+"""The commands export, compare and sweep, and the work of query."""
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from qafd.answer import Answer
 from qafd.cli import DONE, NOTHING_FOUND
 from qafd.cli.answering import CHAINS, answer_lines, chain_lines
 from qafd.cli.command import Outcome, command, note, open_graph, wants_json, with_workspace
-from qafd.cli.inquiry import Inquiry, asks
+from qafd.cli.inquiry import Inquiry, Question, asks
 from qafd.cli.options import db_option, out_option, question_argument
 from qafd.cli.streams import check_output, open_output, text_of, write_out
 from qafd.errors import ParameterError
@@ -21,13 +21,13 @@ from qafd.export.comparison import rows_csv
 from qafd.export.formats import FORMATS, OF_GRAPH, OF_RETRIEVAL, write_graph
 from qafd.export.whole import whole
 from qafd.knowledge import KnowledgeGraph, read_corpus, read_layer_states
-from qafd.lab.sweep import Cell, Grid, masses_for, sweep, vary
+from qafd.lab.sweep import masses_for, vary
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.compare import BUDGET, DEFAULT, Comparison
 from qafd.retrieve.methods import canonical, given_params, is_method, method_of
-from qafd.retrieve.qafd import PRESETS
+from qafd.retrieve.qafd import FlowDiffusion
 from qafd.retrieve.rank import word_parts
 from qafd.runs import save_run
 from qafd.runs.imported import read_columns
@@ -39,23 +39,20 @@ from qafd.wording.comparison import word_missed
 from qafd.wording.reasons import word_notice
 
 
-@command()
-@asks(method=True)
-@click.option("--keep", is_flag=False, flag_value="", metavar="[NOTE]",
-              help="Save the run, with a note if one is given.")
-def query(inquiry: Inquiry, keep: str | None) -> Outcome:
+def answer_query(inquiry: Inquiry, keep: str | None) -> Outcome:
+    """Retrieve for a question, and save the run if `keep` is a note."""
     knowledge = inquiry.knowledge
     with knowledge.store():  # which all that is asked of it here uses
-        retrieval = inquiry.retrieve()
-        answer = knowledge.answer(retrieval)
+        plan, method = inquiry.read()
+        retrieval = knowledge.retrieve(plan, method)
+        answer = knowledge.answer(retrieval, plan)
+        lines = [*_retrieval_lines(retrieval, answer)]
+        if retrieval.method == "qafd" and retrieval.nodes:
+            lines += ["", *chain_lines(knowledge.explain(retrieval, plan=plan).chains(CHAINS))]
     if keep is not None:
-        plan = knowledge.plan(retrieval.query, subqueries=retrieval.by_subqueries)
         with knowledge.store() as store:
             run = save_run(store, record_run(knowledge, retrieval, plan, note=keep))
         note(f"saved as {run}; 'qafd runs' lists saved runs")
-    lines = [*_retrieval_lines(retrieval, answer)]
-    if retrieval.method == "qafd" and retrieval.nodes:
-        lines += ["", *chain_lines(inquiry.explain().chains(CHAINS))]
     return Outcome(seal(retrieval.to_dict()), lines,
                    found=bool(retrieval.passages) and not (answer.abstained and answer.unknown),
                    notes=[word_notice(one) for one in retrieval.notices])
@@ -78,7 +75,7 @@ def _retrieval_lines(retrieval: Retrieval, answer: Answer) -> Iterator[str]:
     yield f"nodes: {', '.join(full[:20])}" if full else "No name was retrieved."
 
 
-@command(as_json=False)
+@command(as_json=False, kind=Question)
 @asks(method=True, needed=False)
 @click.option("--graph", is_flag=True, help="Write the whole graph instead of a retrieval.")
 @click.option("--format", "form", required=True, type=click.Choice(list(FORMATS)),
@@ -176,97 +173,52 @@ def _comparison_lines(comparison: Comparison) -> Iterator[str]:
         yield "\n" + one_line(word_missed(difference), 600)
 
 
-class ListOf(click.ParamType[list[Any]]):
-    """Values separated by commas."""
-
-    def __init__(self, kind: type[float] | type[int] | type[str]) -> None:
-        self.kind, self.name = kind, f"list of {kind.__name__}"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None
-                ) -> list[Any]:
-        try:
-            return [self.kind(part) for part in value.split(",")]
-        except ValueError:
-            self.fail(f"{value[:80]!r} is not a {self.name}", param, ctx)
-
-
 @command("sweep")
 @with_workspace
 @question_argument
-@click.option("--preset", type=click.Choice(list(PRESETS)), default="best",
-              help="Settings of all other parameters.")
-@click.option("--mass", "masses", type=ListOf(float), metavar="M,M,...",
-              help="Masses by the preset's rule; eight up to the largest if none is named.")
-@click.option("--alpha", "alphas", type=ListOf(float), metavar="A,A,...",
-              help="The paper's alpha: mass in degrees of each seed.")
-@click.option("--seeds", type=ListOf(int), metavar="N,N,...",
-              help="Numbers of seeds, if not the preset's.")
-@click.option("--variant", "variants", type=ListOf(str), metavar="W,W,...",
-              help="Edge weights, if not the preset's.")
-@click.option("--gold", "titles", multiple=True, metavar="TITLE",
-              help="A passage that answers the question, by title; repeat for more. Adds recall "
-              "and leakage.")
 @click.option("--over", "varied", multiple=True, metavar="METHOD.NAME=V,V,...",
-              help="Values of any method's own parameter, such as path.decay=0.5,0.8, instead of all "
-              "this; repeat for more.")
+              help="Values of a parameter of a method, such as qafd.seeds=5,10 or path.decay=0.5,0.8; repeat "
+              "for more. Without it eight masses of qafd are tried.")
+@click.option("--gold", "titles", multiple=True, metavar="TITLE",
+              help="A passage that answers the question, by title; repeat for more. Adds recall.")
 @click.option("--csv", is_flag=True, help="Print CSV.")
-def sweep_settings(knowledge: KnowledgeGraph, question: str, preset: str, titles: tuple[str, ...],
-                   csv: bool, varied: tuple[str, ...], **axes: list[Any] | None) -> Outcome | int:
-    masses, alphas = axes["masses"], axes["alphas"]
-    for first, second, both in (("csv", "json", csv and wants_json()),
-                                ("mass", "alpha", masses and alphas)):
-        if both:
-            raise ParameterError(f"--{first} and --{second} exclude each other; choose one")
-    if varied:
-        return _vary(knowledge, text_of(question), varied, titles, csv)
-    corpus = read_corpus(knowledge)
-    method = PRESETS[preset].method
-    if alphas:
-        method = replace(method, rule="source-degree")
-    plan = knowledge.plan(text_of(question), corpus.graph)
-    method = method.fit_to(corpus.graph)
-    gold = _gold_titled(corpus, titles)
-    grid = Grid(alphas or masses or masses_for(method.problem(corpus, plan)),
-                axes["seeds"] or [method.seeds], axes["variants"] or [method.variant])
-    cells = sweep(corpus, plan, method, grid, gold)
-    outcome = Outcome(cells, _sweep_lines(cells), any(cell.size for cell in cells))
-    if not csv:
-        return outcome
-    names = [spec.name for spec in fields(Cell)]
-    sys.stdout.write(table_csv(names, map(astuple, cells)))
-    return outcome.code
-
-
-def _vary(knowledge: KnowledgeGraph, question: str, varied: Sequence[str], titles: Sequence[str],
-          csv: bool) -> Outcome | int:
-    """Retrieve once for each combination of values of a method's own parameters."""
-    names = {canonical(text.partition(".")[0]) for text in varied}
+def sweep_settings(knowledge: KnowledgeGraph, question: str, titles: tuple[str, ...], csv: bool,
+                   varied: tuple[str, ...]) -> Outcome | int:
+    if csv and wants_json():
+        raise ParameterError("--csv and --json exclude each other; choose one")
+    names = {canonical(text.partition(".")[0]) for text in varied} or {"qafd"}
     if len(names) > 1:
         raise ParameterError(f"a sweep is of one method, not of {', '.join(names)}")
     method: Any = method_of(names.pop())
     values = _values_of(method, varied)
     knowledge.build_layers(method.needs)
     corpus = read_corpus(knowledge)
-    gold = _gold_titled(corpus, titles)
-    found = vary(corpus, knowledge.plan(question, corpus.graph), method.fit_to(corpus.graph), values, gold)
+    plan = knowledge.plan(text_of(question), corpus.graph)
+    method = method.fit_to(corpus.graph)
+    if isinstance(method, FlowDiffusion):
+        values = values or {"mass": masses_for(method.problem(corpus, plan))}
+    found = vary(corpus, plan, method, values, _gold_titled(corpus, titles))
     head = [*values, "nodes", "tokens", "ms", "recall"]
     rows = []
     for one in found:
-        tried = [str(one.params[name]) for name in values]
+        tried = [one.params[name] for name in values]
         rows.append((*tried, one.size, one.tokens, round(one.milliseconds, 2), one.recall))
-    if csv:
-        sys.stdout.write(table_csv(head, rows))
-        return DONE if any(one.size for one in found) else NOTHING_FOUND
-    lines = []
-    for row in (head, *rows):
-        cells = ["" if cell is None else cell for cell in row]
-        lines.append("  ".join(f"{cell:>10}" for cell in cells))
-    return Outcome(found, lines, any(one.size for one in found))
+    outcome = Outcome(found, _sweep_lines((head, *rows)), any(one.size for one in found))
+    if not csv:
+        return outcome
+    sys.stdout.write(table_csv(head, rows))
+    return outcome.code
 
 
-def _values_of(method: Any, varied: Sequence[str]) -> dict[str, list[Any]]:
+def _sweep_lines(rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+    for row in rows:
+        cells = [f"{cell:.4g}" if isinstance(cell, float) else "" if cell is None else cell for cell in row]
+        yield "  ".join(f"{cell:>10}" for cell in cells)
+
+
+def _values_of(method: Any, varied: Sequence[str]) -> dict[str, Sequence[Any]]:
     """Return the values to try of each parameter, from texts such as "path.decay=0.5,0.8"."""
-    values: dict[str, list[Any]] = {}
+    values: dict[str, Sequence[Any]] = {}
     for text in varied:
         parameter, _, listed = text.partition(".")[2].partition("=")
         given = [given_params(method, f"{parameter}={value}") for value in listed.split(",")]
@@ -288,12 +240,3 @@ def _passages_titled(corpus: Corpus, title: str) -> list[str]:
         raise ParameterError(f"no passage has the title {title[:80]!r}; 'qafd query' prints "
                              "titles")
     return named
-
-
-def _sweep_lines(cells: Sequence[Cell]) -> Iterator[str]:
-    head = f"{'mass':>8} {'seeds':>6} {'weight':8} {'nodes':>6} {'tokens':>7} {'ms':>8}"
-    yield head if cells[0].recall is None else f"{head}   recall leakage"
-    for cell in cells:
-        line = (f"{cell.mass:8.4g} {cell.seeds:6} {cell.variant:8} {cell.size:6} {cell.tokens:7} "
-                f"{cell.milliseconds:8.2f}")
-        yield line if cell.recall is None else f"{line}   {cell.recall:6.2f} {cell.leakage:7.2f}"

@@ -1,14 +1,17 @@
-"""Commands as functions: the workspace that they open, and the printing of their results."""
+"""Commands as functions: the workspace that they open, and the printing of their results.
+
+What takes long to import is imported where it is used, so that help needs none of it.
+"""
 
 import json
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,14 +19,12 @@ from qafd.app.home import home
 from qafd.cli import CAPPED, DONE, FAILED, INTERRUPTED, NOTHING_FOUND
 from qafd.cli.options import Function, db_option
 from qafd.errors import ModelError, ParameterError, SpendingCapError
-from qafd.knowledge import KnowledgeGraph
-from qafd.models.address import OPENAI
-from qafd.models.cost import Meter
-from qafd.preferences import Preferences, load
-from qafd.reading.text.plaintext import one_line, storable
-from qafd.storage import Location, place_of, size_of
 
-DAY = "qafd.day"  # in the context: the day's caps that options name
+if TYPE_CHECKING:
+    from qafd.knowledge import KnowledgeGraph
+    from qafd.preferences import Preferences
+    from qafd.storage import Location
+
 FILE_NAMES = ("files", "file")  # may hold bytes that are not UTF-8
 
 
@@ -80,10 +81,12 @@ class Outcome:
             for line in self.lines:
                 print(line)
         if self.failure:
+            from qafd.reading.text.plaintext import one_line
+
             note(f"{one_line(str(self.failure), 600)} {self.instead}".rstrip())
 
 
-def command(name: str | None = None, *, as_json: bool = True
+def command(name: str | None = None, *, as_json: bool = True, kind: type[click.Command] = click.Command
             ) -> Callable[[Callable[..., Outcome | int]], click.Command]:
     """Make a function a command that prints the outcome it returns, or ends with its exit code."""
     def decorate(function: Callable[..., Outcome | int]) -> click.Command:
@@ -101,7 +104,7 @@ def command(name: str | None = None, *, as_json: bool = True
         if as_json:
             run = click.option("--json", is_flag=True, expose_value=False, callback=_note_json,
                                help="Print one JSON value.")(run)
-        return click.command(name)(run)
+        return click.command(name, cls=kind)(run)
     return decorate
 
 
@@ -115,6 +118,8 @@ def wants_json() -> bool:
 
 
 def _clean(value: Any) -> Any:
+    from qafd.reading.text.plaintext import storable
+
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, tuple):
@@ -141,40 +146,58 @@ def _plain(value: Any) -> Any:
 
 def note(message: str) -> None:
     """Print one line on stderr."""
+    from qafd.reading.text.plaintext import one_line
+
     print(f"qafd: {one_line(message, 4000)}", file=sys.stderr)
 
 
 def with_workspace(function: Function) -> Function:
     """Give a command --db, and as its first argument the workspace that this names."""
     @wraps(function)
-    def run(db: Location | None, *positional: Any, **options: Any) -> Any:
+    def run(db: "Location | None", *positional: Any, **options: Any) -> Any:
         return function(open_graph(db), *positional, **options)
 
     return db_option(run)  # type: ignore[return-value]
 
 
-def require_location(db: Location | None) -> Location:
+def with_store(function: Function) -> Function:
+    """Give a command --db, and as its first argument the open store that this names."""
+    @wraps(function)
+    def run(db: "Location | None", *positional: Any, **options: Any) -> Any:
+        from qafd.storage import open_workspace
+
+        with open_workspace(find_workspace(db)) as store:
+            return function(store, *positional, **options)
+
+    return db_option(run)  # type: ignore[return-value]
+
+
+def require_location(db: "Location | None") -> "Location":
     """Return the named workspace; raise ParameterError if none is named."""
     if db is None:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
     return db
 
 
-def is_there(db: Location) -> bool:
+def is_there(db: "Location") -> bool:
     """Return True if anything exists at the named place, a workspace or not."""
     if isinstance(db, str):
+        from qafd.storage import size_of
+
         return size_of(db) is not None
     return os.path.exists(db)  # Path.exists raises on names that are too long
 
 
-def make_folder(db: Location) -> None:
+def make_folder(db: "Location") -> None:
     """Make the folder of a workspace file."""
     if not isinstance(db, str):
         Path(db).absolute().parent.mkdir(parents=True, exist_ok=True)
 
 
-def open_graph(db: Location | None) -> KnowledgeGraph:
-    """Open the workspace named by --db or $QAFD_DB."""
+def find_workspace(db: "Location | None") -> "Location":
+    """Return the place that --db or $QAFD_DB names; raise ParameterError if it has no workspace."""
+    from qafd.storage import place_of, size_of
+
     path = require_location(db)
     written = place_of(path).written if isinstance(path, str) else path
     if not is_there(path):
@@ -183,6 +206,15 @@ def open_graph(db: Location | None) -> KnowledgeGraph:
     if size_of(path) == 0:
         raise ParameterError(f"{written} is empty, not a workspace; 'qafd index FILE --db "
                              f"{written}' makes one of it")
+    return path
+
+
+def open_graph(db: "Location | None") -> "KnowledgeGraph":
+    """Open the workspace named by --db or $QAFD_DB."""
+    from qafd.knowledge import KnowledgeGraph
+    from qafd.models.cost import Meter
+
+    path = find_workspace(db)
     knowledge = KnowledgeGraph.open(path, keys_of_environment())
     with knowledge.store() as store:
         if not store.log.choice:  # nothing here is paid
@@ -191,29 +223,28 @@ def open_graph(db: Location | None) -> KnowledgeGraph:
                           meter=Meter(spending().cap_where(priced=True)))
 
 
-def settings() -> Preferences:
+def settings() -> "Preferences":
     """Load the caps and prices of the Settings page.
 
     Its endpoint and model are ignored: commands take them from their options, the environment, or
     the workspace.
     """
+    from qafd.preferences import load
+
     return load(home() / "settings.json")
 
 
-def spending() -> Preferences:
-    """Return the settings with the allowance of a day that all calls of this command share.
-
-    `--max-day-cost` and its kin replace that allowance.
-    """
-    context = click.get_current_context(silent=True)
-    given = context.meta.get(DAY, {}) if context else {}
-    chosen = replace(settings(), **given)
+def spending() -> "Preferences":
+    """Return the settings, with the allowance of a day that all calls of this command share."""
+    chosen = settings()
     chosen.share_day(home())
     return chosen
 
 
 def keys_of_environment() -> dict[str, str]:
     """Return $OPENAI_API_KEY by its address: $OPENAI_BASE_URL, else that of OpenAI."""
+    from qafd.models.address import OPENAI
+
     key = os.environ.get("OPENAI_API_KEY")
     return {os.environ.get("OPENAI_BASE_URL") or OPENAI: key} if key else {}
 

@@ -1,7 +1,7 @@
 """Why a node is retrieved or not, the paths of the mass, and what would change the result."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -11,7 +11,7 @@ from qafd.answer.change import AnswerChange
 from qafd.cli import NOTHING_FOUND
 from qafd.cli.answering import CHAINS, chain_lines
 from qafd.cli.command import Outcome, command, note
-from qafd.cli.inquiry import Inquiry, asks
+from qafd.cli.inquiry import Inquiry, Question, asks
 from qafd.cli.options import SOME
 from qafd.errors import ParameterError
 from qafd.explain import Change, Explanation
@@ -34,7 +34,7 @@ from qafd.wording.explanations import (
 )
 
 
-@command()
+@command(kind=Question)
 @asks()
 @click.argument("node")
 @click.option("--against", metavar="NAME=PLACE", help="Also ask a retriever of yours, as for 'qafd compare "
@@ -101,7 +101,7 @@ def _quote(evidence: Evidence) -> str:
     return f"{one_line(evidence.text, 300)} [{evidence.document}{page}]"
 
 
-@command()
+@command(kind=Question)
 @asks()
 @click.option("--to", help="Only list paths that end at this node.")
 @click.option("--most", type=SOME, default=20,
@@ -121,25 +121,17 @@ def paths(inquiry: Inquiry, to: str | None, most: int) -> Outcome:
                    found=bool(found.paths))
 
 
-@command()
+@command(kind=Question)
 @asks()
 @click.option("--without-document", "documents", multiple=True, metavar="NAME")
 @click.option("--without-node", "nodes", multiple=True, metavar="NAME")
 @click.option("--without-seed", "seeds", multiple=True, metavar="NAME")
 @click.option("--without-edge", "edges", multiple=True, metavar="NAME,NAME")
-@click.option("--with-edge", metavar="NAME,NAME,SIMILARITY",
-              help="Add an edge, or change its similarity.")
-@click.option("--scale-edge", metavar="NAME,NAME,FACTOR", help="Multiply the weight of an edge.")
-def whatif(inquiry: Inquiry, edges: tuple[str, ...], with_edge: str | None, scale_edge: str | None,
-           **without: tuple[str, ...]) -> Outcome:
+def whatif(inquiry: Inquiry, edges: tuple[str, ...], **without: tuple[str, ...]) -> Outcome:
     explanation = inquiry.explain()
     change = explanation.change(edges=[_read_pair(explanation, text) for text in edges], **without)
-    if with_edge is not None:
-        change = replace(change, similarities=(_read_edge(explanation, with_edge),))
-    if scale_edge is not None:
-        change = replace(change, scales=(_read_edge(explanation, scale_edge),))
     if change == Change():
-        raise ParameterError("nothing changes; say what to take out or add, for example "
+        raise ParameterError("nothing changes; name what to take out, for example "
                              "--without-node NAME (see qafd whatif --help)")
     found = explanation.what_if(change)
     knowledge = inquiry.knowledge
@@ -180,13 +172,3 @@ def _read_pair(explanation: Explanation, text: str) -> tuple[str, str]:
         if len(parts) == 2 or all(map(explanation.has_node, ends)):
             return ends
     raise ParameterError(f"{text[:80]!r} does not name two nodes; write NAME,NAME")
-
-
-def _read_edge(explanation: Explanation, text: str) -> tuple[tuple[int, int], float]:
-    """Two names and a number."""
-    ends, _, number = text.rpartition(",")
-    u, v = (explanation.find(end) for end in _read_pair(explanation, ends))
-    try:
-        return (u, v), float(number)
-    except ValueError as error:
-        raise ParameterError(f"{number[:40]!r} is not a number; it follows the two names") from error

@@ -19,10 +19,10 @@ from qafd.cli.command import (
     open_graph,
     require_location,
     spending,
-    with_workspace,
 )
+from qafd.cli.contents import outcome_of, word_calls
 from qafd.cli.models import choose_reader, reader_options
-from qafd.cli.options import db_option, engine_option, location
+from qafd.cli.options import db_option, engine_option
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import stdin
 from qafd.curate.unread import find_nameless
@@ -33,10 +33,9 @@ from qafd.ingest.imports import read_graph
 from qafd.ingest.jobs import estimate_unparsed
 from qafd.ingest.reader import ModelChoice, choose, read_choice
 from qafd.ingest.web import fetch, is_address
-from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import one_line
-from qafd.storage import Location, Workspace, copy_workspace, open_workspace, place_of, size_of
-from qafd.storage.rows import Total, clean_name, now
+from qafd.storage import Location, Workspace, open_workspace, size_of
+from qafd.storage.rows import clean_name, now
 from qafd.wording.counts import count
 from qafd.wording.entities import say_nameless
 from qafd.wording.models import (
@@ -91,8 +90,8 @@ def index_files(db: Location | None, files: tuple[str, ...], again: str | None, 
             store.assembly.drop()
         _sync(store, [file for file in files if os.path.isdir(file)], [file.name for file in given], sync)
     failed, stopped = _work(path, _without_twins(path, sources), engine)
-    counts = _counts(open_graph(path))
-    return Outcome(counts, _count_lines(counts), failed=failed, interrupted=stopped)
+    with open_workspace(path) as store:
+        return outcome_of(store, failed=failed, interrupted=stopped)
 
 
 def _gather(files: Sequence[str], name: str) -> tuple[list[Source], list[Given]]:
@@ -209,48 +208,7 @@ def _note_spent(path: Location, run: str) -> None:
         totals = store.ledger.totals("purpose", run)
     for total in totals:
         money = "cost unknown" if total.unpriced else f"${total.cost:,.4f}"
-        note(f"{_calls(total)}, {money}")
-
-
-@command()
-@with_workspace
-def status(knowledge: KnowledgeGraph) -> Outcome:
-    counts = _counts(knowledge)
-    return Outcome(counts, _count_lines(counts))
-
-
-def _counts(knowledge: KnowledgeGraph) -> dict[str, int | str]:
-    graph = knowledge.graph
-    with knowledge.store() as store:
-        files = [file for file in store.files.all() if file.deleted_at is None]
-        return {
-            "files": len(files), "failed": sum(file.status == "failed" for file in files),
-            "documents": sum(file.documents for file in files),
-            "passages": graph.count("passage"),
-            "entities": graph.count("entity"), "edges": graph.edge_count,
-            "revision": graph.revision, "digest": store.graph.digest()}
-
-
-def _count_lines(counts: dict[str, int | str]) -> Iterator[str]:
-    for name, value in counts.items():
-        yield f"{name:10} {value}"
-
-
-@command()
-@with_workspace
-@click.argument("to", type=location)
-def backup(knowledge: KnowledgeGraph, to: Location) -> Outcome:
-    """Copy the workspace safely while it is in use.
-
-    TO is a new file, or postgresql://host/database/name of a new workspace in a database.
-    """
-    if isinstance(to, str):
-        copy_workspace(knowledge.url, to)
-    else:
-        with knowledge.store() as store:
-            store.backup(os.fspath(to))
-    written = place_of(to).written if isinstance(to, str) else os.fspath(to)
-    return Outcome({"backup": written}, [written])
+        note(f"{word_calls(total)}, {money}")
 
 
 @command("import")
@@ -291,25 +249,3 @@ def import_graph(db: Location | None, files: tuple[str, ...], dry_run: bool) -> 
     notices = file.notices[1:] or graph.notices
     return Outcome({**found, "notices": notices}, lines, failed=bool(file.error),
                    notes=notices, interrupted=stopped())
-
-
-@command()
-@with_workspace
-@click.option("--by", default="run",
-              type=click.Choice(["run", "document", "chunk", "question", "model", "purpose"]))
-def ledger(knowledge: KnowledgeGraph, by: str) -> Outcome:
-    with knowledge.store() as store:
-        totals = store.ledger.totals(by)
-    return Outcome(totals, map(_total_line, totals), found=bool(totals),
-                   notes=[] if totals else ["no language model was called for this workspace"])
-
-
-def _total_line(total: Total) -> str:
-    line = f"{_calls(total)}, ${total.cost:,.4f}"
-    return f"{line} and {total.unpriced} calls without a price" if total.unpriced else line
-
-
-def _calls(total: Total) -> str:
-    about = "~" if total.estimated else ""
-    return (f"{one_line(total.what, 200) or '-'}: {total.calls:,} calls, "
-            f"{about}{total.tokens_in:,} tokens in, {about}{total.tokens_out:,} out")

@@ -1,4 +1,8 @@
-"""A question on the command line: its workspace, the method and its parameters."""
+"""A question on the command line: its workspace, the method and its parameters.
+
+The parameters of methods are read from them when a question is asked. Loading them takes a second,
+so help lists them only for the method that `--method` names.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -11,18 +15,20 @@ from qafd.cli.command import open_graph
 from qafd.cli.options import Function, db_option, question_argument
 from qafd.cli.streams import text_of
 from qafd.errors import ParameterError
-from qafd.explain import Explanation
-from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph
-from qafd.records import QueryPlan
-from qafd.retrieve import METHODS, methods
-from qafd.retrieve.base import Retrieval, Retriever, wants_subqueries
-from qafd.retrieve.qafd import PRESETS
-from qafd.storage import Location
 
 if TYPE_CHECKING:
+    from qafd.explain import Explanation
+    from qafd.graph import Graph
+    from qafd.knowledge import KnowledgeGraph
     from qafd.models import LLM
+    from qafd.records import QueryPlan
+    from qafd.retrieve.base import Retrieval, Retriever
+    from qafd.storage import Location
 
+NAMES = ("qafd, community, ego, flow_path, pagerank, linear, path, tree, vector, lexical, fusion, exact, "
+         "released, multihop, flow_and, qafd-paper")
+PRESETS = ("best", "paper", "tokens")
+HELP = ("-h", "--help")
 KNOB = "knob_"  # keeps a method's parameter apart from an option of the same name
 
 
@@ -30,7 +36,7 @@ KNOB = "knob_"  # keeps a method's parameter apart from an option of the same na
 class Inquiry:
     """A question as typed, with the parameters that were given."""
 
-    knowledge: KnowledgeGraph
+    knowledge: "KnowledgeGraph"
     question: str
     method: str
     preset: str
@@ -41,21 +47,26 @@ class Inquiry:
         """The question itself, read from standard input if it is "-"."""
         return text_of(self.question)
 
-    def read(self, client: "LLM | None" = None) -> tuple[QueryPlan, Retriever]:
+    def read(self, client: "LLM | None" = None) -> "tuple[QueryPlan, Retriever]":
         """Read the question, by rules or a model, and prepare the method as the app does."""
+        from qafd.retrieve.base import wants_subqueries
+
         graph = self.knowledge.graph
         method = self._method(graph)
         plan = self.knowledge.plan(self.text, graph, subqueries=wants_subqueries(method), client=client)
         return plan, method
 
-    def retrieve(self, client: "LLM | None" = None) -> Retrieval:
+    def retrieve(self, client: "LLM | None" = None) -> "Retrieval":
         return self.knowledge.retrieve(*self.read(client))
 
-    def explain(self) -> Explanation:
+    def explain(self) -> "Explanation":
         plan, method = self.read()
         return self.knowledge.explain(plan, method=method)
 
-    def _method(self, graph: Graph) -> Retriever:
+    def _method(self, graph: "Graph") -> "Retriever":
+        from qafd.retrieve import methods
+        from qafd.retrieve.qafd import PRESETS
+
         name = methods.canonical(self.method)
         chosen = PRESETS[self.preset].method if name == "qafd" else methods.method_of(name)
         own = [spec.name for spec in fields(chosen)]  # type: ignore[arg-type]
@@ -78,7 +89,7 @@ def asks(*, method: bool = False, needed: bool = True) -> Callable[[Function], F
     """
     def decorate(function: Function) -> Function:
         @wraps(function)
-        def run(db: Location | None, question: str, preset: str, method: str = "qafd",
+        def run(db: "Location | None", question: str, preset: str, method: str = "qafd",
                 **options: Any) -> Any:
             knobs = {}
             for name in list(options):
@@ -89,14 +100,12 @@ def asks(*, method: bool = False, needed: bool = True) -> Callable[[Function], F
             inquiry = Inquiry(open_graph(db), question or "", method, preset, knobs)
             return function(inquiry, **options)
 
-        decorated: Any = _knob_options(run)
-        decorated = click.option("--preset", type=click.Choice(list(PRESETS)), default="best",
-                                 help="Settings of the method qafd.")(decorated)
+        decorated: Any = click.option("--preset", type=click.Choice(PRESETS), default="best",
+                                      help="Settings of the method qafd.")(run)
         if method:
             decorated = click.option(
                 "--method", default="qafd", show_default=True,
-                help=f"One of {', '.join(METHODS)}, {methods.PAPER}, or the name in its paper.",
-            )(decorated)
+                help=f"One of {NAMES}, or the name in its paper.")(decorated)
         if needed:
             decorated = question_argument(decorated)
         else:
@@ -105,24 +114,49 @@ def asks(*, method: bool = False, needed: bool = True) -> Callable[[Function], F
     return decorate
 
 
-def _knob_options(function: Any) -> Any:
-    """Add one option for each parameter of any retrieval method; the help names the methods."""
+class Question(click.Command):
+    """A command with the parameters of the methods as options."""
+
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        """Add the parameters of the methods, of one alone for help, and read the arguments."""
+        own = [option for option in self.params if not str(option.name).startswith(KNOB)]
+        helped = any(option in arguments for option in HELP)
+        if not helped:
+            self.params = own + _knob_options()
+        elif "--method" in arguments[:-1]:
+            self.params = own + _knob_options(arguments[arguments.index("--method") + 1])
+        else:
+            self.params = own
+        return super().parse_args(context, arguments)
+
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(context, formatter)
+        formatter.write_paragraph()
+        formatter.write_text("Methods have parameters of their own: 'qafd query --method NAME --help' "
+                             "lists them.")
+
+
+def _knob_options(named: str = "") -> list[click.Parameter]:
+    """Return one option for each parameter of any retrieval method, or of the named one."""
+    from qafd.retrieve import METHODS, methods
+
+    chosen = {methods.canonical(named).removesuffix("-paper")} if named else set(METHODS)
     owners: dict[str, list[str]] = {}
-    for name, method in METHODS.items():
-        for spec in fields(method):  # type: ignore[arg-type]
+    for name in METHODS:
+        for spec in fields(METHODS[name]) if name in chosen else ():  # type: ignore[arg-type]
             owners.setdefault(spec.name, []).append(name)
-    for knob in reversed(owners):
-        names = owners[knob]
+    options: list[click.Parameter] = []
+    for knob, names in owners.items():
         specs = [METHODS[name].__dataclass_fields__[knob]  # type: ignore[attr-defined]
                  for name in names]
         values: list[str] = []
         for spec in specs:
             values += spec.metadata["options"]
         kind = click.Choice(list(dict.fromkeys(values))) if values else type(specs[0].default)
-        function = click.option(
-            _option(knob), KNOB + knob, type=kind,
-            help=f"{specs[0].metadata['help']} (--method {', '.join(names)})")(function)
-    return function
+        options.append(click.Option(
+            [_option(knob), KNOB + knob], type=kind,
+            help=f"{specs[0].metadata['help']} (--method {', '.join(names)})"))
+    return options
 
 
 def _option(knob: str) -> str:

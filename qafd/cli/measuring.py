@@ -189,7 +189,7 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Lo
         client = asked.client(knowledge, "answer") if asked.model else None
         calls = instructions_of(client).calls
         planner = replace(client, purpose="plan") if client and how["plan"] == "model" else None
-        writing = Writing(calls.fit(how["tokens"]), how["length"], calls.answer_tokens, planner)
+        writing = Writing(calls.fit(how["tokens"]), how["length"], calls.reply_tokens, planner)
         chosen = read_columns(knowledge, methods)
         judging = None
         if client is not None and how["judge"]:

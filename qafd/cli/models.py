@@ -10,34 +10,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from qafd.app.home import home
-from qafd.cli.command import DAY, settings, spending
+from qafd.cli.command import settings, spending
 from qafd.cli.options import Function, model_options, with_options
 from qafd.errors import ModelError, ParameterError
-from qafd.ingest.reader import ModelChoice
-from qafd.knowledge import KnowledgeGraph, read_instructions
-from qafd.models.address import OPENAI, is_local
 from qafd.models.call_settings import CallSettings
-from qafd.models.cost import FREE, Cap, Meter, Metered, Price
-from qafd.models.instructions import Instructed
-from qafd.preferences import amend
-from qafd.storage.rows import now
 
 if TYPE_CHECKING:
+    from qafd.ingest.reader import ModelChoice
+    from qafd.knowledge import KnowledgeGraph
+    from qafd.models.cost import Cap, Metered, Price
     from qafd.models.endpoint import Endpoint
 
 LOCAL = "local"  # as --model or --embed-model: what is bundled
-
-
-def _note_day(context: click.Context, parameter: click.Parameter, value: float | None) -> None:
-    if value is not None:
-        context.meta.setdefault(DAY, {})[parameter.name] = value
-
-
-def _day_option(name: str, preference: str, kind: type, unit: str) -> Any:
-    return click.option(
-        f"--max-day-{name}", preference, type=kind, metavar=unit, expose_value=False,
-        callback=_note_day, help=f"Stop before all of this user spend more {name} than this on a "
-        "day, instead of what the settings say.")
 
 
 spending_options = with_options(
@@ -46,10 +30,7 @@ spending_options = with_options(
     click.option("--max-cost", "cost_most", type=float, metavar="DOLLARS",
                  help="Stop before this cost in dollars is exceeded; overrides the settings."),
     click.option("--price", type=float, nargs=2, metavar="IN OUT",
-                 help="Price of the model in dollars per million tokens; it is remembered."),
-    _day_option("calls", "day_calls", int, "N"),
-    _day_option("tokens", "day_tokens", int, "N"),
-    _day_option("cost", "day_dollars", float, "DOLLARS"))
+                 help="Price of the model in dollars per million tokens; it is remembered."))
 reader_options = with_options(
     click.option("--model", help=f"Extract with this language model; '{LOCAL}' for the bundled "
                  "way. What is not given of a model stays as it was for this workspace."),
@@ -80,8 +61,11 @@ reader_options = with_options(
                       "remembered."))
 
 
-def choose_reader(options: Mapping[str, Any], before: ModelChoice) -> ModelChoice:
+def choose_reader(options: Mapping[str, Any], before: "ModelChoice") -> "ModelChoice":
     """Return the models of a workspace with those `reader_options` that were given."""
+    from qafd.models.address import OPENAI
+    from qafd.models.cost import Price
+
     spelled = ("types", "price", "embed_price", "calls_most", "tokens_most", "cost_most")
     given: dict[str, Any] = {name: value for name, value in options.items()
                              if value is not None and name not in spelled}
@@ -109,15 +93,17 @@ def choose_reader(options: Mapping[str, Any], before: ModelChoice) -> ModelChoic
     return replace(choice, cap=change_cap(options, choice.cap))
 
 
-def remember_price(model: str, price: Price) -> None:
+def remember_price(model: str, price: "Price") -> None:
     """Keep what a model costs in the settings, for every later call of it."""
+    from qafd.preferences import amend
+
     if model:
         before = settings()
         prices = {**dict(before.prices), model: price}
         amend(home() / "settings.json", before, replace(before, prices=tuple(prices.items())))
 
 
-def change_cap(options: Mapping[str, object], usual: Cap) -> Cap:
+def change_cap(options: Mapping[str, object], usual: "Cap") -> "Cap":
     """Return the usual cap, where no option names another."""
     given = {name: options[f"{name}_most"] for name in ("calls", "tokens", "cost")
              if options.get(f"{name}_most") is not None}
@@ -125,16 +111,8 @@ def change_cap(options: Mapping[str, object], usual: Cap) -> Cap:
 
 
 call_options = with_options(
-    click.option("--reply-tokens", "answer_tokens", type=int, metavar="N",
-                 help="Limit of a model's answer; overrides the settings."),
-    click.option("--plan-tokens", type=int, metavar="N",
-                 help="Limit of a reply that reads the question."),
-    click.option("--judge-tokens", type=int, metavar="N",
-              help="Limit of a reply that grades."),
-    click.option("--sql-tokens", type=int, metavar="N",
-                 help="Limit of a reply with SQL."),
-    click.option("--write-tokens", type=int, metavar="N",
-              help="Limit of a report or summary."),
+    click.option("--reply-tokens", type=int, metavar="N",
+                 help="Limit of a reply; overrides the settings."),
     click.option("--temperature", type=float, metavar="T",
               help="Temperature of the model, 0 to 2."),
     click.option("--deadline", type=float, metavar="SECONDS",
@@ -152,11 +130,16 @@ class ModelRequest:
     calls: Mapping[str, Any]
     most: Mapping[str, Any]
 
-    def client(self, knowledge: KnowledgeGraph, purpose: str, question: str = "") -> Metered:
+    def client(self, knowledge: "KnowledgeGraph", purpose: str, question: str = "") -> "Metered":
         """Return the model, called and instructed as the workspace says, and capped.
 
         Its calls are noted in the workspace and never paid for twice.
         """
+        from qafd.knowledge import read_instructions
+        from qafd.models.cost import Meter, Metered, Price
+        from qafd.models.instructions import Instructed
+        from qafd.storage.rows import now
+
         endpoint = endpoint_named(self.model, self.base_url)
         calls = self._settings(endpoint)
         if self.most["price"] is not None:
@@ -188,17 +171,21 @@ def may_call_model(function: Function) -> Function:
         most = {name: options.pop(name) for name in ("tokens_most", "cost_most", "price")}
         return function(*positional, asked=ModelRequest(model, base_url, calls, most), **options)
 
-    return model_options(spending_options(call_options(run)))  # type: ignore[no-any-return]
+    return model_options(spending_options(call_options(run)))  # type: ignore[return-value]
 
 
-def price_at(endpoint: "Endpoint") -> Price | None:
+def price_at(endpoint: "Endpoint") -> "Price | None":
     """Return the price of a model in the settings; on this machine nothing where there is none."""
+    from qafd.models.address import is_local
+    from qafd.models.cost import FREE
+
     price = spending().price(endpoint.name)
     return FREE if price is None and is_local(endpoint.base_url) else price
 
 
 def endpoint_named(model: str | None, base_url: str | None) -> "Endpoint":
     """Return the endpoint that the options name."""
+    from qafd.models.address import OPENAI
     from qafd.models.endpoint import Endpoint  # which takes longer to import than a question
 
     if not model:
@@ -208,5 +195,7 @@ def endpoint_named(model: str | None, base_url: str | None) -> "Endpoint":
 
 def key_for(base_url: str | None) -> str | None:
     """$OPENAI_API_KEY, unless --base-url sends somewhere else than the environment."""
+    from qafd.models.address import OPENAI
+
     meant = os.environ.get("OPENAI_BASE_URL") or OPENAI
     return os.environ.get("OPENAI_API_KEY") if (base_url or OPENAI) == meant else None

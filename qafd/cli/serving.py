@@ -23,9 +23,11 @@ def mcp(knowledge: KnowledgeGraph) -> int:
     Such a program starts this command itself: give it 'qafd', 'mcp', '--db' and the file. It gets
     nine tools, which only read.
     """
-    from qafd.serving.mcp import make_server
+    from qafd.serving.mcp import make_server, mend_input
 
-    make_server(knowledge).run("stdio")
+    server = make_server(knowledge)
+    mend_input()
+    server.run("stdio")
     return DONE
 
 

@@ -44,7 +44,7 @@ def _work_on(url: str, engine: int | str, keys: Keys) -> bool:
     """Do the jobs of a workspace, if any wait for a worker; whether there were any."""
     try:
         with open_workspace(url, make=False) as store:
-            waiting = needs_worker(store)
+            waiting = needs_worker(store, keys)
         if waiting:
             work(url, processes=engine, keys=keys)
     except BusyError:  # another one was faster

@@ -107,7 +107,7 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
                                   told.prompt("judge")):
         spent = (0, 0, False)
         try:
-            reply = client.complete(messages, schema=schema, max_tokens=told.calls.judge_tokens)
+            reply = client.complete(messages, schema=schema, max_tokens=told.calls.reply_tokens)
             spent = (reply.tokens_in, reply.tokens_out, reply.estimated)
             grades = read_grades(reply.text, len(order), criteria)
             read.append(dict(zip(order, grades, strict=True)))

@@ -217,13 +217,13 @@ def estimate_cost(knowledge: KnowledgeGraph, questions: Sequence[Question],
                 received += writing.reply_tokens
         if writing.planner is not None:
             planned = instructions_of(writing.planner)
-            calls, received = calls + 1, received + planned.calls.plan_tokens
+            calls, received = calls + 1, received + planned.calls.reply_tokens
             sent += tokens_of(plan_messages(question.text, planned.prompt("plan")))
         if judging is None:
             continue
         texts = ["word " * writing.reply_tokens] * len(methods)
         told = instructions_of(judging.client)
-        limit = judging.rounds * told.calls.judge_tokens
+        limit = judging.rounds * told.calls.reply_tokens
         groups = [[text] for text in texts] if judging.alone else [texts]
         for group in groups if judging.criteria else ():
             judged, marked = judged + judging.rounds, marked + limit
@@ -302,7 +302,7 @@ def _marks(question: Question, texts: Sequence[str], client: Metered, repeats: i
                                     told.prompt("correct"))
         try:
             reply = client.complete(messages, schema=correct_schema(len(shown)),
-                                    max_tokens=told.calls.judge_tokens)
+                                    max_tokens=told.calls.reply_tokens)
             rounds.append(dict(zip(shown, read_correct(reply.text, len(shown)), strict=True)))
         except MalformedReplyError as error:
             failure = error

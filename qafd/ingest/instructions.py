@@ -1,39 +1,20 @@
-"""The prompts of a workspace, kept in it with all their versions.
+"""The prompts of a workspace, stored in it.
 
 The prompt by which passages are read is part of what a model's reading is called, so a workspace that
 a model reads is read again after a change of it.
 """
 
 import json
-from dataclasses import dataclass
 
 from qafd.models.instructions import TASKS, check_prompt
 from qafd.reading.text.plaintext import storable
 from qafd.storage import Workspace
-from qafd.storage.rows import now
-
-KEPT = 50  # versions of a prompt
-
-
-@dataclass(frozen=True)
-class PromptVersion:
-    """Prompt that was valid from a time on; "" is the default."""
-
-    prompt: str
-    since: str
 
 
 def prompts_in(store: Workspace) -> dict[str, str]:
     """The prompts of a workspace that are not ours, by task."""
-    latest = {task: versions_of(store, task) for task in TASKS}
-    return {task: versions[0].prompt for task, versions in latest.items()
-            if versions and versions[0].prompt}
-
-
-def versions_of(store: Workspace, task: str) -> tuple[PromptVersion, ...]:
-    """All that a prompt has been in a workspace, the newest first."""
-    return tuple(PromptVersion(row["prompt"], row["since"])
-                 for row in reversed(store.notes.rows(f"prompt {task}")))
+    rows = {task: store.notes.rows(f"prompt {task}") for task in TASKS}
+    return {task: found[-1]["prompt"] for task, found in rows.items() if found and found[-1]["prompt"]}
 
 
 def keep_prompt(store: Workspace, task: str, prompt: str) -> None:
@@ -50,7 +31,7 @@ def keep_prompt(store: Workspace, task: str, prompt: str) -> None:
         prompt = ""
     if prompt == prompts_in(store).get(task, ""):
         return
-    store.notes.append(f"prompt {task}", {"prompt": prompt, "since": now()}, KEPT)
+    store.notes.append(f"prompt {task}", {"prompt": prompt}, 1)
     choice = store.log.choice
     if task == "extract" and choice and json.loads(choice)["model"]:
         store.log.choose(choice, anew=True)

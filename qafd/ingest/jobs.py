@@ -4,6 +4,7 @@ The worker outlives page reloads and the server. Whatever ends it, the next work
 where it stopped.
 """
 
+import hashlib
 import json
 import os
 import subprocess
@@ -13,7 +14,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from math import inf
 from pathlib import Path
@@ -39,16 +40,19 @@ from qafd.storage.rows import File, now
 REPORT_SECONDS = 0.5
 AHEAD = 5000  # passages up to which what Compare needs is built as soon as they are read
 LOG_SIZE = 1_000_000  # bytes of the workers' log, of which the last half is kept when it is full
+_KEYS = "keys of jobs"
+KEPT = 1000  # jobs whose keys are known
 STARTS = 5  # without any progress, after which a job is given up
 
 
 def enqueue(store: Workspace, files: Iterable[tuple[str, bytes]] = (),
-            layers: Iterable[str] = ()) -> int:
+            layers: Iterable[str] = (), keys: Keys = NO_KEYS) -> int:
     """Store files and a job that indexes them, all or nothing; returns the job's id.
 
     Without files the job updates the graph after a deletion or an undo; one such job that
     waits already is enough. It also builds these layers (see `qafd.retrieve.layers.LAYERS`) and brings
-    those up to date that are kept already. A worker has to be started: see `start_worker`.
+    those up to date that are kept already. A worker has to be started: see `start_worker`. Where an
+    endpoint reads the workspace, only a worker with the same `keys` for it does this job.
     """
     files, layers = tuple(files), tuple(layers)
     with store.transaction():
@@ -57,9 +61,39 @@ def enqueue(store: Workspace, files: Iterable[tuple[str, bytes]] = (),
                 if waiting.state == "queued" and _only_updates(store, waiting.id):
                     return waiting.id
         job = store.queue.add(layers)
+        if files or layers:
+            _note_keys(store, job, keys)
         for name, data in files:
             store.files.add(name, data, job)
     return job
+
+
+@cache
+def _fingerprint(address: str, key: str) -> str:
+    """Return a slow hash of a key, so that nobody who reads the workspace can guess it."""
+    return hashlib.scrypt(key.encode("utf-8", "replace"), salt=address.encode("utf-8", "replace"),
+                          n=2**14, r=8, p=1, dklen=16).hex()
+
+
+def _note_keys(store: Workspace, job: int, keys: Keys) -> None:
+    """Store whose keys a job is done with, as fingerprints."""
+    prints = {address: _fingerprint(address, key) for address, key in keys.items()}
+    store.notes.append(_KEYS, {"job": str(job), "keys": json.dumps(prints)}, KEPT)
+
+
+def find_foreign(store: Workspace, keys: Keys) -> set[int]:
+    """Return the jobs that need another person's key for an endpoint that reads this workspace."""
+    choice = read_choice(store)
+    used = (choice.model, choice.base_url), (choice.embedder, choice.embedder_url)
+    addresses = [address for name, address in used if name]
+    foreign = set()
+    for row in store.notes.rows(_KEYS) if addresses else ():
+        noted = json.loads(row["keys"])
+        for address in addresses:
+            own = _fingerprint(address, keys[address]) if address in keys else None
+            if noted.get(address) != own:
+                foreign.add(int(row["job"]))
+    return foreign
 
 
 def _only_updates(store: Workspace, job: int) -> bool:
@@ -67,21 +101,23 @@ def _only_updates(store: Workspace, job: int) -> bool:
     return not store.queue.given(job) and not store.queue.layers(job)
 
 
-def retry(store: Workspace, names: Iterable[str]) -> int:
+def retry(store: Workspace, names: Iterable[str], keys: Keys = NO_KEYS) -> int:
     """A new job for files that failed or were cancelled; returns its id."""
     with store.transaction():
         job = store.queue.add()
+        _note_keys(store, job, keys)
         store.files.retry(names, job)
     return job
 
 
-def resume(store: Workspace, job: int) -> int:
+def resume(store: Workspace, job: int, keys: Keys = NO_KEYS) -> int:
     """A new job for what a failed or cancelled one left undone; returns its id.
 
     Files that cannot be read at all are left out.
     """
     with store.transaction():
         following = store.queue.add(store.queue.layers(job))
+        _note_keys(store, following, keys)
         left = [file.name for file in store.files.all() if file.deleted_at is None and _is_left(file)]
         store.files.retry(left, following)
     return following
@@ -109,13 +145,14 @@ def estimate_unparsed(store: Workspace, job: int | None = None) -> float:
     return waiting * passages / parsed if parsed and passages else inf
 
 
-def needs_worker(store: Workspace) -> bool:
-    """Return True if work waits, or a dead process left some, and no worker is alive.
+def needs_worker(store: Workspace, keys: Keys = NO_KEYS) -> bool:
+    """Return True if work waits for a worker with these keys, or a dead one left some, and none is alive.
 
     Nothing counts while a job is paused: it waits for `start_worker`, when there is space again.
     """
     with store.snapshot():
-        states = [job.state for job in store.queue.open()]
+        foreign = find_foreign(store, keys)
+        states = [job.state for job in store.queue.open() if job.id not in foreign]
         if "paused" in states or store.lease.writer is not None:
             return False
         return bool(states) or store.queue.orphans() > 0
@@ -188,11 +225,12 @@ def work(
     with open_workspace(location, make=False) as store:
         try:
             with store.lease.hold(), Local(extractor, embedder, processes) as local:
-                while (job := _claim(store, ahead)) is not None:
+                while (job := _claim(store, ahead, keys)) is not None:
                     try:
                         engine = engine_of(read_choice(store), store, keys, f"job {job}", local)
                         report = _Report(store, job)
-                        extend(store, store.queue.files(job), engine, report, report.cancelled)
+                        files = store.queue.files(job, find_foreign(store, keys))
+                        extend(store, files, engine, report, report.cancelled)
                         layers = store.queue.layers(job) | kept_layers(store)
                         bring_up_to_date(store, engine, layers, report.layer,
                                          report.cancelled)
@@ -235,30 +273,31 @@ class _Report:
         return self._store.queue.is_cancelled(self._job)
 
 
-def _claim(store: Workspace, ahead: Sequence[str]) -> int | None:
+def _claim(store: Workspace, ahead: Sequence[str], keys: Keys = NO_KEYS) -> int | None:
     """The next job, now running; without one, the lease is given back in the same breath.
 
     Otherwise a file that is uploaded while the worker ends would wait for nobody.
     """
     with store.transaction():
         store.lease.check()
+        foreign = find_foreign(store, keys)
         for job in store.queue.stuck(STARTS):
             store.queue.fail(job.id, (
                 f"The worker died {STARTS} times without getting any further, the last at "
                 f"{job.current or 'the start'}. Remove that and go on; the worker's last words are "
                 f"in {store.place.log}."))
-        begun = store.queue.claim()
+        begun = store.queue.claim(foreign)
         if begun is not None:
             return begun
         last = store.queue.latest(1)
         # a deletion while the last job was assembling; a job that failed would fail again
         if store.queue.orphans() or (store.graph.stale and last and last[0].state == "done"):
             store.queue.add()
-            return store.queue.claim()
+            return store.queue.claim(foreign)
         missing = worth_building(store, ahead)
         if missing and last:
             store.queue.add(sorted(missing))
-            return store.queue.claim()
+            return store.queue.claim(foreign)
         store.lease.give_back()
     return None
 

@@ -144,9 +144,8 @@ class Meter:
             if self.scope == "day":
                 raise SpendingCapError(f"The next call could exceed the cap of {cap:,} {name} "
                                        f"per day for all sessions together ({had:,.6g} "
-                                       "spent or under way), so it was not made; raise it, "
-                                       f"in Settings or with --max-day-{option}, or continue "
-                                       "tomorrow.")
+                                       "spent or under way), so it was not made; raise it in "
+                                       "Settings, or continue tomorrow.")
             raise SpendingCapError(f"The next call could exceed the cap of {cap:,} {name} "
                                    f"({had:,.6g} spent or under way), so it was not made; "
                                    f"raise the cap, in Settings or with --max-{option}, and "

@@ -30,6 +30,7 @@ TOKENIZER_FILE = (
 
 SHORT = 12  # tokens from which a text has a pass of its own: most names have fewer, sentences more
 TOGETHER = 64  # tokens of a pass that short texts share
+FEW = 8  # short texts up to which each has a pass of its own, which saves loading a second session
 
 
 class Embedder(Protocol):
@@ -63,7 +64,7 @@ class LocalEmbedder:
 
     A text's vector depends on no other text; digests of a workspace rely on this. A long text has
     a pass of its own. Short ones of equal length share a pass in which each is scaled to 8 bits by
-    its own largest state. The length of the text alone decides between the two.
+    its own largest state. Both give a short text the same bits.
 
     Parameters
     ----------
@@ -105,11 +106,13 @@ class LocalEmbedder:
         alike: dict[int, list[tuple[int, ...]]] = defaultdict(list)
         for ids in short:
             alike[len(ids)].append(ids)
+        few = len(short) <= FEW
         for length, group in alike.items():
-            many = TOGETHER // (length + 2)
+            many = 1 if few else TOGETHER // (length + 2)
             for at in range(0, len(group), many):
                 shared = group[at:at + many]
-                for ids, states in zip(shared, self._pass(self._short, shared), strict=True):
+                read = self._pass(self._long if few else self._short, shared)
+                for ids, states in zip(shared, read, strict=True):
                     vectors[short[ids]] = states.mean(axis=0)
         return _unit(vectors)
 

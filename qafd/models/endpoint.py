@@ -1,8 +1,10 @@
 """A chat model behind an OpenAI-compatible address: replies, streams and JSON."""
 
+import json
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 from qafd.errors import (
@@ -32,6 +34,7 @@ _JSON = ("json_schema", "json_object", "plain")
 # Names of the context length in vLLM, OpenRouter, LM Studio, Groq and llama.cpp.
 _WINDOWS = ("max_model_len", "context_length", "max_context_length", "context_window", "n_ctx",
             "n_ctx_train")
+_NO_SYSTEM = re.compile(r"system\W{0,3} role|role\W{1,3}system|roles must alternate", re.I)
 _NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d{1,8})\s*$", re.M)
 OLLAMA_CONTEXT = 4096  # Ollama's default, unless its environment or the model's file sets more
 
@@ -44,6 +47,7 @@ class _Words:
     limit: str = "max_tokens"
     json: str = _JSON[0]
     count: bool = True  # the tokens of a stream
+    system: bool = True  # a role for instructions
 
     def without(self, complaint: str) -> "_Words | None":
         """Return them without the one that a server complains of; None if it names none."""
@@ -53,6 +57,8 @@ class _Words:
             return replace(self, temperature=None)
         if self.count and "stream_options" in complaint:
             return replace(self, count=False)
+        if self.system and _NO_SYSTEM.search(complaint):
+            return replace(self, system=False)
         if self.json != "plain" and any(word in complaint for word in FORMAT):
             return replace(self, json=_JSON[_JSON.index(self.json) + 1])
         return None
@@ -104,12 +110,12 @@ class Endpoint(RemoteModel):
         """Yield the reply piece by piece, then return all of it; no retry after the first piece."""
         limits = CallLimits(self.deadline, MAX_BYTES)
         pieces = self._adapting(lambda: self.call(
-            lambda: iter(self._create(messages, None, max_tokens, stream=True)), limits))
+            lambda: _read_stream(self._create(messages, None, max_tokens, stream=True)), limits))
         hearing, usage, finish = Hearing(self.secrets), None, ""
         begun = False
         try:
             while True:
-                piece, failure, _ = self._once(lambda: _next(pieces), limits)
+                piece, failure, _ = self._once(lambda: next(pieces, None), limits)
                 if piece is None and failure is None and not begun:  # a page, not a stream
                     failure, _ = self._word_failure(TypeError("no stream"), limits)
                 begun = True
@@ -123,7 +129,7 @@ class Endpoint(RemoteModel):
                     yield text
         finally:
             with limits.on():
-                getattr(pieces, "close", lambda: None)()
+                pieces.close()
         if text := hearing.end():
             yield text
         # A stream that ends without a reason broke off on the way, so its reply counts as cut.
@@ -197,7 +203,8 @@ class Endpoint(RemoteModel):
             asked["response_format"] = {"type": words.json} | (
                 {"json_schema": {"name": "reply", "schema": dict(schema)}}
                 if words.json == "json_schema" else {})
-        turns: Any = [{"role": m.role, "content": m.content} for m in messages]
+        turns: Any = [{"role": m.role, "content": m.content}
+                      for m in (messages if words.system else _without_system(messages))]
         return self.client.chat.completions.create(model=self.name, messages=turns, **asked)
 
     def _adapting(self, ask: Callable[[], Answer]) -> Answer:
@@ -219,10 +226,9 @@ class Endpoint(RemoteModel):
         if not completion.choices:
             raise self._make_malformed("a reply without any choice", messages, completion.usage)
         choice = completion.choices[0]
-        text = choice.message.content
-        return self._reply(hear(sendable(text), self.secrets) if isinstance(text, str) else "",
-                           getattr(completion, "usage", None), choice.finish_reason == "length",
-                           messages)
+        text = sendable(_join_parts(choice.message.content))
+        return self._reply(hear(text, self.secrets), getattr(completion, "usage", None),
+                           choice.finish_reason == "length", messages)
 
     def _reply(self, text: str, usage: Any, cut: bool, messages: Sequence[Message]) -> Reply:
         """Build the reply, with the endpoint's count of tokens or else an estimate."""
@@ -262,15 +268,51 @@ class _Piece:
     finish: str
 
 
-def _next(pieces: Iterator[Any]) -> _Piece | None:
-    for piece in pieces:
-        usage = getattr(piece, "usage", None)
-        if not piece.choices:
-            return _Piece("", usage, "")
-        choice = piece.choices[0]
-        finish = getattr(choice, "finish_reason", None) or ""
-        return _Piece(sendable(choice.delta.content or ""), usage, finish)
-    return None
+def _read_stream(stream: Any) -> Generator[_Piece, None, None]:
+    """Return the pieces of a stream; some servers send one whole reply in JSON instead."""
+    response = getattr(stream, "response", None)
+    if response is None or "json" not in response.headers.get("content-type", ""):
+        return _read_pieces(stream, stream)
+    return _read_pieces(stream, [_to_record(json.loads(response.read()))])
+
+
+def _read_pieces(stream: Any, pieces: Iterable[Any]) -> Generator[_Piece, None, None]:
+    try:
+        for piece in pieces:
+            usage = getattr(piece, "usage", None)
+            if not piece.choices:
+                yield _Piece("", usage, "")
+                continue
+            choice = piece.choices[0]
+            said = choice.delta if hasattr(choice, "delta") else choice.message
+            finish = getattr(choice, "finish_reason", None) or ""
+            yield _Piece(sendable(_join_parts(said.content)), usage, finish)
+    finally:
+        getattr(stream, "close", lambda: None)()
+
+
+def _to_record(value: Any) -> Any:
+    """Turn the objects of a JSON value into records with attributes."""
+    if isinstance(value, dict):
+        return SimpleNamespace(**{name: _to_record(item) for name, item in value.items()})
+    return [_to_record(item) for item in value] if isinstance(value, list) else value
+
+
+def _join_parts(content: Any) -> str:
+    """Return the text of a message, which some servers send in parts."""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else ""
+    texts = (part.get("text") if isinstance(part, dict) else getattr(part, "text", None) for part in content)
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _without_system(messages: Sequence[Message]) -> list[Message]:
+    """Put the instructions in front of the first question, for models without a role for them."""
+    system = "\n\n".join(message.content for message in messages if message.role == "system")
+    turns = [message for message in messages if message.role != "system"]
+    if not system or not turns:
+        return list(messages)
+    return [replace(turns[0], content=f"{system}\n\n{turns[0].content}"), *turns[1:]]
 
 
 def _read_count(usage: Any) -> tuple[int, int] | None:

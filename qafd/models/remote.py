@@ -148,6 +148,9 @@ class RemoteModel:
             cause = self.redact(str(error.__cause__ or error) or type(error).__name__)
             return UnreachableError(f"{self.host} cannot be reached or hung up ({cause}); "
                                     "check the address and that the server runs."), 0.0
+        if isinstance(error, openai.APIError) and error.body is not None:  # within a stream
+            return UnreachableError(f"{self.host} broke off ({self.redact(error.message, 400)}); try again "
+                                    "later."), 0.0
         return UnreachableError(f"{self.host} did not answer like a "
                                 f"model ({type(error).__name__}); check the address, it "
                                 "usually ends in /v1."), 0.0

@@ -207,7 +207,7 @@ def conditions_by(client: LLM, planner: Planner, plan: QueryPlan) -> QueryPlan:
     try:
         instructed = instructions_of(client)
         reply = client.complete(query_messages(plan.words, instructed.prompt("query")),
-                                schema=QUERY_SCHEMA, max_tokens=instructed.calls.plan_tokens)
+                                schema=QUERY_SCHEMA, max_tokens=instructed.calls.reply_tokens)
         return planner.ground(plan, read_query(reply.text))
     except ModelError as error:
         told = notice(NoticeKind.CONDITIONS_BY_RULES, model=client.name, text=str(error))
@@ -236,7 +236,7 @@ def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
     try:
         instructed = instructions_of(client)
         reply = client.complete(plan_messages(plan.question, instructed.prompt("plan")),
-                                schema=PLAN_SCHEMA, max_tokens=instructed.calls.plan_tokens)
+                                schema=PLAN_SCHEMA, max_tokens=instructed.calls.reply_tokens)
         keywords, parts = read_plan(reply.text)
     except ModelError as error:
         told = notice(NoticeKind.READ_WITHOUT, model=client.name, text=str(error))

@@ -11,12 +11,10 @@ from itertools import chain
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-import httpx2
 import numpy as np
 
 from qafd.errors import ParameterError, QafdError
 from qafd.models.address import destinations
-from qafd.models.wire import CallLimits, bounded_client
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import content_words, words
 from qafd.reading.text.plaintext import one_line, storable
@@ -76,6 +74,10 @@ class External:
 
     def __call__(self, question: str) -> Any:
         """Ask the service one question; returns the JSON value that it answers with."""
+        import httpx2  # which other methods need not load
+
+        from qafd.models.wire import CallLimits, bounded_client
+
         limits = CallLimits(self.seconds, MOST_BYTES)
         try:
             with limits.on(), bounded_client(self.seconds, lambda host: destinations(

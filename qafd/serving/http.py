@@ -1,16 +1,15 @@
 """A workspace as a small read-only HTTP interface with OpenAPI: `qafd serve --db notes.db`."""
 
-import asyncio
 import hmac
 import inspect
 import json
-import re
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import asdict
-from typing import Any, get_args, get_type_hints
+from functools import cache
+from typing import Any, get_type_hints
 
 import uvicorn
-from pydantic import TypeAdapter
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -18,18 +17,17 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from qafd import __version__
 from qafd.app.names import OwnNames
 from qafd.errors import ParameterError, QafdError
 from qafd.knowledge import KnowledgeGraph
+from qafd.serving.connections import PatientConnection
 from qafd.serving.verbs import VERBS
 
 Verb = Callable[..., Any]
 Record = Callable[[object], None]
 LONGEST_BODY = 64_000  # bytes
-MOST_CONNECTIONS = 200
 LEAST_TOKEN = 16  # characters, so that nobody guesses it
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
@@ -103,31 +101,22 @@ def _make_endpoint(knowledge: KnowledgeGraph, verb: Verb, token: str, record: Re
     return check
 
 
-def _read_arguments(request: Request, body: bytes, verb: Verb) -> dict[str, str | int]:
+def _read_arguments(request: Request, body: bytes, verb: Verb) -> dict[str, Any]:
     """Read the parameters of the address, or of a body of JSON, each of the type it should have."""
-    wanted = _parameters(verb)
     given: list[tuple[str, Any]] = list(request.query_params.multi_items())
-    if request.method == "POST":
+    posted = request.method == "POST"
+    if posted:
         given += _read_body(body)
-    arguments: dict[str, str | int] = {}
-    for name, value in given:
-        if name not in wanted or name in arguments:
-            raise ParameterError(f"the parameter {name!r} is unknown or repeated; "
-                                 f"choose from {', '.join(wanted)}")
-        if not _is_whole(wanted[name]):
-            if not isinstance(value, str):
-                raise ParameterError(f"{name} is {str(value)[:40]!r}; give a text")
-            arguments[name] = value
-        elif type(value) is int:
-            arguments[name] = value
-        elif isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value):
-            arguments[name] = int(value)
-        else:
-            raise ParameterError(f"{name} is {str(value)[:40]!r}; give a whole number")
-    for name, parameter in wanted.items():
-        if parameter.default is parameter.empty and name not in arguments:
-            raise ParameterError(f"the parameter {name!r} is missing; add it to the request")
-    return arguments
+    if len(dict(given)) < len(given):
+        raise ParameterError("a parameter is repeated; give each once")
+    try:
+        return dict(_model_of(verb).model_validate(dict(given), strict=posted))
+    except ValidationError as error:
+        (first, *_) = error.errors(include_url=False, include_input=False)
+        name = str((*first["loc"], "")[0])[:60]
+        known = ", ".join(_model_of(verb).model_fields)
+        raise ParameterError(f"the parameter {name!r} cannot be read ({first['msg']}); the parameters are "
+                             f"{known}") from None
 
 
 def _read_body(body: bytes) -> list[tuple[str, Any]]:
@@ -141,16 +130,15 @@ def _read_body(body: bytes) -> list[tuple[str, Any]]:
     return list(value.items())
 
 
-def _parameters(verb: Verb) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a verb, without the workspace."""
-    found = dict(inspect.signature(verb).parameters)
-    del found["knowledge"]
-    return found
-
-
-def _is_whole(parameter: inspect.Parameter) -> bool:
-    """Return True for a parameter that is a whole number."""
-    return get_args(parameter.annotation)[:1] == (int,)
+@cache
+def _model_of(verb: Verb) -> type[BaseModel]:
+    """Build the model of the parameters of a verb, without the workspace."""
+    found: dict[str, Any] = {}
+    for name, parameter in inspect.signature(verb).parameters.items():
+        if name != "knowledge":
+            needed = parameter.default is parameter.empty
+            found[name] = parameter.annotation, ... if needed else parameter.default
+    return create_model(verb.__name__, __config__=ConfigDict(extra="forbid"), **found)
 
 
 def _reply(value: Any) -> Response:
@@ -170,54 +158,9 @@ def _report_failure(_: Request, error: Exception) -> Response:
     return _refuse(500, f"this is a bug in qafd ({type(error).__name__}); its log has more")
 
 
-class PatientConnection(H11Protocol):
-    """A connection that closes when its next request is not whole within `patience` seconds.
-
-    One that would be more than `most` is refused.
-    """
-
-    patience = 10.0
-    most = MOST_CONNECTIONS
-    _limit: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        if len(self.connections) > self.most:
-            self._refuse("503 Service Unavailable", f"{self.most} connections are open; ask again later")
-        self._watch()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._watch()
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuse bytes that are no request, as all else is refused: in JSON."""
-        self._refuse("400 Bad Request", f"this is no HTTP request ({msg})")
-
-    def _refuse(self, status: str, sentence: str) -> None:
-        body = json.dumps({"error": sentence}).encode()
-        self.transport.write(f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: "
-                             f"{len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
-        self.transport.close()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        if self._limit is not None:
-            self._limit.cancel()
-
-    def _watch(self) -> None:
-        """Run the clock only while a request is awaited."""
-        waiting = self.cycle is None or self.cycle.response_complete or self.cycle.more_body
-        if waiting and self._limit is None:
-            self._limit = self.loop.call_later(self.patience, self.transport.close)
-        elif not waiting and self._limit is not None:
-            self._limit.cancel()
-            self._limit = None
-
-
 def make_server(app: Starlette, host: str, port: int,
                 connection: type[PatientConnection] = PatientConnection) -> uvicorn.Server:
-    """Build a server with connections of this class."""
+    """Build a server whose connections are bounded in time and number."""
     return uvicorn.Server(uvicorn.Config(app, host, port, log_level="warning", http=connection))
 
 
@@ -242,13 +185,8 @@ def _describe_verb(name: str, verb: Verb, schemas: dict[str, Any]) -> dict[str, 
                                              mode="serialization")
     schemas |= schema.pop("$defs", {})
     schemas[record.__name__] = schema
-    kinds, required = {}, []
-    for key, parameter in _parameters(verb).items():
-        kinds[key] = TypeAdapter(parameter.annotation).json_schema()
-        if parameter.default is parameter.empty:
-            required.append(key)
-        else:
-            kinds[key]["default"] = parameter.default
+    body = _model_of(verb).model_json_schema()
+    kinds, required = body["properties"], body.get("required", [])
     error = {"description": "One sentence: what happened, why, what to do.",
              "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
     found = {"description": inspect.getdoc(record), "content": {"application/json": {
@@ -257,8 +195,6 @@ def _describe_verb(name: str, verb: Verb, schemas: dict[str, Any]) -> dict[str, 
               "responses": {"200": found, **dict.fromkeys(("400", "401", "409", "413"), error)}}
     parameters = [{"name": key, "in": "query", "schema": kind, "required": key in required}
                   for key, kind in kinds.items()]
-    body = {"type": "object", "required": required, "properties": kinds,
-            "additionalProperties": False}
     return {"get": {"operationId": name, "parameters": parameters, **shared},
             "post": {"operationId": f"{name}_post", **shared, "requestBody": {
                 "required": True, "content": {"application/json": {"schema": body}}}}}

@@ -1,6 +1,9 @@
 """A workspace as a server of the Model Context Protocol: `qafd mcp --db notes.db`."""
 
 import inspect
+import os
+import re
+import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -13,6 +16,7 @@ from qafd.serving.verbs import VERBS
 if TYPE_CHECKING:
     from mcp.server import MCPServer
 
+_ESCAPE = re.compile(rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>u[dD][89a-fA-F]..)|.)")
 INSTRUCTIONS = """\
 Answers come from the documents of one workspace. Use `answer` for a question that one sentence may
 settle, `query` for the passages and entities that matter to a question, `search` for exact words,
@@ -57,3 +61,28 @@ def make_server(knowledge: KnowledgeGraph) -> "MCPServer":
         summary = (inspect.getdoc(verb) or "").partition("\n\n")[0]
         server.add_tool(bind(verb), name, description=summary, annotations=reads)
     return server
+
+
+def replace_half_characters(line: bytes) -> bytes:
+    """Replace the escapes of lone surrogates in a line of JSON, as "\\ud800", by the character U+FFFD.
+
+    The package mcp replaces bytes that are no UTF-8 so, but drops a request with such an escape
+    without any reply.
+    """
+    return _ESCAPE.sub(lambda found: rb"\ufffd" if found["half"] else found[0], line)
+
+
+def mend_input() -> None:
+    """Let `replace_half_characters` read the standard input first, in a thread."""
+    requests = os.fdopen(os.dup(0), "rb")
+    reading, writing = os.pipe()
+    os.dup2(reading, 0)
+    os.close(reading)
+
+    def pass_on() -> None:
+        with requests, os.fdopen(writing, "wb") as mended:
+            for line in requests:
+                mended.write(replace_half_characters(line))
+                mended.flush()
+
+    threading.Thread(target=pass_on, daemon=True).start()

@@ -122,5 +122,5 @@ def choose_seeds(question: str, schema: Schema, llm: LLM) -> SchemaPlan:
     """
     told = instructions_of(llm)
     reply = llm.complete(seed_messages(question, schema, told.prompt("seeds")), schema=SEED_SCHEMA,
-                         max_tokens=told.calls.sql_tokens)
+                         max_tokens=told.calls.reply_tokens)
     return read_seeds(reply.text, schema, llm.name)

@@ -113,7 +113,7 @@ def write_sql(asked: DatabaseQuestion, llm: LLM) -> str:
         Nothing was retrieved.
     """
     told = instructions_of(llm)
-    messages, limit = sql_messages(asked, told.prompt("sql")), told.calls.sql_tokens
+    messages, limit = sql_messages(asked, told.prompt("sql")), told.calls.reply_tokens
     reply = llm.complete(messages, max_tokens=limit)
     sql = read_sql(reply.text)
     try:

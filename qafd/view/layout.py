@@ -12,8 +12,6 @@ import numpy as np
 from scipy.linalg import inv
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
-from scipy.spatial import KDTree
-from scipy.spatial.distance import cdist
 
 from qafd.errors import ParameterError
 from qafd.records import Floats, Nodes
@@ -143,6 +141,8 @@ def separate(centers: Floats, sizes: Floats, frame: Floats, rounds: int = 80) ->
     round moves every overlapping pair apart along the axis where they overlap less. Boxes
     that do not fit still overlap in the end.
     """
+    from scipy.spatial import KDTree  # which a question that draws nothing need not load
+
     grid = np.maximum(sizes.max(axis=0), 1e-9)
     low, high = sizes / 2, np.maximum(frame - sizes / 2, sizes / 2)
     moved = np.clip(centers, low, high)
@@ -287,4 +287,6 @@ def _fit(points: Floats, sizes: Floats, frame: Floats, most: float, skew: float)
 
 
 def _distances(points: Floats) -> Floats:
+    from scipy.spatial.distance import cdist
+
     return np.asarray(cdist(points, points))

@@ -12,6 +12,7 @@ from qafd.app.documents.models import start
 from qafd.app.documents.work import jobs_panel
 from qafd.app.escaping import escape_sentence, safe
 from qafd.app.evaluate.gold import needed_documents
+from qafd.app.keys import keys
 from qafd.app.markup import paragraph
 from qafd.app.result import plan_of, retrieve_by
 from qafd.app.session import remember
@@ -71,7 +72,7 @@ def prepare_layers(knowledge: KnowledgeGraph, choice: Choice) -> None:
         methods=join_some(methods, len(methods)), layers=join_some(missing, len(missing))))
     with knowledge.store() as store:
         if not store.queue.open() and st.button("Build", type="primary"):
-            enqueue(store, layers=missing)
+            enqueue(store, layers=missing, keys=keys())
             start(knowledge)
     jobs_panel(knowledge)
 

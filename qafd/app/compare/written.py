@@ -30,7 +30,7 @@ def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
     calls = preferences().calls
     budget = calls.fit(budget)
     drafts = [(name, draft_answer(knowledge, retrieval, budget=budget)) for name, retrieval in columns]
-    known = {name: model.find_stored(model.key(draft.messages, None, calls.answer_tokens))
+    known = {name: model.find_stored(model.key(draft.messages, None, calls.reply_tokens))
              for name, draft in drafts}
     missing = [(name, draft) for name, draft in drafts if known[name] is None]
     if missing:
@@ -42,7 +42,7 @@ def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
             with st.spinner(f"{len(missing)} calls"), knowledge.store():
                 for name, draft in missing:
                     try:
-                        known[name] = model.complete(draft.messages, max_tokens=calls.answer_tokens)
+                        known[name] = model.complete(draft.messages, max_tokens=calls.reply_tokens)
                     except ModelError as error:
                         st.error(plain(f"{name}: {str(error)}"))
     for number, (name, draft) in enumerate(drafts):

@@ -75,7 +75,7 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
                 "sent, no rows."))
     with st.popover("What it is sent"):
         st.code(messages[1].content, language=None, wrap_lines=True)
-    known = model.find_stored(model.key(messages, None, told.calls.sql_tokens))
+    known = model.find_stored(model.key(messages, None, told.calls.reply_tokens))
     if known is not None:
         st.caption(f"Written by {plain(model.name)} before, {known.tokens_in:,} + "
                     f"{known.tokens_out:,} tokens.")

@@ -7,6 +7,7 @@ import streamlit as st
 
 from qafd.app.documents.models import choice_of, start
 from qafd.app.escaping import brief, escape_sentence, plain
+from qafd.app.keys import keys
 from qafd.app.provider import addresses_are_free
 from qafd.app.session import empty, fresh_key
 from qafd.app.workspaces import is_sample, new_workspace
@@ -152,6 +153,6 @@ def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
             store.files.hold(files)
         return
     with knowledge.store() as store:
-        enqueue(store, files)
+        enqueue(store, files, keys=keys())
     start(knowledge)
     st.toast(f"{count(len(files), 'file')} taken in; the graph grows while passages are read.")

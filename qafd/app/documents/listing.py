@@ -7,6 +7,7 @@ import streamlit as st
 
 from qafd.app.documents.models import notices, start
 from qafd.app.escaping import brief, plain
+from qafd.app.keys import keys
 from qafd.app.pages import way
 from qafd.app.session import compute_shared, empty, fresh_key, in_store, session
 from qafd.app.tables import SHARE_BAR, columns_of, table
@@ -172,7 +173,7 @@ def apply(knowledge: KnowledgeGraph, action: str, names: Sequence[str]) -> None:
     """Delete, undo or retry files, and let a worker bring the graph up to date."""
     with knowledge.store() as store:
         if action == "retry":
-            retry(store, names)
+            retry(store, names, keys())
         elif action == "delete":
             store.documents.delete(*names)
             enqueue(store)

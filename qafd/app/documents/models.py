@@ -155,7 +155,7 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
             st.caption(f"Also {many:,} passages again that were not read as they should be.")
         if st.button("Start reading", type="primary"):
             with knowledge.store() as store:
-                retry(store, waiting)
+                retry(store, waiting, keys())
             start(knowledge)
             st.rerun()
 

@@ -9,9 +9,10 @@ from streamlit.delta_generator import DeltaGenerator
 from qafd.app.documents.models import meter, start
 from qafd.app.error_display import with_errors_shown
 from qafd.app.escaping import brief, escape_sentence, plain
+from qafd.app.keys import keys
 from qafd.app.pages import way
 from qafd.app.session import exchange, session
-from qafd.ingest.jobs import cancel, estimate_unparsed, needs_worker, resume
+from qafd.ingest.jobs import cancel, estimate_unparsed, find_foreign, needs_worker, resume
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import questions_of, rank_names
 from qafd.storage import Workspace
@@ -106,7 +107,8 @@ def _summarize(knowledge: KnowledgeGraph) -> None:
 def _jobs(knowledge: KnowledgeGraph, working: bool, stale: bool) -> None:
     with knowledge.store() as store:
         waiting = store.queue.open()
-        orphaned = needs_worker(store)
+        orphaned = needs_worker(store, keys())
+        foreign = find_foreign(store, keys())
         revision = store.graph.revision
         bars = [(job, *job_bar(knowledge.id, store, job)) for job in waiting]
         last = next(iter(store.queue.latest(1)), None)
@@ -118,6 +120,8 @@ def _jobs(knowledge: KnowledgeGraph, working: bool, stale: bool) -> None:
         bar, stop = st.columns([6, 1], vertical_alignment="center")
         bar.progress(share, plain(words))
         meter(knowledge, job.id)
+        if job.id in foreign and job.state == "queued":
+            st.caption("This waits for the person who added it, because it is read with their API key.")
         if job.error:
             st.warning(escape_sentence(job.error))
         if job.state == "paused" and stop.button("Resume", key=f"resume{job.id}"):
@@ -189,6 +193,6 @@ def _offer_to_go_on(knowledge: KnowledgeGraph, job: Job) -> None:
     words.warning(plain(job.error or "The last job was cancelled before the graph was up to date."))
     if button.button("Go on", key="go_on"):
         with knowledge.store() as store:
-            resume(store, job.id)
+            resume(store, job.id, keys())
         start(knowledge)
         st.rerun()

@@ -32,7 +32,7 @@ from qafd.app.result import (
     reading_note,
     status_line,
 )
-from qafd.app.session import bound, value_of
+from qafd.app.session import bound, is_private, value_of
 from qafd.app.tour import tour
 from qafd.app.workspaces import workspace
 from qafd.knowledge import KnowledgeGraph
@@ -68,7 +68,7 @@ def show() -> None:
     client = reader(knowledge, question)
     # Moving the mass or selecting a node draws the result again, and nothing around it.
     st.fragment(with_errors_shown(_result))(knowledge, question, method, drawing, client)
-    keep_asked(knowledge, question)  # last: a workspace that is being written may let it wait
+    keep_asked(knowledge, question, is_private())  # last: a workspace that is being written may let it wait
 
 
 def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, drawing: Drawing,

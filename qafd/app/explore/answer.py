@@ -132,7 +132,7 @@ def _ask(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply | None:
     """Draw the model's reply as it arrives, and return it; None after an error, which is shown."""
     numbers = {source.number for source in draft.context.sources}
     text = ""
-    streamed = Streamed(model.stream(draft.messages, max_tokens=preferences().calls.answer_tokens))
+    streamed = Streamed(model.stream(draft.messages, max_tokens=preferences().calls.reply_tokens))
     try:
         for piece in streamed:
             text += piece
@@ -184,7 +184,7 @@ def _draft(view: View) -> Draft:
 
 
 def _find_reply(draft: Draft, model: Metered) -> Reply | None:
-    return model.find_stored(model.key(draft.messages, None, preferences().calls.answer_tokens))
+    return model.find_stored(model.key(draft.messages, None, preferences().calls.reply_tokens))
 
 
 def _draw_prompt(draft: Draft, model: Metered) -> None:
@@ -204,7 +204,7 @@ def _draw_prompt(draft: Draft, model: Metered) -> None:
 
 def _expect_cost(draft: Draft, model: Metered) -> str:
     """Word the expected tokens of a call and the most it may have, with their price where that is known."""
-    sent, usual, most = tokens_of(draft.messages), USUAL[_length()], preferences().calls.answer_tokens
+    sent, usual, most = tokens_of(draft.messages), USUAL[_length()], preferences().calls.reply_tokens
     words = f"about {sent:,} tokens in and {min(usual, most):,} out, at most {most:,} out"
     if not model.price:
         return f"{words}."

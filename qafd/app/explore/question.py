@@ -141,12 +141,18 @@ def how_it_was_read(question: str) -> None:
             st.button("Ask as typed", type="tertiary", on_click=put, args=(QUESTION, made.typed))
 
 
-def keep_asked(knowledge: KnowledgeGraph, question: str) -> None:
-    """Record a question unless it was this session's last one, if the workspace is writable."""
+def keep_asked(knowledge: KnowledgeGraph, question: str, private: bool = False) -> None:
+    """Record a question unless it was this session's last one, if the workspace is writable.
+
+    A private question is recorded in this session only.
+    """
     asked, seen = (knowledge.id, question), session().seen
     if seen.get("asked") == asked or question in EXAMPLES.get(knowledge.name, ()):
         return
     seen["asked"] = asked
+    if private:
+        session().own_questions.setdefault(knowledge.id, []).insert(0, question)
+        return
     followed = session().followed
     typed = followed.made.typed if followed and followed.made.question == question else ""
     try:

@@ -23,9 +23,6 @@ from qafd.models.probe import Probe, probe
 from qafd.preferences import LARGEST, PROVIDERS, Preferences, amend
 
 PROBED = "probe"
-REPLY_LIMITS = {"answer_tokens": "Reply limit of answers", "plan_tokens": "Reply limit of questions",
-                "judge_tokens": "Reply limit of grades", "sql_tokens": "Reply limit of SQL",
-                "write_tokens": "Reply limit of reports"}
 STEP = {"calls": 100, "tokens": 100_000, "dollars": 1}
 
 
@@ -131,20 +128,17 @@ def _list_checks(probed: Probe) -> None:
 
 def _calls(chosen: Preferences) -> None:
     now = chosen.calls
-    one, two, three = st.columns(3)
+    deadline, temperature, context, reply = st.columns(4)
     wanted = replace(
         now,
-        deadline=one.number_input("Deadline, s", 0.1, 3600.0, float(now.deadline), 10.0),
-        temperature=two.number_input("Temperature", 0.0, 2.0, float(now.temperature), 0.1),
-        context=three.number_input(
+        deadline=deadline.number_input("Deadline, s", 0.1, 3600.0, float(now.deadline), 10.0),
+        temperature=temperature.number_input("Temperature", 0.0, 2.0, float(now.temperature), 0.1),
+        context=context.number_input(
             "Context", 0, 100_000_000, now.context, 1024,
-            help="Tokens that the model reads at once, which passages are fitted to; 0 is unknown."))
-    limits: dict[str, Any] = {}
-    for column, (name, label) in zip(st.columns(len(REPLY_LIMITS)), REPLY_LIMITS.items(), strict=True):
-        limits[name] = column.number_input(
-            label, 1, 1_000_000, getattr(now, name), 256,
-            help="In tokens, with what the model thinks before it answers.")
-    wanted = replace(wanted, **limits)
+            help="Tokens that the model reads at once, which passages are fitted to; 0 is unknown."),
+        reply_tokens=reply.number_input(
+            "Reply limit", 1, 1_000_000, now.reply_tokens, 256,
+            help="The most tokens of a reply, including reasoning tokens."))
     st.caption("How passages are read is set on Documents: passages of a call, calls at a "
                 "time, deadline and reply limit.")
     if wanted != now:

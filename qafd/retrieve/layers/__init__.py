@@ -211,7 +211,7 @@ def _author_of(store: Workspace, client: Metered) -> Authorship:
     """Return a model as the author of a workspace's layers, with the prompts that it is given."""
     told, before = instructions_of(client), find_author(store)
     prompts = {task: told.prompt(task) for task in ("report", "summary", "merge")}
-    return Authorship(client.name, client.address, prompts, told.calls.write_tokens,
+    return Authorship(client.name, client.address, prompts, told.calls.reply_tokens,
                       before.counts if before else {})
 
 

@@ -1,6 +1,7 @@
 """The queue of jobs: what waits, what is at work, what came of it."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Collection, Iterable
 
 from qafd.storage.relational.base import Part
 from qafd.storage.rows import Job, now
@@ -20,14 +21,15 @@ class SqlQueue(Part):
                 "INSERT INTO jobs (state, created_at, layers) VALUES ('queued', ?, ?) RETURNING id",
                 (now(), ",".join(layers))).fetchone()[0])
 
-    def claim(self) -> int | None:
-        """Let the first job that is not over run, and count that it was started."""
+    def claim(self, foreign: Collection[int] = ()) -> int | None:
+        """Let the first job that is not over and not `foreign` run, and count that it was started."""
         with self._file.transaction() as connection:
             row = connection.execute(
                 "UPDATE jobs SET state = 'running', error = '', starts = starts + 1, "
                 "started_at = coalesce(started_at, ?) WHERE id = "
-                f"(SELECT min(id) FROM jobs WHERE state IN {_OPEN}) RETURNING id",
-                (now(),)).fetchone()
+                f"(SELECT min(id) FROM jobs WHERE state IN {_OPEN} AND id NOT IN "
+                "  (SELECT CAST(value AS INTEGER) FROM json_each(?))) RETURNING id",
+                (now(), json.dumps(list(foreign)))).fetchone()
         return None if row is None else int(row[0])
 
     def stuck(self, starts: int) -> tuple[Job, ...]:
@@ -80,12 +82,13 @@ class SqlQueue(Part):
         """The jobs that are not over, oldest first."""
         return self._jobs(f"WHERE state IN {_OPEN} ORDER BY id")
 
-    def files(self, job: int) -> tuple[str, ...]:
-        """The unfinished files of a job, and those that no other open job will finish."""
+    def files(self, job: int, foreign: Collection[int] = ()) -> tuple[str, ...]:
+        """The unfinished files of a job, and those that no other open or `foreign` job will finish."""
         return tuple(row[0] for row in self._rows(
             f"SELECT name FROM files WHERE {_UNREAD} AND (job = ? OR NOT EXISTS "
-            f"  (SELECT 1 FROM jobs WHERE id = files.job AND state IN {_OPEN})) "
-            "ORDER BY rowid", job))
+            f"  (SELECT 1 FROM jobs WHERE id = files.job AND (state IN {_OPEN} OR id IN "
+            "   (SELECT CAST(value AS INTEGER) FROM json_each(?))))) "
+            "ORDER BY rowid", job, json.dumps(list(foreign))))
 
     def layers(self, job: int) -> set[str]:
         """The layers that a job was made for."""

@@ -224,7 +224,11 @@ class SqliteWorkspace(Workspace):
 def open_workspace(url: str, read_only: bool = False, make: bool = True,
                    shared: bool = False) -> SqliteWorkspace:
     """Open the workspace at a URL, see `qafd.storage.open_workspace`."""
-    return SqliteWorkspace(WorkspaceFile.open(path_at(url), read_only, make, shared))
+    file = WorkspaceFile.open(path_at(url), read_only, make, shared)
+    # Blocks that share a connection share its parts too: making them takes longer than most reads.
+    if not isinstance(file.workspace, SqliteWorkspace):
+        file.workspace = SqliteWorkspace(file)
+    return file.workspace
 
 
 def url_of(path: str | os.PathLike[str]) -> str:

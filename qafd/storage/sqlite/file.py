@@ -375,6 +375,7 @@ class WorkspaceFile(Tables):
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.path = path
         self.connection = connection
+        self.workspace: object = None
         self._file = _identity(path)
         self._process = os.getpid()
         self._writing = False

@@ -1,0 +1,75 @@
+"""What a workspace holds, what its model calls cost, and copies of it."""
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from qafd.cli.command import Outcome, command, with_store
+from qafd.cli.options import location
+
+if TYPE_CHECKING:
+    from qafd.storage import Location, Workspace
+    from qafd.storage.rows import Total
+
+
+@command()
+@with_store
+def status(store: "Workspace") -> Outcome:
+    return outcome_of(store)
+
+
+def outcome_of(store: "Workspace", failed: bool = False, interrupted: bool = False) -> Outcome:
+    """Count what a workspace holds."""
+    graph = store.graph.read()
+    files = [file for file in store.files.all() if file.deleted_at is None]
+    counts = {
+        "files": len(files), "failed": sum(file.status == "failed" for file in files),
+        "documents": sum(file.documents for file in files),
+        "passages": graph.count("passage"),
+        "entities": graph.count("entity"), "edges": graph.edge_count,
+        "revision": graph.revision, "digest": store.graph.digest()}
+    return Outcome(counts, [f"{name:10} {value}" for name, value in counts.items()],
+                   failed=failed, interrupted=interrupted)
+
+
+@command()
+@with_store
+@click.argument("to", type=location)
+def backup(store: "Workspace", to: "Location") -> Outcome:
+    """Copy the workspace safely while it is in use.
+
+    TO is a new file, or postgresql://host/database/name of a new workspace in a database.
+    """
+    from qafd.storage import copy_workspace, place_of
+
+    if isinstance(to, str):
+        copy_workspace(store.place.url, to)
+    else:
+        store.backup(os.fspath(to))
+    written = place_of(to).written if isinstance(to, str) else os.fspath(to)
+    return Outcome({"backup": written}, [written])
+
+
+@command()
+@with_store
+@click.option("--by", default="run",
+              type=click.Choice(["run", "document", "chunk", "question", "model", "purpose"]))
+def ledger(store: "Workspace", by: str) -> Outcome:
+    totals = store.ledger.totals(by)
+    return Outcome(totals, map(_total_line, totals), found=bool(totals),
+                   notes=[] if totals else ["no language model was called for this workspace"])
+
+
+def _total_line(total: "Total") -> str:
+    line = f"{word_calls(total)}, ${total.cost:,.4f}"
+    return f"{line} and {total.unpriced} calls without a price" if total.unpriced else line
+
+
+def word_calls(total: "Total") -> str:
+    """Word the number of calls, and of their tokens."""
+    from qafd.reading.text.plaintext import one_line
+
+    about = "~" if total.estimated else ""
+    return (f"{one_line(total.what, 200) or '-'}: {total.calls:,} calls, "
+            f"{about}{total.tokens_in:,} tokens in, {about}{total.tokens_out:,} out")

@@ -1,0 +1,73 @@
+"""Connections of our servers: a time limit for each request, and a bound on their number."""
+
+import asyncio
+import json
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+
+class PatientConnection(H11Protocol):
+    """A connection that closes when its next request is not whole in time.
+
+    `head` and `body` are seconds for the two parts of a request. Beyond `most` connections, those
+    of websockets included, new ones are refused.
+    """
+
+    head = 10.0
+    body = 10.0
+    most = 200
+    _limit: asyncio.TimerHandle | None = None
+    _awaited = ""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > self.most:
+            self._refuse("503 Service Unavailable", f"{self.most} connections are open; ask again later")
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse bytes that are no request, as all else is refused: in JSON."""
+        self._refuse("400 Bad Request", f"this is no HTTP request ({msg})")
+
+    def _refuse(self, status: str, sentence: str) -> None:
+        body = json.dumps({"error": sentence}).encode()
+        self.transport.write(f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: "
+                             f"{len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
+        self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._wait_for("")
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        super().handle_websocket_upgrade(event)
+        self._watch()
+
+    def _watch(self) -> None:
+        """Run the clock only while a part of a request is awaited."""
+        if self.transport.get_protocol() is not self:  # a websocket by now
+            self._wait_for("")
+        elif self.cycle is None or self.cycle.response_complete:
+            self._wait_for("head")
+        else:
+            self._wait_for("body" if self.cycle.more_body else "")
+
+    def _wait_for(self, part: str) -> None:
+        if part == self._awaited:
+            return
+        if self._limit is not None:
+            self._limit.cancel()
+        self._awaited = part
+        self._limit = self.loop.call_later(getattr(self, part), self.transport.close) if part else None
+
+
+class AppConnection(PatientConnection):
+    """A connection of the app, where an upload over a slow line may take ten minutes."""
+
+    body = 600.0
+    most = 800
