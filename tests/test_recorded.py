@@ -22,7 +22,7 @@ from qafd.evaluate.gold import Question
 from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import NoticeKind
 from qafd.retrieve.external import RetrieverError
-from qafd.retrieve.recorded import MOST_BYTES, Recorded, Recording, read_recording
+from qafd.retrieve.recorded import MOST_BYTES, RecordedRetrieval, Recording, read_recording
 from qafd.runs import list_runs, load_run
 from qafd.runs.imported import (
     AGREEMENT,
@@ -164,9 +164,9 @@ def test_a_file_without_a_retrieval_is_refused_with_the_reason(data: bytes, word
 def recording_of(apple: KnowledgeGraph) -> Recording:
     """Two questions: one with the flow's own passages, one with others."""
     own = [passage.text for passage in apple.retrieve(QUESTION).passages[:5]]
-    return Recording((Recorded(QUESTION, own, "The iPod.", "2026-01-02T03:04:05+00:00"),
-                      Recorded("Which river meets the Amazon near Manaus?", [STRANGE, own[0]]),
-                      Recorded("Who is paid?", [("text", float("nan"))])), ("record 9 is no JSON",))
+    return Recording((RecordedRetrieval(QUESTION, own, "The iPod.", "2026-01-02T03:04:05+00:00"),
+                      RecordedRetrieval("Which river meets the Amazon near Manaus?", [STRANGE, own[0]]),
+                      RecordedRetrieval("Who is paid?", [("text", float("nan"))])), ("record 9 is no JSON",))
 
 
 @pytest.fixture
@@ -205,8 +205,8 @@ def test_what_is_imported_is_a_run_a_method_and_a_row(knowledge: KnowledgeGraph)
 def test_a_row_counts_the_questions_that_only_the_flow_answers(knowledge: KnowledgeGraph) -> None:
     texts = {passage.document: passage.text for passage in knowledge.retrieve(QUESTION).passages}
     import_recording(knowledge, Recording((
-        Recorded(QUESTION, [texts["steve-jobs.md"]]),
-        Recorded("Which cultivar gave the Macintosh its name?", [texts["steve-jobs.md"]]))), "mine")
+        RecordedRetrieval(QUESTION, [texts["steve-jobs.md"]]),
+        RecordedRetrieval("Which cultivar gave the Macintosh its name?", [texts["steve-jobs.md"]]))), "mine")
     asked = [Question("1", QUESTION, ("steve-jobs.md",)),
              Question("2", "Which river meets the Amazon near Manaus?", ("amazon-river.md",)),
              Question("3", "Which cultivar gave the Macintosh its name?", ("macintosh.md",))]

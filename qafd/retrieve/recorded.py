@@ -20,7 +20,7 @@ _FORM = ('each line is {"question": "...", "results": [{"text": "..."}]}, or a s
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedRetrieval:
     """A question with its results and, if known, its answer and time (ISO 8601, UTC)."""
 
     question: str
@@ -33,7 +33,7 @@ class Recorded:
 class Recording:
     """The retrievals of a file; `left_out` has a sentence for each one that cannot be read."""
 
-    found: tuple[Recorded, ...]
+    found: tuple[RecordedRetrieval, ...]
     left_out: tuple[str, ...] = ()
 
 
@@ -64,7 +64,7 @@ class RecordedResults:
 class _Trace:
     """The retrievals of one trace, and the output of its root."""
 
-    retrievals: list[Recorded] = field(default_factory=list)
+    retrievals: list[RecordedRetrieval] = field(default_factory=list)
     answer: str = ""
 
 
@@ -94,13 +94,13 @@ def read_recording(data: bytes, name: str) -> Recording:
         try:
             for key, span in _read_record(record, where):
                 trace = traces.setdefault(key or str(number), _Trace())
-                trace.retrievals += [span] if isinstance(span, Recorded) else []
+                trace.retrievals += [span] if isinstance(span, RecordedRetrieval) else []
                 trace.answer = trace.answer or (span if isinstance(span, str) else "")
         except RetrieverError as error:
             left_out.append(str(error))
     found = []
     for trace in traces.values():
-        found += [Recorded(each.question, each.results, each.answer or trace.answer, each.at)
+        found += [RecordedRetrieval(each.question, each.results, each.answer or trace.answer, each.at)
                   for each in trace.retrievals]
     if not found:
         reason = f" ({left_out[0]})" if left_out else ""
@@ -123,7 +123,7 @@ def _read_records(data: bytes) -> Iterator[Any]:
     yield from whole if isinstance(whole, list) else [whole]
 
 
-def _read_record(record: Any, where: str) -> Iterator[tuple[str, Recorded | str]]:
+def _read_record(record: Any, where: str) -> Iterator[tuple[str, RecordedRetrieval | str]]:
     """Read the retrievals of a record, and answers as texts, each with the id of its trace."""
     if not isinstance(record, Mapping):
         raise RetrieverError(f"{where} is {type(record).__name__}; {_FORM}")
@@ -134,7 +134,7 @@ def _read_record(record: Any, where: str) -> Iterator[tuple[str, Recorded | str]
         question = _first_text(record, _QUESTIONS)
         results = record.get("results", record)
         read_results(results, where)
-        yield "", Recorded(question, results, _first_text(record, _ANSWERS))
+        yield "", RecordedRetrieval(question, results, _first_text(record, _ANSWERS))
     else:
         yield from _read_span(dict(_flatten(_unwrap(record))), where)
 
@@ -175,7 +175,7 @@ def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def _read_span(span: Mapping[str, Any], where: str) -> Iterator[tuple[str, Recorded | str]]:
+def _read_span(span: Mapping[str, Any], where: str) -> Iterator[tuple[str, RecordedRetrieval | str]]:
     """Read the retrieval of a flattened span; of the first span of a trace also the answer."""
     trace = str(next((span[key] for key in ("traceId", "trace_id", "context.trace_id") if key in span), ""))
     listed = span.get("gen_ai.retrieval.documents")
@@ -192,7 +192,7 @@ def _read_span(span: Mapping[str, Any], where: str) -> Iterator[tuple[str, Recor
         if not question:
             raise RetrieverError(f"a span of {where} has no question; its attribute input.value has it")
         read_results(results, where)
-        yield trace, Recorded(question, results, at=_time_of(span))
+        yield trace, RecordedRetrieval(question, results, at=_time_of(span))
     elif not any(span.get(key) for key in ("parentSpanId", "parent_id")):
         yield trace, _text_in(span.get("output.value"), _ANSWERS)
 

@@ -18,7 +18,7 @@ from qafd.reasons import NoticeKind, ReasonKind
 from qafd.retrieve.base import Retrieval, Retriever
 from qafd.retrieve.external import External, ForeignMethod, RetrieverError, read_results
 from qafd.retrieve.methods import is_method, read_methods
-from qafd.retrieve.recorded import Recorded, RecordedResults, Recording, read_recording
+from qafd.retrieve.recorded import RecordedResults, RecordedRetrieval, Recording, read_recording
 from qafd.runs import Quote, Run, SavedRun, delete_runs, list_runs, save_run
 from qafd.runs.file import read_run
 from qafd.storage import Workspace
@@ -94,7 +94,7 @@ def import_recording(knowledge: KnowledgeGraph, recording: Recording, name: str,
     return Imported(tuple(ids), results, unmatched, tuple(left_out))
 
 
-def _build_run(knowledge: KnowledgeGraph, recorded: Recorded, name: str) -> Run:
+def _build_run(knowledge: KnowledgeGraph, recorded: RecordedRetrieval, name: str) -> Run:
     graph = knowledge.graph
     plan = knowledge.plan(recorded.question, graph)
     found = knowledge.retrieve(plan, cast("Retriever", ForeignMethod(name, lambda _: recorded.results)),
