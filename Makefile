@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 # Without its byte code Python would compile all imports at every start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check test-slow test-hostile test-quick test-browser test-llm samples bench docs dist clean
+.PHONY: help run test check test-slow test-hostile test-browser test-llm samples bench docs dist clean
 
 help:            ## list the targets
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -32,21 +32,18 @@ $(TEST_STAMP): $(STAMP)
 run: $(STAMP)    ## start the app on its sample (PORT=8501)
 	$(BIN)/qafd demo --port $(PORT)
 
-test: check      ## lint, types and all tests but those of test-slow
-	$(PYTEST) -m "not chaos and not slow and not hostile"
+test: check      ## lint, types and all tests but those of test-slow and test-hostile
+	$(PYTEST) -m "not browser and not chaos and not slow and not hostile"
 
 check: $(TEST_STAMP) ## lint and types only
 	$(BIN)/ruff check .
 	$(BIN)/mypy -n 2
 
-test-slow: $(TEST_STAMP)  ## tests that kill processes, fill disks, or take minutes
-	$(PYTEST) -m "chaos or slow"
+test-slow: $(TEST_STAMP)  ## tests that click in Chromium, kill processes, fill disks, or take minutes
+	$(PYTEST) -m "browser or chaos or slow"
 
 test-hostile: $(TEST_STAMP) ## random edits, files, replies, visitors and calls (ARGS="--seconds 60 --seed 1")
 	$(BIN)/python -m pytest -s -m hostile tests/test_fuzz.py $(ARGS)
-
-test-quick: $(TEST_STAMP)  ## unit and page tests without browser
-	$(PYTEST) -m "not browser and not chaos and not slow and not hostile"
 
 test-browser: $(TEST_STAMP) ## only what needs Chromium
 	$(PYTEST) -m browser
