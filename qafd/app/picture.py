@@ -15,6 +15,7 @@ from qafd.app.session import bound, choose_option, compute_shared, exchange, ses
 from qafd.explain import contrast, row_name
 from qafd.knowledge import read_corpus
 from qafd.retrieve.base import RetrievedNode
+from qafd.retrieve.compare import find_off_topic
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.view.contraction import drawn_contracted
 from qafd.view.drawing import RAMPS, Caption, Drawing, Look, Scale, scale_of
@@ -142,10 +143,12 @@ def both_weights(view: View, drawing: Drawing) -> str | None:
     positions = add_new(known, plain)
     drawing = replace(drawing, contract=False)
     captions = []
-    for title, idea, only in (("Plain", "edges as wide as the graph has them", found.only_first),
-                              ("Query-aware", "edges wide toward the question", found.only_second)):
+    off_topic = len(find_off_topic(plain, view.retrieval))
+    for title, idea, only, off in (
+            ("Plain", "edges as wide as the graph has them", found.only_first, off_topic),
+            ("Query-aware", "edges wide toward the question", found.only_second, 0)):
         names = [clean(row_name(view.graph, view.graph.row[id]), 40) for id in only]
-        captions.append(Caption(title, idea, say_alone(names)))
+        captions.append(Caption(title, idea, f"off topic: {off} · {say_alone(names)}"))
     signed = dict.fromkeys(found.only_first, 1.0) | dict.fromkeys(found.only_second, -1.0)
     key = f"both-{view.knowledge.name}"
     return pick(lambda chosen: panel_data(
