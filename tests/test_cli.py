@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 from qafd.cli import main
+from qafd.cli.inquiry import NAMES, PRESETS
 from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve import METHODS
+from qafd.retrieve.methods import PAPER
+from qafd.retrieve.qafd import PRESETS as OF_QAFD
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 QUESTION = "Introduce Steve Jobs's products in Apple."
@@ -156,6 +160,18 @@ sys.exit(main())"""
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=60,
         env={**os.environ, "QAFD_DB": str(sample), "PYTHONPATH": str(Path(__file__).parents[1])})
     assert (run.returncode, run.stderr) == (130, "")
+
+
+def test_help_names_all_methods_and_presets_without_loading_them(run: Run) -> None:
+    assert set(NAMES.split(", ")) == {*METHODS, PAPER}
+    assert set(PRESETS) == set(OF_QAFD)
+    plain, pagerank = run("query", "--help").stdout, run("query", "--method", "pagerank", "--help").stdout
+    assert "--damping" not in plain
+    assert "--damping" in pagerank
+    assert "--mass" not in pagerank.split()
+    loaded = "import sys; from qafd.cli import main; main(['query', '--help']); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
 
 
 def test_too_little_memory_is_refused_before_libraries_crash_in_it(sample: Path) -> None:
