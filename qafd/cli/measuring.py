@@ -191,11 +191,7 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Lo
         planner = replace(client, purpose="plan") if client and how["plan"] == "model" else None
         writing = Writing(calls.fit(how["tokens"]), how["length"], calls.reply_tokens, planner)
         chosen = read_columns(knowledge, methods)
-        judging = None
-        if client is not None and how["judge"]:
-            judging = Judging(_judge_named(how["judge_model"], asked.base_url, client), how["rounds"],
-                              how["judge"] in ("correct", "both"), CRITERIA[how["judge"]], how["alone"])
-            _check_size(judging, len(chosen))
+        judging = _choose_judging(how, asked.base_url, client, len(chosen))
         if client is not None and how["dry_run"]:
             cost = estimate_cost(knowledge, gold.questions, chosen, client, writing, judging)
             return Outcome(cost, [_word_cost(cost)])
@@ -238,10 +234,23 @@ for one in (conditions, written_answers, written_sql):
     evaluation.add_command(one)
 
 
-def _check_size(judging: Judging, methods: int) -> None:
+def _choose_judging(how: dict[str, Any], base_url: str | None, client: Metered | None, methods: int
+                    ) -> Judging | None:
+    """Return how a model judges the answers of so many methods; None if it is not asked to.
+
+    Raises
+    ------
+    ParameterError
+        One reply cannot hold the grades of so many answers.
+    """
+    if client is None or not how["judge"]:
+        return None
+    judging = Judging(_judge_named(how["judge_model"], base_url, client), how["rounds"],
+                      how["judge"] in ("correct", "both"), CRITERIA[how["judge"]], how["alone"])
     if judging.criteria and not judging.alone and methods > AT_ONCE:
         raise ParameterError(f"the grades of {methods} answers do not fit into one reply; name "
                              f"at most {AT_ONCE} methods, or grade each with --alone")
+    return judging
 
 
 def _judge_named(name: str | None, base_url: str | None, client: Metered) -> Metered:

@@ -29,7 +29,7 @@ from qafd.evaluate.measures import Interval, intervals
 from qafd.evaluate.overlap import Measure, measures
 from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph, cite_reply, draft_answer
-from qafd.models import Reply
+from qafd.models import Message, Reply
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.instructions import instructions_of
 from qafd.models.prompts_answer import ABSENT, Criterion, judge_messages, plan_messages
@@ -221,24 +221,28 @@ def estimate_cost(knowledge: KnowledgeGraph, questions: Sequence[Question],
             sent += tokens_of(plan_messages(question.text, planned.prompt("plan")))
         if judging is None:
             continue
-        texts = ["word " * writing.reply_tokens] * len(methods)
-        told = instructions_of(judging.client)
-        limit = judging.rounds * told.calls.reply_tokens
-        groups = [[text] for text in texts] if judging.alone else [texts]
-        for group in groups if judging.criteria else ():
-            judged, marked = judged + judging.rounds, marked + limit
-            shown += judging.rounds * tokens_of(judge_messages(
-                question.text, group, judging.criteria, prompt=told.prompt("judge")))
-        if judging.correct and question.answers:
-            judged, marked = judged + judging.rounds, marked + limit
-            shown += judging.rounds * tokens_of(correct_messages(
-                question.text, question.answers, texts, prompt=told.prompt("correct")))
+        for messages in _judge_prompts(question, judging, writing.reply_tokens, len(methods)):
+            judged += judging.rounds
+            marked += judging.rounds * instructions_of(judging.client).calls.reply_tokens
+            shown += judging.rounds * tokens_of(messages)
     prices = [(client.price, sent, received)]
     if judging is not None:
         prices.append((judging.client.price, shown, marked))
     dollars = [price.of(into, out) for price, into, out in prices if price is not None]
     return Cost(calls + judged, sent + shown, received + marked,
                 sum(dollars) if len(dollars) == len(prices) else None)
+
+
+def _judge_prompts(question: Question, judging: Judging, reply_tokens: int, methods: int
+                   ) -> Iterator[Sequence[Message]]:
+    """Yield the prompts of one round that judges answers of the greatest length."""
+    texts = ["word " * reply_tokens] * methods
+    told = instructions_of(judging.client)
+    if judging.criteria:
+        for group in [[text] for text in texts] if judging.alone else [texts]:
+            yield judge_messages(question.text, group, judging.criteria, prompt=told.prompt("judge"))
+    if judging.correct and question.answers:
+        yield correct_messages(question.text, question.answers, texts, prompt=told.prompt("correct"))
 
 
 def mark_correct(result: AnswerResult, client: Metered, repeats: int,

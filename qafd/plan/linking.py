@@ -294,8 +294,7 @@ class Names:
                 one.start <= span.start and span.end <= one.end for one in parts)):
             return
         ways = {Way.SLIP} if parts else set(Way)
-        called = span.kind == "PERSON" or span.kind in CALLED and not is_in_dictionary(key)
-        if not (called and span.text[0].isupper()) or len(self.bearers(key)) > TOLD:
+        if not self._may_be_part(span, key):
             ways.discard(Way.WORD)
         found = self.candidates(span.text, lambda: embed(span.text), ways)
         best = next(found, None)
@@ -312,6 +311,11 @@ class Names:
             links.keys[best.key] = None
         else:
             links.stand(span.text, best.key)
+
+    def _may_be_part(self, span: Named, key: str) -> bool:
+        """Return True if a name can be one word of a longer one, as a person's last name."""
+        called = span.kind == "PERSON" or span.kind in CALLED and not is_in_dictionary(key)
+        return called and span.text[0].isupper() and len(self.bearers(key)) <= TOLD
 
     def _link_word(self, links: "_Links", word: str, start: int, end: int, vocabulary: Vocabulary) -> None:
         """Link a word outside of names that no passage has and that is a name by a slip, or put it right

@@ -141,6 +141,11 @@ def _find_faults(retrieval: Retrieval, part: int = 0) -> Iterator[Finding]:
         raise ParseError(f"The certificate's rtol is {stated.rtol:g}; it must be between 0 and 0.1.")
     if retrieval.certificate.get("flaws") or not stated.optimal:
         yield _differ("claim of the certificate", "not optimal", "optimal", part)
+    yield from _compare_diffusion(retrieval, stated, part)
+
+
+def _compare_diffusion(retrieval: Retrieval, stated: Certificate, part: int) -> Iterator[Finding]:
+    """List the states, flows and measures that do not follow from the importance of the nodes."""
     for node in retrieval.nodes:
         state = SATURATED if node.importance > 0 else WET if node.mass > 0 else DRY
         if node.state != state:

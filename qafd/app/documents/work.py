@@ -117,21 +117,26 @@ def _jobs(knowledge: KnowledgeGraph, working: bool, stale: bool) -> None:
     if orphaned:
         start(knowledge)
     for job, share, words in bars:
-        bar, stop = st.columns([6, 1], vertical_alignment="center")
-        bar.progress(share, plain(words))
-        meter(knowledge, job.id)
-        if job.id in foreign and job.state == "queued":
-            st.caption("This waits for the person who added it, because it is read with their API key.")
-        if job.error:
-            st.warning(escape_sentence(job.error))
-        if job.state == "paused" and stop.button("Resume", key=f"resume{job.id}"):
-            start(knowledge)
-        if stop.button("Cancel", key=f"cancel{job.id}"):
-            with knowledge.store() as store:
-                cancel(store, job.id)
+        _draw_job(knowledge, job, share, words, job.id in foreign)
     changed = exchange(f"revision {knowledge.id}", revision) != revision
     if working and (changed or not waiting):
         st.rerun()
+
+
+def _draw_job(knowledge: KnowledgeGraph, job: Job, share: float, words: str, foreign: bool) -> None:
+    """Draw the bar of a job with its cost and buttons; a `foreign` job waits for another person's key."""
+    bar, stop = st.columns([6, 1], vertical_alignment="center")
+    bar.progress(share, plain(words))
+    meter(knowledge, job.id)
+    if foreign and job.state == "queued":
+        st.caption("This waits for the person who added it, because it is read with their API key.")
+    if job.error:
+        st.warning(escape_sentence(job.error))
+    if job.state == "paused" and stop.button("Resume", key=f"resume{job.id}"):
+        start(knowledge)
+    if stop.button("Cancel", key=f"cancel{job.id}"):
+        with knowledge.store() as store:
+            cancel(store, job.id)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
