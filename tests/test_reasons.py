@@ -33,7 +33,7 @@ def test_every_kind_of_reason_can_be_said(kind: ReasonKind) -> None:
 @pytest.mark.parametrize("kind", NoticeKind)
 def test_every_kind_of_notice_can_be_said(kind: NoticeKind) -> None:
     numbers = dict.fromkeys(("count", "met", "wanted", "seeds", "room", "poured", "done", "asked",
-                             "few", "missing", "all", "read", "similarity", "total", "share"), 2)
+                             "few", "missing", "all", "read", "similarity", "total", "share", "results"), 2)
     values = {"text": "Some text", "name": "Apple", "names": ("Apple",), "words": ("a", "b"),
               "model": "m", "part": "App", "other": "Apples", **numbers}
     assert re.search(r"\w", word_notice(Notice(kind, values)))

@@ -164,7 +164,8 @@ def test_a_question_in_parts_unites_their_diffusions(ferries: Database) -> None:
     assert "part 2: Which customers come from Bergvik?" in sql_messages(one)[1].content
     town = next(n for n in one.retrieval.nodes if n.name == "customers.town")
     assert town.brought_by == (1,)
-    assert [part.number for part in one.explanation.why(town.id).parts if part.full] == [2]
+    why = one.explanation.why(town.id)
+    assert (why.part, why.full) == (2, True)
 
 
 def test_tables_are_joined_by_the_shortest_tree_and_unreachable_ones_are_named() -> None:

@@ -12,7 +12,7 @@ from qafd.answer import Answer
 from qafd.cli import DONE, NOTHING_FOUND
 from qafd.cli.answering import CHAINS, answer_lines, chain_lines
 from qafd.cli.command import Outcome, command, note, open_graph, wants_json, with_workspace
-from qafd.cli.inquiry import Inquiry, Question, asks
+from qafd.cli.inquiry import Inquiry, QuestionCommand, asks
 from qafd.cli.options import db_option, out_option, question_argument
 from qafd.cli.streams import check_output, open_output, text_of, write_out
 from qafd.errors import ParameterError
@@ -75,7 +75,7 @@ def _retrieval_lines(retrieval: Retrieval, answer: Answer) -> Iterator[str]:
     yield f"nodes: {', '.join(full[:20])}" if full else "No name was retrieved."
 
 
-@command(as_json=False, kind=Question)
+@command(as_json=False, kind=QuestionCommand)
 @asks(method=True, needed=False)
 @click.option("--graph", is_flag=True, help="Write the whole graph instead of a retrieval.")
 @click.option("--format", "form", required=True, type=click.Choice(list(FORMATS)),

@@ -11,7 +11,7 @@ from qafd.answer.change import AnswerChange
 from qafd.cli import NOTHING_FOUND
 from qafd.cli.answering import CHAINS, chain_lines
 from qafd.cli.command import Outcome, command, note
-from qafd.cli.inquiry import Inquiry, Question, asks
+from qafd.cli.inquiry import Inquiry, QuestionCommand, asks
 from qafd.cli.options import SOME
 from qafd.errors import ParameterError
 from qafd.explain import Change, Explanation
@@ -34,7 +34,7 @@ from qafd.wording.explanations import (
 )
 
 
-@command(kind=Question)
+@command(kind=QuestionCommand)
 @asks()
 @click.argument("node")
 @click.option("--against", metavar="NAME=PLACE", help="Also ask a retriever of yours, as for 'qafd compare "
@@ -101,7 +101,7 @@ def _quote(evidence: Evidence) -> str:
     return f"{one_line(evidence.text, 300)} [{evidence.document}{page}]"
 
 
-@command(kind=Question)
+@command(kind=QuestionCommand)
 @asks()
 @click.option("--to", help="Only list paths that end at this node.")
 @click.option("--most", type=SOME, default=20,
@@ -121,7 +121,7 @@ def paths(inquiry: Inquiry, to: str | None, most: int) -> Outcome:
                    found=bool(found.paths))
 
 
-@command(kind=Question)
+@command(kind=QuestionCommand)
 @asks()
 @click.option("--without-document", "documents", multiple=True, metavar="NAME")
 @click.option("--without-node", "nodes", multiple=True, metavar="NAME")

@@ -114,7 +114,7 @@ def asks(*, method: bool = False, needed: bool = True) -> Callable[[Function], F
     return decorate
 
 
-class Question(click.Command):
+class QuestionCommand(click.Command):
     """A command with the parameters of the methods as options."""
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:

@@ -5,12 +5,12 @@ from typing import Any
 import click
 
 from qafd.cli.command import Outcome, command
-from qafd.cli.inquiry import Inquiry, Question, asks
+from qafd.cli.inquiry import Inquiry, QuestionCommand, asks
 from qafd.cli.models import ModelRequest, may_call_model
 from qafd.cli.options import writing_options
 
 
-@command(kind=Question)
+@command(kind=QuestionCommand)
 @asks(method=True)
 @click.option("--keep", is_flag=False, flag_value="", metavar="[NOTE]",
               help="Save the run, with a note if one is given.")
@@ -20,7 +20,7 @@ def query(inquiry: Inquiry, keep: str | None) -> Outcome:
     return answer_query(inquiry, keep)
 
 
-@command(kind=Question)
+@command(kind=QuestionCommand)
 @asks(method=True)
 @may_call_model
 @writing_options

@@ -191,8 +191,8 @@ def proof(retrieval: Retrieval, graph: Graph) -> None:
         (f"retrieved capacity {volume:.4g} ≤ source mass {source:.4g} (Lemma 2)", max(0.0, volume - source)))
     table(columns_of(("condition", "worst violation"), [(name, f"{worst:.1e}" if worst else "0")
                                                         for name, worst in checks]))
-    if not retrieval.parts:
-        st.write(plain(" ".join(say_margins(measure_margins(retrieval)))))
+    if not retrieval.parts and (words := say_margins(measure_margins(retrieval))):
+        st.write(plain(" ".join(words)))
     work = retrieval.work
     st.caption(("Tolerance {tolerance} of each capacity · the solver touched {touched} of "
                 "{nodes} and {read} of {edges} · {rounds} · {time} ms").format(
