@@ -76,6 +76,13 @@ def test_names_are_listed_for_a_question_that_asks_for_names_alone(home: Path) -
     assert "Retrieved: " not in shown(page("explore", q="When did Steve Jobs show the iPad?"))
 
 
+def test_the_name_of_the_best_sentence_is_listed_first_and_the_way_ends_there(home: Path) -> None:
+    text = shown(page("explore", q="Which river meets the Amazon near Manaus?"))
+    listed = re.findall(r">([^<]+)</span>", text.partition("Retrieved: ")[2].partition("</summary>")[0])
+    assert listed[0] == "Rio Negro"
+    assert re.search(r"Amazon → .*→ Rio Negro$", text, re.MULTILINE)
+
+
 def test_the_weight_changes_the_names_that_answer_a_question_of_the_sample(home: Path) -> None:
     listed = {}
     for edges in ("Query-aware", "Plain"):

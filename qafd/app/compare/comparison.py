@@ -101,10 +101,11 @@ def compare_methods(knowledge: KnowledgeGraph, question: str, choice: Choice) ->
 def verdict_line(sides: Sides) -> None:
     """Name the methods that found the key passage, in one sentence."""
     answered = sides.version, sides.plan.question, sides.choice
-    verdict = remember("verdict", answered, lambda: find_verdict(
-        sides.comparison, answers_of(sides), needed_documents(sides.knowledge, sides.plan.question)))
+    needed = needed_documents(sides.knowledge, sides.plan.question)
+    verdict = remember("verdict", answered, lambda: find_verdict(sides.comparison, answers_of(sides), needed))
     if verdict is None:
-        st.write("No method found a passage that answers.")
+        st.write("No method found a passage that the question needs." if needed else
+                 "No quoted sentence is likely to answer this. Compare what each method retrieved.")
         return
     # The first word of a method's name is that of its system: QAFD, GraphRAG.
     names = {column.name: name.split()[0] for name, column in sides.pairs}

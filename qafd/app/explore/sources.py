@@ -144,13 +144,32 @@ def _listed_chains(view: View) -> tuple[Chain, ...]:
         return ()
     retrieved = {node.id for node in view.retrieval.retrieved}
     found = _chains(view)
-    return tuple(chain for chain in found
-                 if chain.nodes[-1] in retrieved and chain.score >= NEAR * found[0].score)
+    least = NEAR * max((chain.score for chain in found), default=0.0)
+    return tuple(chain for chain in found if chain.nodes[-1] in retrieved
+                 and (chain is found[0] or chain.score >= least))
 
 
 def _chains(view: View) -> tuple[Chain, ...]:
-    """Return the best ways from a name of the question to a name of the asked kind, best first."""
-    return compute_shared("chains", (view.about, view.method), lambda: explanation_of(view).chains(CHAINS))
+    """Return the best ways from the question to the answering name and to names of the asked kind."""
+    return compute_shared("chains", (view.about, view.method), lambda: _find_chains(view))
+
+
+def _find_chains(view: View) -> tuple[Chain, ...]:
+    explanation, name = explanation_of(view), answering_name(view)
+    first = explanation.chains(1, name) if name else ()
+    ends = {chain.nodes[-1] for chain in first}
+    return (*first, *(chain for chain in explanation.chains(CHAINS) if chain.nodes[-1] not in ends))
+
+
+def answering_name(view: View) -> str | None:
+    """Return the id of the first name of the best sentence that the question does not have."""
+    names = answer_names(view)
+    asked = {name for _, _, name in find_names(view.question, names)}
+    for sentence in view.answer.sentences[:1]:
+        for _, _, name in sorted(find_names(sentence.text, names)):
+            if name not in asked:
+                return names[name]
+    return None
 
 
 def draw_chain(view: View) -> None:
