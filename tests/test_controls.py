@@ -78,7 +78,7 @@ def test_names_are_listed_for_a_question_that_asks_for_names_alone(home: Path) -
 
 def test_the_name_of_the_best_sentence_is_listed_first_and_the_way_ends_there(home: Path) -> None:
     text = shown(page("explore", q="Which river meets the Amazon near Manaus?"))
-    listed = re.findall(r">([^<]+)</span>", text.partition("Retrieved: ")[2].partition("</summary>")[0])
+    listed = re.findall(r">([^<]+)</span>", text.partition("Retrieved: ")[2].partition("</p>")[0])
     assert listed[0] == "Rio Negro"
     assert re.search(r"Amazon → .*→ Rio Negro$", text, re.MULTILINE)
 
@@ -87,7 +87,7 @@ def test_the_weight_changes_the_names_that_answer_a_question_of_the_sample(home:
     listed = {}
     for edges in ("Query-aware", "Plain"):
         text = shown(page("explore", q="Which products did Apple bring out?", edges=edges))
-        names = text.partition("Retrieved: ")[2].partition("</summary>")[0]
+        names = text.partition("Retrieved: ")[2].partition("</p>")[0]
         listed[edges] = set(re.findall(r">([^<]+)</span>", names))
     assert listed["Query-aware"] - listed["Plain"] == {"iPad", "iPhone"}
 

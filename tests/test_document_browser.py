@@ -17,15 +17,15 @@ pytestmark = pytest.mark.browser
 Open = Callable[..., Any]
 
 
-def test_a_quote_on_explore_opens_in_its_document(open_page: Open) -> None:
-    page = open_page("/?ws=apple-amazon")
-    quote = page.locator("p:has(a[href^='documents?'])").first
-    quote.wait_for(timeout=60_000)
-    with page.context.expect_page() as opened:
-        quote.get_by_role("link").click()
-    marked = opened.value.locator("section.asked mark")
-    expect(marked.first).to_be_in_viewport()
+def test_a_source_on_explore_opens_in_its_document(open_page: Open) -> None:
+    page = open_page("/?ws=apple-amazon&q=Which river meets the Amazon near Manaus?")
+    source = page.locator(".st-key-card [class*=st-key-source] button:visible").first
+    source.wait_for(timeout=60_000)
     answer = page.get_by_role("main").inner_text()
+    source.click()
+    page.get_by_role("link", name="Read on in the document").click()
+    marked = page.locator("section.asked mark")
+    expect(marked.first).to_be_in_viewport(timeout=60_000)
     parts = [text.strip() for text in marked.all_inner_texts()]  # names in it are marks of their own
     assert all(part in answer for part in parts)
     assert len("".join(parts)) > 20

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,8 @@ def test_what_lightrag_retrieves_is_imported_drawn_and_explained(tmp_path: Path)
     with knowledge.store() as store:
         names = [row.name for row in store.documents.all()][:14]
         texts = [store.documents.get(name).text for name in names]
-    data, context, answer = asyncio.run(ask_lightrag(tmp_path / "rag", texts))
+    with ThreadPoolExecutor(1) as pool:  # a browser test in this process leaves a running loop
+        data, context, answer = pool.submit(asyncio.run, ask_lightrag(tmp_path / "rag", texts)).result()
     lines = [json.dumps({"query": QUESTION, "response": answer, **data}),
              json.dumps({"question": "Who led Apple?", "context": context})]
     recording = read_recording("\n".join(lines).encode(), "lightrag.jsonl")

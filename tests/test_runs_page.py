@@ -101,7 +101,7 @@ def test_a_run_is_kept_seen_again_and_downloaded(
     # the controls of Explore have moved on since: the link wins
     view.get_by_role("link", name="Explore").first.click()
     view.get_by_role("button", name="Which river meets the Amazon near Manaus?").click()
-    view.get_by_text("The Amazon River carries").first.wait_for()
+    view.get_by_text("The Rio Negro").first.wait_for()
     view.get_by_role("link", name="Runs").click()
     view.get_by_role("heading", name="Runs").wait_for()
     canvas = view.get_by_test_id("stDataFrame").first

@@ -135,7 +135,8 @@ def draw_listed(view: View) -> None:
     names = {clean(chain.hops[-1].name, 60): chain.nodes[-1] for chain in chains}
     sentences = [safe(f"{chain.hops[-1].name}: {chain.hops[-1].sentence}", 400) for chain in chains]
     chips = mark_names(safe(f"Retrieved: {', '.join(names)}"), names)
-    st.html(fold(chips, "".join(map(paragraph, sentences))))
+    # the names can be clicked, so they are no part of the summary, which is a button itself
+    st.html(paragraph(chips) + fold("Their sentences", "".join(map(paragraph, sentences))))
 
 
 def _listed_chains(view: View) -> tuple[Chain, ...]:
