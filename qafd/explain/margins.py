@@ -15,7 +15,7 @@ from qafd.view.drawing import share_of
 
 @dataclass(frozen=True)
 class Margins:
-    """How a retrieved set R of `size` nodes stands apart from the rest of the graph.
+    """Margins by which a retrieved set R of `size` nodes is set apart from the rest of the graph.
 
     Parameters
     ----------

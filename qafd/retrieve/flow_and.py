@@ -113,7 +113,7 @@ class HeldConditions:
 
     @property
     def filled(self) -> Nodes:
-        """How many conditions fill each node, shape (n,)."""
+        """Number of conditions that fill each node, shape (n,)."""
         full = np.zeros(len(self.layer), np.int64)
         for diffusion in self.diffusions:
             full[diffusion.support] += 1
