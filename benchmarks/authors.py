@@ -8,7 +8,7 @@ and llm_triples.jsonl, the triples that a model read in the passages, which is t
 LinearRAG. Every system gets the embedder of this package. No language model is called: HippoRAG's filter
 keeps all facts, PathRAG's keywords are those of our rules. Prints the share of gold passages among the
 first five, and the difference to qafd with its paired 95 % interval. A system that is not in FOLDER is
-left out, which is said.
+left out, with a notice.
 """
 
 import argparse

@@ -55,7 +55,7 @@ def reading(text, mentions=(), assertions=(), *, document="d", title="", start=0
 
 @dataclass
 class Made:
-    """What a log becomes."""
+    """The result of assembling a log."""
 
     nodes: tuple[Node, ...]
     scales: np.ndarray

@@ -1,4 +1,4 @@
-"""How many files of qafd one question and one document enter: what a reader has to follow."""
+"""Number of files of qafd that one question and one document enter, for a reader to follow."""
 
 import sys
 import threading

@@ -37,11 +37,15 @@ def table(columns: Columns, *, formats: Mapping[str, str] | None = None,
             config[name] = st.column_config.NumberColumn(help=meaning, format=formats[name])
         elif meaning:
             config[name] = st.column_config.Column(help=meaning)
-    cells = {name: [clean(value, LONGEST) if isinstance(value, str) else value for value in values]
-             for name, values in columns.items()}
+    cells = {name: _clean_cells(values) for name, values in columns.items()}
     column_config = dict(config.items())
     options.setdefault("placeholder", "")
     return st.dataframe(cells, hide_index=True, column_config=column_config, **options)
+
+
+def _clean_cells(values: Iterable[Any]) -> list[Any]:
+    """Cut long texts, and remove characters that would hide or turn others."""
+    return [clean(value, LONGEST) if isinstance(value, str) else value for value in values]
 
 
 def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:

@@ -43,7 +43,7 @@ class KeyPart:
 
 
 Parts = Mapping[int, KeyPart]
-"""What the passages of a log, by their number in it, say of one key."""
+"""Mentions and relations of one key in the passages of a log, by their number in it."""
 
 
 def parts_of(chunk: Chunk, extraction: Extraction, alias: Alias, keys: Container[str],
@@ -85,7 +85,7 @@ def parts_of(chunk: Chunk, extraction: Extraction, alias: Alias, keys: Container
 
 
 NO_PLACES = "[[],"
-"""What a packed part begins with that has the name in no sentence."""
+"""First bytes of a packed part that has the name in no sentence."""
 
 
 def pack_part(part: KeyPart) -> str:
@@ -117,7 +117,7 @@ Wholes = NDArray[np.int64]
 """Sums of vectors in steps of 2^-24, whose addition is exact in every order."""
 
 Place = tuple[str, int, str]
-"""Where a passage stands in the log, see `log_order`."""
+"""Position of a passage in the log, see `log_order`."""
 
 
 @dataclass(frozen=True)

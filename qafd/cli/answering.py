@@ -1,6 +1,6 @@
 """Answers as lines and data: quoted sentences, or a model's words, with their sources."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from qafd.models.instructions import instructions_of
 from qafd.reading.text import count_tokens
 from qafd.reading.text.markdown import plain_pieces
 from qafd.reading.text.plaintext import one_line
+from qafd.reasons import Notice
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval
 from qafd.wording.answers import say_doubts, say_heading, say_status
@@ -40,9 +41,9 @@ def chain_lines(chains: Sequence[Chain]) -> Iterator[str]:
 def answer_inquiry(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prompt: bool, plan: str,
                    follow: bool) -> Outcome:
     """Answer a question, print the prompt for it, or complete it first from the last one."""
-    knowledge, client, typed = inquiry.knowledge, None, ""
     if plan == "model" and not asked.model:
         raise ParameterError("--plan model needs a model; name one with --model, or drop --plan")
+    knowledge, client, typed = inquiry.knowledge, None, ""
     if asked.model and not (prompt and plan == "rules"):
         client = asked.client(knowledge, "answer", inquiry.text)
     if follow:
@@ -50,8 +51,7 @@ def answer_inquiry(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: i
     read, method = inquiry.read(replace(client, purpose="plan") if client and plan == "model" else None)
     retrieval = knowledge.retrieve(read, method)
     if plan == "model":
-        for notice in retrieval.notices:
-            note(one_line(word_notice(notice), 600))
+        _note_all(retrieval.notices)
     if prompt:
         messages = draft_answer(knowledge, retrieval, read, budget=tokens, length=length).messages
         return Outcome(messages, ["\n\n".join(message.content for message in messages)])
@@ -65,6 +65,12 @@ def answer_inquiry(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: i
     absent = given.abstained if given.written is None else given.written.abstained
     return Outcome(answer_data(given, failure), answer_lines(given), not absent, failure=failure,
                    instead="These sentences are quoted instead.")
+
+
+def _note_all(notices: Iterable[Notice]) -> None:
+    """Print what a model's plan changed, on stderr."""
+    for notice in notices:
+        note(one_line(word_notice(notice), 600))
 
 
 def follow_last(inquiry: Inquiry, client: Metered | None) -> Inquiry:

@@ -1,4 +1,4 @@
-"""What a workspace holds, what its model calls cost, and copies of it."""
+"""Contents of a workspace, costs of its model calls, and copies of it."""
 
 import os
 from typing import TYPE_CHECKING

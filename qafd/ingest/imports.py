@@ -134,10 +134,15 @@ def _beside(path: Path) -> list[Path]:
 
 def _find_absent(folder: Path, kind: Kind) -> list[str]:
     """The tables that a graph needs and that are not there."""
-    return [names[0] for names in kind[:_NEEDED]
-            if not any((folder / name).is_file() for name in names)]
+    return [names[0] for names in kind[:_NEEDED] if _find_file(folder, names) is None]
 
 
 def _find_present(folder: Path, kind: Kind) -> list[Path]:
-    return [next(folder / name for name in names if (folder / name).is_file())
-            for names in kind if any((folder / name).is_file() for name in names)]
+    """The files of the tables that are there, in the order of the kind."""
+    files = [_find_file(folder, names) for names in kind]
+    return [file for file in files if file is not None]
+
+
+def _find_file(folder: Path, names: Sequence[str]) -> Path | None:
+    """Return the first file of a folder that has one of the names of a table."""
+    return next((folder / name for name in names if (folder / name).is_file()), None)

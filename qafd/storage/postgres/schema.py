@@ -43,7 +43,7 @@ CREATE FUNCTION instr(whole text, part text) RETURNS integer LANGUAGE sql IMMUTA
 CREATE FUNCTION instr(whole bytea, part bytea) RETURNS integer LANGUAGE sql IMMUTABLE
     AS 'SELECT position(part IN whole)';
 """
-"""What SQLite has and PostgreSQL calls otherwise."""
+"""Functions of SQLite that PostgreSQL calls by other names."""
 
 _SEARCH = """
 ALTER TABLE passages ADD COLUMN words integer;

@@ -349,7 +349,7 @@ ABOUT = """json_each('["' || replace(chunk, ' ', '","') || '"]')"""
 """The passages of a call, a row for each id, in its column value."""
 WRITTEN = (f"(purpose = 'write' AND EXISTS (SELECT 1 FROM {ABOUT} JOIN chunks ON chunks.id = value "
            "WHERE chunks.document IN (SELECT value FROM json_each(?))))")
-"""Whether a call wrote a text of a layer from passages of some documents."""
+"""Test if a call wrote a text of a layer from passages of some documents."""
 
 
 class SqlLedger(Part):
