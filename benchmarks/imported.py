@@ -14,7 +14,7 @@ from qafd.evaluate.gold import Question
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.recorded import read_recording
 from qafd.runs.imported import import_recording, read_columns
-from qafd.wording.evaluation import say_missed
+from qafd.wording.comparison import say_missed
 from qafd.wording.runs import say_imported
 
 

@@ -2,7 +2,7 @@
 
 from qafd.records import Check
 from qafd.storage import Location, examine
-from qafd.wording.damage import say_diagnosis
+from qafd.wording.documents import say_diagnosis
 
 
 def doctor(location: Location | None = None, deep: bool = False) -> list[Check]:

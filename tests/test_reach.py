@@ -18,7 +18,7 @@ from qafd.explain.reach import (
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.base import RankedPassage
 from qafd.retrieve.compare import find_off_topic
-from qafd.wording.reach import OUTSIDE
+from qafd.wording.explanations import OUTSIDE
 
 ASKED = "Introduce Steve Jobs's products in Apple."
 

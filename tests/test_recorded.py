@@ -35,8 +35,7 @@ from qafd.runs.imported import (
     read_columns,
     read_marks,
 )
-from qafd.wording.comparison import say_compared
-from qafd.wording.evaluation import say_missed
+from qafd.wording.comparison import say_compared, say_missed
 from qafd.wording.reasons import word_notice
 
 QUESTION = "Introduce Steve Jobs's products in Apple."

@@ -15,7 +15,7 @@ from qafd.graph import Graph
 from qafd.reasons import given_reason
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode, RetrievedPassage, Work
 from qafd.runs.verify import FindingKind, seal, verify
-from qafd.wording.findings import say_verification
+from qafd.wording.runs import say_verification
 
 
 def stored(graph, seeds, mass, capacity="unit"):

@@ -25,7 +25,7 @@ from qafd.retrieve.conditions import (
 )
 from qafd.retrieve.exact import ExactMatches
 from qafd.view.panel import clean
-from qafd.wording.conditions import say_met, say_met_by
+from qafd.wording.explanations import say_met, say_met_by
 from qafd.wording.reasons import word_notice
 
 EVIDENCE = {"passage": "Passage", "sentence": "Sentence", "relation": "Relation"}

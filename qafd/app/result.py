@@ -17,10 +17,9 @@ from qafd.reasons import NoticeKind
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval, Retriever
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
-from qafd.wording import count_words
-from qafd.wording.counts import count
-from qafd.wording.flaws import say_doubt
+from qafd.wording import count, count_words
 from qafd.wording.reasons import word_notice
+from qafd.wording.runs import say_doubt
 
 LITTLE = 0.1  # of a token budget: below it a caption names the next node that fits
 DETAILS = (NoticeKind.LONE_SEEDS, NoticeKind.MASS_CAPPED_THERE)  # which ask for no action

@@ -35,10 +35,15 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import one_line
 from qafd.storage import Workspace
 from qafd.storage.rows import Hit
-from qafd.wording.counts import count
-from qafd.wording.entities import say_grounds, say_likeness
-from qafd.wording.erasing import say_going, say_gone, say_staying
-from qafd.wording.models import say_reading
+from qafd.wording import count
+from qafd.wording.documents import (
+    say_going,
+    say_gone,
+    say_grounds,
+    say_likeness,
+    say_reading,
+    say_staying,
+)
 
 
 @command()

@@ -22,7 +22,7 @@ from qafd.records import QueryPlan
 from qafd.retrieve.conditions import restate_conditions
 from qafd.retrieve.evidence import LEVELS
 from qafd.retrieve.exact import ExactMatches
-from qafd.wording.conditions import say_condition, say_met
+from qafd.wording.explanations import say_condition, say_met
 from qafd.wording.reasons import word_notice
 
 LENGTH, TOKENS = "short", 3000  # of a written answer, and what a model is shown for it

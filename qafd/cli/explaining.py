@@ -22,7 +22,7 @@ from qafd.storage.rows import Evidence
 from qafd.view.drawing import share_of
 from qafd.wording.answers import say_change
 from qafd.wording.comparison import say_compared
-from qafd.wording.entities import say_by_hand
+from qafd.wording.documents import say_by_hand
 from qafd.wording.explanations import (
     say_along,
     say_balance,

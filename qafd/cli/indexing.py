@@ -36,11 +36,11 @@ from qafd.ingest.web import fetch, is_address
 from qafd.reading.text.plaintext import one_line
 from qafd.storage import Location, Workspace, open_workspace, size_of
 from qafd.storage.rows import clean_name, now
-from qafd.wording.counts import count
-from qafd.wording.entities import say_nameless
-from qafd.wording.models import (
+from qafd.wording import count
+from qafd.wording.documents import (
     say_cap,
     say_embedding_plan,
+    say_nameless,
     say_reading_plan,
     say_readings,
 )

@@ -12,8 +12,7 @@ from qafd.knowledge import KnowledgeGraph, plan_layers, read_layer_states, write
 from qafd.models.cost import Metered
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.layers import LAYERS, WRITABLE, LayerState
-from qafd.wording.layers import say_origin
-from qafd.wording.models import say_cap, say_writing_plan
+from qafd.wording.documents import say_cap, say_origin, say_writing_plan
 
 
 @command("layers")

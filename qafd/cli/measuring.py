@@ -50,7 +50,7 @@ from qafd.reading.text.plaintext import one_line
 from qafd.runs.imported import read_columns
 from qafd.sql.database import Database
 from qafd.storage import Location
-from qafd.wording.evaluation import MEASURES, say_differences, say_missed
+from qafd.wording.comparison import MEASURES, say_differences, say_missed
 from qafd.wording.reasons import word_notice
 
 CRITERIA = {"correct": (), "grades": PAPER, "both": PAPER, "empowerment": EMPOWERMENT}

@@ -27,8 +27,14 @@ from qafd.runs.file import read_run, run_json
 from qafd.runs.imported import add_file
 from qafd.runs.replay import replay_run
 from qafd.runs.verify import verify as verify_query
-from qafd.wording.findings import say_verification
-from qafd.wording.runs import say_difference, say_exact, say_imported, say_replay, say_settings
+from qafd.wording.runs import (
+    say_difference,
+    say_exact,
+    say_imported,
+    say_replay,
+    say_settings,
+    say_verification,
+)
 
 NODES, PASSAGES = 40, 10  # printed of a run
 

@@ -27,8 +27,8 @@ from qafd.storage import Workspace
 from qafd.view.drawing import Caption, Drawing, Look
 from qafd.view.layout import layout
 from qafd.view.panel import panel_data
-from qafd.wording.counts import count
-from qafd.wording.entities import say_made_by_hand
+from qafd.wording import count
+from qafd.wording.documents import say_made_by_hand
 
 if TYPE_CHECKING:
     import networkx

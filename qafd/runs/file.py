@@ -13,7 +13,7 @@ from qafd.retrieve.base import Retrieval
 from qafd.runs import Run, seal_retrieval
 from qafd.runs.stored import check_wording, json_of, plain_of, record_of
 from qafd.runs.verify import find_shape_flaws, seal, verify
-from qafd.wording.findings import say_finding
+from qafd.wording.runs import say_finding
 
 EXTRA = "run"
 NODES_DRAWN, EDGES_DRAWN = 20_000, 100_000  # of a run that the app draws

@@ -7,7 +7,7 @@ from dataclasses import replace
 from qafd.graph import Graph
 from qafd.reasons import ReasonKind, reason
 from qafd.retrieve.base import DRY, Retrieval, RetrievedEdge, RetrievedNode
-from qafd.wording.counts import count
+from qafd.wording import count
 
 MOST = 12  # new neighbors of one node
 NEAR = 200  # neighbors of a node that are looked at

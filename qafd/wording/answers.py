@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from qafd.plan.kinds import Beyond
-from qafd.wording import count_words, join_words
-from qafd.wording.counts import count
+from qafd.wording import count, count_words, join_words
 
 if TYPE_CHECKING:
     from qafd.answer import Answer, Written

@@ -2,8 +2,7 @@
 
 from qafd.sql.draft import MOST, DraftGap, GapKind, SqlDraft
 from qafd.sql.schema import Column, Schema
-from qafd.wording import join_words
-from qafd.wording.counts import count
+from qafd.wording import count, join_words
 
 _GAPS = {
     GapKind.UNUSED: "Not understood: {name}.",

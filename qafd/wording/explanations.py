@@ -1,11 +1,10 @@
-"""Sentences of explanations: the reasons for and against a node, and the paths of its mass."""
+"""Sentences of explanations: reasons for and against a node, its paths, conditions, and what reaches it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from qafd.wording import count_words, join_words
-from qafd.wording.counts import count
+from qafd.wording import count, count_words, join_words, ordinal
 from qafd.wording.reasons import word_seed
 
 if TYPE_CHECKING:
@@ -22,8 +21,11 @@ if TYPE_CHECKING:
         Why,
         WhyNot,
     )
+    from qafd.explain.conditions import AnswerConditions, ConditionRow
+    from qafd.explain.reach import Added, Moved, Signal
 
-NAMED = 3  # neighbors of a balance on each side
+
+NEIGHBORS = 3  # neighbors of a balance on each side
 _HELD = {
     "saturated": "{name} is full: it holds {held:.3g} of {capacity:.3g}",
     "wet": "{name} is touched, not full: it holds {held:.3g} of {capacity:.3g}",
@@ -108,8 +110,8 @@ def say_balance(balance: "Balance") -> str:
 
 def _say_flows(balance: "Balance", flows: Sequence[tuple[str, float]],
                template: str) -> list[str]:
-    words = [template.format(mass=mass, name=balance.names[node]) for node, mass in flows[:NAMED]]
-    rest = flows[NAMED:]
+    words = [template.format(mass=mass, name=balance.names[node]) for node, mass in flows[:NEIGHBORS]]
+    rest = flows[NEIGHBORS:]
     if rest:
         others = count(len(rest), "other")
         words.append(template.format(mass=sum(mass for _, mass in rest), name=others))
@@ -285,3 +287,94 @@ def round_up(amount: float) -> str:
     """Return four digits of a positive amount, rounded up because less would not be enough."""
     step = 10.0 ** (math.floor(math.log10(amount)) - 3)
     return f"{math.ceil(round(amount / step, 6)) * step:.4g}"
+
+
+_MET_BY = {"relation": "a relation", "sentence": "perhaps: a sentence",
+           "passage": "perhaps: a passage"}
+_SHOWN = {"relation": "{name}: {met}, “{sentence}” ({document})",
+          "sentence": "{name}: perhaps, both are named in “{sentence}” ({document})",
+          "passage": "{name}: perhaps, both are named in one passage ({document})"}
+
+
+def say_met(answer: "AnswerConditions") -> str:
+    """Count the conditions that an answer meets by a relation, and those it may meet."""
+    if answer.perhaps and not answer.met:
+        return f"{answer.perhaps}/{answer.wanted} perhaps"
+    counted = f"{answer.met}/{answer.wanted}"
+    return f"{counted}, {answer.perhaps} more perhaps" if answer.perhaps else counted
+
+
+def say_condition(row: "ConditionRow") -> str:
+    """Word the evidence that a condition is met, with its sentence and document."""
+    if row.negated:
+        return f"{row.name}: not related, as asked"
+    if not row.level:
+        return f"{row.name}: not met"
+    if not row.document:
+        return f"{row.name}: {say_met_by(row)}"
+    met = say_met_by(row) if row.level == "relation" else ""
+    return _SHOWN[row.level].format(name=row.name, met=met, sentence=row.sentence, document=row.document)
+
+
+def say_met_by(row: "ConditionRow") -> str:
+    """Name the evidence for a condition; a relation has its label in the graph."""
+    if row.negated:
+        return "not related, as asked"
+    if row.level == "relation" and row.label:
+        return row.label
+    if row.level == "relation" and row.sentence:
+        return "named together"
+    return _MET_BY.get(row.level, "not met")
+
+
+OUTSIDE = "found by search, not reached by the flow"
+NAMED = 3  # passages that a sentence names
+
+
+def say_signals(shares: "Sequence[tuple[Signal, float]]", reached: bool) -> str:
+    """Word the signals that found a passage: "flow 62%, meaning 30%, words 8%"."""
+    if not reached:
+        return OUTSIDE
+    return ", ".join(f"{signal} {share:.0%}" for signal, share in shares if share >= 0.005) or "flow"
+
+
+def say_entered(sources: int, masses: Sequence[float], now: float) -> str:
+    """Word the mass from which the flow reaches all sources of an answer.
+
+    `masses` has one number for each source that it reaches within the range of the control.
+    """
+    if not masses:
+        return "The flow reaches none of the sources at any mass in this range."
+    last = max(masses)
+    if len(masses) < sources:
+        return (f"The flow reaches {len(masses)} of {sources} sources from mass {last:.3g} on; "
+                "search found the rest.")
+    which = "The source is" if sources == 1 else f"All {sources} sources are"
+    if last > now:
+        return f"{which} reached from mass {last:.3g} on."
+    return f"{which} reached from mass {last:.3g} on, so more mass does not change the answer."
+
+
+def say_added(added: "Added", titles: Mapping[str, str], searched: int) -> str:
+    """Word the passages that the graph adds to the first five of search."""
+    if not added.gained:
+        return "The graph adds no passage to the first five of search."
+    words = f"The graph added {_list(added.gained, titles, searched, 'without it')}"
+    if added.lost:
+        words += f", in place of {_list(added.lost, titles, searched, 'with it')}"
+    return f"{words}."
+
+
+def _list(moved: "Sequence[Moved]", titles: Mapping[str, str], searched: int, how: str) -> str:
+    names = []
+    for passage in moved[:NAMED]:
+        place = f"not in the first {searched}" if passage.elsewhere is None else ordinal(passage.elsewhere)
+        names.append(f"{titles[passage.id]} ({place} {how})")
+    if len(moved) > NAMED:
+        names.append(f"{len(moved) - NAMED} more")
+    return join_words(names)
+
+
+def say_place(place: int | None) -> str:
+    """Word a rank in another ranking, "not listed" if it is not in it."""
+    return ordinal(place) if place is not None else "not listed"

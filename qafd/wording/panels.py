@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from qafd.wording import join_some, join_words
-from qafd.wording.counts import count
+from qafd.wording import count, join_some, join_words
 
 if TYPE_CHECKING:
     from qafd.view.shown import Shown
@@ -37,7 +36,6 @@ _WORDS = {
 def say_words() -> dict[str, str]:
     """Return the texts of the component that draws panels, by their names there."""
     return dict(_WORDS)
-
 
 
 def say_state(state: str) -> str:
@@ -106,7 +104,6 @@ def say_picture(title: str, shown: "Shown", names: Sequence[str],
         return words
     source, target, flow = largest
     return words + " " + f"The largest flow, {say_number(flow)}, runs from {source} to {target}."
-
 
 
 def say_idiom(shape: str, title: str, number: int) -> str:

@@ -1,15 +1,16 @@
-"""Saved runs as sentences: settings, the difference of two runs, the result of a replay."""
+"""Saved runs as sentences: settings, differences, replays, and the findings of a check."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from qafd.wording import count_words, join_some
-from qafd.wording.counts import count
+from qafd.wording import count, count_words, join_some
 
 if TYPE_CHECKING:
     from qafd.runs.difference import NodeChange, RunDifference, Setting
     from qafd.runs.imported import Imported
     from qafd.runs.replay import Replay
+    from qafd.runs.verify import Finding, Verification
+
 
 _SETTINGS = {"planner": "question read by", "embedder": "vectors by", "extractor": "entities by",
              "graph": "graph revision"}
@@ -102,3 +103,65 @@ def say_replay(replay: "Replay") -> list[str]:
             replay.missing, "{number} of {nodes:,} nodes does not exist in this graph.",
             "{number} of {nodes:,} nodes do not exist in this graph.", nodes=before))
     return sentences
+
+
+_FINDINGS = {
+    "union_checked": "This is the sum of {count} diffusions, and each of "
+                     "them was checked.",
+    "flows_right": "All {edges} flows are weight times difference of importance, and every one of "
+                   "{nodes} nodes holds its source plus inflow minus outflow.",
+    "optimal": "No node holds more than its capacity and the {support} retrieved ones are full: the "
+               "diffusion is optimal, duality gap {gap:.3g}.",
+    "unchanged": "The digest is right: nothing was changed since.",
+    "no_digest": "There is no digest. Scores, similarities, passages, times and labels cannot be checked.",
+    "relevance_open": "Relevance is not part of the proof.",
+    "malformed": "{flaw}",
+    "no_certificate": "The method {method!r} gave no certificate, so there is nothing to verify.",
+    "changed": "The digest does not match: something was changed after the retrieval.",
+    "not_optimal": "The diffusion is not optimal: {flaws}.",
+    "differs": "The {what} is {stated}; the other numbers give {found}.",
+}
+
+
+def say_finding(finding: "Finding") -> str:
+    """Word a finding of a check."""
+    values = dict(finding.values)
+    if "flaws" in values:
+        values["flaws"] = say_flaws(values["flaws"])
+    words = _FINDINGS[finding.kind].format(**values)
+    if finding.part:
+        return f"Diffusion {finding.part}: {words}"
+    return words
+
+
+def say_verification(checked: "Verification") -> list[str]:
+    """Word all findings of a check, one sentence each."""
+    return [say_finding(finding) for finding in checked.findings]
+
+
+_FLAWS = {
+    "off": "a node is off by {times:.3g} times its tolerance",
+    "crude": "masses are off by up to {share:.2g} of a capacity, which is rounding: the weights span "
+             "too many orders of magnitude; choose plain weights or less mass",
+    "negative": "x is negative, {x:.3g} at worst",
+    "holds_too_much": "the support holds {volume:g}, more than the source mass {source:g}",
+    "edges_missing": "edges of retrieved nodes are missing: {count}",
+    "rounds": "it did not finish in {rounds} rounds",
+    "touched": "more than {nodes} nodes were touched",
+    "rounding": "rounding keeps the residual above the tolerance",
+    "too_dense": "the weights span {width:.0e} and {nodes} nodes are too many to solve directly; "
+                 "lower the mass",
+}
+
+
+def say_flaws(flaws: Sequence[Mapping[str, Any]]) -> str:
+    """Word the flaws of a certificate, each by its `kind` and `values`."""
+    return "; ".join(_FLAWS[flaw["kind"]].format(**flaw["values"]) for flaw in flaws)
+
+
+def say_doubt(certificate: Mapping[str, Any]) -> str:
+    """Word the reasons that a diffusion is not optimal; "" if it is.
+
+    Older certificates have a sentence instead of typed flaws.
+    """
+    return certificate.get("reason") or say_flaws(certificate.get("flaws", ()))

@@ -26,11 +26,11 @@ from qafd.retrieve.compare import ComparedMethod
 from qafd.retrieve.methods import is_method
 from qafd.runs.imported import FIRST, compare_node
 from qafd.view.panel import clean, shown_name
-from qafd.wording import evaluation, join_words
+from qafd.wording import count, join_words
 from qafd.wording.answers import say_heading, say_status
+from qafd.wording.comparison import MEASURES as MEASURE_WORDS
 from qafd.wording.comparison import say_compared, word_missed
-from qafd.wording.counts import count
-from qafd.wording.layers import say_origin
+from qafd.wording.documents import say_origin
 from qafd.wording.panels import say_state
 from qafd.wording.reasons import word_notice, word_reason
 
@@ -288,7 +288,7 @@ def _gold_table(sides: Sides) -> None:
     for key, measure in MEASURES.items():
         values = [measure(trial) for trial in trials.values()]
         if any(value is not None for value in values):
-            words = evaluation.MEASURES[key]
+            words = MEASURE_WORDS[key]
             columns[words.label] = list(values)
             meanings[words.label] = words.meaning
     columns["needed, not among its first 5"] = [_name_missed(asked, trial)

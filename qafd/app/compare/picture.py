@@ -26,7 +26,7 @@ from qafd.view.layout import Positions
 from qafd.view.panel import panel_data
 from qafd.view.placement import ASPECT as EXPLORE_ASPECT
 from qafd.view.placement import place_beside, select_prominent, spread
-from qafd.wording.counts import count
+from qafd.wording import count
 from qafd.wording.panels import say_drawn, say_retrieved
 from qafd.wording.reasons import word_notice
 

@@ -39,7 +39,7 @@ from qafd.view.drawing import Caption, Look
 from qafd.view.layout import Positions
 from qafd.view.panel import clean, panel_data
 from qafd.view.placement import add_new, freeze
-from qafd.wording.counts import count
+from qafd.wording import count
 from qafd.wording.databases import describe_draft, say_facts, word_gap
 from qafd.wording.explanations import say_why, say_why_not
 from qafd.wording.reasons import word_notice

@@ -13,7 +13,7 @@ from qafd.sql import box
 from qafd.sql.box import QueryRows
 from qafd.sql.database import Database
 from qafd.view.panel import clean
-from qafd.wording.counts import count
+from qafd.wording import count
 
 
 def rows_of(database: Database, sql: str, key: str) -> None:

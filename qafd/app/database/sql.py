@@ -19,7 +19,7 @@ from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.dialect import dialect_name
 from qafd.sql.plan import choose_seeds, seed_messages
 from qafd.sql.write import has_sql, read_sql, sql_messages, write_sql
-from qafd.wording.counts import count
+from qafd.wording import count
 from qafd.wording.databases import say_key
 
 RAN = "ran"

@@ -16,7 +16,7 @@ from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
 from qafd.storage.rows import Head
-from qafd.wording.counts import count
+from qafd.wording import count
 
 _SPAN = re.compile(r"(\d{1,12})-(\d{1,12})")
 

@@ -21,8 +21,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.reading.parsing import ENDINGS, parse_graph
 from qafd.storage.rows import clean_name
 from qafd.view.panel import clean
-from qafd.wording import join_words
-from qafd.wording.counts import count
+from qafd.wording import count, join_words
 
 MANY = 6  # names that a sentence has at most
 

@@ -17,10 +17,16 @@ from qafd.ingest.erase import measure_footprint
 from qafd.ingest.jobs import enqueue, retry
 from qafd.knowledge import KnowledgeGraph, version_of
 from qafd.view.panel import clean
-from qafd.wording.counts import count
-from qafd.wording.entities import say_nameless
-from qafd.wording.erasing import say_going, say_gone, say_moved, say_staying
-from qafd.wording.models import say_reader, say_reading
+from qafd.wording import count
+from qafd.wording.documents import (
+    say_going,
+    say_gone,
+    say_moved,
+    say_nameless,
+    say_reader,
+    say_reading,
+    say_staying,
+)
 
 TROUBLED = 5  # files whose trouble is also written below the table
 OFFERED = 2_000  # documents of a file up to which the list has them

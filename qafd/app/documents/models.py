@@ -21,7 +21,7 @@ from qafd.models.estimate import RunPlan
 from qafd.storage import Workspace
 from qafd.storage.rows import Total
 from qafd.view.panel import clean
-from qafd.wording.models import say_cap, say_embedding_plan, say_reading_plan, say_readings
+from qafd.wording.documents import say_cap, say_embedding_plan, say_reading_plan, say_readings
 
 BY = {"run": "run", "document": "document", "chunk": "passage", "question": "question",
        "purpose": "purpose", "model": "model"}

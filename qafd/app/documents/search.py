@@ -12,7 +12,7 @@ from qafd.app.session import keep, put, value_of
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Mark
 from qafd.storage.rows import SEARCHED, Hit
-from qafd.wording.counts import count
+from qafd.wording import count
 
 MORE = "found_more"
 

@@ -19,9 +19,8 @@ from qafd.storage import Workspace
 from qafd.storage.rows import Job
 from qafd.time_left import TimeLeft
 from qafd.view.panel import clean
-from qafd.wording import join_words
-from qafd.wording.counts import count, say_left
-from qafd.wording.jobs import say_job, say_read
+from qafd.wording import count, join_words, say_left
+from qafd.wording.documents import say_job, say_read
 
 STARTING = 0.04
 """Of the bar: what the seconds before the first file take."""

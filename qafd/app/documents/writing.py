@@ -14,8 +14,7 @@ from qafd.models.estimate import RunPlan
 from qafd.retrieve.layers import WRITABLE, LayerState
 from qafd.storage.rows import now
 from qafd.view.panel import clean
-from qafd.wording.layers import say_origin
-from qafd.wording.models import say_cap, say_writing_plan
+from qafd.wording.documents import say_cap, say_origin, say_writing_plan
 
 LABELS = {"communities": "Reports on communities (GraphRAG)", "summaries": "Summaries of passages (FlowRAG)",
           "tree": "Summaries of clusters (RAPTOR)", "descriptions": "Merged descriptions of entities"}

@@ -20,7 +20,7 @@ from qafd.retrieve.methods import PAPER, label_of
 from qafd.runs.imported import list_foreign, read_columns, refuse_place
 from qafd.time_left import TimeLeft
 from qafd.view.panel import clean
-from qafd.wording.counts import count, say_left
+from qafd.wording import count, say_left
 
 USUAL = ("qafd", PAPER, "vector", "lexical", "fusion", "pagerank")
 KEPT = 8  # results

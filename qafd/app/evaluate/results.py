@@ -16,8 +16,8 @@ from qafd.app.tables import columns_of, download, download_csv, table
 from qafd.evaluate import Evaluation, Score, Trial
 from qafd.models.prompts_answer import ABSENT
 from qafd.view.panel import clean
-from qafd.wording.counts import count
-from qafd.wording.evaluation import (
+from qafd.wording import count
+from qafd.wording.comparison import (
     MEASURES,
     say_differences,
     say_gap,

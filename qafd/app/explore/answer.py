@@ -31,9 +31,8 @@ from qafd.models.prompts_answer import LENGTHS
 from qafd.reading.text.markdown import answer_html
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval
-from qafd.wording import join_words
+from qafd.wording import count, join_words
 from qafd.wording.answers import CHANCE, say_certainty, say_doubts, say_heading, say_status
-from qafd.wording.counts import count
 
 USUAL = {"short": 80, "paragraphs": 400, "list": 200}  # tokens of an answer, by its length
 

@@ -24,8 +24,8 @@ from qafd.retrieve.base import Retrieval, RetrievedNode
 from qafd.storage.rows import Evidence
 from qafd.view.drawing import largest_of, share_of
 from qafd.view.panel import clean, shown_name
-from qafd.wording.counts import count
-from qafd.wording.entities import (
+from qafd.wording import count
+from qafd.wording.documents import (
     say_author,
     say_by_hand,
     say_keywords,

@@ -18,8 +18,7 @@ from qafd.view.layout import Positions
 from qafd.view.overview import DRAWN, overview
 from qafd.view.panel import clean, panel_data
 from qafd.view.placement import ASPECT, freeze
-from qafd.wording import join_words
-from qafd.wording.counts import count
+from qafd.wording import count, join_words
 from qafd.wording.panels import say_number
 
 LISTED = 10

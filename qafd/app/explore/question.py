@@ -18,7 +18,7 @@ from qafd.models.cost import Metered
 from qafd.models.prompts_answer import read_plan
 from qafd.samples import EXAMPLES
 from qafd.view.panel import clean
-from qafd.wording.counts import count
+from qafd.wording import count
 
 MODEL_READS = "model_reads"
 BOX = "follow"

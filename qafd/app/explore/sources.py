@@ -19,8 +19,7 @@ from qafd.plan.kinds import Asked, find_asked
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.by_score import FusedPassages
 from qafd.view.panel import clean
-from qafd.wording.explanations import say_chain
-from qafd.wording.reach import say_added, say_entered, say_place, say_signals
+from qafd.wording.explanations import say_added, say_chain, say_entered, say_place, say_signals
 
 SEARCHED = 100  # passages that search without the graph ranks
 LISTED = 10  # of each ranking that are shown next to each other

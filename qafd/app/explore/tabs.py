@@ -25,8 +25,8 @@ from qafd.retrieve.qafd import PRESETS
 from qafd.runs.verify import seal
 from qafd.view.drawing import Drawing, Look
 from qafd.view.panel import shown_name
+from qafd.wording import count
 from qafd.wording.answers import say_certainty
-from qafd.wording.counts import count
 from qafd.wording.explanations import say_margins
 from qafd.wording.panels import say_state
 from qafd.wording.reasons import word_reason

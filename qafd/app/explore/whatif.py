@@ -19,9 +19,8 @@ from qafd.retrieve.base import RankedPassage, RetrievedNode
 from qafd.view.drawing import Caption, Look, largest_of, share_of
 from qafd.view.panel import panel_data, shown_name
 from qafd.view.placement import add_new
-from qafd.wording import count_words
+from qafd.wording import count, count_words
 from qafd.wording.answers import say_change
-from qafd.wording.counts import count
 from qafd.wording.panels import say_percent
 
 EDGES = 60

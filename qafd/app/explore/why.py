@@ -12,7 +12,7 @@ from qafd.app.result import View
 from qafd.app.tables import columns_of, table
 from qafd.explain import Gate, Paths, SeedShare, Strand, Why, WhyNot
 from qafd.view.drawing import share_of
-from qafd.wording.entities import say_by_hand
+from qafd.wording.documents import say_by_hand
 from qafd.wording.explanations import (
     say_balance,
     say_path,

@@ -20,9 +20,8 @@ from qafd.reading.text import canonical
 from qafd.records import node_id
 from qafd.storage import Workspace
 from qafd.view.panel import clean
-from qafd.wording import count_words
-from qafd.wording.counts import count
-from qafd.wording.entities import say_edit, say_likeness
+from qafd.wording import count, count_words
+from qafd.wording.documents import say_edit, say_likeness
 
 PAIRS = 8  # shown at a time
 

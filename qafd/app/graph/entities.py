@@ -23,9 +23,8 @@ from qafd.plan.suggest import about
 from qafd.reading.text import canonical
 from qafd.records import node_id
 from qafd.view.panel import clean
-from qafd.wording import join_some
-from qafd.wording.counts import count
-from qafd.wording.entities import say_grounds
+from qafd.wording import count, join_some
+from qafd.wording.documents import say_grounds
 
 ROWS = 500  # entities of the table
 LISTED = 2000  # names that a box lists

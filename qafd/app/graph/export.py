@@ -10,7 +10,7 @@ from qafd.app.tables import download
 from qafd.export.formats import OF_GRAPH, ZIP, name_graph, write_graph
 from qafd.export.whole import DRAWN, whole
 from qafd.knowledge import KnowledgeGraph
-from qafd.wording.counts import count
+from qafd.wording import count
 
 PACKED = 20_000  # edges from which files are packed
 

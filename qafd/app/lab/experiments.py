@@ -31,7 +31,7 @@ from qafd.lab.timeline import reach, timeline
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion, Problem
 from qafd.view.panel import clean
 from qafd.view.placement import ASPECT
-from qafd.wording.counts import count
+from qafd.wording import count
 
 LOADED = "loaded"
 LISTED = 3000  # passages that may be named as gold

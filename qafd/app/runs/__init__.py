@@ -45,7 +45,7 @@ from qafd.runs import Run, SavedRun
 from qafd.runs.file import write_run
 from qafd.runs.imported import AGREEMENT, add_file, put_disagreements_first, read_marks
 from qafd.storage import Workspace
-from qafd.wording.counts import count
+from qafd.wording import count
 from qafd.wording.runs import say_exact, say_imported
 
 

@@ -14,7 +14,7 @@ from qafd.retrieve.methods import is_method, label_of, method_of
 from qafd.runs import Run
 from qafd.runs.imported import FIRST, mark_answer, read_marks
 from qafd.view.panel import clean
-from qafd.wording.counts import count
+from qafd.wording import count
 
 SHOWN = 240  # characters of a passage
 

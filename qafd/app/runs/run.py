@@ -22,10 +22,16 @@ from qafd.runs.verify import verify
 from qafd.view.drawing import Caption, Drawing, Look
 from qafd.view.panel import clean, panel_data
 from qafd.view.placement import add_new, freeze
-from qafd.wording.counts import count
-from qafd.wording.findings import say_verification
+from qafd.wording import count
 from qafd.wording.reasons import word_notice, word_reason
-from qafd.wording.runs import say_difference, say_exact, say_setting_name, say_settings, say_value
+from qafd.wording.runs import (
+    say_difference,
+    say_exact,
+    say_setting_name,
+    say_settings,
+    say_value,
+    say_verification,
+)
 
 FOREMOST = 12  # names in the table next to a picture
 NOTICES, QUOTES = 8, 40  # shown of a run, which may come from a stranger

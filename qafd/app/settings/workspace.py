@@ -24,8 +24,8 @@ from qafd.ingest.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph, list_questions
 from qafd.samples import SAMPLES
 from qafd.storage import remove_workspace, size_of
-from qafd.wording.counts import count
-from qafd.wording.models import say_reader
+from qafd.wording import count
+from qafd.wording.documents import say_reader
 
 LIBRARIES = ("streamlit", "numpy", "scipy", "networkx", "spacy", "onnxruntime",
              "pyvis", "plotly", "openai")
