@@ -25,9 +25,9 @@ from websockets.asyncio.client import connect
 
 from qafd.curate import neighbors
 from qafd.curate.entities import entities
-from qafd.doctor import doctor
 from qafd.errors import QafdError
 from qafd.ingest.jobs import enqueue, needs_worker, start_worker
+from qafd.installation import check_workspace
 from qafd.storage import open_workspace
 
 PORT = 8597
@@ -141,7 +141,7 @@ def main():
                 time.sleep(1)
             read = {file.name for file in store.files.all() if file.status == "done"}
             kept = {one.id for one in store.edits.all()}
-        broken = [check.text for check in doctor(path, deep=True) if not check.ok]
+        broken = [check.text for check in check_workspace(path, deep=True) if not check.ok]
     fifth = len(memory) // 5
     before, after = median(memory[fifth:2 * fifth]), median(memory[-fifth:])
     seconds = sorted(team.seconds)

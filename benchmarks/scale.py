@@ -29,7 +29,7 @@ import numpy as np
 
 from benchmarks import results
 from qafd.assemble.claims import read
-from qafd.graph_file import keep_columns
+from qafd.graph_cache import keep_columns
 from qafd.ingest import extend
 from qafd.ingest.engine import Here
 from qafd.ingest.update import GraphUpdate

@@ -20,6 +20,8 @@ from qafd.models.address import OPENAI, Address, check_address
 from qafd.models.embedder import MODEL_FILE, TOKENIZER_FILE, checked_file
 from qafd.reading.names.tagger import TAGGERS
 from qafd.records import Check
+from qafd.storage import Location, examine
+from qafd.wording.documents import say_diagnosis
 
 PYTHON = (3, 11)
 SHORT = 12  # characters that a shared password should have
@@ -229,3 +231,9 @@ def _public(address: str) -> bool:
 def _refuse_lookup(host: str) -> tuple[Address, ...]:
     """Refuse the lookup: a name counts by its form."""
     raise OSError(f"{host} is not looked up")
+
+
+def check_workspace(location: Location | None = None, deep: bool = False) -> list[Check]:
+    """Check the installation and, if one is named, a workspace; see `qafd.storage.examine`."""
+    return [Check(found.aspect, not found.faults, say_diagnosis(found))
+            for found in examine(location, deep)]

@@ -26,11 +26,10 @@ from qafd.explain.explanation import explain
 from qafd.explain.reach import put_reached_first
 from qafd.export.whole import whole
 from qafd.graph import Graph
-from qafd.graph_cache import GraphCache, add_texts, corpus_of, read_passages
-from qafd.graph_file import sentences_of
+from qafd.graph_cache import GraphCache, add_texts, corpus_of, read_passages, sentences_of
 from qafd.ingest.embedding import MeteredEmbedder
-from qafd.ingest.instructions import keep_prompt as store_prompt
-from qafd.ingest.instructions import prompts_in
+from qafd.ingest.reader import keep_prompt as store_prompt
+from qafd.ingest.reader import prompts_in
 from qafd.models import LLM, Reply
 from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Meter, Metered

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qafd.retrieve.deferred import Deferred, column
+from qafd.retrieve.base import Deferred, column
 
 
 def deferred(values: list[int]) -> Deferred[str]:

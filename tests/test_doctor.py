@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from tiny import TinyEmbedder, save_run, started, tiny_index
 
-from qafd.doctor import doctor
 from qafd.errors import StoreError
 from qafd.ingest import jobs
+from qafd.installation import check_workspace
 from qafd.records import Keyword, QueryPlan
 from qafd.storage import open_workspace
 
@@ -43,7 +43,7 @@ def path(healthy: Path, tmp_path: Path) -> Path:
 
 
 def complaints(path: Path, deep: bool = True) -> set[str]:
-    return {check.name for check in doctor(path, deep) if not check.ok}
+    return {check.name for check in check_workspace(path, deep) if not check.ok}
 
 
 DEFECTS = {
@@ -156,7 +156,7 @@ def test_the_doctor_changes_nothing(healthy):
                 if not file.name.endswith("-shm") and file.stat().st_size}
 
     before = content()
-    doctor(healthy, deep=True)
+    check_workspace(healthy, deep=True)
     assert content() == before
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from qafd.curate.entities import entity
 from qafd.curate.neighbors import Neighbor, neighbors
-from qafd.doctor import doctor
 from qafd.edits import STRENGTH, Edit, connect_by_hand, edges_by_hand
 from qafd.errors import StoreError
 from qafd.graph import kind_names
 from qafd.ingest import index, refresh
+from qafd.installation import check_workspace
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Edge, node_id
 
@@ -144,7 +144,7 @@ def test_the_order_of_documents_leaves_no_trace_in_an_edited_graph(graph, tmp_pa
     other.disconnect("Charles Flint", "Thomas Watson")
     other.connect("IBM", "Thomas Watson", "was led by", "hearsay")
     assert digest(graph) == digest(other)
-    assert all(check.ok for check in doctor(graph.place.written, deep=True))
+    assert all(check.ok for check in check_workspace(graph.place.written, deep=True))
 
 
 @pytest.mark.parametrize(("similarity", "stronger"), [(0.7, 0.7), (0.2, STRENGTH)])

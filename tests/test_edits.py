@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from qafd.cli import main
 from qafd.curate import entities as curate
 from qafd.curate.splitting import find_mixed, passages_of
-from qafd.doctor import doctor
 from qafd.edits import Edit, entity_names, split_names
 from qafd.errors import ParameterError, StoreError
 from qafd.ingest import index, refresh
+from qafd.installation import check_workspace
 from qafd.knowledge import KnowledgeGraph, find_evidence
 
 TEXTS = {
@@ -155,7 +155,7 @@ def test_a_name_of_two_things_is_found_and_split_by_its_passages(amazon: Knowled
         assert set(passages_of(store, known["Amazon"])) == company
         assert set(passages_of(store, known["Amazon stream"])) == river
         assert not find_mixed(store, amazon.graph)
-    assert all(check.ok for check in doctor(amazon.place.written, deep=True))
+    assert all(check.ok for check in check_workspace(amazon.place.written, deep=True))
     amazon.undo_edit(number)
     assert digest(amazon) == before
 
@@ -168,7 +168,7 @@ def test_what_was_split_off_can_be_renamed_and_hidden(amazon: KnowledgeGraph) ->
     amazon.hide("Rio Amazonas")
     assert entities(amazon).keys() & {"Rio Amazonas", "Amazon stream"} == set()
     assert entities(amazon)["Amazon"].passages == 3
-    assert all(check.ok for check in doctor(amazon.place.written, deep=True))
+    assert all(check.ok for check in check_workspace(amazon.place.written, deep=True))
 
 
 def test_splits_follow_what_is_merged_and_what_was_split_before() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tiny import TinyEmbedder, TinyExtractor, save_run, tiny_index
 
-from qafd.doctor import doctor
 from qafd.errors import BusyError, ModelError, StoreError
 from qafd.ingest.erase import Footprint, erase, measure_footprint
+from qafd.installation import check_workspace
 from qafd.records import node_id
 from qafd.storage import open_workspace
 from qafd.storage.rows import Call
@@ -49,7 +49,7 @@ def test_no_byte_of_an_erased_document_is_left(path: Path, deleted: bool) -> Non
     assert all(mark in on_disk(path) for mark in MARKS)
     erased(path, "secret.txt")
     assert not [mark for mark in (*MARKS, b"secret.txt") if mark in on_disk(path)]
-    assert all(check.ok for check in doctor(path, deep=True))
+    assert all(check.ok for check in check_workspace(path, deep=True))
 
 
 def test_what_stays_is_as_if_the_document_had_never_been(path: Path, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def ask_a_question(folder: Path) -> Callable[[], object]:
     return lambda: ask("Who designed the Apple I?")
 
 
-@pytest.mark.parametrize(("prepare", "most"), [(add_two_sentences, 40), (ask_a_question, 53)])
+@pytest.mark.parametrize(("prepare", "most"), [(add_two_sentences, 40), (ask_a_question, 51)])
 def test_few_files_are_entered(prepare: Callable[[Path], Callable[[], object]], most: int, tmp_path: Path
                                ) -> None:
     files = enter(prepare(tmp_path))

@@ -23,10 +23,10 @@ from tiny import tiny_index, tiny_work
 from qafd.curate import entities as curate
 from qafd.curate.neighbors import connect, disconnect
 from qafd.curate.splitting import split
-from qafd.doctor import doctor
 from qafd.errors import ParseError, QafdError
 from qafd.export.formats import FORMATS, OF_RETRIEVAL
 from qafd.ingest.jobs import enqueue
+from qafd.installation import check_workspace
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Reply, with_json
 from qafd.models.prompts import last_passage, read_passages
@@ -118,7 +118,7 @@ def test_random_edits_leave_the_graph_that_the_log_gives(rounds: Rounds, tmp_pat
             rounds.try_call("edits", partial(_edit, store, rounds.chance))
             enqueue(store)
         tiny_work(path)
-        broken = [check for check in doctor(path, deep=True) if not check.ok]
+        broken = [check for check in check_workspace(path, deep=True) if not check.ok]
         assert broken == []
 
 

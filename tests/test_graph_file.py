@@ -24,7 +24,7 @@ from qafd.arrays import (
     write_columns,
 )
 from qafd.graph import EDGE_KINDS, Graph
-from qafd.graph_file import keep_columns, pack, read_graph, unpack
+from qafd.graph_cache import keep_columns, pack, read_graph, unpack
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.linking import Names
 from qafd.reading.text import NameIndex, as_typed, canonical

@@ -16,13 +16,13 @@ from pyarrow import parquet
 
 from qafd import export
 from qafd.cli import main
-from qafd.doctor import doctor
 from qafd.errors import ParseError
 from qafd.ingest import extend, index, plan
 from qafd.ingest.engine import Here
 from qafd.ingest.imports import read_graph
 from qafd.ingest.llm_extract import ModelEngine, ModelExtractor
 from qafd.ingest.reader import ModelChoice
+from qafd.installation import check_workspace
 from qafd.knowledge import KnowledgeGraph, find_evidence
 from qafd.models import Recorded
 from qafd.models.embedder import LocalEmbedder
@@ -86,7 +86,7 @@ def test_every_node_and_edge_of_a_graph_is_in_the_workspace(
     knowledge, graph = hugo
     assert entities(knowledge) == set(graph)
     assert relations(knowledge).keys() == {frozenset(edge) for edge in graph.edges}
-    assert all(check.ok for check in doctor(knowledge.place.written, deep=True))
+    assert all(check.ok for check in check_workspace(knowledge.place.written, deep=True))
 
 
 def test_an_edge_is_the_cosine_of_its_names_times_its_weight_over_the_geometric_mean(

@@ -15,9 +15,8 @@ from qafd.errors import ModelError, ParameterError, ReplyLimitError
 from qafd.evaluate.gold import Question
 from qafd.evaluate.judge import judge
 from qafd.evaluate.written import Answered, AnswerResult, AnswerScore, mark_correct
-from qafd.ingest.instructions import keep_prompt, prompts_in
 from qafd.ingest.llm_extract import ModelExtractor
-from qafd.ingest.reader import ModelChoice, choose
+from qafd.ingest.reader import ModelChoice, choose, keep_prompt, prompts_in
 from qafd.knowledge import (
     KnowledgeGraph,
     read_conditions,

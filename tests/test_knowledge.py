@@ -86,8 +86,7 @@ def test_passages_deleted_after_the_graph_was_read_do_not_stop_a_question(tmp_pa
         store.documents.delete("note.txt")
     refresh(knowledge.url)
     with knowledge.store() as store:
-        from qafd.graph_cache import add_texts
-        from qafd.graph_file import texts_of
+        from qafd.graph_cache import add_texts, texts_of
         passages = Passages.build(graph, lambda ids: texts_of(store, ids))
         late = add_texts(FlowDiffusion().retrieve(Corpus(graph, passages), plan), graph,
                           store)

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import TinyEmbedder, TinyExtractor, tiny_engine, tiny_index
 
-from qafd.doctor import doctor
 from qafd.errors import (
     MalformedReplyError,
     MissingKeyError,
@@ -20,6 +19,7 @@ from qafd.ingest.erase import erase
 from qafd.ingest.grounding import ground
 from qafd.ingest.llm_extract import ModelEngine, ModelExtractor, ReadingDoubt
 from qafd.ingest.reader import ModelChoice, choose, read_choice
+from qafd.installation import check_workspace
 from qafd.models import Recorded, Reply
 from qafd.models.cost import FREE, Cap, Meter, Metered
 from qafd.models.endpoint import Endpoint
@@ -321,7 +321,7 @@ def test_a_workspace_is_read_by_a_model_and_says_so(path, server):
         labels = {e.label for e in store.graph.edges(store.graph.read().ids) if e.kind == "relation"}
         assert labels == {"meeting", "met"}  # of the model, and of the rules for a pair that it leaves out
         assert store.log.doubts() == {}
-    assert all(check.ok for check in doctor(path, deep=True))
+    assert all(check.ok for check in check_workspace(path, deep=True))
 
 
 def test_the_same_passage_is_not_paid_for_twice(path, server):
@@ -354,7 +354,7 @@ def test_documents_added_and_erased_one_by_one_give_the_graph_of_what_is_left(pa
         assert store.vectors.get(said).keys() == {said[1]}
     indexed(tmp_path / "left.db", server, files[:2])
     assert digest(path) == digest(tmp_path / "left.db")
-    assert all(check.ok for check in doctor(path, deep=True))
+    assert all(check.ok for check in check_workspace(path, deep=True))
 
 
 def test_passages_that_were_read_locally_are_named_and_can_be_read_again(

@@ -1,11 +1,11 @@
-"""Tests of qafd.nearest: Algorithm 1 against a plain loop."""
+"""Tests of qafd.retrieve.seeds: Algorithm 1 against a plain loop."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qafd.nearest import first, nearest
+from qafd.retrieve.seeds import first, nearest
 
 
 def unit(rng, *shape):

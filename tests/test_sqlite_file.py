@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from tiny import TinyEmbedder, save_run, tiny_index
 
-from qafd.doctor import doctor
 from qafd.errors import (
     BusyError,
     NewerSchemaError,
     StoreError,
 )
 from qafd.ingest.engine import Progress
+from qafd.installation import check_workspace
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Keyword, QueryPlan
 from qafd.storage import open_workspace, remove_workspace
@@ -137,7 +137,7 @@ def test_another_programs_database_is_left_alone_whatever_its_version(path, vers
             opened()
         assert {file.name for file in folder.iterdir()} == names
         assert {name: (folder / name).read_bytes() for name in before} == before
-    assert not doctor(mine)[-1].ok
+    assert not check_workspace(mine)[-1].ok
     assert {file.name for file in folder.iterdir()} == names
 
 
@@ -174,7 +174,7 @@ def test_an_older_workspace_is_refused_and_left_alone(path):
     for read_only in (False, True):
         with pytest.raises(StoreError, match="older version of qafd.* index its documents again"):
             open_workspace(path, read_only)
-    assert not doctor(path)[-1].ok
+    assert not check_workspace(path)[-1].ok
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
 

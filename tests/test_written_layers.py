@@ -14,7 +14,7 @@ from qafd.cli import main
 from qafd.errors import ReplyLimitError, SpendingCapError
 from qafd.ingest import index
 from qafd.ingest.erase import erase
-from qafd.ingest.instructions import keep_prompt
+from qafd.ingest.reader import keep_prompt
 from qafd.knowledge import (
     KnowledgeGraph,
     draft_answer,

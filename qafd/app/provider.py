@@ -13,7 +13,7 @@ from qafd.app.home import home
 from qafd.app.keys import key_for
 from qafd.app.session import is_private, session
 from qafd.errors import ParameterError, QafdError
-from qafd.ingest.instructions import prompts_in
+from qafd.ingest.reader import prompts_in
 from qafd.models.address import check_address, is_local
 from qafd.models.cost import FREE, Meter, Metered
 from qafd.models.instructions import Instructed, Instructions

@@ -4,12 +4,11 @@ import os
 
 import click
 
-from qafd import doctor as workspace_doctor
 from qafd.app.home import home
 from qafd.cli.command import Outcome, command
 from qafd.cli.models import endpoint_named, key_for
 from qafd.cli.options import db_option, model_options
-from qafd.installation import Configuration, installation
+from qafd.installation import Configuration, check_workspace, installation
 from qafd.models.address import OPENAI
 from qafd.reading.text.plaintext import one_line
 from qafd.records import Check
@@ -37,7 +36,7 @@ def doctor(db: Location | None, quick: bool, deep: bool, endpoint: bool, model: 
     checks = installation(home(), Configuration(
         environment.get("QAFD_PASSWORD"), environment.get("OPENAI_API_KEY", ""),
         environment.get("OPENAI_BASE_URL", ""), environment.get("STREAMLIT_SERVER_ADDRESS", "")))
-    checks += workspace_doctor.doctor(None if quick else db, deep=deep)
+    checks += check_workspace(None if quick else db, deep=deep)
     if endpoint:
         checks += _probe(model, base_url, embed_model)
     found = [{"name": check.name, "ok": check.ok, "sentence": check.text,

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from qafd.errors import BusyError, MissingKeyError, ModelError, ParseError, SpendingCapError
-from qafd.graph_file import keep_columns
+from qafd.graph_cache import keep_columns
 from qafd.ingest.engine import Batch, BatchExtractor, Engine, Models, Progress, Readings, never
 from qafd.ingest.llm_extract import group_passages
 from qafd.ingest.reader import (

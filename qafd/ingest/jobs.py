@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import BinaryIO
 
 from qafd.errors import BusyError, DiskFullError, ParameterError, QafdError, StoreError
-from qafd.graph_file import keep_columns
+from qafd.graph_cache import keep_columns
 from qafd.ingest import extend
 from qafd.ingest.cluster import parse_engine
 from qafd.ingest.engine import BatchExtractor, Progress

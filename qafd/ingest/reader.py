@@ -8,14 +8,14 @@ from qafd.errors import ParameterError
 from qafd.ingest.cluster import Cluster
 from qafd.ingest.embedding import EndpointEngine, MeteredEmbedder
 from qafd.ingest.engine import BatchExtractor, Engine, Here, Pool, Workers
-from qafd.ingest.instructions import prompts_in
 from qafd.ingest.llm_extract import REPLY_TOKENS, TOGETHER, ModelEngine, ModelExtractor
 from qafd.models import LLM
 from qafd.models.address import OPENAI, check_address, is_local
 from qafd.models.cost import FREE, Cap, Meter, Metered, Price, meter_of
 from qafd.models.embedder import PassageEmbedder
-from qafd.models.instructions import Instructed, Instructions
+from qafd.models.instructions import TASKS, Instructed, Instructions, check_prompt
 from qafd.models.prompts import ENTITY_TYPES
+from qafd.reading.text.plaintext import storable
 from qafd.storage import Workspace
 
 Keys = Mapping[str, str]
@@ -230,3 +230,29 @@ def engine_of(choice: ModelChoice, store: Workspace, keys: Keys, run: str, local
         return base
     return ModelEngine(extractor_of(choice, store, build_model(choice, keys), meter, run), base,
                        choice.in_flight, choice.together)
+
+
+def prompts_in(store: Workspace) -> dict[str, str]:
+    """The prompts of a workspace that are not ours, by task."""
+    rows = {task: store.notes.rows(f"prompt {task}") for task in TASKS}
+    return {task: found[-1]["prompt"] for task, found in rows.items() if found and found[-1]["prompt"]}
+
+
+def keep_prompt(store: Workspace, task: str, prompt: str) -> None:
+    """Let models do a task by a prompt from now on; "" or ours restores ours.
+
+    Raises
+    ------
+    ParameterError
+        See `qafd.models.instructions.check_prompt`.
+    """
+    prompt = storable(prompt.strip())
+    check_prompt(task, prompt or TASKS[task].prompt if task in TASKS else prompt)
+    if prompt == TASKS[task].prompt.strip():
+        prompt = ""
+    if prompt == prompts_in(store).get(task, ""):
+        return
+    store.notes.append(f"prompt {task}", {"prompt": prompt}, 1)
+    choice = store.log.choice
+    if task == "extract" and choice and json.loads(choice)["model"]:
+        store.log.choose(choice, anew=True)

@@ -1,7 +1,7 @@
 """Instructions for models: the prompt of each task, and the settings of calls.
 
 A prompt is text with fields, such as {mark}, which are filled when it is sent. Those of a workspace
-are kept in it, see `qafd.ingest.instructions`.
+are kept in it, see `qafd.ingest.reader`.
 """
 
 import re

@@ -22,6 +22,7 @@ from qafd.retrieve.base import (
     SATURATED,
     WET,
     Corpus,
+    Deferred,
     Method,
     RankedPassage,
     Retrieval,
@@ -32,7 +33,6 @@ from qafd.retrieve.base import (
     params_of,
     passages_ranked,
 )
-from qafd.retrieve.deferred import Deferred
 from qafd.retrieve.rank import Order, Ranking, rank
 from qafd.retrieve.seeds import ENTITY_SHARE, Match, Seeds, keyword_seeds, match, select_seeds
 from qafd.retrieve.subgraph import rank_passages

@@ -8,9 +8,8 @@ from typing import NamedTuple, Self, TypeVar
 import numpy as np
 
 from qafd.errors import ParameterError
-from qafd.nearest import first
 from qafd.records import Floats, Nodes
-from qafd.retrieve.seeds import Match, Passages, minmax
+from qafd.retrieve.seeds import Match, Passages, first, minmax
 
 Item = TypeVar("Item")
 

@@ -34,7 +34,7 @@ class WorkspacePlace:
     log : Path
         The file in which workers complain.
     columns : Path, optional
-        The file in which `qafd.graph_file` may keep the graph as columns; gone with what is erased.
+        The file in which `qafd.graph_cache` may keep the graph as columns; gone with what is erased.
     """
 
     url: str

@@ -5,7 +5,7 @@ import streamlit as st
 from qafd.app.escaping import escape_sentence, plain
 from qafd.app.session import empty, fresh_key
 from qafd.errors import ParameterError
-from qafd.ingest.instructions import keep_prompt
+from qafd.ingest.reader import keep_prompt
 from qafd.knowledge import KnowledgeGraph, read_instructions
 from qafd.models.instructions import TASKS
 
