@@ -104,7 +104,8 @@ def test_the_first_phrase_tells_the_kind_of_thing_asked_for(question: str, kind:
     (Asked.NUMBER, "It has two sails.", (), 1), (Asked.TIME, "It has two sails.", (), 0),
     (Asked.PERSON, "Ada ran it.", ("person",), 1), (Asked.PERSON, "Kew is there.", ("gpe",), 0.5),
     (Asked.REASON, "It closed because of rain.", (), 1), (Asked.REASON, "It closed.", (), 0),
-    (Asked.PLACE, "Kew is there.", ("gpe",), 1), (Asked.PLACE, "It is there.", (), 0)])
+    (Asked.PLACE, "Kew is there.", ("gpe",), 1), (Asked.PLACE, "It is there.", (), 0),
+    (Asked.OPEN, "crop: leeks\nplot: 1931", (), 0.5), (Asked.PERSON, "crop: leeks\nplot: 1931", (), 0)])
 def test_a_sentence_fits_by_what_the_question_does_not_say(
         kind: Asked, text: str, types: tuple[str, ...], rate: float) -> None:
     names = [SentenceName("n", "Ada", type) for type in types]

@@ -9,6 +9,7 @@ from itertools import pairwise
 from qafd.reading.text.bm25 import words
 from qafd.reading.text.plaintext import has_digit
 from qafd.reading.text.scripts import is_unspaced
+from qafd.reading.text.table_rows import is_row
 from qafd.resources import assets
 from qafd.storage.rows import SentenceName
 
@@ -81,7 +82,8 @@ def rate_kind(asked: Asked, text: str, names: Iterable[SentenceName], known: Ite
     """Return how well a sentence has the kind of thing asked for, in [0, 1].
 
     Only new words can be the answer: numbers not among the `known` words of the question, and
-    `names` that it does not have. Reasons and means show by phrases. A name of another type counts half.
+    `names` that it does not have. Reasons and means show by phrases. A name of another type counts half,
+    and so does any row of a table for an open question: each of its values may be asked for.
     """
     if asked in (Asked.NUMBER, Asked.TIME):
         counts = frozenset(_phrases()[f"gives_{asked}"])
@@ -92,7 +94,7 @@ def rate_kind(asked: Asked, text: str, names: Iterable[SentenceName], known: Ite
     types = {name.type for name in names}
     if not types.isdisjoint(_TYPES.get(asked, ())):
         return 1.0
-    return 0.5 if types else 0.0
+    return 0.5 if types or asked == Asked.OPEN and is_row(text) else 0.0
 
 
 def is_kind(word: str, question: str) -> bool:
