@@ -112,11 +112,16 @@ def test_retrievers_of_langchain_and_llama_index_are_columns(apple: KnowledgeGra
     assert found_by(apple, LlamaIndexRetriever(apple, k=4)) == expected
 
 
-def test_overlap_is_of_runs_of_words() -> None:
-    assert measure_overlap("a b c d", "x a b c d y") == 1
-    assert measure_overlap("a b c d", "d c b a") == 0
-    assert measure_overlap("a b c d e f", "a b c d x y") == 0.5
-    assert measure_overlap("", "a") == 0
+@pytest.mark.parametrize(("text", "passage", "share"), [
+    ("a b c d e f", "x a b c d e f y", 1), ("a b c d e f g h i j", "a b c d e f x y z w", 0.5),
+    ("a b c d e f", "f e d c b a", 0), ("", "a", 0), ("", "", 0),
+    ("at the end of the", "it stood at the end of the road", 0), ("a b c", "a b c", 1),
+    ("before a b c after", "a b c", 1), ("a b c d", "a b c d e f", 0)],
+    ids=["within", "half", "order", "empty", "both empty", "short by chance", "short and the same",
+         "a short passage within", "part of a passage"])
+def test_overlap_is_of_runs_of_words_and_short_texts_need_more_of_it(
+        text: str, passage: str, share: float) -> None:
+    assert measure_overlap(text, passage) == share
 
 
 class Service(BaseHTTPRequestHandler):
@@ -169,6 +174,7 @@ def test_a_service_that_fails_is_one_sentence(
     url = f"http://127.0.0.1:{service.server_port}{path}"
     error = column_of(apple, External(url, 0.2 if path == "/endless" else 20)).error
     assert words in str(error)
+    assert "\n" not in str(error)
 
 
 def test_recorded_results_are_a_method_of_the_command(

@@ -17,11 +17,12 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from qafd.cli import main
 from qafd.errors import ParameterError, ParseError
 from qafd.evaluate import evaluate
-from qafd.evaluate.collection import saved_questions
+from qafd.evaluate.collection import name_passage, saved_questions
 from qafd.evaluate.gold import Question
+from qafd.evaluate.key_passage import find_verdict
 from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import NoticeKind
-from qafd.retrieve.external import RetrieverError
+from qafd.retrieve.external import ForeignMethod, RetrieverError
 from qafd.retrieve.recorded import MOST_BYTES, RecordedRetrieval, Recording, read_recording
 from qafd.runs import list_runs, load_run
 from qafd.runs.imported import (
@@ -127,6 +128,22 @@ def test_entities_of_other_systems_are_drawn_as_those_of_the_graph(
         NoticeKind.FOREIGN_UNMATCHED, 1, 2)
 
 
+def test_what_graphrag_3_3_returned_is_imported(knowledge: KnowledgeGraph) -> None:
+    """The context data of its local, global and basic search over the sample, with a stub model."""
+    data = (Path(__file__).parent / "data" / "graphrag-3.3.0.jsonl").read_bytes()
+    done = import_recording(knowledge, read_recording(data, "graphrag.jsonl"), "theirs")
+    assert (len(done.ids), done.unmatched, done.left_out) == (3, 2, ())
+    with knowledge.store() as store:
+        runs = [load_run(store, key) for key in done.ids]
+    passages = [[passage.document for passage in run.retrieval.passages] for run in runs]
+    assert passages == [["steve-jobs.md", "tim-cook.md", "macintosh.md"], [],
+                        ["tim-cook.md", "amazon-com.md", "macintosh.md"]]
+    assert {"Steve Jobs", "Apple"} <= {node.name for node in runs[0].retrieved}
+    (notice,) = runs[1].retrieval.notices  # reports of a model are none of these documents
+    assert notice.kind == NoticeKind.FOREIGN_UNMATCHED
+    assert all(run.quotes for run in runs)
+
+
 def test_the_first_entity_is_the_most_important(apple: KnowledgeGraph) -> None:
     names = ["Tim Cook", "Apple", "Steve Jobs"]
     text = apple.retrieve(QUESTION).passages[0].text
@@ -229,6 +246,31 @@ def test_a_mark_is_gold_and_can_be_taken_back(knowledge: KnowledgeGraph) -> None
     assert [question.gold for question in saved_questions(knowledge)] == [("b.md",)]
     assert not mark_answer(knowledge, "Who made it?", "b.md")
     assert not saved_questions(knowledge)
+
+
+def test_a_marked_passage_counts_alone(tmp_path: Path) -> None:
+    """Of a document of three passages only the marked one is gold, and its rank counts passages."""
+    knowledge = KnowledgeGraph.open(tmp_path / "w.db")
+    parts = [f"{name} keeps {thing} in the old tower. " * 12 for name, thing in (
+        ("Ada Quint", "bees"), ("Bruno Vale", "maps"), ("Clara Moss", "salt"))]
+    knowledge.add_text("towers.txt", "\n\n".join(parts))
+    question = "Who keeps salt?"
+    passages = knowledge.retrieve(question, "lexical").passages
+    marked = next(passage for passage in passages if "Clara" in passage.text)
+    other = next(passage for passage in passages if "Ada" in passage.text)
+    mark_answer(knowledge, question, name_passage(marked))
+    methods = {"right": lambda _: [marked.text], "wrong": lambda _: [other.text],
+               "second": lambda _: [other.text, marked.text]}
+    result = evaluate(knowledge, saved_questions(knowledge), {
+        name: ForeignMethod(name, method) for name, method in methods.items()})  # type: ignore[misc]
+    assert [score.trials[0].ranks for score in result.scores] == [(1,), (None,), (2,)]
+    comparison = knowledge.compare(question, {"a": methods["wrong"], "b": methods["second"]})
+    verdict = find_verdict(comparison, {}, frozenset({marked.chunk}))
+    assert verdict is not None
+    assert verdict.places == {"a": {}, "b": {marked.chunk: 2}}
+    knowledge.add_text("towers.txt", "Nothing is kept.")
+    with pytest.raises(ParameterError, match="none of the 1 gold passages"):
+        evaluate(knowledge, saved_questions(knowledge), {"right": methods["right"]})  # type: ignore[dict-item]
 
 
 def test_a_node_is_told_by_both(apple: KnowledgeGraph) -> None:

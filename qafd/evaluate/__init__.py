@@ -2,7 +2,8 @@
 
 The unit is the document of the workspace, which is one passage of a file of passages: a document
 that is cut into several passages counts as found where the first of them is ranked, and ranks
-count documents. A method is measured as it is configured, to the depth that it ranks. Where a
+count documents. A marked passage (`qafd.evaluate.collection.name_passage`) counts alone, and its
+rank counts passages. A method is measured as it is configured, to the depth that it ranks. Where a
 question names the entities that matter, the retrieved ones are compared with them.
 """
 
@@ -401,9 +402,11 @@ def _cautions(done: int, asked: int, passages: int) -> Iterator[Notice]:
 
 
 def ranks(retrieval: Retrieval, gold: Sequence[frozenset[str]]) -> tuple[int | None, ...]:
-    """Return the rank of each gold passage among the ranked documents; None if it is not ranked."""
+    """Return the rank of each gold document among the ranked documents, and of each gold passage among
+    the ranked passages; None if it is not ranked."""
+    places = {passage.chunk: place for place, passage in enumerate(retrieval.passages, 1)}
     order = dict.fromkeys(passage.document for passage in retrieval.passages)
-    places = {document: place for place, document in enumerate(order, 1)}
+    places |= {document: place for place, document in enumerate(order, 1)}
     found = []
     for documents in gold:
         known = places.keys() & documents

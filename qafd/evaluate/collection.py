@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 
 from qafd.errors import ParameterError
@@ -15,10 +16,14 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.plan.linking import entities_named
 from qafd.reading.text.plaintext import one_line
 from qafd.reasons import Notice, NoticeKind, notice
+from qafd.retrieve.base import RetrievedPassage
 from qafd.storage import Location
 from qafd.time_left import ignore_progress
 
+PASSAGE = "¶"  # between a document's name and the beginning of a passage's id, as a name of gold
 LISTED = 5  # names of a notice
+BEGIN = 8  # characters of a passage's id
+MOST_PASSAGES = 100_000  # of one document
 ID = 80  # characters of a record's id that its document is named by
 
 
@@ -69,13 +74,19 @@ def collection(
     return knowledge
 
 
+def name_passage(passage: RetrievedPassage) -> str:
+    """Return the name by which a passage can be the gold of a question."""
+    return f"{passage.document}{PASSAGE}{passage.chunk[:BEGIN]}"
+
+
 def gold_documents(
     knowledge: KnowledgeGraph, questions: Iterable[Question]
 ) -> tuple[dict[str, frozenset[str]], tuple[Notice, ...]]:
     """Return the documents of each gold name, and a notice of the names without one.
 
     A name is that of a document, the id of a record in its file, the name of a file or a title,
-    in this order; a title or file that several documents have means any of them.
+    in this order; a title or file that several documents have means any of them. The name of a
+    passage (`name_passage`) means that passage alone, by its id.
 
     Raises
     ------
@@ -90,10 +101,14 @@ def gold_documents(
                 keys = (_line(row.name), own, own, _line(row.source), _fold_name(row.title))
                 for names, key in zip(by_name, keys, strict=True):
                     names[key].add(row.name)
-    found: dict[str, frozenset[str]] = {}
-    for question in questions:
-        for name in question.gold:
-            found[name] = _documents_called(name, by_name)
+        found: dict[str, frozenset[str]] = {}
+        for name in chain.from_iterable(question.gold for question in questions):
+            document, _, begin = name.rpartition(PASSAGE)
+            if begin and document in by_name[0]:
+                chunks = store.documents.passages(document, 1, MOST_PASSAGES)
+                found[name] = frozenset(chunk.id for chunk in chunks if chunk.id.startswith(begin))
+            else:
+                found[name] = _documents_called(name, by_name)
     missing = [name for name, documents in found.items() if not documents]
     if len(missing) == len(found):
         raise ParameterError(f"none of the {len(found)} gold passages is in this workspace "

@@ -1,7 +1,7 @@
 """The passages that answer a question, and the methods that found them."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 
 from qafd.answer import Answer
@@ -14,7 +14,8 @@ class AnswerPlaces:
     """The passages that answer, and the rank of each by each method.
 
     If `known`, they are those that the question is known to need, else the passage that most answers
-    quote first. `places` maps passage ids to ranks, from 1, for every column that did not fail.
+    quote first. `places` maps documents or ids of passages to ranks, from 1, for every column that did
+    not fail.
     """
 
     titles: tuple[str, ...]
@@ -23,34 +24,33 @@ class AnswerPlaces:
 
 
 def find_verdict(comparison: Comparison, answers: Mapping[str, Answer],
-                 needed: Collection[str]) -> AnswerPlaces | None:
+                 needed: Set[str]) -> AnswerPlaces | None:
     """Find the passages that answer and their ranks; None if no passage answers.
 
     Parameters
     ----------
     answers : mapping of str to Answer
         The quoted answer of every column that did not fail.
-    needed : collection of str
-        Documents that the question is known to need.
+    needed : set of str
+        Documents, and ids of passages, that the question is known to need.
     """
     titles: dict[str, str] = {}
     for retrieval in comparison.retrievals.values():
         for passage in retrieval.passages:
-            if passage.document in needed:
-                titles[passage.document] = passage.title
+            for key in needed & {passage.document, passage.chunk}:
+                titles[key] = passage.name
     if needed and not titles:
         return None
     best = _best(answers.values())
     if not needed and best is not None:
-        titles[best.id] = best.name
+        titles[best.chunk] = best.name
     if not titles:
         return None
     places: dict[str, dict[str, int]] = {}
     for name, retrieval in comparison.retrievals.items():
         places[name] = {}
         for place, passage in enumerate(retrieval.passages, 1):
-            key = passage.document if needed else passage.id
-            if key in titles:
+            for key in titles.keys() & {passage.document, passage.chunk}:
                 places[name].setdefault(key, place)
     return AnswerPlaces(tuple(titles.values()), places, bool(needed))
 

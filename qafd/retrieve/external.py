@@ -26,6 +26,7 @@ from qafd.retrieve.subgraph import edges, entries_among, nodes
 
 OVERLAP = 0.5  # share of the shorter text's runs of words that a passage and a result have in common
 RUN = 3  # words in a row
+LEAST = 4  # runs in common; fewer are common by chance, as "at the end of the" is
 CANDIDATES = 8  # passages that one result is compared with, by BM25 of its words
 MOST = 200  # results of one question
 LONGEST = 20_000  # characters of one result
@@ -33,6 +34,7 @@ MOST_BYTES = 10_000_000
 SECONDS = 30.0
 _ASKED = 60  # words of a result by which candidates are found
 _LISTS = ("data", "context", "context_data", "results", "chunks", "sources", "documents", "entities")
+_REPORTS = "reports"  # all that a global search of GraphRAG has: texts of a model, which are no passages
 _FIELDS = {"text": ("text", "content", "page_content"), "id": ("id", "chunk_id"), "score": ("score",),
            "name": ("entity_name", "entity")}
 _BLOCK = re.compile(r"```json\n(.*?)```", re.DOTALL)
@@ -89,8 +91,8 @@ class External:
             reason = "time" if isinstance(error, httpx2.TimeoutException) else limits.broken
             broken = {"size": f"sent more than {MOST_BYTES / 1e6:.0f} MB",
                       "time": f"gave no answer within {self.seconds:g} s"}.get(reason)
-            raise RetrieverError(f"{self.url} {broken or 'cannot be asked'} "
-                                 f"({limits.refused or error or type(error).__name__}); check that "
+            cause = limits.refused or str(error).partition("\n")[0] or type(error).__name__
+            raise RetrieverError(f"{self.url} {broken or 'cannot be asked'} ({cause}); check that "
                                  "the service runs") from error
         except (ValueError, RecursionError) as error:
             raise RetrieverError(f"{self.url} answered with something that is not JSON; it should "
@@ -101,7 +103,9 @@ class ForeignMethod:
     """A retriever from outside as a method of a comparison.
 
     Results are matched by id (of a passage or its node), else by text: with the passage that shares
-    most runs of three words, if that is at least half of those of the shorter text. Scores order the
+    most runs of three words, if that is at least half of those of the shorter text, and at least four
+    or all of the passage. A text of fewer than six words is thus matched only by a passage that it
+    holds as a whole. Scores order the
     results where all have one; a result without a score counts 1 / place. Names of entities are
     matched as names of a question are; without them a passage draws the names that it mentions.
 
@@ -268,6 +272,8 @@ def _list_items(value: Any) -> Iterable[Any] | None:
     if isinstance(value, Mapping):
         lists = [_list_items(value[key]) for key in _LISTS if key in value]
         known = [items for items in lists if items is not None]
+        if not known and _REPORTS in value:
+            return _list_items(value[_REPORTS])
         return chain.from_iterable(known) if known else None
     return value if isinstance(value, Iterable) and not isinstance(value, bytes) else None
 
@@ -354,9 +360,18 @@ def _match_text(text: str, corpus: Corpus) -> int | None:
     return place
 
 
-def measure_overlap(text: str, other: str) -> float:
-    """Return the share of the shorter text's runs of `RUN` words that the other has too, in [0, 1]."""
-    runs = [{tuple(each[i:i + RUN]) for i in range(max(1, len(each) - RUN + 1))}
-            for each in (words(text), words(other))]
-    shorter = min(map(len, runs))
-    return len(runs[0] & runs[1]) / shorter if shorter else 0.0
+def measure_overlap(text: str, passage: str) -> float:
+    """Return the share of the shorter text's runs of `RUN` words that the other has too, in [0, 1].
+
+    It is 0 if they have fewer than `LEAST` in common, unless those are all of the passage.
+    """
+    own, others = _list_runs(text), _list_runs(passage)
+    shared = len(own & others)
+    if shared < min(LEAST, len(others)):
+        return 0.0
+    return shared / min(len(own), len(others)) if shared else 0.0
+
+
+def _list_runs(text: str) -> set[tuple[str, ...]]:
+    found = words(text)
+    return {tuple(found[i:i + RUN]) for i in range(max(min(1, len(found)), len(found) - RUN + 1))}

@@ -226,28 +226,29 @@ def read_columns(knowledge: KnowledgeGraph, specs: str | Iterable[str],
     return columns
 
 
-def mark_answer(knowledge: KnowledgeGraph, question: str, document: str) -> bool:
-    """Mark a document as one that answers a question, or take the mark back; returns True if it is marked.
+def mark_answer(knowledge: KnowledgeGraph, question: str, name: str) -> bool:
+    """Mark what answers a question, or take the mark back; returns True if it is marked.
 
-    Marks are the gold of the questions that Evaluate measures with.
+    Marks are the gold of the questions that Evaluate measures with: `name` is that of a document, or of
+    a passage (`qafd.evaluate.collection.name_passage`).
     """
     saved = list(saved_questions(knowledge))
     places = [place for place, each in enumerate(saved) if one_line(each.text) == one_line(question)]
     if not places:
         numbers = (int(each.id) for each in saved if each.id.isdecimal())
-        saved.append(Question(str(max(numbers, default=0) + 1), question, (document,)))
+        saved.append(Question(str(max(numbers, default=0) + 1), question, (name,)))
         save_questions(knowledge, saved)
         return True
     own = saved[places[0]]
-    marked = document not in own.gold
-    gold = (*own.gold, document) if marked else tuple(name for name in own.gold if name != document)
+    marked = name not in own.gold
+    gold = (*own.gold, name) if marked else tuple(each for each in own.gold if each != name)
     saved[places[0]] = replace(own, gold=gold)
     save_questions(knowledge, [each for each in saved if each.gold])
     return marked
 
 
 def read_marks(knowledge: KnowledgeGraph) -> dict[str, tuple[str, ...]]:
-    """Return the documents that answer each marked question, by the question on one line."""
+    """Return the passages and documents that answer each marked question, by the question on one line."""
     return {one_line(each.text): each.gold for each in saved_questions(knowledge)}
 
 

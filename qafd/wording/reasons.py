@@ -216,7 +216,7 @@ _NOTICES = {
     NoticeKind.FOREIGN_EMPTY: "{name} returned nothing for this question.",
     NoticeKind.FOREIGN_UNMATCHED:
         "{count} of the {total} results of {name} match no passage of this workspace (less than "
-        "{share:.0%} of their words in a row): {results}.",
+        "{share:.0%} of their words in a row, or too short): {results}.",
     NoticeKind.NO_SHARED_WORD: "No passage has a word of the question.",
     NoticeKind.NO_JOINED_PAIR:
         "No two entities near the keywords are joined by a path of 3 relations that keeps its "

@@ -118,7 +118,7 @@ def _known_gold(view: View, passages: Iterable[str]) -> list[str]:
         return []
     with view.knowledge.store() as store:
         chunks = store.passages.of_nodes(passages)
-    return [name for name, chunk in chunks.items() if chunk.document in needed]
+    return [name for name, chunk in chunks.items() if needed & {chunk.id, chunk.document}]
 
 
 def _sweep_maps(cells: Sequence[Cell], metric: str, variants: Sequence[str], method: FlowDiffusion

@@ -7,6 +7,7 @@ import streamlit as st
 from qafd.app.escaping import plain
 from qafd.app.pages import way
 from qafd.app.result import plan_of, retrieve_by
+from qafd.evaluate.collection import name_passage
 from qafd.knowledge import KnowledgeGraph, version_of
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import RetrievedPassage
@@ -25,7 +26,7 @@ def draw_marks(knowledge: KnowledgeGraph, run: Run) -> None:
     marks = read_marks(knowledge)
     chosen = marks.get(one_line(question), ())
     st.header("Which passage answers?", anchor=False)
-    st.caption("One click marks it. Evaluate then measures all methods with the marked documents.")
+    st.caption("One click marks it. Evaluate then measures all methods with the marked passages.")
     graph, version = knowledge.graph, version_of(knowledge.graph)
     plan = plan_of(knowledge, graph, version, question)
     flow = retrieve_by(knowledge, graph, version, question, method_of("qafd").fit_to(graph), plan)
@@ -36,18 +37,16 @@ def draw_marks(knowledge: KnowledgeGraph, run: Run) -> None:
         for place, passage in enumerate(retrieval.passages[:FIRST], 1):
             found.setdefault(passage.id, (passage, []))[1].append(f"{name}: {place}")
     for passage, places in found.values():
-        marked = passage.document in chosen
+        # a question of a file has documents as its gold
+        name = passage.document if passage.document in chosen else name_passage(passage)
+        marked = name in chosen
         left, right = st.columns([1, 5], vertical_alignment="center")
         left.button("Answers" if marked else "This answers", key=f"mark {run.id} {passage.id}",
                     type="primary" if marked else "secondary",
                     icon=":material/check:" if marked else None,
-                    on_click=partial(_mark, knowledge, question, passage.document))
+                    on_click=partial(mark_answer, knowledge, question, name))
         right.markdown(f"**{plain(clean(passage.name, 120))}** · {plain(', '.join(places))}  \n"
                        f"{plain(clean(one_line(passage.text, SHOWN), SHOWN))}")
     if marks:
         methods = ["qafd", *([] if is_method(own) else [own])]
         way("evaluate", f"Measure {count(len(marks), 'marked question')}", gold="Write", measure=methods)
-
-
-def _mark(knowledge: KnowledgeGraph, question: str, document: str) -> None:
-    mark_answer(knowledge, question, document)
