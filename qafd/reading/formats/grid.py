@@ -165,6 +165,8 @@ def _fill(rows: Sequence[Sequence[TableCell | str]]) -> Iterator[list[_Place]]:
 
 def _width(row: Sequence[_Place]) -> int:
     """Return the number of places up to the last one with a text."""
+    if row and row[-1].text:
+        return len(row)
     return next((at for at in range(len(row), 0, -1) if row[at - 1].text), 0)
 
 
@@ -174,7 +176,7 @@ def _distinct(row: Sequence[_Place]) -> list[str]:
 
 def _is_across(row: Sequence[_Place]) -> bool:
     """Return True if one cell fills a row of several columns."""
-    return len(row) > 1 and bool(row[0].text) and all(place.goes_on for place in row[1:])
+    return len(row) > 1 and row[-1].goes_on and bool(row[0].text) and all(place.goes_on for place in row[1:])
 
 
 def _count_above(places: Sequence[Sequence[_Place]], headed: bool) -> int:

@@ -28,7 +28,7 @@ _MARKS = {f"{_W}tab": "\t", f"{_W}ptab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n",
 _TEXT, _RUN, _PARAGRAPH, _ROW, _CELL = (f"{_W}{name}" for name in ("t", "r", "p", "tr", "tc"))
 _MATH, _HIDDEN, _DELETED = f"{_M}oMath", f"{_W}rPr/{_W}vanish", f"{_W}trPr/{_W}del"
 _SPAN, _MERGE, _BEFORE = f"{_W}tcPr/{_W}gridSpan", f"{_W}tcPr/{_W}vMerge", f"{_W}trPr/{_W}gridBefore"
-_VALUE = f"{_W}val"
+_VALUE, _PROPERTIES, _STYLE, _LIST = f"{_W}val", f"{_W}pPr", f"{_W}pStyle", f"{_W}numPr"
 _AROUND = frozenset(f"{_W}{name}" for name in ("sdt", "sdtContent", "ins", "customXml"))
 _ROMAN = ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 
@@ -120,12 +120,13 @@ class _WordReader:
     def _read_paragraph(self, paragraph: "_Element") -> None:
         text = self._capital + _text_of(paragraph)
         self._capital = ""
-        style = _value(paragraph, "pPr", "pStyle")
-        frame = paragraph.find(f"{_W}pPr/{_W}framePr")
-        if frame is not None and frame.get(f"{_W}dropCap") not in (None, "none"):
+        properties = {child.tag: child for child in paragraph.iterfind(f"{_PROPERTIES}/*")}
+        frame = properties.get(f"{_W}framePr", {})
+        if frame.get(f"{_W}dropCap") not in (None, "none"):
             self._capital = text
             return
-        mark = self._mark_of(paragraph, style) if text.strip() else ""
+        style = properties.get(_STYLE, {}).get(_VALUE, "")
+        mark = self._mark_of(properties.get(_LIST), style) if text.strip() else ""
         if style in self._headings:
             self._draft.head(("" if mark == "- " else mark) + text)
         else:
@@ -137,9 +138,8 @@ class _WordReader:
 
     _in_list = False
 
-    def _mark_of(self, paragraph: "_Element", style: str) -> str:
+    def _mark_of(self, properties: "_Element | None", style: str) -> str:
         """Return the number or bullet of a paragraph in a list, which is counted."""
-        properties = paragraph.find(f"{_W}pPr/{_W}numPr")
         item = self._style_lists.get(style) if properties is None else _list_of(properties)
         if item is None or item not in self._levels:
             return ""

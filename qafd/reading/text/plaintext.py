@@ -49,6 +49,8 @@ COLUMN = 60  # characters of a column's name at most
 
 def clean(text: str) -> str:
     """Return the text in canonical form; `clean(clean(t)) == clean(t)`."""
+    if text.isascii() and text.replace("\n", "").isprintable() and not _has_loose_lines(text):
+        return text.strip()  # most texts of cells and fields
     text = _LINE_ENDS.sub("\n", text)
     if not text.isascii():
         # Pairs of surrogates are characters; `_ILLEGAL` removes those that stay alone.
@@ -59,6 +61,11 @@ def clean(text: str) -> str:
         text = _ILLEGAL.sub("", text)
     text = re.sub(r"(?<![ \t])[ \t]+\n", "\n", text)
     return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+
+def _has_loose_lines(text: str) -> bool:
+    """Return True if lines end with blanks, or if more than one empty line follows another."""
+    return " \n" in text or "\n\n\n" in text
 
 
 def storable(text: str) -> str:
