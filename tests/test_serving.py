@@ -20,7 +20,9 @@ import pytest
 from conftest import free_port
 from mcp import Client, StdioServerParameters
 from starlette.applications import Starlette
-from starlette.routing import WebSocketRoute
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 from websockets.sync.client import connect
 
@@ -30,7 +32,7 @@ from qafd.reading.text import count_tokens
 from qafd.retrieve.methods import PAPER
 from qafd.retrieve.recorded import read_recording
 from qafd.serving import verbs
-from qafd.serving.connections import AppConnection, PatientConnection
+from qafd.serving.connections import UPLOADS, AppConnection, PatientConnection
 from qafd.serving.http import describe, make_app, make_server
 from qafd.serving.mcp import replace_half_characters
 from qafd.serving.spans import record_spans
@@ -210,6 +212,30 @@ def test_a_request_that_does_not_end_loses_its_connection(
         connection.sendall(sent)
         while connection.recv(10_000):
             pass
+
+
+@pytest.mark.parametrize(("path", "reads", "ends"), [
+    (UPLOADS, True, False), (UPLOADS, False, True), ("/", True, True), ("/", False, True)],
+    ids=["upload", "refused upload", "half a form", "refused form"])
+def test_only_an_upload_that_is_taken_has_long_to_arrive(path: str, reads: bool, ends: bool) -> None:
+    class Impatient(AppConnection):
+        head = body = 0.05
+
+    async def reply(request: Request) -> Response:
+        return Response(str(len(await request.body()) if reads else 0))
+
+    app = Starlette(routes=[Route("/{rest:path}", reply, methods=["PUT"])])
+    with running(app, Impatient) as port, \
+            socket.create_connection(("127.0.0.1", port), timeout=10 if ends else 0.5) as connection:
+        connection.sendall(f"PUT {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf".encode())
+        if ends:
+            while connection.recv(10_000):
+                pass
+        else:
+            with pytest.raises(TimeoutError):
+                connection.recv(1)
+            connection.sendall(b" more")
+            assert connection.recv(10_000).startswith(b"HTTP/1.1 200")
 
 
 def test_connections_beyond_the_bound_are_refused_and_the_others_served(apple: KnowledgeGraph) -> None:

@@ -6,16 +6,20 @@ import json
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+UPLOADS = "/_stcore/upload_file/"  # of Streamlit
+
 
 class PatientConnection(H11Protocol):
     """A connection that closes when its next request is not whole in time.
 
-    `head` and `body` are seconds for the two parts of a request. Beyond `most` connections, those
-    of websockets included, new ones are refused.
+    `head`, `body` and `upload` are seconds for the parts of a request; an upload is a body that goes to
+    `UPLOADS`. A body that was answered before it came has the time of a head. Beyond `most`
+    connections, those of websockets included, new ones are refused.
     """
 
     head = 10.0
     body = 10.0
+    upload = 600.0  # a large file over a slow line
     most = 200
     _limit: asyncio.TimerHandle | None = None
     _awaited = ""
@@ -48,14 +52,20 @@ class PatientConnection(H11Protocol):
         super().handle_websocket_upgrade(event)
         self._watch()
 
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch()
+
     def _watch(self) -> None:
         """Run the clock only while a part of a request is awaited."""
         if self.transport.get_protocol() is not self:  # a websocket by now
             self._wait_for("")
         elif self.cycle is None or self.cycle.response_complete:
             self._wait_for("head")
+        elif self.cycle.more_body:
+            self._wait_for("upload" if self.scope["path"].startswith(UPLOADS) else "body")
         else:
-            self._wait_for("body" if self.cycle.more_body else "")
+            self._wait_for("")
 
     def _wait_for(self, part: str) -> None:
         if part == self._awaited:
@@ -67,7 +77,6 @@ class PatientConnection(H11Protocol):
 
 
 class AppConnection(PatientConnection):
-    """A connection of the app, where an upload over a slow line may take ten minutes."""
+    """A connection of the app, whose tabs each hold one for as long as they are open."""
 
-    body = 600.0
     most = 800
