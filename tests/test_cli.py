@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 
 from qafd.cli import main
-from qafd.cli.inquiry import NAMES, PRESETS
+from qafd.cli.commands import EVIDENCE, EXPORTS, compare, qafd
+from qafd.cli.inquiry import NAMES
+from qafd.export.formats import FORMATS
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve import METHODS
+from qafd.retrieve.compare import BUDGET, DEFAULT
+from qafd.retrieve.evidence import LEVELS
 from qafd.retrieve.methods import PAPER
-from qafd.retrieve.qafd import PRESETS as OF_QAFD
+from qafd.storage.rows import BY
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 QUESTION = "Introduce Steve Jobs's products in Apple."
@@ -82,8 +86,11 @@ def test_index_status_docs_delete_and_undo(run: Run, tmp_path: Path) -> None:
     (["query", "x"], 2, "add --db FILE"),
     (["query", "x", "--db", "/nowhere.db"], 2, "there is no workspace at /nowhere.db"),
     (["query", "x", "--db", "SAMPLE", "--method", "magic"], 2, "there is no method 'magic'"),
-    (["query", "x", "--db", "SAMPLE", "--mass", "-3"], 2, "mass is -3.0"),
-    (["query", "x", "--db", "SAMPLE", "--method", "ego", "--mass", "3"], 2, "has no --mass"),
+    (["query", "x", "--db", "SAMPLE", "--method", "qafd(mass=-3)"], 2, "mass is -3.0"),
+    (["query", "x", "--db", "SAMPLE", "--method", "ego(mass=3)"], 2, "no parameter 'mass'; choose mode, "),
+    (["query", "x", "--db", "SAMPLE", "--method", "ego,qafd"], 2, "names 2 methods"),
+    (["export", "x", "--db", "SAMPLE", "--format", "csv"], 2, "csv is no format for a question"),
+    (["prompts", "x", "--db", "SAMPLE"], 2, "there is no prompt 'x'"),
     (["query", " ", "--db", "SAMPLE"], 2, "The question is empty"),
     (["query", "\N{PARROT}", "--db", "SAMPLE"], 2, "no letter or digit"),
     (["whatif", "Who founded Apple?", "--db", "SAMPLE"], 2, "nothing changes"),
@@ -92,7 +99,7 @@ def test_index_status_docs_delete_and_undo(run: Run, tmp_path: Path) -> None:
     (["answer", "x", "--db", "SAMPLE", "--max-cost", "nan", "--model", "m", "--base-url",
       "http://127.0.0.1:9/v1"], 2, "caps nothing"),
     (["verify", "/nowhere.json"], 1, "/nowhere.json cannot be read: No such file"),
-    (["query", "x", "--db", "SAMPLE", "--rule", "paper-literal", "--mass", "1"], 1,
+    (["query", "x", "--db", "SAMPLE", "--method", "qafd(rule=paper-literal,mass=1)"], 1,
      "cannot fit into"),
 ])
 def test_wrong_usage_is_one_sentence_on_stderr(
@@ -162,15 +169,23 @@ sys.exit(main())"""
     assert (run.returncode, run.stderr) == (130, "")
 
 
-def test_help_names_all_methods_and_presets_without_loading_them(run: Run) -> None:
+def test_no_help_loads_numpy_and_all_of_them_name_what_their_commands_take(run: Run) -> None:
     assert set(NAMES.split(", ")) == {*METHODS, PAPER}
-    assert set(PRESETS) == set(OF_QAFD)
-    plain, pagerank = run("query", "--help").stdout, run("query", "--method", "pagerank", "--help").stdout
-    assert "--damping" not in plain
-    assert "--damping" in pagerank
-    assert "--mass" not in pagerank.split()
-    loaded = "import sys; from qafd.cli import main; main(['query', '--help']); print('numpy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert EXPORTS.split(", ") == list(FORMATS)
+    assert EVIDENCE == LEVELS
+    defaults = {option.name: option.default for option in compare.params}
+    assert (defaults["methods"], defaults["budget"]) == (",".join(DEFAULT), BUDGET)
+    by = next(option for option in qafd.commands["ledger"].params if option.name == "by")
+    assert set(by.type.choices) == set(BY)
+    asked = """import sys
+from qafd.cli import main
+from qafd.cli.commands import evaluation, qafd
+for name in qafd.commands:
+    assert main([name, "--help"]) == 0
+for name in evaluation.commands:
+    assert main(["eval", name, "--help"]) == 0
+print("numpy" in sys.modules)"""
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"
 
 

@@ -20,7 +20,7 @@ QUESTION = "Who founded Apple?"
 def db(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home")).place.written
     assert main(["query", QUESTION, "--db", path, "--keep", "large", "--json"]) == 0
-    assert main(["query", QUESTION, "--db", path, "--mass", "12", "--keep", "--json"]) == 0
+    assert main(["query", QUESTION, "--db", path, "--method", "qafd(mass=12)", "--keep", "--json"]) == 0
     return path
 
 

@@ -208,14 +208,3 @@ def test_no_text_of_the_table_is_a_formula() -> None:
         ComparedMethod("c", "C", error=QafdError("It failed."))))
     for row in csv.reader(io.StringIO(rows_csv(both), newline="")):
         assert not [cell for cell in row if cell.startswith(("=", "+", "-", "@"))]
-
-
-def test_the_command_writes_the_table(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path)
-    ask = ["compare", "Who founded Apple?", "--methods", "qafd,lexical", "--db",
-           knowledge.place.written]
-    assert main([*ask, "--format", "csv"]) == 0
-    assert "qafd: score" in capfd.readouterr().out
-    assert main([*ask, "--out", str(tmp_path / "x")]) == 2
-    assert main([*ask, "--format", "csv", "--json"]) == 2
-    assert main([*ask, "--format", "csv", "--out", knowledge.place.written]) == 2

@@ -16,7 +16,8 @@ import pytest
 from files import pdf
 
 from qafd.app.pages import PAGES as PAGES_OF_THE_APP
-from qafd.cli import COMMANDS, DONE, NOTHING_FOUND, USAGE, main, qafd
+from qafd.cli import DONE, NOTHING_FOUND, USAGE, main
+from qafd.cli.commands import qafd
 from qafd.export.formats import FORMATS
 from qafd.retrieve import METHODS
 from qafd.retrieve.qafd import PRESETS
@@ -104,7 +105,7 @@ def test_the_commands_of_the_documents_run(
 def test_every_page_command_method_and_format_is_described() -> None:
     titles = [title for title, _ in PAGES_OF_THE_APP.values()]
     assert titles
-    missing = [name for name in (*titles, *COMMANDS, *METHODS) if name not in TEXT]
+    missing = [name for name in (*titles, *qafd.commands, *METHODS) if name not in TEXT]
     missing += [name for name in FORMATS if f"`{name}`" not in TEXT]
     assert not missing
 

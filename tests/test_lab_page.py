@@ -1,17 +1,10 @@
 """The pages Lab and Learn without a browser."""
 
-import csv
-import io
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from clicks import page, shown
 from streamlit.testing.v1 import AppTest
-
-from qafd.knowledge import KnowledgeGraph
-from qafd.retrieve.qafd import FlowDiffusion
 
 
 def quiet(name: str, **query: str) -> AppTest:
@@ -44,28 +37,3 @@ def test_a_teachers_link_hides_every_control(home: Path) -> None:
     text = shown(app)
     assert "Gates that know the question" in text
     assert "Pipes and buckets" not in text
-
-
-def sweep(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, "-m", "qafd", "sweep", *arguments], text=True,
-                          capture_output=True, timeout=120)
-
-
-def test_the_command_prints_one_row_per_combination(tmp_path: Path) -> None:
-    knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path)
-    question = "Introduce Steve Jobs's products in Apple."
-    db = "--db", knowledge.place.written
-    result = sweep(question, *db, "--over", "qafd.variant=plain,product", "--over", "qafd.mass=1,5", "--over",
-                   "qafd.seeds=5", "--over", "qafd.rule=source-degree", "--csv")
-    assert result.returncode == 0, result.stderr
-    rows = list(csv.DictReader(io.StringIO(result.stdout)))
-    assert [(r["mass"], r["variant"]) for r in rows] == [
-        ("1.0", "plain"), ("5.0", "plain"), ("1.0", "product"), ("5.0", "product")]
-    alone = knowledge.retrieve(question, FlowDiffusion(
-        mass=5.0, seeds=5, variant="product", rule="source-degree"))
-    assert int(rows[3]["nodes"]) == sum(n.importance > 0 for n in alone.nodes)
-    eight = sweep(question, *db, "--csv")
-    assert len(eight.stdout.splitlines()) == 9
-    wrong = sweep(question, *db, "--over", "qafd.mass=5", "--gold", "No such title")
-    assert wrong.returncode == 2
-    assert "no passage has the title 'No such title'" in wrong.stderr

@@ -32,7 +32,7 @@ def test_every_preset_works_with_every_rule(
 def test_one_alpha_holds_in_python_compare_and_the_command_line(songs: KnowledgeGraph) -> None:
     question = "Who founded the prize that Salt Road won?"
     compared = songs.compare(question, ["qafd-paper", "vector"]).retrievals["qafd-paper"]
-    asked = Inquiry(songs, question, "qafd", "paper", {}).retrieve()
+    asked = Inquiry(songs, question, "qafd:paper").retrieve()
     for retrieval in (songs.retrieve(question, "qafd-paper"), asked):
         assert retrieval.params == compared.params
         assert retrieval.nodes == compared.nodes

@@ -115,7 +115,7 @@ def test_every_node_shows_words_whatever_is_asked_of_it(ws: str, small: Path) ->
 @pytest.mark.parametrize("command", [
     ["docs"], ["entities"], ["entities", "--alike"], ["edit"], ["ledger"], ["status"], ["layers"],
     ["query", ASKED], ["answer", ASKED], ["compare", ASKED], ["paths", ASKED],
-    ["why", ASKED, "Ada"], ["sweep", ASKED], ["query", "🍎"], ["answer", "???"]],
+    ["why", ASKED, "Ada"], ["query", "🍎"], ["answer", "???"]],
     ids=" ".join)
 @pytest.mark.parametrize("ws", ["nothing", "one"])
 def test_every_command_answers_in_words_or_in_json(

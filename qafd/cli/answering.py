@@ -38,7 +38,7 @@ def chain_lines(chains: Sequence[Chain]) -> Iterator[str]:
         yield ""
 
 
-def answer_inquiry(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prompt: bool, plan: str,
+def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prompt: bool, plan: str,
                    follow: bool) -> Outcome:
     """Answer a question, print the prompt for it, or complete it first from the last one."""
     if plan == "model" and not asked.model:

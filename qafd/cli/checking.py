@@ -2,12 +2,9 @@
 
 import os
 
-import click
-
 from qafd.app.home import home
-from qafd.cli.command import Outcome, command
+from qafd.cli.command import Outcome
 from qafd.cli.models import endpoint_named, key_for
-from qafd.cli.options import db_option, model_options
 from qafd.installation import Configuration, check_workspace, installation
 from qafd.models.address import OPENAI
 from qafd.reading.text.plaintext import one_line
@@ -15,23 +12,8 @@ from qafd.records import Check
 from qafd.storage import Location
 
 
-@command()
-@db_option
-@click.option("--quick", is_flag=True, help="Check only the installation.")
-@click.option("--deep", is_flag=True, help="Also recompute the graph from its log and compare.")
-@click.option("--endpoint", is_flag=True,
-              help="Also test the language model: model list, JSON, vectors, context.")
-@model_options
-@click.option("--embed-model", envvar="QAFD_EMBED_MODEL", show_envvar=True,
-              help="Name of an embedding model.")
 def doctor(db: Location | None, quick: bool, deep: bool, endpoint: bool, model: str | None,
            base_url: str | None, embed_model: str | None) -> Outcome:
-    """Check this installation and a workspace.
-
-    Checks Python, packages, models, the folder of the workspaces, configuration, and the workspace
-    of --db. Each line reports ok, warn or fail, and a remedy. Exits with 0 if nothing failed,
-    else with 1.
-    """
     environment = os.environ
     checks = installation(home(), Configuration(
         environment.get("QAFD_PASSWORD"), environment.get("OPENAI_API_KEY", ""),

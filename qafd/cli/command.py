@@ -10,13 +10,14 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, is_dataclass
 from functools import wraps
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from qafd.app.home import home
-from qafd.cli import CAPPED, DONE, FAILED, INTERRUPTED, NOTHING_FOUND
+from qafd.cli import CAPPED, DONE, FAILED, INTERRUPTED, NOTHING_FOUND, qafd
 from qafd.cli.options import Function, db_option
 from qafd.errors import ModelError, ParameterError, SpendingCapError
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from qafd.preferences import Preferences
     from qafd.storage import Location
 
+LEAST_MEMORY = 2**30  # bytes of addresses; numpy and onnxruntime crash with less
 FILE_NAMES = ("files", "file")  # may hold bytes that are not UTF-8
 
 
@@ -86,7 +88,7 @@ class Outcome:
             note(f"{one_line(str(self.failure), 600)} {self.instead}".rstrip())
 
 
-def command(name: str | None = None, *, as_json: bool = True, kind: type[click.Command] = click.Command
+def command(name: str | None = None, *, as_json: bool = True, group: click.Group = qafd
             ) -> Callable[[Callable[..., Outcome | int]], click.Command]:
     """Make a function a command that prints the outcome it returns, or ends with its exit code."""
     def decorate(function: Callable[..., Outcome | int]) -> click.Command:
@@ -104,8 +106,33 @@ def command(name: str | None = None, *, as_json: bool = True, kind: type[click.C
         if as_json:
             run = click.option("--json", is_flag=True, expose_value=False, callback=_note_json,
                                help="Print one JSON value.")(run)
-        return click.command(name, cls=kind)(run)
+        return group.command(name)(run)
     return decorate
+
+
+def work(place: str) -> Callable[[Function], Function]:
+    """Let MODULE.FUNCTION of this package do what a command declares; it is imported when that runs."""
+    module, function = place.split(".")
+
+    def decorate(declared: Function) -> Function:
+        @wraps(declared)
+        def run(*positional: Any, **options: Any) -> Any:
+            _check_memory()
+            return getattr(import_module(f"qafd.cli.{module}"), function)(*positional, **options)
+        return run  # type: ignore[return-value]
+    return decorate
+
+
+def _check_memory() -> None:
+    """Raise ParameterError if this process may use too little memory to load its libraries."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most != resource.RLIM_INFINITY and most < LEAST_MEMORY:
+        raise ParameterError(f"this process may use {most // 2**20:,} MB of memory, which is too little; "
+                             f"allow it {LEAST_MEMORY // 2**20:,} MB (ulimit -v {LEAST_MEMORY // 1024})")
 
 
 def _note_json(context: click.Context, _: click.Parameter, value: bool) -> None:

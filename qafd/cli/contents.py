@@ -3,18 +3,13 @@
 import os
 from typing import TYPE_CHECKING
 
-import click
-
-from qafd.cli.command import Outcome, command, with_store
-from qafd.cli.options import location
+from qafd.cli.command import Outcome
 
 if TYPE_CHECKING:
     from qafd.storage import Location, Workspace
     from qafd.storage.rows import Total
 
 
-@command()
-@with_store
 def status(store: "Workspace") -> Outcome:
     return outcome_of(store)
 
@@ -33,14 +28,7 @@ def outcome_of(store: "Workspace", failed: bool = False, interrupted: bool = Fal
                    failed=failed, interrupted=interrupted)
 
 
-@command()
-@with_store
-@click.argument("to", type=location)
 def backup(store: "Workspace", to: "Location") -> Outcome:
-    """Copy the workspace safely while it is in use.
-
-    TO is a new file, or postgresql://host/database/name of a new workspace in a database.
-    """
     from qafd.storage import copy_workspace, place_of
 
     if isinstance(to, str):
@@ -51,10 +39,6 @@ def backup(store: "Workspace", to: "Location") -> Outcome:
     return Outcome({"backup": written}, [written])
 
 
-@command()
-@with_store
-@click.option("--by", default="run",
-              type=click.Choice(["run", "document", "chunk", "question", "model", "purpose"]))
 def ledger(store: "Workspace", by: str) -> Outcome:
     totals = store.ledger.totals(by)
     return Outcome(totals, map(_total_line, totals), found=bool(totals),

@@ -4,16 +4,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
-import click
-
 from qafd.answer import name_pages
 from qafd.cli.command import (
     Outcome,
-    command,
     keys_of_environment,
     note,
     spending,
-    with_workspace,
 )
 from qafd.curate.entities import (
     call,
@@ -46,17 +42,6 @@ from qafd.wording.documents import (
 )
 
 
-@command()
-@with_workspace
-@click.option("--search", metavar="WORDS", help="Search all passages for these words.")
-@click.option("--errors", metavar="FILE", help="List the passages of a file whose reply from a "
-                                               "model could not be read, with the reply.")
-@click.option("--delete", metavar="NAME", multiple=True,
-              help="Delete a file or a document; --undo restores it.")
-@click.option("--undo", metavar="NAME", multiple=True)
-@click.option("--erase", metavar="NAME", multiple=True,
-              help="Remove a file or a document for good. Without --yes only list what would go.")
-@click.option("--yes", is_flag=True, help="Confirm --erase.")
 def docs(knowledge: KnowledgeGraph, search: str | None, errors: str | None,
          delete: tuple[str, ...], undo: tuple[str, ...], erase: tuple[str, ...], yes: bool
          ) -> Outcome:
@@ -151,18 +136,8 @@ def _list_documents(knowledge: KnowledgeGraph) -> Outcome:
     return Outcome(data, lines, found=bool(files), notes=notes)
 
 
-@command("entities")
-@with_workspace
-@click.argument("words", nargs=-1)
-@click.option("--near", metavar="ENTITY",
-              help="List the neighbors of this entity and the edges to them.")
-@click.option("--alike", is_flag=True,
-              help="List possible duplicates, with the reason.")
-@click.option("--mixed", is_flag=True,
-              help="List entities that may be two things instead, and the passages of each.")
 def list_entities(knowledge: KnowledgeGraph, words: tuple[str, ...], near: str | None, alike: bool,
                   mixed: bool) -> Outcome:
-    """List entities, or possible duplicates; with WORDS those with these words in a name."""
     if sum(map(bool, (alike, near, mixed))) > 1:
         raise ParameterError("--near, --alike and --mixed exclude each other; choose one")
     wanted = " ".join(words)
@@ -226,27 +201,6 @@ CHANGES: dict[str, Callable[..., object]] = {
     "disconnect": disconnect, "undo": _undo}
 
 
-@command()
-@with_workspace
-@click.option("--call", nargs=2, metavar="ENTITY NAME",
-              help="Rename an entity; if NAME is another entity, merge them.")
-@click.option("--apart", nargs=2, metavar="ENTITY OTHER",
-              help="Mark two entities as different, so that they are not suggested again.")
-@click.option("--hide", metavar="ENTITY", help="Hide what is not an entity.")
-@click.option("--split", nargs=2, metavar="ENTITY NAME",
-              help="In the passages of --passage the entity is another one, called NAME.")
-@click.option("--passage", "passages", multiple=True, metavar="ID",
-              help="A passage of --split; 'qafd entities --mixed' lists those of an entity that may be two.")
-@click.option("--connect", nargs=2, metavar="ENTITY OTHER",
-              help="Add an edge from one entity to another; see --label and --note.")
-@click.option("--disconnect", nargs=2, metavar="ENTITY OTHER", help="Remove the edges between two "
-              "entities, also those of later documents.")
-@click.option("--undo", type=int, metavar="N",
-              help="Undo edit N.")
-@click.option("--label", default="", metavar="WORDS",
-              help="Name of the relation of --connect, such as 'founded'.")
-@click.option("--note", "reason", default="", metavar="TEXT",
-              help="Reason for the edge, shown in place of a sentence.")
 def edit(knowledge: KnowledgeGraph, label: str, reason: str, passages: tuple[str, ...],
          **changes: Any) -> Outcome:
     given = [name for name, value in changes.items() if value is not None]

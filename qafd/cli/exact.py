@@ -4,12 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import click
-
 from qafd.cli.answering import answer_data, answer_lines, write_answer
-from qafd.cli.command import Outcome, command, with_workspace
-from qafd.cli.models import ModelRequest, may_call_model
-from qafd.cli.options import question_argument
+from qafd.cli.command import Outcome
+from qafd.cli.models import ModelRequest
 from qafd.cli.streams import text_of
 from qafd.errors import ModelError
 from qafd.explain.conditions import AnswerConditions, ConditionRow
@@ -28,18 +25,6 @@ from qafd.wording.reasons import word_notice
 LENGTH, TOKENS = "short", 3000  # of a written answer, and what a model is shown for it
 
 
-@command()
-@with_workspace
-@question_argument
-@click.option("--evidence", type=click.Choice(LEVELS), default="passage",
-              help="Weakest evidence that meets a condition: a relation, a sentence or a passage "
-                   "with both names.")
-@click.option("--answers", type=click.IntRange(1, 200), default=10,
-              help="Number of answers to list.")
-@click.option("--condition", "conditions", multiple=True, metavar="NAME", help="A condition, instead of "
-              "those read from the question; may be repeated. Write \"not NAME\" if the answer must not "
-              "be related to it.")
-@may_call_model
 def exact(knowledge: KnowledgeGraph, question: str, evidence: str, answers: int, conditions: Sequence[str],
           asked: ModelRequest) -> Outcome:
     text = text_of(question)

@@ -4,15 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import click
-
 from qafd.answer import Citation, Sentence
 from qafd.answer.change import AnswerChange
 from qafd.cli import NOTHING_FOUND
 from qafd.cli.answering import CHAINS, chain_lines
-from qafd.cli.command import Outcome, command, note
-from qafd.cli.inquiry import Inquiry, QuestionCommand, asks
-from qafd.cli.options import SOME
+from qafd.cli.command import Outcome, note
+from qafd.cli.inquiry import Inquiry
 from qafd.errors import ParameterError
 from qafd.explain import Change, Explanation
 from qafd.reading.text.plaintext import one_line
@@ -34,18 +31,7 @@ from qafd.wording.explanations import (
 )
 
 
-@command(kind=QuestionCommand)
-@asks()
-@click.argument("node")
-@click.option("--against", metavar="NAME=PLACE", help="Also ask a retriever of yours, as for 'qafd compare "
-                                                      "--methods'.")
-@click.option("--to", metavar="NAME", help="Explain the edge to this node instead, with the flow "
-                                           "through passages.")
 def why(inquiry: Inquiry, node: str, against: str | None, to: str | None) -> Outcome | int:
-    """Explain why a node is retrieved, or why not.
-
-    NODE is its name, '¶ title' for a passage, or its id.
-    """
     explanation = inquiry.explain()
     try:
         for name in filter(None, (node, to)):
@@ -101,11 +87,6 @@ def _quote(evidence: Evidence) -> str:
     return f"{one_line(evidence.text, 300)} [{evidence.document}{page}]"
 
 
-@command(kind=QuestionCommand)
-@asks()
-@click.option("--to", help="Only list paths that end at this node.")
-@click.option("--most", type=SOME, default=20,
-              help="Number of paths to list.")
 def paths(inquiry: Inquiry, to: str | None, most: int) -> Outcome:
     explanation = inquiry.explain()
     found = explanation.paths(most, to=to)
@@ -121,12 +102,6 @@ def paths(inquiry: Inquiry, to: str | None, most: int) -> Outcome:
                    found=bool(found.paths))
 
 
-@command(kind=QuestionCommand)
-@asks()
-@click.option("--without-document", "documents", multiple=True, metavar="NAME")
-@click.option("--without-node", "nodes", multiple=True, metavar="NAME")
-@click.option("--without-seed", "seeds", multiple=True, metavar="NAME")
-@click.option("--without-edge", "edges", multiple=True, metavar="NAME,NAME")
 def whatif(inquiry: Inquiry, edges: tuple[str, ...], **without: tuple[str, ...]) -> Outcome:
     explanation = inquiry.explain()
     change = explanation.change(edges=[_read_pair(explanation, text) for text in edges], **without)

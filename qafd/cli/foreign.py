@@ -5,11 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import click
-
-from qafd.cli.command import Outcome, command, note, open_graph
-from qafd.cli.models import ModelRequest, may_call_model
-from qafd.cli.options import db_option, question_argument
+from qafd.cli.command import Outcome, note, open_graph
+from qafd.cli.models import ModelRequest
 from qafd.cli.streams import text_of
 from qafd.errors import ModelError, ParameterError
 from qafd.models.cost import Metered
@@ -26,33 +23,9 @@ from qafd.storage import Location
 from qafd.wording.databases import describe_draft, word_gap
 from qafd.wording.reasons import word_notice
 
-dialect_option = click.option(
-    "--dialect", default="", metavar="NAME",
-              help="SQL dialect of DDL or JSON: sqlite, postgres, mysql, duckdb, tsql and others of "
-                   "sqlglot.")
 
-
-@command()
-@click.argument("source")
-@question_argument
-@click.option("--run", "running", is_flag=True, help="Also run the SQL, read-only.")
-@click.option("--mass", type=float, default=2.0,
-              help="Mass of each seed; more mass retrieves more of the schema.")
-@click.option("--subqueries", flag_value="on", default="off", show_default=False,
-              help="Split a complex question into parts, and unite their tables and columns.")
-@dialect_option
-@db_option
-@may_call_model
-@click.option("--seeds", type=click.Choice(["rules", "model"]), default="rules",
-              help="Choose seeds and parts of the question by rules or by the model.")
 def sql(source: str, question: str, running: bool, dialect: str, db: Location | None, seeds: str,
         asked: ModelRequest, **parameters: Any) -> Outcome:
-    """Draft SQL for a question to a database, read-only.
-
-    SOURCE is a SQLite file, .sql or .json with a schema, a .duckdb file, or an address as
-    postgresql://user@host/name. With --model a language model writes the SQL too; its calls are noted
-    in the workspace that --db names.
-    """
     text = text_of(question)
     client = model_for_sql(asked, db, text)
     if seeds == "model" and client is None:
@@ -92,15 +65,7 @@ def sql(source: str, question: str, running: bool, dialect: str, db: Location | 
     return Outcome(data, lines, found=rows is None or bool(rows.rows), notes=notes)
 
 
-@command()
-@click.argument("source")
-@dialect_option
 def schema(source: str, dialect: str) -> Outcome:
-    """Print the schema of a database as JSON, without rows.
-
-    SOURCE is the same as for `qafd sql`. The app opens the JSON on its page Database, so the address and
-    the password of a server stay here.
-    """
     found = schema_from(source, dialect)
     for notice in found.notices:
         note(notice)

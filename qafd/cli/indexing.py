@@ -6,12 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-import click
-
 from qafd.cli import NOTHING_FOUND
 from qafd.cli.command import (
     Outcome,
-    command,
     keys_of_environment,
     make_folder,
     note,
@@ -21,8 +18,7 @@ from qafd.cli.command import (
     spending,
 )
 from qafd.cli.contents import outcome_of, word_calls
-from qafd.cli.models import choose_reader, reader_options
-from qafd.cli.options import db_option, engine_option
+from qafd.cli.models import choose_reader
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import stdin
 from qafd.curate.unread import find_nameless
@@ -48,27 +44,8 @@ from qafd.wording.documents import (
 Source = tuple[str, bytes]
 
 
-@command("index")
-@db_option
-@click.argument("files", nargs=-1)
-@click.option("--rebuild", "again", flag_value="graph",
-              help="Rebuild the graph from the stored extractions.")
-@click.option("--re-embed", "again", flag_value="vectors",
-              help="Compute all vectors again with the chosen model, and rebuild the graph.")
-@click.option("--sync", is_flag=True,
-              help="Delete what was indexed from these folders before and is gone from them; "
-                   "'qafd docs --undo' restores it.")
-@click.option("--name", default="stdin.txt",
-              help="Name of a document that is read from stdin.")
-@reader_options
-@engine_option
-@click.option("--dry-run", is_flag=True, help="Print the estimated cost and stop.")
 def index_files(db: Location | None, files: tuple[str, ...], again: str | None, sync: bool, name: str,
                 dry_run: bool, engine: int | str, **reader: Any) -> Outcome | int:
-    """Add files, folders and web pages, and build their graph.
-
-    FILES are files, folders or http(s):// addresses of pages; '-' reads text from stdin.
-    """
     path = require_location(db)
     pages, given = _gather(files, name)
     if files and not pages and not given and not sync:
@@ -211,16 +188,7 @@ def _note_spent(path: Location, run: str) -> None:
         note(f"{word_calls(total)}, {money}")
 
 
-@command("import")
-@db_option
-@click.argument("files", nargs=-1, required=True)
-@click.option("--dry-run", is_flag=True, help="Print the contents of the files and import nothing.")
 def import_graph(db: Location | None, files: tuple[str, ...], dry_run: bool) -> Outcome:
-    """Import a graph: GraphML, GEXF, node-link JSON, CSV, GraphRAG, LightRAG.
-
-    Communities and reports of GraphRAG are used unchanged while the workspace has no other documents.
-    FILES make one graph, or are the folder of GraphRAG or LightRAG.
-    """
     if not dry_run:
         require_location(db)
     name, graph = read_graph(files)

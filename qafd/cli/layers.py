@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 
-import click
-
-from qafd.cli.command import Outcome, command, on_interrupt, with_workspace
-from qafd.cli.models import ModelRequest, may_call_model
+from qafd.cli.command import Outcome, on_interrupt
+from qafd.cli.models import ModelRequest
 from qafd.cli.progress import ProgressLine
 from qafd.errors import ModelError, ParameterError
 from qafd.knowledge import KnowledgeGraph, plan_layers, read_layer_states, write_layers
@@ -15,17 +13,8 @@ from qafd.retrieve.layers import LAYERS, WRITABLE, LayerState
 from qafd.wording.documents import say_cap, say_origin, say_writing_plan
 
 
-@command("layers")
-@with_workspace
-@click.option("--build", "names", metavar="NAME", multiple=True,
-              help="Build this layer if it is missing or stale; 'all' builds all.")
-@click.option("--write", is_flag=True, help="Let --model write the reports, summaries and "
-                                            "descriptions of the layers that --build names.")
-@click.option("--dry-run", is_flag=True, help="Print the estimated cost of --write and stop.")
-@may_call_model
 def list_layers(knowledge: KnowledgeGraph, names: tuple[str, ...], write: bool, dry_run: bool,
                 asked: ModelRequest) -> Outcome:
-    """List the derived layers that methods need, and build them."""
     if write or dry_run:
         wanted = names if "all" not in names else WRITABLE if dry_run else tuple(LAYERS)
         if not write or not wanted:

@@ -8,13 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import click
-
 from qafd.cli import DONE
-from qafd.cli.command import Outcome, command, is_there, note, open_graph
+from qafd.cli.command import Outcome, is_there, note, open_graph
 from qafd.cli.foreign import model_for_sql
-from qafd.cli.models import ModelRequest, endpoint_named, may_call_model, price_at
-from qafd.cli.options import FILE, db_option, limit_option, location, writing_options
+from qafd.cli.models import ModelRequest, endpoint_named, price_at
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import check_output, write_out
 from qafd.errors import ModelError, ParameterError
@@ -56,37 +53,8 @@ from qafd.wording.reasons import word_notice
 CRITERIA = {"correct": (), "grades": PAPER, "both": PAPER, "empowerment": EMPOWERMENT}
 
 
-@click.group()
-def evaluation() -> None:
-    pass
-
-
-@evaluation.command()
-@click.option("--questions", type=FILE, metavar="Q.jsonl",
-              help="By default the questions that are marked or written in --db.")
-@click.option("--passages", type=FILE, metavar="P.jsonl",
-              help="File of passages; by default those in the questions, or the documents of --db.")
-@click.option("--methods", default="qafd,qafd:paper",
-              help="Methods such as 'qafd,vector,qafd:paper,qafd(mass=30,variant=plain)'; all are "
-                   "compared with the first. NAME=FILE, NAME=http://... or the NAME of imported runs "
-                   "is a retriever of yours.")
-@click.option("--db", type=location, help="Workspace for the indexed passages; it is used again "
-                                          "while they are the same.")
-@limit_option
-@click.option("--json", "out", metavar="OUT",
-              help="File for the result; '-' is stdout.")
 def retrieval(questions: Path | None, passages: Path | None, methods: str, db: Location | None,
               limit: int | None, out: str | None) -> int:
-    """Measure methods on questions with known supporting passages.
-
-    Question files: our own format (question, gold, and where they are known answer and nodes), the
-    one with gold_pids, HotpotQA, 2WikiMultihopQA, MuSiQue. Prints, as means over the questions:
-    recall of the gold passages among the first 2, 5 and 10 (R), precision of the first 5 (P@5:
-    gold among them, divided by 5) and F1 of both, the share with all gold in the first 5, the
-    reciprocal rank; recall, precision and F1 of the retrieved entities where gold nodes are
-    stated; nodes, tokens and milliseconds; F1 of the quoted answer. JSON has the intervals of
-    each.
-    """
     if out not in (None, "-"):
         check_output(Path(out), questions, passages, db)
     if questions is None:
@@ -113,20 +81,7 @@ def retrieval(questions: Path | None, passages: Path | None, methods: str, db: L
     return DONE
 
 
-@command("exact")
-@click.argument("questions", type=FILE)
-@click.option("--db", type=location, required=True,
-              help="Workspace that the questions ask about.")
-@click.option("--methods", default="exact,qafd,pagerank,ego,vector",
-              help="Methods, as for 'retrieval'; 'community' needs its layer, see 'qafd layers'.")
-@limit_option
-@click.option("--deleted", is_flag=True, help="Also repeat with 1, 2 and 3 relations deleted that "
-                                              "the first method's answers rely on.")
 def conditions(questions: Path, db: Location, methods: str, limit: int | None, deleted: bool) -> Outcome:
-    """Measure how often an answer that meets all conditions is ranked first.
-
-    A question has 'question', 'answer' (a name or a list) and, if known, 'conditions', their number.
-    """
     asked = read_factual_questions(_read(questions), questions.name, limit)
     knowledge = open_graph(db)
     chosen = read_columns(knowledge, methods)
@@ -148,38 +103,8 @@ def conditions(questions: Path, db: Location, methods: str, limit: int | None, d
     return Outcome({"all": result.scores(), "deleted": less, "by_conditions": by_size}, lines)
 
 
-@command("answers")
-@click.option("--questions", type=FILE, required=True, metavar="Q.jsonl",
-              help="JSON lines with 'question' and, if known, 'answer' (a text or a list).")
-@click.option("--passages", type=FILE, metavar="P.jsonl",
-              help="File of passages, as for 'retrieval'.")
-@click.option("--methods", default="qafd,vector",
-              help="Methods, as for 'retrieval'.")
-@click.option("--db", type=location, help="Workspace, which also stores calls so that none is paid "
-                                          "twice.")
-@limit_option
-@may_call_model
-@writing_options
-@click.option("--judge", type=click.Choice(["correct", "grades", "both", "empowerment"]),
-              help="Let the model compare answers with the known ones, grade them by QAFD-RAG's five "
-                   "criteria, do both, or grade them by SG-RAG's empowerment score.")
-@click.option("--alone", is_flag=True, help="Grade each answer in calls of its own, not side by side.")
-@click.option("--plan", type=click.Choice(["rules", "model"]), default="rules",
-              help="Read the questions by rules, or let --model name their keywords and parts.")
-@click.option("--judge-model", metavar="NAME",
-              help="Another model at the same address as judge; by default the writer judges itself.")
-@click.option("--rounds", type=click.IntRange(min=1, max=20), default=2,
-              help="Rounds of judging; the order of answers is reversed each time.")
-@click.option("--dry-run", is_flag=True, help="Print the largest possible cost and stop.")
 def written_answers(questions: Path, passages: Path | None, methods: str, db: Location | None,
                     limit: int | None, asked: ModelRequest, **how: Any) -> Outcome:
-    """Compare the answers of methods with the known ones.
-
-    With a model it writes them from what each method retrieves, else they are quoted. Prints exact
-    match, F1 of words and whether the known answer is contained; with qafd[measures] also BLEU,
-    ROUGE and METEOR (without synonyms); the share of questions without an answer; and what the
-    model thinks, if asked: it does not see which method wrote what, and equal answers once.
-    """
     needing = {"--judge": how["judge"], "--dry-run": how["dry_run"], "--plan model": how["plan"] == "model"}
     for option, given in needing.items():
         if given and not asked.model:
@@ -206,19 +131,8 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Lo
                    failed=failed or bool(result.stopped))
 
 
-@command("sql")
-@click.argument("source", type=FILE)
-@click.argument("questions", type=FILE)
-@limit_option
-@db_option
-@may_call_model
 def written_sql(source: Path, questions: Path, limit: int | None, db: Location | None, asked: ModelRequest
                 ) -> Outcome:
-    """Measure how often SQL for a question returns the rows of the known SQL.
-
-    SOURCE is a SQLite file; a question has 'question' and 'sql'. Without --model the complete drafts of
-    the rules are run; the calls of a model are noted in the workspace that --db names.
-    """
     known = read_sql_questions(_read(questions), questions.name, limit)
     client = model_for_sql(asked, db, known[0].text)
     with ProgressLine() as meter:
@@ -228,10 +142,6 @@ def written_sql(source: Path, questions: Path, limit: int | None, db: Location |
     lines += [f"wrong: {one_line(trial.question.text, 200)}  {one_line(trial.error or trial.sql, 300)}"
               for trial in result.trials if trial.sql and not trial.right]
     return Outcome({"accuracy": result.accuracy, "answered": result.answered, "trials": result.trials}, lines)
-
-
-for one in (conditions, written_answers, written_sql):
-    evaluation.add_command(one)
 
 
 def _choose_judging(how: dict[str, Any], base_url: str | None, client: Metered | None, methods: int

@@ -5,10 +5,8 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-import click
-
 from qafd.cli import DONE
-from qafd.cli.command import Outcome, command, note, with_workspace
+from qafd.cli.command import Outcome, note
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import read_file
 from qafd.errors import ParameterError, QafdError
@@ -39,23 +37,8 @@ from qafd.wording.runs import (
 NODES, PASSAGES = 40, 10  # printed of a run
 
 
-@command("runs")
-@with_workspace
-@click.argument("ids", nargs=-1)
-@click.option("--add", metavar="FILE", help="Save the run of a JSON file in this workspace, or the "
-                                            "retrievals that another system recorded: JSON lines, "
-                                            "OpenTelemetry, LightRAG, GraphRAG.")
-@click.option("--as", "name", default="mine", metavar="NAME", help="Name of that other system.")
-@click.option("--note", "text", help="Give the run this note.")
-@click.option("--delete", "deleting", is_flag=True, help="Delete the runs.")
-@click.option("--undo", "undoing", is_flag=True, help="Restore the runs that were deleted last.")
 def list_runs(knowledge: KnowledgeGraph, ids: tuple[str, ...], add: str | None, name: str,
               text: str | None, **choices: bool) -> Outcome | int:
-    """List saved runs, show one, or compare two.
-
-    Without IDS all are listed. The beginning of an id is enough. With --json one run is
-    printed as a file that verify, replay and --add read.
-    """
     _check_count(ids, text is not None, choices["deleting"])
     if add is not None:
         with ProgressLine() as meter:
@@ -132,14 +115,7 @@ def _difference_lines(change: RunDifference) -> Iterator[str]:
            f"-{len(change.passages_lost)}")
 
 
-@command()
-@with_workspace
-@click.argument("run", metavar="RUN")
 def replay(knowledge: KnowledgeGraph, run: str) -> Outcome:
-    """Ask the question of a run again and compare the results.
-
-    RUN is a JSON file, or the id of a saved run.
-    """
     if run == "-" or os.path.exists(run):
         stored = read_run(read_file(run))
     else:
@@ -153,13 +129,7 @@ def replay(knowledge: KnowledgeGraph, run: str) -> Outcome:
                    failed=not result.equal)
 
 
-@command()
-@click.argument("file")
 def verify(file: str) -> Outcome:
-    """Check the certificate of a run from its own numbers.
-
-    FILE is the output of 'qafd query --json' or a run saved as JSON; '-' reads stdin.
-    """
     data = read_file(file)
     try:
         result = verify_query(json.loads(decode(data)[0]))

@@ -6,14 +6,16 @@ import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from qafd.cli.options import FILE, db_option, engine_option, name_option, with_options
+from qafd.cli.options import FILE, engine_option, name_option, with_options
 from qafd.errors import ParameterError
 from qafd.resources import app_file
-from qafd.storage import Location
+
+if TYPE_CHECKING:
+    from qafd.storage import Location
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -25,12 +27,6 @@ def _site(_: click.Context, __: click.Parameter, text: str | None) -> str:
     if not re.fullmatch(r"https?://[A-Za-z0-9.-]+(:\d+)?", text):
         raise click.BadParameter(f"{text} is no origin; name it as https://school.example")
     return text
-
-
-def _port(_: click.Context, __: click.Parameter, number: int) -> int:
-    if not 1 <= number <= 65535:
-        raise click.BadParameter(f"{number} is no port; choose one from 1 to 65535")
-    return number
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ class Wishes:
 
 
 app_options = with_options(
-    click.option("--port", type=int, default=8501, envvar="PORT", callback=_port),
+    click.option("--port", type=click.IntRange(1, 65535), default=8501, envvar="PORT"),
     click.option("--host", default="127.0.0.1"),
     click.option("--frames", metavar="ORIGIN", callback=_site,
                  help="Another site that may show the app in a frame, such as "
@@ -65,21 +61,9 @@ app_options = with_options(
                       "not needed."))
 
 
-@click.command()
-@app_options
-def demo(**options: Any) -> None:
-    _start(None, Wishes(**options))
-
-
-@click.command()
-@db_option
-@app_options
-def app(db: Location | None, **options: Any) -> None:
-    _start(db, Wishes(**options))
-
-
-def _start(db: Location | None, wishes: Wishes) -> None:
+def start(db: "Location | None" = None, **options: Any) -> None:
     """Start Streamlit in this process's place, on loopback unless a public host is insisted on."""
+    wishes = Wishes(**options)
     host, port = wishes.host, wishes.port
     for file in filter(None, (wishes.oidc, wishes.password_file)):
         if not file.is_file():

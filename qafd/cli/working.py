@@ -2,11 +2,8 @@
 
 import time
 
-import click
-
 from qafd.cli import DONE
-from qafd.cli.command import command, keys_of_environment, note, require_location, spending
-from qafd.cli.options import db_option, engine_option
+from qafd.cli.command import keys_of_environment, note, require_location, spending
 from qafd.errors import BusyError, QafdError
 from qafd.ingest.jobs import needs_worker, work
 from qafd.ingest.reader import Keys
@@ -15,16 +12,7 @@ from qafd.storage import Location, beside, names_beside, open_workspace
 SECONDS = 2.0  # between two looks at what waits
 
 
-@command(as_json=False)
-@db_option
-@engine_option
-@click.option("--once", is_flag=True, help="End when no job is waiting.")
 def worker(db: Location | None, engine: int | str, once: bool) -> int:
-    """Read new documents of all workspaces of a database, until it is stopped.
-
-    Any number may run, on any host: a workspace that one of them works on is left to it. Whatever
-    ends one, another goes on where it stopped.
-    """
     root, keys = require_location(db), keys_of_environment()
     spending()
     while True:

@@ -219,8 +219,8 @@ def code_tab(view: View) -> None:
     st.code(f"import qafd\n\nkg = qafd.KnowledgeGraph.open({view.knowledge.place.written!r})\n"
             f"r = kg.retrieve({view.question!r}{arguments})\n"
             "r.nodes, r.edges, r.passages, r.certificate", language="python", wrap_lines=True)
-    flags = "".join(f" --{k.replace('_', '-')} {_flag(v)}" for k, v in changed.items())
-    st.code(f"qafd query --db {_shell(view.knowledge.place.written)}{flags} --json "
+    given = ",".join(f"{name}={_flag(value)}" for name, value in changed.items())
+    st.code(f"qafd query --db {_shell(view.knowledge.place.written)} --method 'qafd({given})' --json "
             f"-- {_shell(view.question)} > run.json\nqafd verify run.json", language="bash",
             wrap_lines=True)
 
