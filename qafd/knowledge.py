@@ -20,9 +20,11 @@ from qafd.curate.neighbors import connect, disconnect
 from qafd.curate.splitting import split
 from qafd.edits import Edit
 from qafd.errors import ParameterError, StoreError
-from qafd.explain import Chain, Explanation, PathFlow, ReasoningPath, describe_paths
+from qafd.explain import Explanation, explain
+from qafd.explain.chains import Chain
 from qafd.explain.conditions import AnswerConditions, tabulate_conditions
-from qafd.explain.explanation import explain
+from qafd.explain.decomposition import PathFlow
+from qafd.explain.paths import ReasoningPath, describe_paths
 from qafd.explain.reach import put_reached_first
 from qafd.export.whole import whole
 from qafd.graph import Graph
@@ -778,7 +780,7 @@ def _list_paths(knowledge: KnowledgeGraph, retrieval: Retrieval,
         found = [PathFlow(tuple(graph.row[node] for node in one.nodes), one.score)
                  for one in retrieval.structures if one.kind == StructureKind.PATH]
         with knowledge.store() as store:
-            return describe_paths(graph, graph, found, 0.0, store)
+            return describe_paths(graph, graph, found, store)
     return knowledge.explain(retrieval, graph=graph, plan=plan).chains(WAYS)
 
 

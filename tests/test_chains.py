@@ -100,9 +100,9 @@ def test_a_chain_of_one_hop_comes_first_only_with_as_much_of_the_question_as_any
         return Chain(names, "seed", (None,) * hops, score, covered)  # type: ignore[arg-type]
 
     near, far = chain("near", 1, 0.9, 0.5), chain("far", 2, 0.3, 0.8)
-    assert best_chains([(near,), (far,)], 8) == (far, near)
+    assert best_chains([near, far], 8) == (far, near)
     enough = chain("near", 1, 0.9, 0.8)
-    assert best_chains([(enough, far)], 8) == (enough, far)
+    assert best_chains([enough, far], 8) == (enough, far)
 
 
 @pytest.mark.parametrize("question", ["Introduce Steve Jobs's products in Apple.",

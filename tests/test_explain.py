@@ -2,7 +2,7 @@
 
 import pytest
 
-from qafd.explain import mass_balance
+from qafd.explain.edges import mass_balance
 from qafd.reasons import UNSTATED
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 

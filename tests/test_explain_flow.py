@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from solver import problem
 
-from qafd.explain import Streams
+from qafd.explain.decomposition import Streams
 from qafd.flow.solver import Diffusion, solve
 from qafd.flow.weights import VARIANTS
 
@@ -84,7 +84,7 @@ def test_paths_to_a_node_are_its_share_of_all_paths(variant: str, seed: int) -> 
 @pytest.mark.parametrize(("variant", "seed"), CASES)
 def test_seed_shares_sum_to_one_and_are_sums_of_paths(variant: str, seed: int) -> None:
     d = solved(variant, seed)
-    seeds, share = Streams.of(d).shares()
+    seeds, share = Streams.of(d).shares
     wet = d.mass > 1e-12
     assert share.sum(axis=1)[wet] == pytest.approx(1.0, abs=1e-9)
     wanted = np.zeros_like(share)

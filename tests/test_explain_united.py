@@ -8,6 +8,8 @@ import pytest
 
 from qafd.errors import ParameterError
 from qafd.explain import Explanation
+from qafd.explain.sensitivity import sensitivities
+from qafd.explain.whynot import why_not
 from qafd.flow.solver import solve
 from qafd.knowledge import KnowledgeGraph
 
@@ -73,7 +75,7 @@ def test_why_not_names_the_mass_of_the_control_at_which_a_part_fills_the_node(
                if n.state == "wet" and told.why_not(n.id).entry.mass is not None)
     not_in = told.why_not(wet)
     assert not_in.question == told.retrieval.parts[not_in.part - 1].query
-    found = [run.why_not(told.graph.row[wet], 4000).entry.mass for run in told.runs]
+    found = [why_not(run.problem, run.diffusion, told.graph.row[wet], runs=2).entry.mass for run in told.runs]
     enters = min(mass for mass in found if mass is not None)
     for factor, inside in ((1 + 1e-6, True), (1 - 1e-6, False)):
         again = songs.retrieve(told.plan, subqueries="on", mass=enters * factor)
@@ -90,7 +92,7 @@ def test_sensitivities_add_up_over_the_parts(told: Explanation) -> None:
         mass, counted = Fraction(d.source.sum()), (d.x > 0) & (d.source == 0)
         j = Fraction(d.x[counted if counted.any() else d.x > 0].sum())
         poured, found = poured + mass, found + j
-        for a in part.sensitivities():
+        for a in sensitivities([(part.streams, part.places)]):
             key = (a.kind, a.name or a.rows)
             share[key] = share.get(key, Fraction(0)) + Fraction(a.share) * mass
             elasticity[key] = elasticity.get(key, Fraction(0)) + Fraction(a.elasticity) * j

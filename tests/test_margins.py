@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_verify import stored
 
-from qafd.explain import measure_margins
+from qafd.explain.margins import measure_margins
 from qafd.graph import Graph
 from qafd.retrieve.base import Retrieval
 from qafd.runs.stored import record_of

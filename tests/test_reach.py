@@ -6,7 +6,7 @@ import pytest
 from clicks import page, shown
 
 from qafd.app.markup import find_names, mark_names
-from qafd.explain import contrast
+from qafd.explain.contrast import contrast
 from qafd.explain.reach import (
     Moved,
     Signal,

@@ -11,7 +11,7 @@ import pytest
 
 from qafd.cli.streams import LARGEST
 from qafd.errors import ParseError, StoreError
-from qafd.explain import mass_balance
+from qafd.explain.edges import mass_balance
 from qafd.knowledge import KnowledgeGraph
 from qafd.runs import Run, delete_runs, list_runs, load_run, save_run
 from qafd.runs.difference import settings_of

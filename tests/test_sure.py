@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from solver import problem, scatter
 
-from qafd.explain import Explanation
-from qafd.explain.diffusion import CERTAIN
+from qafd.explain import CERTAIN, Explanation
 from qafd.flow.solver import solve
 from qafd.flow.weights import VARIANTS
 from qafd.knowledge import KnowledgeGraph

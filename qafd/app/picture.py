@@ -12,7 +12,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from qafd.app.component import component, panels, read_expanded, read_selection
 from qafd.app.result import View, retrieve_by
 from qafd.app.session import bound, choose_option, compute_shared, exchange, session, value_of
-from qafd.explain import contrast, row_name
+from qafd.explain.contrast import contrast
+from qafd.explain.paths import row_name
 from qafd.knowledge import read_corpus
 from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.compare import find_off_topic

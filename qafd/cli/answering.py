@@ -10,7 +10,7 @@ from qafd.cli.command import Outcome, note, wants_json
 from qafd.cli.inquiry import Inquiry
 from qafd.cli.models import ModelRequest
 from qafd.errors import ModelError, ParameterError, StoreError
-from qafd.explain import Chain
+from qafd.explain.chains import Chain
 from qafd.knowledge import KnowledgeGraph, cite_reply, draft_answer
 from qafd.models import Streamed
 from qafd.models.cost import Metered

@@ -11,7 +11,8 @@ from qafd.cli.answering import CHAINS, chain_lines
 from qafd.cli.command import Outcome, note
 from qafd.cli.inquiry import Inquiry
 from qafd.errors import ParameterError
-from qafd.explain import Change, Explanation
+from qafd.explain import Explanation
+from qafd.explain.whatif import Change
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import RetrievedNode
 from qafd.runs.imported import compare_node, read_columns

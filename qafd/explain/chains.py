@@ -8,7 +8,7 @@ with both or, weaker, a passage with both. The best have strong hops and many wo
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise, permutations
@@ -83,28 +83,26 @@ def find_chains(problem: Problem, streams: Streams, ranking: Sequence[RankedPass
     They begin at the names that are seeds, or where none is, at the passages that are. With `end` they
     end at this row, which need not be of the kind that was asked for.
     """
-    search = _ChainSearch(problem, streams, ranking, store)
-    search.end = end
+    search = _ChainSearch(problem, streams, ranking, store, end)
     best: dict[int, tuple[float, float, tuple[int, ...]]] = {}
     for rows in search.reach():
         score, covered = search.rate(rows)
-        if score > 0 and (rows[-1] not in best or score > best[rows[-1]][0]):
+        if score > best.get(rows[-1], (0.0,))[0]:
             best[rows[-1]] = score, covered, rows
-    return best_chains([tuple(search.make_chain(*one) for one in best.values())], most)
+    return best_chains((search.make_chain(*one) for one in best.values()), most)
 
 
-def best_chains(found: Sequence[tuple[Chain, ...]], most: int) -> tuple[Chain, ...]:
+def best_chains(found: Iterable[Chain], most: int) -> tuple[Chain, ...]:
     """Select the best chains of several diffusions, one for each end.
 
     Those of one hop come after the others, unless the question needs no more: they have then as much
     of its words as any.
     """
     best: dict[str, Chain] = {}
-    for chains in found:
-        for chain in chains:
-            end = chain.nodes[-1]
-            if end not in best or chain.score > best[end].score:
-                best[end] = chain
+    for chain in found:
+        known = best.setdefault(chain.nodes[-1], chain)
+        if chain.score > known.score:
+            best[chain.nodes[-1]] = chain
     told = max((chain.covered for chain in best.values()), default=0.0)
     return tuple(sorted(best.values(), key=lambda chain: (
         len(chain.hops) < 2 and chain.covered < told, -chain.score, chain.nodes))[:most])
@@ -132,7 +130,7 @@ class _ChainSearch:
     where no mass may be left for more than the passages themselves."""
 
     def __init__(self, problem: Problem, streams: Streams, ranking: Sequence[RankedPassage],
-                 store: Workspace) -> None:
+                 store: Workspace, end: int | None) -> None:
         self._graph, self._plan, self._diffusion = problem.layer, problem.plan, streams.diffusion
         self._problem, self._streams = problem, streams
         self._kind, self._said = find_asked(self._plan.words), set(words(self._plan.words))
@@ -141,7 +139,7 @@ class _ChainSearch:
         self._joints: dict[int, dict[int, _Joint]] = defaultdict(dict)
         self._types: dict[int, SentenceName] = {}
         self._place = {passage.id: place for place, passage in enumerate(ranking)}
-        self.end: int | None = None
+        self._end = end
         d, ids, kinds = self._diffusion, self._graph.ids, self._graph.kinds
         reached = d.rows[d.mass > 0].tolist()
         self._names = {ids[row]: row for row in reached if kinds[row] != "passage"}
@@ -245,7 +243,7 @@ class _ChainSearch:
         """Score a chain, and return the share of the question's words in it; 0 if its end cannot be
         the answer."""
         end, graph = rows[-1], self._graph
-        if end != self.end and (self.end is not None or end in self._seeds
+        if end != self._end and (self._end is not None or end in self._seeds
                                 or set(words(graph.names[end])) <= self._said):
             return 0.0, 0.0
         joints = [self._joints[u][v] for u, v in pairwise(rows)]
@@ -256,7 +254,7 @@ class _ChainSearch:
         together = together / np.linalg.norm(together)
         near = max(float(together @ self._plan.embedding), FAR)
         fits = 1.0
-        if end != self.end:
+        if end != self._end:
             fits = max(rate_kind(self._kind, joints[-1].text, [self._types[end]], self._said), UNFIT)
         firm = float(np.prod([joint.firm for joint in joints]))
         return firm * near * fits * (BARE + covered), covered

@@ -10,8 +10,9 @@ and the paths together are all the mass.
 """
 
 import heapq
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import cached_property
 from graphlib import TopologicalSorter
 
 import numpy as np
@@ -66,22 +67,18 @@ class Streams:
                    np.array(tuple(sorter.static_order()), np.int64),
                    _group(v, wet, t), _group(u, wet, t))
 
+    @cached_property
     def shares(self) -> tuple[Nodes, Floats]:
-        """Return the seeds with mass, as indices, and each node's share from each, shape (t, k).
+        """The seeds with mass, as indices, and each node's share from each, shape (t, k).
 
         Rows sum to 1 where a node has mass, and to 0 elsewhere.
         """
         d = self.diffusion
         seeds = np.flatnonzero(d.source > 0)
-        share = np.zeros((len(d.rows), len(seeds)))
-        share[seeds, np.arange(len(seeds))] = d.source[seeds]
-        for i in self.order.tolist():
-            near = self.arriving[i]
-            if len(near):
-                share[i] += d.flow[near] @ share[d.u[near]]
-            if self.through[i] > 0:
-                share[i] /= self.through[i]
-        return seeds, share
+        poured = np.zeros((len(d.rows), len(seeds)))
+        poured[seeds, np.arange(len(seeds))] = d.source[seeds]
+        return seeds, self._spread(poured, np.zeros((len(d.rows), 1), np.bool_),
+                                   np.zeros((len(d.u), 1), np.bool_))
 
     def share_passed(self, nodes: Flags, edges: Flags) -> Floats:
         """Return the share of each node's mass that passed a marked node or edge, shape (t, g).
@@ -91,16 +88,19 @@ class Streams:
         nodes, edges : ndarray of bool, shape (t, g) and (e, g)
             Marks of g groups, such as documents.
         """
-        d = self.diffusion
-        clean = np.where(nodes, 0.0, d.source[:, None])
+        clean = self._spread(self.diffusion.source[:, None], nodes, edges)
+        return np.where(self.through[:, None] > 0, 1.0 - clean, 0.0)
+
+    def _spread(self, poured: Floats, nodes: Flags, edges: Flags) -> Floats:
+        """Return the share of each node's mass that was poured so and passed no marked node or edge."""
+        d, share = self.diffusion, np.where(nodes, 0.0, poured)
         for i in self.order.tolist():
             near = self.arriving[i]
-            if len(near):
-                arrived = d.flow[near, None] * np.where(edges[near], 0.0, clean[d.u[near]])
-                clean[i] += np.where(nodes[i], 0.0, arrived.sum(axis=0))
+            arrived = d.flow[near, None] * np.where(edges[near], 0.0, share[d.u[near]])
+            share[i] += np.where(nodes[i], 0.0, arrived.sum(axis=0))
             if self.through[i] > 0:
-                clean[i] /= self.through[i]
-        return np.where(self.through[:, None] > 0, 1.0 - clean, 0.0)
+                share[i] /= self.through[i]
+        return share
 
     def carriers(self, u: int, v: int, visible: Collection[int]) -> list[tuple[int | None, float]]:
         """Return the flow from row u to row v by passage and, as None, over their own edge; largest first.
@@ -131,41 +131,28 @@ class Streams:
         to : int, optional
             Index of a touched node: only paths that end there, which sum to its mass.
         """
-        d, through = self.diffusion, self.through
-        passing = through > 0
+        d, rows, flow = self.diffusion, self.diffusion.rows.tolist(), self.diffusion.flow
         if to is None:
-            ends = np.divide(d.mass, through, out=np.zeros_like(through), where=passing)
-            starts = [(float(d.source[i]), i) for i in np.flatnonzero(d.source > 0).tolist()]
-            return tuple(PathFlow(path, mass) for path, mass in self._largest(
-                most, starts, ends, lambda i: _parts(self.leaving[i], d.v, d.flow, through[i])))
-        ends = np.divide(d.source, through, out=np.zeros_like(through), where=passing)
-        found = self._largest(most, [(float(d.mass[to]), to)], ends,
-                              lambda i: _parts(self.arriving[i], d.u, d.flow, through[i]))
-        return tuple(PathFlow(path[::-1], mass) for path, mass in found)
-
-    def _largest(self, most: int, starts: Iterable[tuple[float, int]], ends: Floats,
-                 onward: Callable[[int], list[tuple[float, int]]],
-                 ) -> list[tuple[tuple[int, ...], float]]:
-        """Search beginnings of paths, best first: none has less mass than its continuations."""
-        rows = self.diffusion.rows
+            near, other, begin, end = self.leaving, d.v, d.source, d.mass
+            starts = np.flatnonzero(begin > 0).tolist()
+        else:
+            near, other, begin, end, starts = self.arriving, d.u, d.mass, d.source, [to]
+        # Beginnings of paths, best first: none has less mass than its continuations.
         heap: list[tuple[float, tuple[int, ...], int]] = [
-            (-mass, (int(rows[i]),), i) for mass, i in starts if mass > 0]
+            (-float(begin[i]), (rows[i],), i) for i in starts if begin[i] > 0]
         heapq.heapify(heap)
-        found: list[tuple[tuple[int, ...], float]] = []
+        found: list[PathFlow] = []
         while heap and len(found) < most:
             mass, path, i = heapq.heappop(heap)
             if i < 0:
-                found.append((path, -mass))
+                found.append(PathFlow(path if to is None else path[::-1], -mass))
                 continue
-            if ends[i] > 0:
-                heapq.heappush(heap, (mass * float(ends[i]), path, -1))
-            for part, j in onward(i):
-                heapq.heappush(heap, (mass * part, (*path, int(rows[j])), j))
-        return found
-
-
-def _parts(near: Nodes, ends: Nodes, flow: Floats, through: float) -> list[tuple[float, int]]:
-    return list(zip((flow[near] / through).tolist(), ends[near].tolist(), strict=True))
+            if end[i] > 0:
+                heapq.heappush(heap, (mass * float(end[i] / self.through[i]), path, -1))
+            parts = (flow[near[i]] / self.through[i]).tolist()
+            for part, j in zip(parts, other[near[i]].tolist(), strict=True):
+                heapq.heappush(heap, (mass * part, (*path, rows[j]), j))
+        return tuple(found)
 
 
 def _group(index: Nodes, values: Nodes, n: int) -> tuple[Nodes, ...]:

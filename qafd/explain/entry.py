@@ -10,7 +10,7 @@ from qafd.flow.homotopy import Path, entry_alphas
 from qafd.flow.solver import Diffusion
 from qafd.flow.sources import FILL
 from qafd.graph import sum_at
-from qafd.records import Floats, Nodes
+from qafd.records import Floats
 from qafd.retrieve.qafd import Problem
 from qafd.view.drawing import share_of
 
@@ -104,19 +104,12 @@ def response(diffusion: Diffusion, load: Floats) -> Floats:
 
     `load` is read on the support only. L_SS is symmetric, so this is its own adjoint.
     """
-    u, v, leak, inside = _system(diffusion)
-    both = (u >= 0) & (v >= 0)
-    answer = np.zeros(len(diffusion.rows))
-    answer[inside] = eliminate(len(inside), u[both], v[both], diffusion.weight[both], leak,
-                               load[inside].copy())
-    return answer
-
-
-def _system(diffusion: Diffusion) -> tuple[Nodes, Nodes, Floats, Nodes]:
     inside = np.flatnonzero(diffusion.x > 0)
     place = np.full(len(diffusion.rows), -1)
     place[inside] = np.arange(len(inside))
-    u, v = place[diffusion.u], place[diffusion.v]
+    u, v, weight = place[diffusion.u], place[diffusion.v], diffusion.weight
     out = (u < 0) | (v < 0)
-    leak = sum_at(np.maximum(u, v)[out], diffusion.weight[out], len(inside))
-    return u, v, leak, inside
+    leak = sum_at(np.maximum(u, v)[out], weight[out], len(inside))
+    answer = np.zeros(len(diffusion.rows))
+    answer[inside] = eliminate(len(inside), u[~out], v[~out], weight[~out], leak, load[inside].copy())
+    return answer

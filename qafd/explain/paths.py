@@ -1,6 +1,7 @@
 """Reasoning paths: the ways of mass, with the links between neighbors on them (A2.2.1)."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -8,9 +9,8 @@ from itertools import pairwise
 from qafd.explain.decomposition import PathFlow
 from qafd.graph import Graph, kind_names
 from qafd.reading.text.plaintext import one_line
-from qafd.records import Edge, Node
+from qafd.records import Edge
 from qafd.storage import Workspace
-from qafd.view.drawing import share_of
 
 
 class Link(StrEnum):
@@ -51,9 +51,9 @@ class ReasoningPath:
 
     nodes: tuple[str, ...]
     mass: float
-    share: float
     start: str
     steps: tuple[Step, ...]
+    share: float = 0.0
     part: int = 0
 
 
@@ -66,16 +66,20 @@ class Paths:
     rest: float
 
 
-def describe_paths(graph: Graph, layer: Graph, found: Sequence[PathFlow], total: float,
-               store: Workspace) -> list[ReasoningPath]:
+def describe_paths(graph: Graph, layer: Graph, found: Sequence[PathFlow], store: Workspace
+                   ) -> list[ReasoningPath]:
     """Describe paths over a layer of a graph with the stored links between their nodes."""
-    joints = Joints.of(graph, layer, found, store.graph.nodes, store.graph.edges)
-    paths = []
-    for path in found:
-        ids = graph.ids_of(path.rows)
-        paths.append(ReasoningPath(ids, path.mass, share_of(path.mass, total),
-                                   row_name(graph, path.rows[0]), joints.steps(path.rows)))
-    return paths
+    ids: dict[bool, list[str]] = {True: [], False: []}  # of passages, and of names
+    for row in sorted(set().union(*(path.rows for path in found))):
+        ids[graph.kinds[row] == "passage"].append(graph.ids[row])
+    chunks = {id: node.key for id, node in store.graph.nodes(ids[True]).items()}
+    relations: dict[frozenset[str], list[Edge]] = defaultdict(list)
+    for edge in store.graph.edges(ids[False], "relation"):
+        if edge.label:
+            relations[frozenset((edge.source, edge.target))].append(edge)
+    joints = _Joints(graph, layer, chunks, relations)
+    return [ReasoningPath(graph.ids_of(path.rows), path.mass, row_name(graph, path.rows[0]),
+                          joints.steps(path.rows)) for path in found]
 
 
 def links(paths: Iterable[ReasoningPath]) -> tuple[tuple[str, str, float], ...]:
@@ -94,7 +98,7 @@ def row_name(graph: Graph, row: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Joints:
+class _Joints:
     """The relations and passages that join neighbors on paths, as the store has them.
 
     Parameters
@@ -112,58 +116,31 @@ class Joints:
     chunks: Mapping[str, str]
     relations: Mapping[frozenset[str], Sequence[Edge]]
 
-    @classmethod
-    def of(cls, graph: Graph, layer: Graph, found: Sequence[PathFlow],
-           nodes: Callable[[Iterable[str]], Mapping[str, Node]],
-           edges: Callable[[Iterable[str]], Sequence[Edge]]) -> "Joints":
-        """Read the joints of some paths; `nodes` and `edges` are the store's, for some node ids."""
-        passages: list[str] = []
-        names: list[str] = []
-        for row in sorted(set().union(*(path.rows for path in found))):
-            kind = passages if graph.kinds[row] == "passage" else names
-            kind.append(graph.ids[row])
-        chunks = {id: node.key for id, node in nodes(passages).items()}
-        inside = set(names)
-        relations: dict[frozenset[str], list[Edge]] = {}
-        for edge in edges(names):
-            if edge.kind == "relation" and edge.label and {edge.source, edge.target} <= inside:
-                relations.setdefault(frozenset((edge.source, edge.target)), []).append(edge)
-        return cls(graph, layer, chunks, relations)
-
     def steps(self, rows: Sequence[int]) -> tuple[Step, ...]:
         """Return the steps of a path of rows."""
         steps, i = [], 0
         while i + 1 < len(rows):
-            through = rows[i + 1] if self._is_passed(rows[i:i + 3]) else None
-            i += 1 if through is None else 2
-            steps.append(self._step(rows[i - 1] if through is None else rows[i - 2], rows[i],
-                                    through))
+            kinds = [self.graph.kinds[row] == "passage" for row in rows[i:i + 3]]
+            through = rows[i + 1] if kinds == [False, True, False] else None
+            end = i + 1 if through is None else i + 2
+            steps.append(self._step(rows[i], rows[end], through))
+            i = end
         return tuple(steps)
-
-    def _is_passage(self, row: int) -> bool:
-        return str(self.graph.kinds[row]) == "passage"
-
-    def _is_passed(self, rows: Sequence[int]) -> bool:
-        """Return True if three rows are two names with a passage between."""
-        return [self._is_passage(row) for row in rows] == [False, True, False]
 
     def _step(self, u: int, v: int, through: int | None) -> Step:
         graph, target = self.graph, row_name(self.graph, v)
         passage = "" if through is None else row_name(graph, through)
         chunk = None if through is None else self.chunks.get(graph.ids[through])
-        kinds = self._kinds(u, v)
+        at = self.layer.entry(u, v)
+        kinds = () if at is None else kind_names(int(self.layer.edge_kinds[at]))
         for edge in self.relations.get(frozenset((graph.ids[u], graph.ids[v])), ()):
             if chunk is None or chunk in {stated for stated, _ in edge.evidence}:
                 return Step(target, Link.STATED, passage, one_line(edge.label, 60),
                             edge.source == graph.ids[u], not edge.evidence and "by_hand" in kinds)
         if through is not None:
             return Step(target, Link.TOGETHER, passage)
-        if self._is_passage(u):
+        if graph.kinds[u] == "passage":
             return Step(target, Link.NAMES)
-        if self._is_passage(v):
+        if graph.kinds[v] == "passage":
             return Step(target, Link.NAMED_IN)
         return Step(target, Link.SYNONYM if kinds[:1] == ("synonym",) else Link.RELATED)
-
-    def _kinds(self, u: int, v: int) -> tuple[str, ...]:
-        at = self.layer.entry(u, v)
-        return () if at is None else kind_names(int(self.layer.edge_kinds[at]))

@@ -15,14 +15,24 @@ themselves would not do: mass is conserved, so narrowing the only way to a place
 there.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from qafd.explain.decomposition import Flags, Streams
+from qafd.errors import ParameterError
+from qafd.explain.decomposition import Streams
 from qafd.explain.entry import response
+from qafd.flow.solver import Diffusion
+from qafd.graph import Graph
 from qafd.records import Floats
+from qafd.retrieve.qafd import Problem
+from qafd.storage import Workspace
+
+Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -52,10 +62,76 @@ class Sensitivity:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Touched nodes and edge numbers of a diffusion, by document."""
+    """Touched nodes and edge numbers of a diffusion, by document.
 
-    nodes: Mapping[str, tuple[int, ...]]
-    edges: Mapping[str, tuple[int, ...]]
+    `stated` has the document of each relation that no other document states and no synonym doubles,
+    by the graph rows of its ends, the lower one first.
+    """
+
+    nodes: Mapping[str, Sequence[int]]
+    edges: Mapping[str, Sequence[int]]
+    stated: Mapping[Pair, str]
+
+    def stated_in(self, document: str) -> list[Pair]:
+        """Return the ends of the relations that this document alone states."""
+        return [ends for ends, name in self.stated.items() if name == document]
+
+
+def find_places(problem: Problem, diffusion: Diffusion, open_store: Callable[[], Workspace]) -> Places:
+    """Find the documents behind the nodes and edges that a diffusion touched."""
+    documents = documents_of(problem.corpus.graph, open_store)
+    stated = _find_stated(problem, diffusion, open_store) if problem.method.layer == "entities" else {}
+    nodes: dict[str, list[int]] = defaultdict(list)
+    edges: dict[str, list[int]] = defaultdict(list)
+    for i, row in enumerate(diffusion.rows.tolist()):
+        if row in documents:
+            nodes[documents[row]].append(i)
+    ends = np.sort(diffusion.rows[np.stack([diffusion.u, diffusion.v])], axis=0)
+    for e, (u, v) in enumerate(ends.T.tolist()):
+        if (u, v) in stated:
+            edges[stated[u, v]].append(e)
+    return Places(nodes, edges, stated)
+
+
+def _find_stated(problem: Problem, diffusion: Diffusion, open_store: Callable[[], Workspace]
+                 ) -> dict[Pair, str]:
+    """Find the document of each relation around touched nodes that it alone states."""
+    graph, layer = problem.corpus.graph, problem.layer
+    with open_store() as store:
+        relations = store.graph.edges(graph.ids_of(diffusion.rows.tolist()), "relation")
+        evidence = chain.from_iterable(edge.evidence for edge in relations)
+        chunks = store.passages.get({chunk for chunk, _ in evidence})
+    stated: dict[Pair, set[str]] = defaultdict(set)
+    for edge in relations:
+        low, high = sorted((graph.row[edge.source], graph.row[edge.target]))
+        stated[low, high] |= {chunks[chunk].document for chunk, _ in edge.evidence if chunk in chunks}
+        if edge.count > len(edge.evidence):
+            stated[low, high].add("")  # there is more than is listed
+    found = {}
+    for (low, high), names in stated.items():
+        at = layer.entry(low, high)
+        kinds = 0 if at is None else int(layer.edge_kinds[at]).bit_count()
+        if len(names) == kinds == 1 and "" not in names:
+            found[low, high] = names.pop()
+    return found
+
+
+_DOCUMENTS: WeakKeyDictionary[Graph, Mapping[int, str]] = WeakKeyDictionary()
+
+
+def documents_of(graph: Graph, open_store: Callable[[], Workspace]) -> Mapping[int, str]:
+    """Return the document of each passage by its row, read once for a graph."""
+    if graph not in _DOCUMENTS:
+        with open_store() as store:
+            chunks = store.passages.of_nodes(graph.ids_of(np.flatnonzero(graph.kinds == "passage").tolist()))
+        _DOCUMENTS[graph] = {graph.row[node]: chunk.document for node, chunk in chunks.items()}
+    return _DOCUMENTS[graph]
+
+
+def nearest_error(template: str, name: str, near: Sequence[str]) -> ParameterError:
+    """Return the error for an unknown name, with similar ones."""
+    rest = f"; did you mean {', '.join(map(repr, near))}?" if near else ", nor one with a name like it"
+    return ParameterError(template.format(name=name[:80]) + rest)
 
 
 def compute_worth(streams: Streams, of: int | None = None) -> tuple[Floats, float]:
@@ -66,76 +142,55 @@ def compute_worth(streams: Streams, of: int | None = None) -> tuple[Floats, floa
     of : int, optional
         Index of one retrieved node, whose x is J.
     """
-    found = _select_counted(streams, of)
-    return response(streams.diffusion, found.astype(np.float64)), float(
-        streams.diffusion.x[found].sum())
-
-
-def _select_counted(streams: Streams, of: int | None) -> Flags:
-    """Return the nodes whose x sums to J."""
     d = streams.diffusion
-    found: Flags = d.x > 0
+    found = d.x > 0
     if of is not None:
         found &= np.arange(len(d.x)) == of
     elif (found & (d.source == 0)).any():
         found &= d.source == 0
-    return found
+    return response(d, found.astype(np.float64)), float(d.x[found].sum())
 
 
-def sensitivities(streams: Streams, places: Places,
-                  of: int | None = None) -> tuple[Sensitivity, ...]:
-    """Return all documents, edges and seeds that mass passed, the one worth most first."""
-    d = streams.diffusion
-    y, found = compute_worth(streams, of)
-    total = float(d.source.sum())
-    if not found > 0 or not total > 0:
-        return ()
-    rows = d.rows.tolist()
-    all_of_them = []
+def sensitivities(runs: Sequence[tuple[Streams, Places]], row: int | None = None) -> tuple[Sensitivity, ...]:
+    """Return all documents, edges and seeds that mass passed, the one worth most first.
+
+    The masses and the J of several diffusions add up. With `row` J is the x of that node.
+    """
+    poured = found = 0.0
+    sums: dict[tuple[str, str, tuple[int, ...]], Sensitivity] = {}
+    for streams, places in runs:
+        d = streams.diffusion
+        of = None if row is None else d.find(row)
+        if row is not None and of is None:
+            continue
+        y, j = compute_worth(streams, of)
+        poured, found = poured + float(d.source.sum()), found + j
+        for term in _measure_terms(streams, places, y) if j > 0 else ():
+            key = term.kind, term.name, () if term.name else term.rows
+            known = sums.get(key, replace(term, share=0.0, elasticity=0.0))
+            sums[key] = Sensitivity(term.kind, term.name, tuple(dict.fromkeys(known.rows + term.rows)),
+                                    known.share + term.share, known.elasticity + term.elasticity)
+    listed = [replace(one, share=one.share / poured, elasticity=one.elasticity / found)
+              for one in sums.values()]
+    return tuple(sorted(listed, key=lambda one: (-one.elasticity, one.kind, one.rows)))
+
+
+def _measure_terms(streams: Streams, places: Places, y: Floats) -> Iterator[Sensitivity]:
+    """Measure what passed each document, edge and seed in units of mass, and what it is worth in J."""
+    d, rows = streams.diffusion, streams.diffusion.rows.tolist()
     for i in np.flatnonzero(d.source > 0).tolist():
-        all_of_them.append(Sensitivity("seed", "", (rows[i],), float(d.source[i]) / total,
-                                       float(d.source[i] * y[i]) / found))
+        yield Sensitivity("seed", "", (rows[i],), float(d.source[i]), float(d.source[i] * y[i]))
     for e in np.flatnonzero(d.flow > 0).tolist():
         u, v = int(d.u[e]), int(d.v[e])
-        all_of_them.append(Sensitivity("edge", "", (rows[u], rows[v]), float(d.flow[e]) / total,
-                                       float(d.flow[e] * y[v]) / found))
+        yield Sensitivity("edge", "", (rows[u], rows[v]), float(d.flow[e]), float(d.flow[e] * y[v]))
     documents = sorted(places.nodes.keys() | places.edges.keys())
     nodes = np.zeros((len(rows), len(documents)), np.bool_)
     edges = np.zeros((len(d.u), len(documents)), np.bool_)
     for k, name in enumerate(documents):
-        nodes[list(places.nodes.get(name, ())), k] = True
-        edges[list(places.edges.get(name, ())), k] = True
-    passed = d.mass @ streams.share_passed(nodes, edges) / total
-    value = ((streams.through * y) @ nodes + (d.flow * y[d.v]) @ edges) / found
+        nodes[places.nodes.get(name, []), k] = True
+        edges[places.edges.get(name, []), k] = True
+    passed = d.mass @ streams.share_passed(nodes, edges)
+    value = (streams.through * y) @ nodes + (d.flow * y[d.v]) @ edges
     for k, name in enumerate(documents):
         passages = tuple(rows[i] for i in places.nodes.get(name, ()))
-        all_of_them.append(Sensitivity("document", name, passages, float(passed[k]),
-                                       float(value[k])))
-    return _most_first(all_of_them)
-
-
-def add_sensitivities(runs: Sequence[tuple[Streams, tuple[Sensitivity, ...], int | None]]
-                      ) -> tuple[Sensitivity, ...]:
-    """Add the sensitivities of several diffusions: their masses and their J add up.
-
-    Parameters
-    ----------
-    runs : sequence of (streams, its `sensitivities`, the `of` they were asked with)
-    """
-    mass = [float(streams.diffusion.source.sum()) for streams, _, _ in runs]
-    found = [float(streams.diffusion.x[_select_counted(streams, of)].sum()) for streams, _, of in runs]
-    joint: dict[tuple[str, str, tuple[int, ...]], Sensitivity] = {}
-    for (_, terms, _), poured, j in zip(runs, mass, found, strict=True):
-        for one in terms:
-            key = (one.kind, one.name, () if one.name else one.rows)
-            so_far = joint.get(key, Sensitivity(one.kind, one.name, (), 0.0, 0.0))
-            joint[key] = Sensitivity(
-                one.kind, one.name, tuple(dict.fromkeys(so_far.rows + one.rows)),
-                so_far.share + one.share * poured / sum(mass),
-                so_far.elasticity + one.elasticity * j / sum(found))
-    return _most_first(joint.values())
-
-
-def _most_first(found: Iterable[Sensitivity]) -> tuple[Sensitivity, ...]:
-    order = ("document", "edge", "seed")
-    return tuple(sorted(found, key=lambda one: (-one.elasticity, order.index(one.kind), one.rows)))
+        yield Sensitivity("document", name, passages, float(passed[k]), float(value[k]))

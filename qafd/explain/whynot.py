@@ -5,6 +5,8 @@ the node as a seed. The shortest is the one with the smallest relative increase,
 of the one weight; making the node a seed asks another question and counts as doubling.
 """
 
+import math
+from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,7 +14,7 @@ from enum import StrEnum
 import numpy as np
 
 from qafd.explain.edges import Gate, gate_of
-from qafd.explain.entry import Entry, entry_of, response
+from qafd.explain.entry import Entry, entry_of
 from qafd.explain.paths import row_name
 from qafd.explain.whatif import Change, apply_change
 from qafd.flow.solver import Diffusion
@@ -105,8 +107,7 @@ def why_not(problem: Problem, diffusion: Diffusion, row: int, nodes: int = 4000,
         other = _most(diffusion, u, v)
         widest = None if other is None else gate_of(problem, u, other)
     entry = entry_of(problem, row, diffusion, nodes=nodes)
-    remedies = _remedies(problem, diffusion, row, capacity - held, entry,
-                         gate if len(way) == 2 else None)
+    remedies = _remedies(problem, row, capacity - held, entry, gate if len(way) == 2 else None)
     connected = np.isin(layer.component[row], layer.component[problem.seeds.rows])
     return WhyNot(layer.ids[row], row_name(layer, row), held, capacity, runs * problem.method.mass,
                   tuple(row_name(layer, at) for at in way), bool(connected), gate, widest,
@@ -148,8 +149,8 @@ def _most(diffusion: Diffusion, u: int, but: int) -> int | None:
     return max(found)[1] if found else None
 
 
-def _remedies(problem: Problem, diffusion: Diffusion, row: int, shortfall: float, entry: Entry,
-              gate: Gate | None) -> list[Remedy]:
+def _remedies(problem: Problem, row: int, shortfall: float, entry: Entry, gate: Gate | None
+              ) -> list[Remedy]:
     """Return the remedies that retrieve a row: more mass, the row as a seed, or a wider gate."""
     found, mass = [], problem.method.mass
     if entry.mass is not None and mass > 0 and (
@@ -160,49 +161,22 @@ def _remedies(problem: Problem, diffusion: Diffusion, row: int, shortfall: float
         if apply_change(problem, poured).solve().retrieves(row):
             found.append(Remedy(RemedyKind.SEED, shortfall))
     if gate is not None:
-        u = problem.layer.row[gate.source]
-        factor = _wider(problem, diffusion, u, row, gate.weight, shortfall)
-        if factor is not None and _scale(problem, u, row, factor * (1 + MARGIN)).retrieves(row):
+        factor = _find_factor(problem, problem.layer.row[gate.source], row)
+        if factor is not None:
             found.append(Remedy(RemedyKind.EDGE, factor))
     return found
 
 
-def _scale(problem: Problem, u: int, v: int, factor: float) -> Diffusion:
-    return apply_change(problem, Change(scales=(((u, v), factor),))).solve()
+def _find_factor(problem: Problem, u: int, v: int) -> float | None:
+    """Find the factor of a weight from which v is full, None when none below `WIDER` is."""
+    def is_full(power: int) -> bool:
+        return apply_change(problem, Change(scales=(((u, v), _factor(power)),))).solve().retrieves(v)
 
-
-def _wider(problem: Problem, diffusion: Diffusion, u: int, v: int, weight: float,
-           shortfall: float) -> float | None:
-    """Find the factor of the weight from u at which v is full, None when none below `WIDER` is.
-
-    With g = L_SS^-1 e_u and h the inflow of v under x = g, a weight greater by d raises the
-    mass of v by d x_u (1 - h) / (1 + d g_u) while the support stays (Sherman and Morrison). When
-    a node leaves it, the factor is found by halving.
-    """
-    i, j = diffusion.find(u), diffusion.find(v)
-    if i is None or j is None:
+    powers = range(math.ceil(math.log(WIDER) / MARGIN))
+    if not is_full(powers[-1]):
         return None
-    one = np.zeros(len(diffusion.rows))
-    one[i] = 1.0
-    g = response(diffusion, one)
-    h = float((diffusion.weight * g[diffusion.u])[diffusion.v == j].sum()
-              + (diffusion.weight * g[diffusion.v])[diffusion.u == j].sum())
-    gain = float(diffusion.x[i]) * (1 - h) - shortfall * float(g[i])
-    if gain > 0:
-        factor = 1 + shortfall / gain / weight
-        above, below = factor * (1 + MARGIN), factor * (1 - MARGIN)
-        if factor < WIDER and _scale(problem, u, v, above).retrieves(v) and not (
-                _scale(problem, u, v, below).retrieves(v)):
-            return factor
-    low, high = 1.0, 2.0
-    while not _scale(problem, u, v, high).retrieves(v):
-        low, high = high, 8 * high
-        if low > WIDER:
-            return None
-    while high - low > 1e-3 * high:
-        middle = (low * high) ** 0.5
-        if _scale(problem, u, v, middle).retrieves(v):
-            high = middle
-        else:
-            low = middle
-    return high
+    return _factor(bisect_left(powers, True, key=is_full))
+
+
+def _factor(power: int) -> float:
+    return math.exp(power * MARGIN)

@@ -10,7 +10,8 @@ from typing import Any, cast
 from qafd.errors import ParameterError
 from qafd.evaluate.collection import save_questions, saved_questions
 from qafd.evaluate.gold import Question
-from qafd.explain import Explanation, ReasoningPath, row_name
+from qafd.explain import Explanation
+from qafd.explain.paths import ReasoningPath, row_name
 from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import one_line

@@ -221,7 +221,7 @@ class _Relations:
         """Return texts of passages: there are none."""
         return {}
 
-    def edges(self, ids: Iterable[str]) -> list[Edge]:
+    def edges(self, ids: Iterable[str], _: str) -> list[Edge]:
         """Return the edges at some nodes, with words."""
         wanted = set(ids)
         return [replace(edge, kind="relation") for edge in self.all

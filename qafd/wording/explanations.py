@@ -8,21 +8,14 @@ from qafd.wording import count, count_words, join_words, ordinal
 from qafd.wording.reasons import word_seed
 
 if TYPE_CHECKING:
-    from qafd.explain import (
-        Along,
-        Balance,
-        Chain,
-        ChainHop,
-        Gate,
-        Margins,
-        ReasoningPath,
-        Remedy,
-        Step,
-        Why,
-        WhyNot,
-    )
+    from qafd.explain import Why
+    from qafd.explain.chains import Chain, ChainHop
     from qafd.explain.conditions import AnswerConditions, ConditionRow
+    from qafd.explain.edges import Along, Balance, Gate
+    from qafd.explain.margins import Margins
+    from qafd.explain.paths import ReasoningPath, Step
     from qafd.explain.reach import Added, Moved, Signal
+    from qafd.explain.whynot import Remedy, WhyNot
 
 
 NEIGHBORS = 3  # neighbors of a balance on each side

@@ -17,7 +17,7 @@ from qafd.app.result import View
 from qafd.app.session import session
 from qafd.curate.descriptions import Remark, remarks
 from qafd.curate.neighbors import find_added
-from qafd.explain import Along, Balance, Strand, mass_balance
+from qafd.explain.edges import Along, Balance, Strand, mass_balance
 from qafd.knowledge import KnowledgeGraph, find_evidence
 from qafd.reading.text.table_rows import is_row
 from qafd.retrieve.base import Retrieval, RetrievedNode

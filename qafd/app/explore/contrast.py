@@ -9,7 +9,8 @@ from qafd.app.picture import chosen_drawing
 from qafd.app.result import View, explore_question
 from qafd.app.session import bound
 from qafd.app.tables import columns_of, download_csv, table
-from qafd.explain import Contrast, contrast, core, row_name
+from qafd.explain.contrast import Contrast, contrast, core
+from qafd.explain.paths import row_name
 from qafd.retrieve.base import Retrieval
 from qafd.samples import EXAMPLES
 from qafd.view.drawing import Caption, Look

@@ -10,8 +10,9 @@ import streamlit as st
 from qafd.app.markup import ticks
 from qafd.app.result import View, counts_tokens
 from qafd.app.session import bound, compute_shared, exchange, put, session
-from qafd.explain import Explanation, RunExplanation, row_name
+from qafd.explain import Explanation, RunExplanation
 from qafd.explain.entry import entries
+from qafd.explain.paths import row_name
 from qafd.flow.homotopy import Path as Entries
 from qafd.graph import Graph
 from qafd.view.drawing import share_of

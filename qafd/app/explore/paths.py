@@ -10,7 +10,8 @@ from qafd.app.explore.explanation import explanation_of
 from qafd.app.result import View
 from qafd.app.session import bound, value_of
 from qafd.app.tables import columns_of, download_csv, table
-from qafd.explain import Explanation, Paths, ReasoningPath
+from qafd.explain import Explanation
+from qafd.explain.paths import Paths, ReasoningPath
 from qafd.view.drawing import share_of
 from qafd.view.panel import clean
 from qafd.wording.explanations import say_chain, say_hop, say_path

@@ -17,7 +17,7 @@ from qafd.app.links import in_document
 from qafd.app.picture import caption, chosen_drawing, groups_of, place_nodes, scale
 from qafd.app.result import View, all_notes
 from qafd.app.tables import columns_of, download, format_button, table
-from qafd.explain import measure_margins
+from qafd.explain.margins import measure_margins
 from qafd.export.formats import OF_RETRIEVAL
 from qafd.graph import Graph
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedPassage

@@ -14,7 +14,10 @@ from qafd.app.picture import chosen_drawing, place_nodes
 from qafd.app.result import View
 from qafd.app.session import bound
 from qafd.app.tables import SHARE_BAR, columns_of, download_csv, table
-from qafd.explain import Change, Effect, Explanation, Sensitivity, row_name
+from qafd.explain import Explanation
+from qafd.explain.paths import row_name
+from qafd.explain.sensitivity import Sensitivity
+from qafd.explain.whatif import Change, Effect
 from qafd.retrieve.base import RankedPassage, RetrievedNode
 from qafd.view.drawing import Caption, Look, largest_of, share_of
 from qafd.view.panel import panel_data, shown_name

@@ -10,7 +10,10 @@ from qafd.app.explore.explanation import SEARCHED, explanation_of, node_choice
 from qafd.app.markup import paragraph, read_table
 from qafd.app.result import View
 from qafd.app.tables import columns_of, table
-from qafd.explain import Gate, Paths, SeedShare, Strand, Why, WhyNot
+from qafd.explain import SeedShare, Why
+from qafd.explain.edges import Gate, Strand
+from qafd.explain.paths import Paths
+from qafd.explain.whynot import WhyNot
 from qafd.view.drawing import share_of
 from qafd.wording.documents import say_by_hand
 from qafd.wording.explanations import (
