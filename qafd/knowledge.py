@@ -347,9 +347,6 @@ class KnowledgeGraph:
             raise ParameterError(f"a question is a text, not {type(question).__name__}")
         question = storable(question)
         with self.store() as store:
-            stored = store.runs.plan(question)
-            if stored is not None and not subqueries and client is None:
-                return stored
             embedder = self._embedder_for(question)
             store.vectors.check(embedder.name, embedder.dimension)
             graph = graph or self.graph

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny import TinyEmbedder, save_run, started, tiny_index
+from tiny import save_run, started, tiny_index
 
 from qafd.errors import StoreError
 from qafd.ingest import jobs
 from qafd.installation import check_workspace
-from qafd.records import Keyword, QueryPlan
 from qafd.storage import open_workspace
 
 FILES = [("ada.txt", b"Ada met Bob in Paris. Bob left."), ("cyd.txt", b"Cyd wrote to Ada."),
@@ -27,9 +26,6 @@ def healthy(tmp_path_factory) -> Path:
         tiny_index(path, [*FILES, ("empty.txt", b"")])
         store.documents.delete("dan.txt")
         tiny_index(path)
-        store.runs.save_plan(QueryPlan(
-            "Ada?", (Keyword("Ada", "low"),), *TinyEmbedder().embed(["Ada?"]),
-            TinyEmbedder().embed(["Ada"]), ("ada",), ()))
         with store.transaction() as connection:
             connection.execute("UPDATE jobs SET state = 'done'")
     return path
@@ -108,10 +104,6 @@ DEFECTS = {
                   "WHERE name = 'Cyd'"),
     "a passage that is no longer shown as it was":
         ("graph", "UPDATE passages SET heading = 'x'"),
-    "a question vector that is another one":
-        ("plans", "UPDATE plans SET embedding = (SELECT vectors FROM embeddings LIMIT 1)"),
-    "a plan with other words":
-        ("plans", "UPDATE plans SET body = replace(body, '\"Ada\"', '\"Cyd\"')"),
     "a vector that is missing":
         ("graph anew", "DELETE FROM embeddings WHERE id = 1"),
 }

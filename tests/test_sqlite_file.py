@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tiny import TinyEmbedder, save_run, tiny_index
+from tiny import save_run, tiny_index
 
 from qafd.errors import (
     BusyError,
@@ -18,7 +18,6 @@ from qafd.errors import (
 from qafd.ingest.engine import Progress
 from qafd.installation import check_workspace
 from qafd.knowledge import KnowledgeGraph
-from qafd.records import Keyword, QueryPlan
 from qafd.storage import open_workspace, remove_workspace
 from qafd.storage.relational.schema import VERSION
 
@@ -54,22 +53,6 @@ def test_purging_removes_every_byte_of_a_document(path):
         tiny_index(path)
     assert b"anzibar" not in bytes_on_disk(path)
     assert b"ylophone" not in bytes_on_disk(path)
-
-
-@pytest.mark.parametrize("damage", [
-    "UPDATE plans SET question = 'Who is Eve?'",
-    "UPDATE plans SET embedding = CAST(x'01' || substr(embedding, 2) AS BLOB)",
-    "UPDATE plans SET keyword_embeddings = substr(keyword_embeddings, 33)",
-    "UPDATE plans SET body = replace(body, 'low', 'lo')",
-    "UPDATE plans SET body = substr(body, 3)"])
-def test_a_plan_that_was_changed_is_not_used(store, damage):
-    store.runs.save_plan(QueryPlan(
-        "Who is Ada?", (Keyword("Ada", "low"),), TinyEmbedder().embed(["Who is Ada?"])[0],
-        TinyEmbedder().embed(["Ada"]), ("ada",), ()))
-    assert store.runs.plan("Who is Ada?") is not None
-    with store.transaction() as connection:
-        connection.execute(damage)
-    assert store.runs.plan("Who is Ada?") is store.runs.plan("Who is Eve?") is None
 
 
 @pytest.mark.parametrize("bad", [b"", None])

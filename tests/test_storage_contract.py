@@ -25,17 +25,14 @@ from qafd.errors import BusyError, EmbedderMismatchError, ParameterError, StoreE
 from qafd.ingest import extend, index
 from qafd.ingest.engine import Here
 from qafd.ingest.update import GraphUpdate
-from qafd.reasons import NoticeKind, notice
 from qafd.records import (
     GIVEN,
     Chunk,
     Description,
     Document,
     Extraction,
-    Keyword,
     Mark,
     Mention,
-    QueryPlan,
     node_id,
 )
 from qafd.storage import (
@@ -737,23 +734,6 @@ def test_the_history_is_what_was_saved_and_the_last_deletion_can_be_undone(empty
     assert [row.id for row in empty.runs.history()] == [keys[1]]
     with pytest.raises(StoreError):
         empty.runs.load(keys[0])
-
-
-def test_a_kept_plan_serves_until_the_graph_changes(store: Workspace, url: str) -> None:
-    plan = QueryPlan(
-        "Who is Ada?", (Keyword("Ada", "low"), Keyword("people", "high")),
-        TinyEmbedder().embed(["Who is Ada?"])[0], TinyEmbedder().embed(["Ada", "people"]),
-        ("ada",), (notice(NoticeKind.NAME_UNKNOWN, name="Bob"),))
-    store.runs.save_plan(plan)
-    kept = store.runs.plan("Who is Ada?")
-    assert kept is not None
-    assert (kept.keywords, kept.names, kept.notices) == (plan.keywords, plan.names, plan.notices)
-    assert np.array_equal(kept.embedding, plan.embedding)
-    assert np.array_equal(kept.keyword_embeddings, plan.keyword_embeddings)
-    assert store.runs.plan("Who is Bob?") is None
-    store.documents.delete("cyd.txt")
-    tiny_index(url)
-    assert store.runs.plan("Who is Ada?") is None
 
 
 # --- the ledger --------------------------------------------------------------------------------

@@ -4,20 +4,18 @@ import sys
 from pathlib import Path
 
 from qafd.knowledge import KnowledgeGraph
-from qafd.samples import EXAMPLES, SAMPLES
+from qafd.samples import SAMPLES
 
 HERE = Path(__file__).parent
 
 
 def build(name: str, folder: Path) -> Path:
-    """Index one sample into `folder`, with the plans of its example questions."""
+    """Index one sample into `folder`."""
     path = folder / f"{name}.db"
     path.unlink(missing_ok=True)
     knowledge = KnowledgeGraph(path)
     knowledge.add_files([HERE / name], processes=1)
     with knowledge.store() as store:
-        for question in EXAMPLES[name]:
-            store.runs.save_plan(knowledge.plan(question))
         store.compact()
     return path
 

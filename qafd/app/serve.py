@@ -22,6 +22,7 @@ from qafd.app.headers import Headers
 from qafd.app.names import OwnNames
 from qafd.app.password import PasswordGate
 from qafd.errors import ParameterError
+from qafd.models.embedder import local_embedder
 from qafd.reading.names.tagger import tagger
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -90,7 +91,12 @@ def _prepare() -> None:
     import_module("qafd.app.explore")
     # Streamlit would take the folder pages/ for a second navigation until app.py has run once.
     PagesManager.uses_pages_directory = False
-    threading.Thread(target=tagger, daemon=True).start()
+    threading.Thread(target=_load_models, daemon=True).start()
+
+
+def _load_models() -> None:
+    tagger()
+    local_embedder().embed(["a question"])
 
 
 if __name__ == "__main__":

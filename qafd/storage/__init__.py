@@ -1,11 +1,13 @@
 """Workspaces: which backend keeps one is known from its URL, and only here."""
 
 import os
+import threading
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Protocol, cast
+from weakref import WeakValueDictionary
 
-from qafd.errors import ParameterError, StoreError
+from qafd.errors import BusyError, ForeignFileError, ParameterError, StoreError
 from qafd.storage.diagnosis import Diagnosis
 from qafd.storage.relational.workspace import Workspace
 from qafd.storage.rows import WorkspacePlace
@@ -43,11 +45,11 @@ class Backend(Protocol):
     def examine(self, url: str | None, deep: bool) -> Iterator[Diagnosis]:
         """See `qafd.storage.examine`."""
 
-    def open_workspace(self, url: str, read_only: bool, make: bool, shared: bool) -> Workspace:
+    def open_workspace(self, url: str, read_only: bool, make: bool) -> Workspace:
         """Open it, see `qafd.storage.open_workspace`."""
 
-    def remove_workspace(self, url: str) -> None:
-        """Delete it, see `qafd.storage.remove_workspace`."""
+    def remove_files(self, url: str) -> None:
+        """Delete all that belongs to it, whatever its state."""
 
     def is_writable(self, url: str) -> bool:
         """Return True if it can be changed."""
@@ -97,6 +99,16 @@ def examine(location: Location | None = None, deep: bool = False) -> Iterator[Di
     return _backend(url or f"{FILES}://").examine(url, deep)
 
 
+class _Shared(threading.local):
+    """The workspaces that blocks of this thread share."""
+
+    def __init__(self) -> None:
+        self.by_place: WeakValueDictionary[tuple[str, bool], Workspace] = WeakValueDictionary()
+
+
+_SHARED = _Shared()
+
+
 def open_workspace(location: Location, read_only: bool = False, make: bool = True,
                    shared: bool = False) -> Workspace:
     """Open a workspace; a missing one is made unless `make` is false.
@@ -117,7 +129,13 @@ def open_workspace(location: Location, read_only: bool = False, make: bool = Tru
         A newer version of qafd wrote it; it is left untouched.
     """
     url = _url(location)
-    return _backend(url).open_workspace(url, read_only, make, shared)
+    outer = _SHARED.by_place.get((url, read_only)) if shared else None
+    if outer is not None and outer.join():
+        return outer
+    opened = _backend(url).open_workspace(url, read_only, make)
+    if shared:
+        _SHARED.by_place[url, read_only] = opened
+    return opened
 
 
 def copy_workspace(source: Location, target: Location) -> None:
@@ -150,7 +168,17 @@ def remove_workspace(location: Location) -> None:
         Another program made it.
     """
     url = _url(location)
-    _backend(url).remove_workspace(url)
+    try:
+        with open_workspace(url, make=False) as workspace:
+            writer = workspace.lease.writer
+    except (BusyError, ForeignFileError):
+        raise
+    except StoreError:
+        writer = None  # a damaged one can be deleted too
+    if writer is not None:
+        raise BusyError(f"Process {writer} is indexing {place_of(url).name}; cancel its jobs before you "
+                        "delete it.")
+    _backend(url).remove_files(url)
 
 
 def is_writable(location: Location) -> bool:

@@ -23,7 +23,6 @@ class Aspect(StrEnum):
     VECTORS = "vectors"
     JOBS = "jobs"
     RUNS = "runs"
-    PLANS = "plans"
     GRAPH_ANEW = "graph anew"  # grown
     SEARCH_ANEW = "search anew"
 
@@ -57,7 +56,6 @@ class FaultKind(StrEnum):
     PAUSED_JOB = "paused_job"  # job
     NO_JOB = "no_job"  # file
     DAMAGED_RUN = "damaged_run"  # key
-    DAMAGED_PLAN = "damaged_plan"  # question
     DAMAGED_VECTORS = "damaged_vectors"
     DIFFERENT_ROWS = "different_rows"  # many, table
     OTHER_INDEX = "other_index"

@@ -293,7 +293,6 @@ _FINE = {
     Aspect.VECTORS: "Every vector has its length and is of unit norm.",
     Aspect.JOBS: "No job is stuck.",
     Aspect.RUNS: "Every saved run is unchanged.",
-    Aspect.PLANS: "Every saved plan is unchanged.",
     Aspect.GRAPH_ANEW: "The graph equals the one rebuilt from the log.",
     Aspect.SEARCH_ANEW: "The search index equals the one rebuilt from the passages.",
 }
@@ -323,7 +322,6 @@ _FAULTS = {
     FaultKind.PAUSED_JOB: "Job {job} is paused because the disk was full",
     FaultKind.NO_JOB: "{file} belongs to no job",
     FaultKind.DAMAGED_RUN: "The saved run {key} is damaged",
-    FaultKind.DAMAGED_PLAN: "The saved plan of {question!r} is damaged",
     FaultKind.DAMAGED_VECTORS: "The graph cannot be rebuilt from damaged vectors",
     FaultKind.DIFFERENT_ROWS: "{many} rows of {table} differ",
     FaultKind.OTHER_INDEX: "The search index does not fit the passages",
@@ -340,7 +338,7 @@ _REMEDIES = {
     Aspect.GRAPH: _REBUILD,
     Aspect.SEARCH: _REBUILD, Aspect.VECTORS: _EMBED, Aspect.JOBS: "run `qafd index` to continue",
     Aspect.RUNS: "ask the question again",
-    Aspect.PLANS: "its question is read again when it is asked", Aspect.GRAPH_ANEW: _REBUILD,
+    Aspect.GRAPH_ANEW: _REBUILD,
     Aspect.SEARCH_ANEW: _REBUILD,
 }
 

@@ -113,32 +113,18 @@ class PostgresWorkspace(Workspace):
             for table in (*TABLES, "words"):
                 self._schema.connection.command(f"VACUUM FULL {table}")
 
-    def drop(self) -> None:
-        """Delete the schema with all that is in it."""
-        with self._schema.transaction() as connection:
-            connection.command(f"DROP SCHEMA {self._schema.quoted} CASCADE")
-
-    def backup(self, destination: str) -> None:
-        """Copy the workspace into a new SQLite file, while others may write, and verify the copy."""
-        place = Path(destination)
-        if place.exists():
-            raise StoreError(f"{destination} exists; a backup never overwrites a file.")
-        partial = place.with_name(f"{place.name}.{os.getpid()}.partial")
-        try:
-            with sqlite.open_workspace(sqlite.url_of(partial)) as copy, self.snapshot():
-                copy.take(self)
-                if copy.graph.digest() != self.graph.digest():
-                    raise StoreError(f"The backup of {self._schema.name} is not what it holds.")
-                copy.compact()
-            os.replace(partial, place)
-        finally:
-            partial.unlink(missing_ok=True)
+    def _copy_to(self, file: Path) -> None:
+        """Copy it row by row."""
+        with sqlite.open_workspace(sqlite.url_of(file)) as copy, self.snapshot():
+            copy.take(self)
+            if copy.graph.digest() != self.graph.digest():
+                raise StoreError(f"The backup of {self._schema.name} is not what it holds.")
+            copy.compact()
 
 
-def open_workspace(url: str, read_only: bool = False, make: bool = True,
-                   shared: bool = False) -> PostgresWorkspace:
+def open_workspace(url: str, read_only: bool = False, make: bool = True) -> PostgresWorkspace:
     """Open the workspace at a URL, see `qafd.storage.open_workspace`."""
-    return PostgresWorkspace(WorkspaceSchema.open(url, read_only, make, shared))
+    return PostgresWorkspace(WorkspaceSchema.open(url, read_only, make))
 
 
 def url_of(path: str) -> str:
@@ -193,23 +179,11 @@ def examine(url: str | None, deep: bool) -> Iterator[Diagnosis]:
         yield Diagnosis(Aspect.FILE, (fault(FaultKind.REFUSED, error=error),))
 
 
-def remove_workspace(url: str) -> None:
-    """Delete a workspace for good: its schema with all that is in it.
-
-    Raises
-    ------
-    BusyError
-        A process is indexing it.
-    ForeignFileError
-        Another program made the schema.
-    """
-    with open_workspace(url, make=False) as workspace:
-        writer = workspace.lease.writer
-        if writer is not None:
-            raise BusyError(f"Process {writer} is indexing {workspace.place.name}; cancel its "
-                            "jobs before you delete it.")
-        workspace.drop()
-    workspace.place.log.unlink(missing_ok=True)
+def remove_files(url: str) -> None:
+    """Delete a schema with all that is in it."""
+    with WorkspaceSchema.open(url, make=False) as schema, schema.transaction() as connection:
+        connection.command(f"DROP SCHEMA {schema.quoted} CASCADE")
+    place_of(url).log.unlink(missing_ok=True)
 
 
 def is_writable(url: str) -> bool:

@@ -3,13 +3,11 @@
 import hashlib
 import re
 import secrets
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self, cast
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
-from weakref import WeakValueDictionary
 
 import psycopg
 from psycopg import sql
@@ -160,16 +158,6 @@ def without_password(url: str) -> str:
                        urlencode(options, safe="/"), ""))
 
 
-class _OpenSchemas(threading.local):
-    """The workspaces that blocks of this thread share."""
-
-    def __init__(self) -> None:
-        self.by_url: WeakValueDictionary[tuple[str, bool], WorkspaceSchema] = WeakValueDictionary()
-
-
-_OPEN = _OpenSchemas()
-
-
 class WorkspaceSchema(Tables):
     """An open workspace of a database, on a connection that is its own until it is closed."""
 
@@ -181,18 +169,12 @@ class WorkspaceSchema(Tables):
         self.connection = PostgresConnection(raw)
         self.token = ""
         self._writing = False
-        self._users = 1
         digest = hashlib.sha256(f"qafd {address.schema}".encode()).digest()
         self.lock = int.from_bytes(digest[:8], signed=True)
 
     @classmethod
-    def open(cls, url: str, read_only: bool = False, make: bool = True, shared: bool = False) -> Self:
+    def open(cls, url: str, read_only: bool = False, make: bool = True) -> Self:
         """Open a workspace; see `qafd.storage.open_workspace`."""
-        asked = url, read_only
-        outer = _OPEN.by_url.get(asked) if shared else None
-        if outer is not None and outer._joins():
-            outer._users += 1
-            return cast("Self", outer)
         address = Address.of(url)
         opened = cls.look_up(address, read_only)
         try:
@@ -201,8 +183,6 @@ class WorkspaceSchema(Tables):
         except BaseException:
             opened.close()
             raise
-        if shared:
-            _OPEN.by_url[asked] = opened
         return opened
 
     @classmethod
@@ -285,9 +265,10 @@ class WorkspaceSchema(Tables):
             raise newer_error(self.name)
         return True
 
-    def _joins(self) -> bool:
-        """Return True if another block may use it: it is open here, neither claimed nor in a transaction."""
-        return (self._users > 0 and self._pool.is_ours and not self.token and not self.connection.raw.closed
+    @property
+    def is_free(self) -> bool:
+        """True if it is open in this process and no transaction runs on it."""
+        return (self._pool.is_ours and not self.connection.raw.closed
                 and not self.connection.in_transaction())
 
     @property
@@ -301,10 +282,8 @@ class WorkspaceSchema(Tables):
         return self.address.schema
 
     def close(self) -> None:
-        """Give the connection back, with the last block that uses it."""
-        self._users -= 1
-        if not self._users:
-            self._pool.give(self.connection.raw)
+        """Give the connection back."""
+        self._pool.give(self.connection.raw)
 
     @contextmanager
     def transaction(self) -> Iterator[PostgresConnection]:

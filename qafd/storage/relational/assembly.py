@@ -134,7 +134,6 @@ class SqlAssembly(Part):
             self._file.index_words(connection)
             if changed:
                 bump(connection, "graph_revision")
-                connection.execute("DELETE FROM plans")  # they name nodes of the old graph
 
     def sums(self) -> str:
         """Of each table of the graph the rows and the sum of their hashes; "" where none is kept."""

@@ -47,7 +47,7 @@ class Tables(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Close it, with the last block that uses it; also done at the end of a `with` block."""
+        """Close it; also done at the end of a `with` block."""
 
     def __enter__(self) -> Self:
         return self
@@ -59,6 +59,11 @@ class Tables(ABC):
     @abstractmethod
     def name(self) -> str:
         """Name in errors."""
+
+    @property
+    @abstractmethod
+    def is_free(self) -> bool:
+        """True if no transaction runs on it, and it is still where it was opened."""
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[Connection]:

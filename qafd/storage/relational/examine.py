@@ -11,7 +11,6 @@ from qafd.storage.full_assembly import assemble_stored
 from qafd.storage.packing import checksum, embedding_key, key_of
 from qafd.storage.relational.base import Connection
 from qafd.storage.relational.log import CHUNK
-from qafd.storage.relational.runs import plan_holds
 from qafd.storage.relational.workspace import Workspace
 
 Look = Callable[[Workspace, Connection], Iterator[Fault]]
@@ -112,13 +111,6 @@ def _runs(_: Workspace, connection: Connection) -> Iterator[Fault]:
             yield fault(FaultKind.DAMAGED_RUN, key=key)
 
 
-def _plans(_: Workspace, connection: Connection) -> Iterator[Fault]:
-    for row in connection.execute(
-            "SELECT question, body, embedding, keyword_embeddings FROM plans"):
-        if not plan_holds(*row):
-            yield fault(FaultKind.DAMAGED_PLAN, question=row[0])
-
-
 def _graph_anew(store: Workspace, connection: Connection) -> Iterator[Fault]:
     """Nodes, edges and vectors against a fresh assembly of the log from the stored vectors."""
     if any(True for _ in _vectors(store, connection)):
@@ -132,5 +124,5 @@ def _graph_anew(store: Workspace, connection: Connection) -> Iterator[Fault]:
 LOOKS: Looks = (
     (Aspect.TEXTS, _texts), (Aspect.LOG, _log), (Aspect.PASSAGES, _passages),
     (Aspect.GRAPH, _graph), (Aspect.VECTORS, _vectors), (Aspect.JOBS, _jobs),
-    (Aspect.RUNS, _runs), (Aspect.PLANS, _plans))
+    (Aspect.RUNS, _runs))
 DEEP: Looks = ((Aspect.GRAPH_ANEW, _graph_anew),)

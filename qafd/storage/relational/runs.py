@@ -1,4 +1,4 @@
-"""Saved runs and the plans of questions."""
+"""Saved runs."""
 
 import hashlib
 import json
@@ -6,19 +6,14 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from qafd.errors import StoreError
 from qafd.reading.text.plaintext import storable
-from qafd.reasons import NoticeKind, notice
-from qafd.records import Keyword, QueryPlan
-from qafd.storage.packing import checksum
-from qafd.storage.relational.base import Part, upsert
+from qafd.storage.relational.base import Part
 from qafd.storage.rows import RunRow, now
 
 
 class SqlRuns(Part):
-    """The tables of saved runs and of plans."""
+    """The table of saved runs."""
 
     def save(self, row: RunRow, body: Mapping[str, Any]) -> None:
         """Save a run under its id; `body` is all of it as plain JSON values, see `qafd.runs`."""
@@ -85,43 +80,3 @@ class SqlRuns(Part):
     def list_deleted(self) -> int:
         """Count the runs that `undo` would restore."""
         return int(self._row("SELECT count(*) FROM runs WHERE deleted_at IS NOT NULL")[0])
-
-    def save_plan(self, plan: QueryPlan) -> None:
-        """Keep a plan, so that its question can be asked again without a model."""
-        body = {"keywords": [[k.text, k.level] for k in plan.keywords], "names": plan.names,
-                "notices": [[one.kind, one.values] for one in plan.notices], "read": plan.read,
-                "written": plan.written}
-        vectors = (plan.embedding.astype("<f4").tobytes(),
-                   plan.keyword_embeddings.astype("<f4").tobytes())
-        question = storable(plan.question)
-        body["sha256"] = _plan_sum(question, body, *vectors)
-        self._write(upsert("plans", ["question"], ["body", "embedding", "keyword_embeddings"]),
-                    question, json.dumps(body), *vectors)
-
-    def plan(self, question: str) -> QueryPlan | None:
-        """The plan kept for a question; None when the graph has changed since, or the plan has."""
-        row = self._row(
-            "SELECT body, embedding, keyword_embeddings FROM plans WHERE question = ?",
-            storable(question))
-        if row is None or not plan_holds(storable(question), *row):
-            return None
-        body = json.loads(row[0])
-        embedding = np.frombuffer(row[1], "<f4")
-        return QueryPlan(
-            question, tuple(Keyword(*keyword) for keyword in body["keywords"]), embedding,
-            np.frombuffer(row[2], "<f4").reshape(-1, len(embedding)), tuple(body["names"]),
-            tuple(notice(NoticeKind(kind), **values) for kind, values in body["notices"]),
-            read=body["read"], written=tuple((text, key) for text, key in body["written"]))
-
-
-def plan_holds(question: str, body: str, embedding: bytes, keywords: bytes) -> bool:
-    """Return True if a stored plan is as it was saved."""
-    try:
-        said = json.loads(body)
-        return bool(said.pop("sha256") == _plan_sum(question, said, embedding, keywords))
-    except (ValueError, TypeError, LookupError, AttributeError):
-        return False
-
-
-def _plan_sum(question: str, body: Mapping[str, Any], embedding: bytes, keywords: bytes) -> str:
-    return checksum(question, json.dumps(body, sort_keys=True), embedding, keywords)

@@ -183,13 +183,6 @@ CREATE TABLE llm_calls (
 );
 CREATE INDEX llm_calls_key ON llm_calls (key);
 
-CREATE TABLE plans (
-    question TEXT PRIMARY KEY,
-    body TEXT NOT NULL,
-    embedding BLOB NOT NULL,
-    keyword_embeddings BLOB NOT NULL
-) WITHOUT ROWID;
-
 CREATE TABLE runs (
     id TEXT PRIMARY KEY,
     made_at TEXT NOT NULL,

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from itertools import islice
+from pathlib import Path
 from typing import Self
 
 from qafd.errors import StoreError
@@ -164,6 +165,7 @@ class Workspace(ABC):
 
     def __init__(self, tables: Tables, place: WorkspacePlace) -> None:
         self._tables = tables
+        self._users = 1
         self.place = place
         self.files = SqlFiles(tables)
         self.documents = SqlDocuments(tables)
@@ -182,8 +184,16 @@ class Workspace(ABC):
         self.notes = SqlNotes(tables)
 
     def close(self) -> None:
-        """Close it; also done at the end of a `with` block."""
-        self._tables.close()
+        """Close it, with the last block that uses it; also done at the end of a `with` block."""
+        self._users -= 1
+        if not self._users:
+            self._tables.close()
+
+    def join(self) -> bool:
+        """Let one more block use it, if it is open here and nobody works on it; return True if so."""
+        free = self._users > 0 and not self._tables.token and self._tables.is_free
+        self._users += free
+        return free
 
     @abstractmethod
     def scrub(self) -> None:
@@ -204,15 +214,30 @@ class Workspace(ABC):
     def compact(self) -> None:
         """Make it as small as it can be, to ship it or to archive it."""
 
-    @abstractmethod
-    def backup(self, destination: str) -> None:
+    def backup(self, destination: str | os.PathLike[str]) -> None:
         """Copy it into a new file, while others may write, and verify the copy.
+
+        The copy is one file without a write-ahead log, and appears under its name only when it is
+        complete and sound.
 
         Raises
         ------
         StoreError
             The destination exists, or the copy is not sound.
         """
+        place = Path(destination)
+        if place.exists():
+            raise StoreError(f"{place} exists; a backup never overwrites a file.")
+        partial = place.with_name(f"{place.name}.{os.getpid()}.partial")
+        try:
+            self._copy_to(partial)
+            os.replace(partial, place)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @abstractmethod
+    def _copy_to(self, file: Path) -> None:
+        """Make a new SQLite file hold what it holds; raise StoreError if it does not."""
 
     def __enter__(self) -> Self:
         return self

@@ -13,7 +13,7 @@ from glob import escape
 from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
-from qafd.errors import BusyError, DiskFullError, ForeignFileError, StoreError
+from qafd.errors import BusyError, DiskFullError, StoreError
 from qafd.records import Chunk
 from qafd.storage.diagnosis import Diagnosis
 from qafd.storage.relational.base import to_json
@@ -198,37 +198,20 @@ class SqliteWorkspace(Workspace):
             self._file.connection.execute("VACUUM")
             self._file.connection.execute("PRAGMA journal_mode = DELETE")
 
-    def backup(self, destination: str | os.PathLike[str]) -> None:
-        """Copy the workspace to a new file, while others may write, and verify the copy.
-
-        The copy is one file without a write-ahead log, and appears under its name only when it
-        is complete and sound.
-        """
-        place = Path(destination)
-        if place.exists():
-            raise StoreError(f"{place} exists; a backup never overwrites a file.")
-        partial = place.with_name(f"{place.name}.{os.getpid()}.partial")
-        try:
-            with translate_errors(self._file.path), translate_errors(place), \
-                    closing(sqlite3.connect(partial)) as copy:
-                self._file.connection.backup(copy)
-                copy.execute("PRAGMA journal_mode = DELETE")
-                faults = find_unsound(copy)
-            if faults:
-                raise StoreError(f"The backup of this workspace is not sound: {faults[0]}")
-            os.replace(partial, place)
-        finally:
-            partial.unlink(missing_ok=True)
+    def _copy_to(self, file: Path) -> None:
+        """Copy it page by page."""
+        with translate_errors(self._file.path), translate_errors(file), \
+                closing(sqlite3.connect(file)) as copy:
+            self._file.connection.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")
+            faults = find_unsound(copy)
+        if faults:
+            raise StoreError(f"The backup of this workspace is not sound: {faults[0]}")
 
 
-def open_workspace(url: str, read_only: bool = False, make: bool = True,
-                   shared: bool = False) -> SqliteWorkspace:
+def open_workspace(url: str, read_only: bool = False, make: bool = True) -> SqliteWorkspace:
     """Open the workspace at a URL, see `qafd.storage.open_workspace`."""
-    file = WorkspaceFile.open(path_at(url), read_only, make, shared)
-    # Blocks that share a connection share its parts too: making them takes longer than most reads.
-    if not isinstance(file.workspace, SqliteWorkspace):
-        file.workspace = SqliteWorkspace(file)
-    return file.workspace
+    return SqliteWorkspace(WorkspaceFile.open(path_at(url), read_only, make))
 
 
 def url_of(path: str | os.PathLike[str]) -> str:
@@ -274,27 +257,9 @@ def examine(url: str | None, deep: bool) -> Iterator[Diagnosis]:
             place, lambda connection: SqliteWorkspace(WorkspaceFile(connection, place)), deep)
 
 
-def remove_workspace(url: str) -> None:
-    """Delete a workspace for good: its file, uploads included, and all that is next to it.
-
-    Raises
-    ------
-    BusyError
-        A process is indexing it.
-    ForeignFileError
-        Another program made it.
-    """
+def remove_files(url: str) -> None:
+    """Delete a file, uploads included, and all that is next to it."""
     place = path_at(url)
-    try:
-        with open_workspace(url) as workspace:
-            writer = workspace.lease.writer
-    except (BusyError, ForeignFileError):
-        raise
-    except StoreError:
-        writer = None  # a damaged file can be deleted too
-    if writer is not None:
-        raise BusyError(f"Process {writer} is indexing {place.name}; cancel its jobs before "
-                        "you delete it.")
     beside = [Path(f"{place}{ending}") for ending in ("-wal", "-shm", ".log", ".reserve")]
     for file in (place, *beside, *_columns(place)):
         file.unlink(missing_ok=True)

@@ -5,15 +5,12 @@ import os
 import secrets
 import shutil
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Self, cast
-from weakref import WeakValueDictionary
+from typing import Self
 
 from qafd.errors import BusyError, DiskFullError, ForeignFileError, StoreError
 from qafd.storage.relational.base import Connection, Tables, meta
@@ -24,7 +21,7 @@ APPLICATION = int.from_bytes(b"qafd")
 """The `PRAGMA application_id` of every workspace file."""
 
 TEXTUAL = ("meta", "jobs", "files", "documents", "chunks", "extractions", "mentions", "assertions",
-           "plans", "runs", "llm_calls", "descriptions", "doubts", "edits")
+           "runs", "llm_calls", "descriptions", "doubts", "edits")
 """The tables that hold texts and numbers rather than vectors."""
 
 _TYPES = {"SERIAL PRIMARY KEY": "INTEGER PRIMARY KEY AUTOINCREMENT", "IDENTITY": "INTEGER",
@@ -90,9 +87,6 @@ _SMALLEST = 512  # bytes of a SQLite database with anything in it
 OLD_TABLES = {"meta", "chunks", "extractions", "mentions"}  # of workspaces from before there were marks
 _DAMAGE = ("no such table", "no such column", "malformed JSON", "Could not decode to UTF-8")
 _SHARED_MEMORY = 64 * 1024  # twice what SQLite's file of that name takes
-_State = list[tuple[int, int, int]]
-_COPIES: dict[Path, tuple[_State, "TemporaryDirectory[str]"]] = {}
-_COPYING = threading.Lock()
 SETTINGS = ("foreign_keys = ON", "synchronous = NORMAL", "cell_size_check = ON",
             "secure_delete = ON", "temp_store = MEMORY")
 
@@ -143,40 +137,11 @@ def _address_to_read(path: Path) -> str:
     logged = _has_log(path)
     locked = not _may_write(path.resolve().parent)
     if logged and locked and not Path(f"{path}-shm").exists():
-        path, frozen = _with_log(path), True
-    else:
-        full = shutil.disk_usage(path.parent).free < _SHARED_MEMORY
-        frozen = not logged and (locked or full)
+        raise StoreError(f"{path} has a log that a crash left, which can be taken in only where the folder "
+                         "can be written; open it there once, or make its folder writable.")
+    full = shutil.disk_usage(path.parent).free < _SHARED_MEMORY
+    frozen = not logged and (locked or full)
     return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
-
-
-def _with_log(path: Path) -> Path:
-    """A copy of a workspace that has taken in the log next to it, which a crash left there.
-
-    It is made again when either has changed, and lasts as long as this process.
-    """
-    with _COPYING:
-        state = _state(path)
-        if path not in _COPIES or _COPIES[path][0] != state:
-            folder, copy = _copied(path)
-            with closing(sqlite3.connect(copy)) as connection:
-                connection.execute("PRAGMA journal_mode = DELETE")
-            _COPIES[path] = state, folder
-        return Path(_COPIES[path][1].name, path.name)
-
-
-def _copied(path: Path) -> tuple["TemporaryDirectory[str]", Path]:
-    """A workspace and the log next to it in a new folder, and where in it."""
-    try:
-        folder = TemporaryDirectory(prefix="qafd")
-        copy = Path(folder.name, path.name)
-        shutil.copyfile(path, copy)
-        shutil.copyfile(f"{path}-wal", f"{copy}-wal")
-    except OSError as error:
-        raise StoreError(f"{path} has a log that was never taken in, and neither can it be "
-                         f"written nor copied ({error.strerror}); make its folder writable "
-                         "or free some space.") from error
-    return folder, copy
 
 
 def writable(path: Path) -> bool:
@@ -203,22 +168,14 @@ def _refuse_foreign(path: Path) -> None:
     """
     if path.stat().st_size < _SMALLEST:
         raise foreign_error(path)  # SQLite would take it for an empty database
-    address = path.absolute().as_uri()
+    address = f"{path.absolute().as_uri()}?immutable=1"
     for _ in range(3):
         before = _state(path)
-        try:
-            return _check_mark(f"{address}?immutable=1", path.name)
-        except sqlite3.DatabaseError:
-            if before == _state(path):  # nobody wrote meanwhile, unseen by a look that takes no lock
-                if not _has_log(path):
-                    raise
-                break
-    # a log has what the file lacks
-    if Path(f"{path}-shm").exists():
-        return _check_mark(f"{address}?mode=ro", path.name)
-    folder, copy = _copied(path)
-    with folder:
-        return _check_mark(f"{copy.as_uri()}?mode=ro", path.name)
+        with suppress(sqlite3.DatabaseError):
+            return _check_mark(address, path.name)
+        if before == _state(path):  # nobody wrote meanwhile, unseen by a look that takes no lock
+            break
+    return _check_mark(address, path.name)
 
 
 def _check_mark(address: str, name: str) -> None:
@@ -235,7 +192,7 @@ def _check_mark(address: str, name: str) -> None:
     raise foreign_error(Path(name))
 
 
-def _state(path: Path) -> _State:
+def _state(path: Path) -> list[tuple[int, int, int]]:
     """Return a value that differs between states of a workspace and its write-ahead log."""
     found = []
     for file in (path, Path(f"{path}-wal")):
@@ -356,38 +313,22 @@ _SAID: set[Path] = set()  # files of which it was said that they can only be rea
 _OPENED: set[Path] = set()  # files that this process has opened and that nobody removed through it
 
 
-class _OpenFiles(threading.local):
-    """The files that blocks of this thread share."""
-
-    def __init__(self) -> None:
-        self.by_place: WeakValueDictionary[tuple[Path, bool], WorkspaceFile] = WeakValueDictionary()
-
-
-_OPEN = _OpenFiles()
-
-
 class WorkspaceFile(Tables):
-    """An open connection to a workspace file, which all parts of a workspace share.
-
-    Blocks inside each other can share it too, for opening costs more than most reads.
-    """
+    """An open connection to a workspace file, which all parts of a workspace share."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.path = path
         self.connection = connection
-        self.workspace: object = None
         self._file = _identity(path)
         self._process = os.getpid()
         self._writing = False
-        self._users = 1
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], read_only: bool = False,
-             make: bool = True, shared: bool = False) -> Self:
+             make: bool = True) -> Self:
         """Open a workspace; a missing one is made unless `make` is false.
 
-        One that lies where nothing can be written is opened to be read. With `shared`, a block
-        inside another one of this thread that shares too gets its connection.
+        One that lies where nothing can be written is opened to be read.
 
         Raises
         ------
@@ -397,11 +338,6 @@ class WorkspaceFile(Tables):
             A newer version of qafd wrote it; it is left untouched.
         """
         place = Path(path)
-        asked = place, read_only
-        outer = _OPEN.by_place.get(asked) if shared else None
-        if outer is not None and outer._joins():
-            outer._users += 1
-            return cast("Self", outer)
         if not read_only and place.is_file() and not writable(place):
             read_only = True
             if place not in _SAID:
@@ -424,22 +360,17 @@ class WorkspaceFile(Tables):
             connection.close()
             raise
         _OPENED.add(known)
-        opened = cls(connection, place)
-        if shared:
-            _OPEN.by_place[asked] = opened
-        return opened
+        return cls(connection, place)
 
-    def _joins(self) -> bool:
-        """Return True if another block may use it: it is open here, neither claimed nor in a transaction,
-        and the file is where it was."""
-        return (self._users > 0 and self._process == os.getpid() and not self.token
-                and not self.connection.in_transaction and _identity(self.path) == self._file)
+    @property
+    def is_free(self) -> bool:
+        """True if no transaction runs on it, and the file is where it was."""
+        return (self._process == os.getpid() and not self.connection.in_transaction
+                and _identity(self.path) == self._file)
 
     def close(self) -> None:
-        """Close the file, with the last block that uses it; also done at the end of a `with`."""
-        self._users -= 1
-        if self._users <= 0:
-            self.connection.close()
+        """Close the file; also done at the end of a `with`."""
+        self.connection.close()
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
