@@ -54,16 +54,17 @@ class Judged:
 class Kind:
     """A set of questions over its workspace; a unit is what a rank counts."""
 
-    def __init__(self, given, cache):
+    def __init__(self, given, cache, languages=False):
         folder, _, passages = str(given).partition("=")
         self.folder = Path(folder)
         self.name = self.folder.name
         if (self.folder / "files").is_dir():
-            self.knowledge = documents(self.folder / "files", cache / f"{self.name}.db")
+            path = cache / f"{self.name}{'-languages' * languages}.db"
+            self.knowledge = documents(self.folder / "files", path, languages)
             self.questions = self._by_quotes()
         else:
             file = Path(passages) if passages else self.folder / "passages.jsonl"
-            self.knowledge = workspace(self.folder, cache, file)
+            self.knowledge = workspace(self.folder, cache, file, languages)
             self.questions = self._by_ids()
 
     def _by_ids(self):
@@ -118,11 +119,11 @@ def passages_of(knowledge):
                 yield node_id("passage", one.id), one
 
 
-def documents(folder, path):
+def documents(folder, path, languages=False):
     """A workspace of the files of a folder, read once."""
     known = path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
-    knowledge = KnowledgeGraph.open(path)
+    knowledge = KnowledgeGraph.open(path, languages=languages)
     if not known:
         knowledge.add_files(folder)
     return knowledge

@@ -153,7 +153,8 @@ METHODS: dict[str, Retriever] = {
 }
 
 
-def workspace(folder: Path, cache: Path, file: Path | None = None) -> KnowledgeGraph:
+def workspace(folder: Path, cache: Path, file: Path | None = None,
+              languages: bool = False) -> KnowledgeGraph:
     """A set's passages, read once by this version of the local models, its graph made anew.
 
     They are in `file`, or in passages.jsonl of the folder.
@@ -163,8 +164,9 @@ def workspace(folder: Path, cache: Path, file: Path | None = None) -> KnowledgeG
     data = (file or folder / "passages.jsonl").read_bytes()
     stamp = hashlib.sha256(code.encode() + data).hexdigest()[:16]
     cache.mkdir(parents=True, exist_ok=True)
-    path = cache / f"{folder.name}-{stamp}.db"
+    path = cache / f"{folder.name}-{stamp}{'-languages' * languages}.db"
     known = path.exists()
+    KnowledgeGraph.open(path, languages=languages)
     knowledge = collection(path, "passages.jsonl", read_passages(data, folder.name))
     if known:
         with knowledge.store() as store:

@@ -106,9 +106,19 @@ class KnowledgeGraph:
 
     @classmethod
     def open(cls, location: Location, keys: Mapping[str, str] | None = None,
-             meter: Meter | None = None, calls: CallSettings | None = None) -> "KnowledgeGraph":
-        """Open the workspace at a URL or path; raises StoreError if the file is something else."""
-        with open_workspace(location):
+             meter: Meter | None = None, calls: CallSettings | None = None, *,
+             languages: bool | None = None) -> "KnowledgeGraph":
+        """Open the workspace at a URL or path; raises StoreError if the file is something else.
+
+        `languages` chooses the local embedding model: True for some 100 languages, False for English,
+        None for what the workspace has. The choice is kept, and another one computes all vectors
+        again with the next documents.
+        """
+        with open_workspace(location) as store:
+            if languages is not None:
+                from qafd.ingest.reader import choose, read_choice
+
+                choose(store, replace(read_choice(store), embedder="", languages=languages))
             return cls(location, keys=keys, meter=meter, calls=calls)
 
     @classmethod
@@ -310,11 +320,11 @@ class KnowledgeGraph:
         MissingKeyError
             Its endpoint needs a key.
         """
-        from qafd.ingest.reader import embedder_of
+        from qafd.ingest.reader import embedder_of, local_embedder_of
 
         with self.store() as store:
             meter = self._meter or Meter(choice.cap)
-            return embedder_of(choice, store, self._keys, meter) or local_embedder()
+            return embedder_of(choice, store, self._keys, meter) or local_embedder_of(choice)
 
     def _embedder_for(self, question: str) -> Embedder:
         """Return the embedding model; its requests are logged under the question."""

@@ -55,7 +55,7 @@ def test_vectors_are_computed_anew_with_the_model_of_the_settings(
     save(home / "settings.json", Preferences("custom", server.url, "tiny", "vectors"))
     app = page("settings", ws="mine")
     app.text_input(key="typed_key").set_value(KEY).run()
-    app.selectbox(key="embedder").set_value(1)
+    app.selectbox(key="embedder").set_value(2)
     press(app, "Compute all vectors again")
     assert keys[0] == {server.url: KEY}
     work(knowledge.url, processes=1, keys={server.url: KEY})

@@ -6,30 +6,37 @@ from tokenizers import Tokenizer
 
 from qafd.errors import ModelError
 from qafd.models.embedder import MODEL_FILE, TOKENIZER_FILE, LocalEmbedder, checked_file
+from qafd.models.multilingual import MultilingualEmbedder, multilingual_embedder
 
 TEXTS = ["Malus domestica", "the Andes", "Steve Jobs", "A river in South America carries water.",
          "", "iOS", "Granny Smith", "x " * 700, "Apple", "\u82f9\u679c"]
 
 
-def test_vectors_are_unit_rows_of_float32():
-    vectors = embedder().embed(TEXTS)
-    assert vectors.shape == (len(TEXTS), embedder().dimension)
+@pytest.fixture(params=[embedder, multilingual_embedder], ids=["english", "languages"])
+def model(request):
+    return request.param()
+
+
+def test_vectors_are_unit_rows_of_float32(model):
+    vectors = model.embed(TEXTS)
+    assert vectors.shape == (len(TEXTS), model.dimension)
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
 
 
-def test_a_text_has_the_same_bits_whatever_its_neighbors_are():
+def test_a_text_has_the_same_bits_whatever_its_neighbors_are(model):
     many = [f"{word} {place}" for word in ("Lake", "Mount", "City") for place in
             ("Como", "Etna", "Ohrid", "Fuji", "Turin", "Nemi", "Bled", "Garda", "Tahoe")]
-    together = embedder().embed(many)
-    alone = np.concatenate([embedder().embed([text]) for text in many])
-    reversed_order = embedder().embed(many[::-1])[::-1]
+    together = model.embed(many)
+    alone = np.concatenate([model.embed([text]) for text in many])
+    reversed_order = model.embed(many[::-1])[::-1]
     assert np.array_equal(together, alone)
     assert np.array_equal(together, reversed_order)
 
 
-def test_a_text_has_the_same_bits_on_two_threads():
-    assert np.array_equal(LocalEmbedder(threads=2).embed(TEXTS), embedder().embed(TEXTS))
+@pytest.mark.parametrize("made", [LocalEmbedder, MultilingualEmbedder])
+def test_a_text_has_the_same_bits_on_two_threads(made):
+    assert np.array_equal(made(threads=2).embed(TEXTS), made().embed(TEXTS))
 
 
 def test_integer_products_give_nearly_the_vectors_of_float_products():
@@ -44,23 +51,25 @@ def test_integer_products_give_nearly_the_vectors_of_float_products():
         assert 0.97 < embedder().embed([text])[0] @ exact < 1 - 1e-7
 
 
-def test_kernels_that_add_exactly_give_the_same_bits():
-    slow = LocalEmbedder()
+@pytest.mark.parametrize("made", [LocalEmbedder, MultilingualEmbedder])
+def test_kernels_that_add_exactly_give_the_same_bits(made):
+    slow = made()
     slow._options.add_session_config_entry("session.x64quantprecision", "1")
-    assert np.array_equal(slow.embed(TEXTS), embedder().embed(TEXTS))
+    assert np.array_equal(slow.embed(TEXTS), made().embed(TEXTS))
 
 
-def test_the_whole_text_has_the_same_vector_with_spans_and_without():
+def test_the_whole_text_has_the_same_vector_with_spans_and_without(model):
     for text in TEXTS:
-        whole, _ = embedder().embed_spans(text, [])
-        assert np.array_equal(whole, embedder().embed([text])[0])
+        whole, _ = model.embed_spans(text, [(0, 2), (2, 4)])
+        assert np.array_equal(whole, model.embed_spans(text, [])[0])
 
 
-def test_a_span_is_read_alone():
+def test_a_span_is_read_alone(model):
     text = "Apple sells the iPhone. The Nile floods its banks."
-    _, spans = embedder().embed_spans(text, [(0, 23), (23, 50)])
-    alone = embedder().embed(["Apple sells the iPhone.", "The Nile floods its banks."])
-    assert np.array_equal(spans, alone)
+    _, spans = model.embed_spans(text, [(0, 23), (23, 50)])
+    alone = [model.embed_spans(part, [])[0] for part in ("Apple sells the iPhone.",
+                                                         "The Nile floods its banks.")]
+    assert np.array_equal(spans, np.stack(alone))
 
 
 def test_another_hash_is_refused():

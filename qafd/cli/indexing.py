@@ -27,13 +27,15 @@ from qafd.ingest import index, plan
 from qafd.ingest.folders import Given, find_files
 from qafd.ingest.imports import read_graph
 from qafd.ingest.jobs import estimate_unparsed
-from qafd.ingest.reader import ModelChoice, choose, read_choice
+from qafd.ingest.reader import ModelChoice, choose, needs_languages, read_choice
 from qafd.ingest.web import fetch, is_address
+from qafd.models.multilingual import is_installed
 from qafd.reading.text.plaintext import one_line
 from qafd.storage import Location, Workspace, open_workspace, size_of
 from qafd.storage.rows import clean_name, now
 from qafd.wording import count
 from qafd.wording.documents import (
+    offer_languages,
     say_cap,
     say_embedding_plan,
     say_nameless,
@@ -143,9 +145,12 @@ def _work(path: Location, sources: Iterable[Source], engine: int | str) -> tuple
         files = [file for file in store.files.all() if file.name in read]
         failed = [file for file in files if file.status == "failed"]
         without_names = say_nameless(find_nameless(store))
+        foreign = needs_languages(store)
         doubts = store.log.doubts()
     if without_names:
         note(without_names)
+    if foreign:
+        note(offer_languages("run qafd index --languages", is_installed()))
     for name, reasons in doubts.items():
         if name in read:
             note(f"{one_line(name, 200)}: {one_line(say_readings(reasons), 600)}")

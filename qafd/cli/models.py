@@ -54,6 +54,9 @@ reader_options = with_options(
     spending_options,
     click.option("--embed-model", "embedder", help=f"Embed with this model; '{LOCAL}' for the "
                  "bundled one; a workspace that has vectors needs --re-embed."),
+    click.option("--languages/--english", "languages", default=None,
+                 help="Embed on this machine: documents in some 100 languages, or in English, which is "
+                      "twice as fast. Another choice than before computes all vectors again."),
     click.option("--embed-url", "embedder_url",
               help="Address of the embedding model, if not --base-url."),
     click.option("--embed-price", type=float, metavar="DOLLARS",
@@ -73,7 +76,7 @@ def choose_reader(options: Mapping[str, Any], before: "ModelChoice") -> "ModelCh
         given["model"] = ""
     elif "model" in given:
         given.setdefault("base_url", os.environ.get("OPENAI_BASE_URL") or OPENAI)
-    if given.get("embedder") == LOCAL:
+    if "languages" in given or given.get("embedder") == LOCAL:
         given["embedder"] = ""
     elif "embedder" in given:
         given.setdefault("embedder_url", given.get("base_url", before.base_url))

@@ -12,15 +12,19 @@ from qafd.ingest.llm_extract import REPLY_TOKENS, TOGETHER, ModelEngine, ModelEx
 from qafd.models import LLM
 from qafd.models.address import OPENAI, check_address, is_local
 from qafd.models.cost import FREE, Cap, Meter, Metered, Price, meter_of
-from qafd.models.embedder import PassageEmbedder
+from qafd.models.embedder import Embedder, PassageEmbedder, local_embedder
 from qafd.models.instructions import TASKS, Instructed, Instructions, check_prompt
+from qafd.models.multilingual import check_installed, multilingual_embedder
 from qafd.models.prompts import ENTITY_TYPES
+from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text.plaintext import storable
 from qafd.storage import Workspace
 
 Keys = Mapping[str, str]
 """API keys by address of the endpoint that they are for; never stored."""
 NO_KEYS: Keys = {}
+
+SAMPLED = 200  # passages whose language is looked at
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,8 @@ class ModelChoice:
         The embedding model, and its endpoint.
     embed_price : Price, optional
         Of the embedding model; free as the other.
+    languages : bool
+        The local embedding model is that of some 100 languages, not the English one.
     """
 
     model: str = ""
@@ -66,6 +72,7 @@ class ModelChoice:
     embedder: str = ""
     embedder_url: str = OPENAI
     embed_price: Price | None = None
+    languages: bool = False
 
     def __post_init__(self) -> None:
         for name, low, high in (("gleanings", 0, 3), ("in_flight", 1, 32), ("attempts", 1, 10),
@@ -103,15 +110,36 @@ def read_choice(store: Workspace) -> ModelChoice:
                      "cap": Cap(**values["cap"])})
 
 
+def needs_languages(store: Workspace) -> bool:
+    """Return True if most passages are not in English, which alone the embedding model knows."""
+    choice = read_choice(store)
+    if choice.embedder or choice.languages:
+        return False
+    texts = store.listing.sample(SAMPLED)
+    return 2 * sum(language_of(text) != ENGLISH for text in texts) > len(texts)
+
+
 def choose(store: Workspace, choice: ModelChoice) -> None:
     """Let the next run read with this choice; what is stored holds no key.
 
-    Where another model or other options are to extract, that run reads all passages again.
+    Where another model or other options are to extract, that run reads all passages again. With the
+    other local embedding model, it computes all vectors again.
+
+    Raises
+    ------
+    ModelError
+        The model of 100 languages is not installed.
     """
     before = read_choice(store)
+    if choice.languages and not before.languages:
+        check_installed()
     same = all(getattr(before, name) == getattr(choice, name)
                for name in ("model", "types", "language", "gleanings"))
-    store.log.choose(json.dumps(asdict(choice)), anew=not same)
+    with store.transaction():
+        store.log.choose(json.dumps(asdict(choice)), anew=not same)
+        if choice.languages != before.languages and store.vectors.embedder[0]:
+            store.vectors.forget()
+            store.assembly.drop()
 
 
 def build_model(choice: ModelChoice, keys: Keys) -> LLM:
@@ -131,7 +159,7 @@ def build_model(choice: ModelChoice, keys: Keys) -> LLM:
 
 def embedder_of(choice: ModelChoice, store: Workspace, keys: Keys, meter: Meter,
                 run: str = "") -> MeteredEmbedder | None:
-    """The chosen embedding model, its requests noted in the workspace; None for the bundled one.
+    """The chosen embedding model, its requests noted in the workspace; None for a local one.
 
     Raises
     ------
@@ -149,6 +177,11 @@ def embedder_of(choice: ModelChoice, store: Workspace, keys: Keys, meter: Meter,
     if name == choice.embedder:
         model.known_dimension = dimension
     return MeteredEmbedder(model, store.place.url, meter, choice.embed_rate, run)
+
+
+def local_embedder_of(choice: ModelChoice) -> Embedder:
+    """The local embedding model of a choice."""
+    return multilingual_embedder() if choice.languages else local_embedder()
 
 
 def extractor_of(choice: ModelChoice, store: Workspace, llm: LLM, meter: Meter | None = None,
@@ -172,6 +205,7 @@ class Local:
                  embedder: Callable[[], PassageEmbedder], processes: int | str = 1) -> None:
         self._makers, self._processes = (extractor, embedder), processes
         self._engine: Workers | Here | None = None
+        self._languages = False
         self._extractor: BatchExtractor | None = None
 
     def __enter__(self) -> "Local":
@@ -192,19 +226,23 @@ class Local:
         self._extractor = self._extractor or self._makers[0]()
         return self._extractor
 
-    @property
-    def engine(self) -> Engine:
-        """Extractor and embedder, in `processes`."""
+    def engine(self, languages: bool) -> Engine:
+        """Extractor and embedder, which is the one of 100 `languages` or the given one, in `processes`."""
+        if self._engine is not None and languages != self._languages:
+            self.close()
+        self._languages = languages
         if self._engine is None:
             self._engine = self._start()
         return self._engine
 
     def _start(self) -> Workers | Here:
+        extractor, given = self._makers
+        embedder = multilingual_embedder if self._languages else given
         if isinstance(self._processes, str):
-            return Cluster(*self._makers, self._processes)
+            return Cluster(extractor, embedder, self._processes)
         if self._processes > 1:
-            return Pool(*self._makers, self._processes)
-        return Here(self.extractor, self._makers[1]())
+            return Pool(extractor, embedder, self._processes)
+        return Here(self.extractor, embedder())
 
 
 def engine_of(choice: ModelChoice, store: Workspace, keys: Keys, run: str, local: Local) -> Engine:
@@ -218,14 +256,15 @@ def engine_of(choice: ModelChoice, store: Workspace, keys: Keys, run: str, local
         The cost is capped, and the embedding model has no price.
     """
     if not choice.model and not choice.embedder:
-        return local.engine
+        return local.engine(choice.languages)
     meter = meter_of(store, choice.cap, run)
     embedder = embedder_of(choice, store, keys, meter, run)
     if embedder is not None and embedder.price is None and choice.cap.cost is not None:
         raise ParameterError(f"there is no price for {embedder.name}, so its cost cannot be "
                              "capped; enter its price in Settings or with --embed-price, or "
                              "cap calls or tokens")
-    base = local.engine if embedder is None else EndpointEngine(local.extractor, embedder)
+    base = (local.engine(choice.languages) if embedder is None
+            else EndpointEngine(local.extractor, embedder))
     if not choice.model:
         return base
     return ModelEngine(extractor_of(choice, store, build_model(choice, keys), meter, run), base,

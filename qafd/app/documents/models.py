@@ -75,7 +75,8 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
                         language=language.strip() or "English", gleanings=int(gleanings))
                 with knowledge.store() as store:
                     choose(store, wanted.set_prices(replace(pick, embedder=now.embedder,
-                                                        embedder_url=now.embedder_url)))
+                                                        embedder_url=now.embedder_url,
+                                                        languages=now.languages)))
                 st.rerun()
 
 
@@ -86,9 +87,10 @@ def _name(choice: ModelChoice) -> str:
 
 
 def embedders(now: ModelChoice) -> list[ModelChoice]:
-    """Return the choice with each available embedding model: bundled, current, of the settings."""
+    """Return the choice with each available embedding model: local ones, current, of the settings."""
     wanted = preferences()
-    options = [replace(now, embedder="", embedder_url=OPENAI), now]
+    options = [*(replace(now, embedder="", embedder_url=OPENAI, languages=languages)
+                 for languages in (False, True)), now]
     if wanted.provider != "offline" and wanted.embed_model:
         options.append(replace(now, embedder=wanted.embed_model, embedder_url=wanted.base_url))
     return list(dict.fromkeys(options))
@@ -97,7 +99,7 @@ def embedders(now: ModelChoice) -> list[ModelChoice]:
 def embedder_name(choice: ModelChoice) -> str:
     """Name the embedding model of a choice."""
     if not choice.embedder:
-        return "of this installation, on this machine"
+        return "100 languages, on this machine" if choice.languages else "English, fast, on this machine"
     return f"{clean(choice.embedder, 60)} at {urlsplit(choice.embedder_url).netloc}"
 
 

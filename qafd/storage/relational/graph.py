@@ -231,6 +231,12 @@ class SqlListing(Part):
                     "ORDER BY live.document, live.position, descriptions.position"):
                 yield description_of(row)
 
+    def sample(self, most: int) -> tuple[str, ...]:
+        """The texts of the first passages of all documents, at most `most`."""
+        with self._file.reading() as connection:
+            rows = connection.execute("SELECT text FROM live ORDER BY position LIMIT ?", (most,))
+            return tuple(row[0] for row in rows)
+
     def nameless(self) -> Iterator[tuple[str, str | None]]:
         """For each passage its file and its text, None in the place of one that has a name."""
         marks = ", ".join("?" * len(MENTION_KINDS))
