@@ -25,7 +25,7 @@ from qafd.explain.chains import Chain
 from qafd.explain.conditions import AnswerConditions, tabulate_conditions
 from qafd.explain.decomposition import PathFlow
 from qafd.explain.paths import ReasoningPath, describe_paths
-from qafd.explain.reach import put_reached_first
+from qafd.explain.reach import FIRST, put_reached_first
 from qafd.export.whole import whole
 from qafd.graph import Graph
 from qafd.graph_cache import GraphCache, add_texts, corpus_of, read_passages, sentences_of
@@ -38,7 +38,7 @@ from qafd.models.cost import Meter, Metered
 from qafd.models.embedder import Embedder, local_embedder
 from qafd.models.estimate import RunPlan
 from qafd.models.instructions import Instructed, Instructions
-from qafd.plan import Planner, conditions_by, plan_by
+from qafd.plan import Planner, ask_further, conditions_by, plan_by
 from qafd.plan.spelling import Vocabulary
 from qafd.reading.text.plaintext import storable
 from qafd.records import Nodes, QueryPlan, mark_at
@@ -50,13 +50,13 @@ from qafd.retrieve.base import (
     Retriever,
     StructureKind,
     params_of,
-    wants_subqueries,
 )
 from qafd.retrieve.compare import BUDGET, DEFAULT, Comparison, choose_columns, make_column
 from qafd.retrieve.external import ForeignMethod
 from qafd.retrieve.layers import LAYERS, LayerState, Report
 from qafd.retrieve.methods import canonical, is_method, method_by, name_of
 from qafd.retrieve.seeds import passages_of
+from qafd.retrieve.united import weave
 from qafd.samples import copy_sample
 from qafd.storage import Location, Workspace, open_workspace, place_of
 from qafd.storage.rows import Evidence, now
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from qafd.ingest.reader import ModelChoice
 
 T = TypeVar("T")
+STEPS, MOST_STEPS = 2, 3
 BUILT_FOR = 5_000
 """Passages up to which `retrieve` and `compare` build the layers that a method needs."""
 
@@ -334,17 +335,20 @@ class KnowledgeGraph:
         return embedder
 
     def plan(self, question: str, graph: Graph | None = None, *,
-             subqueries: bool = False, client: "LLM | openai.OpenAI | None" = None,
-             model: str = "") -> QueryPlan:
+             client: "LLM | openai.OpenAI | None" = None, model: str = "", steps: int = STEPS,
+             further: Iterable[str] = ()) -> QueryPlan:
         """Link a question to the names of `graph`, by default the current one.
 
         Parameters
         ----------
-        subqueries : bool
-            Also take a complex question apart.
         client, model
-            As for `answer`. Names keywords and subqueries instead of the local rules; when it
-            fails, the local plan stays and a notice reports it.
+            As for `answer`. Names keywords instead of the local rules; when it fails, the local
+            plan stays and a notice reports it.
+        steps : int
+            Retrievals at most, 1 to 3: after each but the last the model reads five passages and
+            may ask up to two further questions.
+        further : iterable of str
+            Further questions that are known already.
 
         Raises
         ------
@@ -355,6 +359,8 @@ class KnowledgeGraph:
         """
         if not isinstance(question, str):
             raise ParameterError(f"a question is a text, not {type(question).__name__}")
+        if not 1 <= steps <= MOST_STEPS:
+            raise ParameterError(f"steps is {steps}; choose 1, 2 or {MOST_STEPS}")
         question = storable(question)
         with self.store() as store:
             embedder = self._embedder_for(question)
@@ -362,11 +368,24 @@ class KnowledgeGraph:
             graph = graph or self.graph
             planner = Planner(graph, embedder, store.edits.map_merged(),
                               Vocabulary(self._heard, partial(self._spread, graph)))
-            plan = planner.plan(question, subqueries=subqueries)
+            plan = planner.plan(question)
+            plan = replace(plan, further=tuple(map(planner.plan, further)))
             if client is None:
                 return plan
             llm = self._language_model(client, model)
-            return plan_by(llm, planner, plan, subqueries=subqueries)
+            local, plan = plan, plan_by(llm, planner, plan)
+            # A model that could not read the question is not waited for again.
+            return plan if plan.planner == local.planner else self._step(llm, planner, plan, graph, steps)
+
+    def _step(self, llm: LLM, planner: Planner, plan: QueryPlan, graph: Graph, steps: int) -> QueryPlan:
+        """Return the plan with the further questions that a model asks, until it asks none."""
+        for _ in range(1, steps):
+            found = self.retrieve(plan, graph=graph).passages[:FIRST]
+            texts = [f"{passage.title}\n{passage.text}" for passage in found]
+            before, plan = plan.further, ask_further(llm, planner, plan, texts)
+            if plan.further == before:
+                break
+        return plan
 
     def _heard(self, word: str) -> bool:
         """Return True if a word, in any of its forms, occurs in a passage."""
@@ -419,8 +438,7 @@ class KnowledgeGraph:
     def _retrieve(self, question: str | QueryPlan, method: str | Retriever, graph: Graph,
                    store: Workspace, params: dict[str, Any]) -> Retrieval:
         chosen = method_by(method, params, graph)
-        plan = question if isinstance(question, QueryPlan) else self.plan(
-            question, graph, subqueries=wants_subqueries(chosen))
+        plan = question if isinstance(question, QueryPlan) else self.plan(question, graph)
         if not len(graph):  # an unread workspace does not even know the dimension of its vectors
             return Retrieval(plan.question, name_of(chosen), params_of(chosen), (), (), (),
                              notices=plan.notices)
@@ -428,6 +446,10 @@ class KnowledgeGraph:
         corpus = replace(corpus, passages=corpus.passages.reading(partial(sentences_of, store)),
                          texts=store.passages.of_nodes)
         retrieval = chosen.retrieve(corpus, plan)
+        if plan.further and not retrieval.parts:
+            others = [chosen.retrieve(corpus, asked).ranking for asked in plan.further]
+            retrieval = replace(retrieval, ranking=weave([retrieval.ranking, *others]))
+        retrieval = replace(retrieval, further=tuple(asked.question for asked in plan.further))
         return replace(add_texts(retrieval, graph, store), made_by=self._name_origin(graph, store),
                        notices=plan.notices + retrieval.notices)
 
@@ -473,8 +495,7 @@ class KnowledgeGraph:
         needs = sorted(set(chain.from_iterable(method.needs for _, method in columns.values())))
         if needs:
             self._build_small(needs)
-        plan = question if isinstance(question, QueryPlan) else self.plan(
-            question, graph, subqueries=any(wants_subqueries(method) for _, method in columns.values()))
+        plan = question if isinstance(question, QueryPlan) else self.plan(question, graph)
         return Comparison(plan.question, budget, tuple(
             make_column(name, label, partial(self.retrieve, plan, name if name in named else method,
                                              graph=graph), graph, budget)
@@ -513,7 +534,7 @@ class KnowledgeGraph:
                 plan: QueryPlan | None = None, **params: Any) -> Explanation:
         """Explain a retrieval by flow diffusion, and find changes that would alter it.
 
-        A retrieval by subqueries is explained as it was made: diffusion by diffusion, and summed.
+        One with further questions is explained as it was made: diffusion by diffusion, and summed.
 
         Parameters
         ----------
@@ -531,9 +552,7 @@ class KnowledgeGraph:
         graph = graph or self.graph
         if not isinstance(asked, Retrieval):
             named = params.pop("method", "qafd")
-            method = method_by(named, dict(params), graph)
-            plan = asked if isinstance(asked, QueryPlan) else self.plan(
-                asked, graph, subqueries=wants_subqueries(method))
+            plan = asked if isinstance(asked, QueryPlan) else self.plan(asked, graph)
             asked = self.retrieve(plan, named, graph=graph, **params)
         if asked.method != "qafd":
             raise ParameterError("balances and paths are those of flow diffusion; "
@@ -541,7 +560,7 @@ class KnowledgeGraph:
         if asked.revision != graph.revision:
             raise ParameterError("the graph has changed since this was retrieved (version "
                                  f"{asked.revision}, now {graph.revision}); ask again")
-        plan = plan or self.plan(asked.query, graph, subqueries=asked.by_subqueries)
+        plan = plan or self.plan(asked.query, graph, further=asked.further)
         with self.store() as store:
             corpus = corpus_of(graph, store)
         return explain(corpus, asked, plan, self.store, partial(find_evidence, self))
@@ -567,7 +586,8 @@ class KnowledgeGraph:
         Parameters
         ----------
         asked : str or Retrieval
-            A question is planned and retrieved first, by `method`.
+            A question is planned and retrieved first, by `method`; a client reads it, too. Give
+            the retrieval of a plan without one to leave it to the rules.
         plan : QueryPlan, optional
             Of the question that `asked` was retrieved for, to save reading it again.
         client : LLM or openai.OpenAI, optional
@@ -589,10 +609,9 @@ class KnowledgeGraph:
         """
         llm = None if client is None else self._language_model(client, model)
         if isinstance(asked, str):
-            chosen = method_by(method, {}, self.graph)
-            plan = self.plan(asked, subqueries=wants_subqueries(chosen))
+            plan = self.plan(asked, client=llm)
             asked = self.retrieve(plan, method)
-        plan = plan or self.plan(asked.query, subqueries=asked.by_subqueries)
+        plan = plan or self.plan(asked.query, further=asked.further)
         with self.store() as store:  # to the end, or the call would open and close the file
             # A retrieval solved again, as for "what if", has no texts yet.
             asked = asked if asked.passages else add_texts(asked, self.graph, store)

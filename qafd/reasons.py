@@ -20,7 +20,7 @@ class ReasonKind(StrEnum):
     GIVEN = "given"  # text: a sentence that came with the node
     RANKED = "ranked"  # place, among the passages of its method
     FOREIGN = "foreign"  # name of a retriever from outside, score, place, count
-    BROUGHT_BY = "brought_by"  # subqueries: numbers from 1
+    BROUGHT_BY = "brought_by"  # diffusions: numbers from 1
     # Seeds
     NAMED = "named"
     STANDS_FOR_NAME = "stands_for_name"
@@ -150,6 +150,8 @@ class NoticeKind(StrEnum):
     NO_NAME_KNOWN = "no_name_known"
     NOT_ENGLISH = "not_english"
     READ_WITHOUT = "read_without"  # model, text
+    THEN_ASKED = "then_asked"  # text
+    NOT_ASKED_FURTHER = "not_asked_further"  # model, text
     CONDITIONS_BY_RULES = "conditions_by_rules"  # model, text
     NAME_UNKNOWN = "name_unknown"  # name
     NAME_IN_PART = "name_in_part"  # name, part

@@ -259,8 +259,8 @@ class QueryPlan:
 
     `embedding` has shape (d,), `keyword_vectors` shape (k, d), unit rows, in the order of
     `keywords`; they may be computed on demand, since most methods compare none. `names` are the
-    parts of the question that are names of entities in this graph (canonical keys). `subqueries`
-    are the plans of its parts, Eq. (6), none for a simple question. `planner` is "local" or the name
+    parts of the question that are names of entities in this graph (canonical keys). `further`
+    are the plans of questions that were asked after it, Eq. (6). `planner` is "local" or the name
     of the language model that read it. `read` is the question for comparisons with texts: misspelled
     names are corrected, and characters that texts cannot have are removed; "" if it equals the
     question. `written` has the spellings of the question for names that replace its own, each with
@@ -274,7 +274,7 @@ class QueryPlan:
     keyword_vectors: Vectors | OnDemand = field(repr=False)
     names: tuple[str, ...] = ()
     notices: tuple[Notice, ...] = ()
-    subqueries: tuple["QueryPlan", ...] = ()
+    further: tuple["QueryPlan", ...] = ()
     planner: str = "local"
     read: str = ""
     written: tuple[tuple[str, str], ...] = ()

@@ -1,4 +1,4 @@
-"""The answer, subqueries and the model settings, without a browser, on a loopback endpoint."""
+"""The answer, further questions and the model settings, without a browser, on a loopback endpoint."""
 
 import json
 import re
@@ -23,9 +23,11 @@ def reply(body: dict[str, object]) -> str:
     """What a good model says to each of the prompts."""
     system = str(body["messages"][0]["content"])  # type: ignore[index]
     if "high_level_keywords" in system:
-        return json.dumps({"high_level_keywords": ["birthplace"], "subqueries": [
-            "Who is the singer of Paper Lanterns?", "Where was Mara Delgado born?"],
-            "low_level_keywords": ["Mara Delgado"]})
+        return json.dumps({"high_level_keywords": ["birthplace"], "low_level_keywords": ["Mara Delgado"]})
+    if '"questions"' in system:
+        return json.dumps({"questions": ["Where did Mara Delgado live?"]})
+    if "rewrite the follow-up" in system:
+        return "Which prize did Salt Road win?"
     if "grades" in system:
         return json.dumps({"grades": [{c.name: 60 for c in PAPER}] * 2})
     return '{"word": "yes"}' if "word" in system else WRITTEN
@@ -49,10 +51,24 @@ def test_the_model_answers_first_and_is_paid_for_once(modeled: FaultServer) -> N
     assert 'src="http' not in text
     assert "http://evil/x" not in text
     assert "id='source-2'" in text
-    assert len(modeled.bodies) == 1
+    assert "Then asked: Where did Mara Delgado live?" in text
+    assert len(modeled.bodies) == 3
     again = page("explore", ws="songbook")
     assert "Written by tiny" in shown(again)
+    assert len(modeled.bodies) == 3
+
+
+def test_rules_read_the_question_when_the_switch_is_off(modeled: FaultServer) -> None:
+    text = shown(page("explore", ws="songbook", model_reads="false"))
+    assert "Written by tiny" in text
+    assert "Then asked" not in text
     assert len(modeled.bodies) == 1
+
+
+def test_compare_asks_the_same_further_question_of_every_method(modeled: FaultServer) -> None:
+    app = page("compare", ws="songbook")
+    assert not app.error
+    assert len(modeled.bodies) == 2
 
 
 def test_the_expected_cost_is_next_to_the_most_that_a_call_may_have(
@@ -60,16 +76,17 @@ def test_the_expected_cost_is_next_to_the_most_that_a_call_may_have(
     calls = CallSettings(reply_tokens=1000)
     save(home / "settings.json", Preferences("custom", modeled.url, "tiny", answers=False, calls=calls,
                                              prices=(("tiny", Price(0.0, 10.0)),)))
-    short = shown(page("explore", ws="songbook"))
+    short = shown(page("explore", ws="songbook", model_reads="false"))
     assert "80 out, at most 1,000 out ($0.0008, at most $0.0100)" in short
-    assert "400 out, at most 1,000 out ($0.0040" in shown(page("explore", ws="songbook", length="Paragraphs"))
+    assert "400 out, at most 1,000 out ($0.0040" in shown(
+        page("explore", ws="songbook", length="Paragraphs", model_reads="false"))
     assert modeled.bodies == []
 
 
 def test_a_follow_up_keeps_the_question_and_answer_before_it(modeled: FaultServer) -> None:
     app = page("explore", ws="songbook")
     asked = app.text_input(key="q").value
-    app.text_input(key="follow0").set_value("Which prize did Salt Road win?").run()
+    app.text_input(key="follow0").set_value("Which prize did it win?").run()
     assert app.text_input(key="q").value == "Which prize did Salt Road win?"
     text = shown(app)
     assert f"<details><summary>{asked}</summary><p>She was born in **Valparaíso** [2]." in text
@@ -78,16 +95,16 @@ def test_a_follow_up_keeps_the_question_and_answer_before_it(modeled: FaultServe
 def test_a_move_of_the_mass_asks_the_model_only_on_request(modeled: FaultServer) -> None:
     app = page("explore", ws="songbook", tab="Paths")
     app.slider(key="best_mass").set_value(3.0).run()
-    assert len(modeled.bodies) == 1
+    assert len(modeled.bodies) == 3
     assert "Written before the last change of the retrieval." in shown(app)
     press(app, "Answer again from the present passages")
-    assert len(modeled.bodies) == 2
+    assert len(modeled.bodies) == 4
     assert "before the last change" not in shown(app)
 
 
 def test_a_model_that_answers_on_request_waits_for_the_button(modeled: FaultServer, home: Path) -> None:
     save(home / "settings.json", Preferences("custom", modeled.url, "tiny", answers=False))
-    app = page("explore", ws="songbook")
+    app = page("explore", ws="songbook", model_reads="false")
     assert modeled.bodies == []
     press(app, "Write an answer")
     assert "Written by tiny" in shown(app)

@@ -16,6 +16,7 @@ from qafd.reading.text import count_tokens
 pytestmark = [pytest.mark.usefixtures("alone"),
               pytest.mark.replies(reply=lambda _: "In Valparaíso [2].\x1b[31m And [88].")]
 BORN = "Where was the singer of Paper Lanterns born?"
+RULES = "--plan", "rules"
 ELSEWHERE = "What is the boiling point of tungsten carbide?"
 
 
@@ -36,7 +37,7 @@ def test_what_is_not_in_the_documents_is_said_and_exits_with_3(
 
 def test_a_model_writes_and_its_citations_are_resolved(
         db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url]) == 0
+    assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, *RULES]) == 0
     out = capsys.readouterr().out
     assert "In Valparaíso [2].[31m And [88: no such source]." in out
     assert "Written by tiny: 11 tokens sent, 7 received." in out
@@ -46,7 +47,7 @@ def test_a_model_writes_and_its_citations_are_resolved(
 def test_a_model_that_breaks_off_or_fails_leaves_the_quoted_answer_and_exits_with_1(
         fault: str, db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     server.fault = lambda *_: fault
-    assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url]) == 1
+    assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, *RULES]) == 1
     streams = capsys.readouterr()
     assert "She was born in Valparaíso" in streams.out
     assert "These sentences are quoted instead." in streams.err
@@ -55,7 +56,7 @@ def test_a_model_that_breaks_off_or_fails_leaves_the_quoted_answer_and_exits_wit
 def test_a_written_answer_is_in_the_ledger_and_paid_for_once(
         db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
-        assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url]) == 0
+        assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, *RULES]) == 0
     assert len(server.bodies) == 1
     capsys.readouterr()
     assert main(["ledger", "--by", "question", "--db", db, "--json"]) == 0
@@ -67,7 +68,7 @@ def test_calls_are_made_as_the_settings_say_unless_an_option_does(
         db: str, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     save(tmp_path / "settings.json", Preferences(calls=CallSettings(60.0, 0.5, 400)))
     server.fault = lambda *_: "truncated"
-    ask = ["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, "--json"]
+    ask = ["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, *RULES, "--json"]
     assert main(ask) == 0
     assert json.loads(capsys.readouterr().out)["written"]["cut"]
     assert main([*ask, "--reply-tokens", "77", "--temperature", "1"]) == 0
@@ -87,7 +88,7 @@ def test_a_cap_stops_before_the_call_quotes_and_exits_with_4(
         options: list[str], db: str, tmp_path: Path, server: FaultServer,
         capsys: pytest.CaptureFixture[str]) -> None:
     save(tmp_path / "settings.json", Preferences(prices=(("tiny", Price(1.0, 1.0)),)))
-    assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url,
+    assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, *RULES,
                  *options]) == 4
     streams = capsys.readouterr()
     assert server.bodies == []
@@ -97,7 +98,7 @@ def test_a_cap_stops_before_the_call_quotes_and_exits_with_4(
 
 def test_a_price_that_was_named_once_is_that_of_the_model_from_then_on(
         db: str, tmp_path: Path, server: FaultServer) -> None:
-    ask = ["answer", "--db", db, "--model", "tiny", "--base-url", server.url]
+    ask = ["answer", "--db", db, "--model", "tiny", "--base-url", server.url, *RULES]
     assert main([*ask, BORN, "--price", "1000", "2000"]) == 0
     assert load(tmp_path / "settings.json").price("tiny") == Price(1000.0, 2000.0)
     assert main([*ask, "Who wrote Paper Lanterns?", "--max-cost", "0.001"]) == 4
@@ -107,7 +108,7 @@ def test_a_price_that_was_named_once_is_that_of_the_model_from_then_on(
 def test_the_key_goes_only_to_the_address_it_was_set_for(
         db: str, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-CANARY")
-    main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url])
+    main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, *RULES])
     assert "CANARY" not in server.bodies[0]["key"]
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     main(["answer", "Who wrote Paper Lanterns?", "--db", db, "--model", "tiny"])
@@ -128,10 +129,12 @@ def test_doctor_tests_the_endpoint(
 def test_a_model_reads_the_question_under_the_cap_of_the_answer(
         db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url]
-    server.reply = lambda body: KEYWORDS if "high_level_keywords" in json.dumps(body) else "Here [1]."
+    server.reply = write_reply
     assert main([*asked, "--plan", "model"]) == 0
-    assert len(server.bodies) == 2
-    capsys.readouterr()
+    assert len(server.bodies) == 3
+    assert "Then asked: Where is Lisbon?" in capsys.readouterr().err
+    assert main([*asked, "--steps", "1"]) == 0
+    assert "Then asked" not in capsys.readouterr().err
     assert main(["ledger", "--by", "purpose", "--db", db, "--json"]) == 0
     assert {row["what"] for row in json.loads(capsys.readouterr().out)} == {"plan", "answer"}
 
@@ -139,7 +142,7 @@ def test_a_model_reads_the_question_under_the_cap_of_the_answer(
 def test_a_plan_by_a_model_that_changes_the_seeds_is_answered(
         db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     keywords = KEYWORDS.replace("Paper Lanterns", "Valparaíso").replace("birthplace", "harbor towns")
-    server.reply = lambda body: keywords if "high_level_keywords" in json.dumps(body) else "Here [1]."
+    server.reply = lambda body: keywords if "high_level_keywords" in json.dumps(body) else write_reply(body)
     asked = ["answer", "Who sang it?", "--db", db, "--model", "tiny", "--base-url", server.url,
              "--plan", "model"]
     assert main([*asked, "--prompt"]) == 0
@@ -153,5 +156,12 @@ def test_a_plan_by_a_model_needs_one(db: str, server: FaultServer) -> None:
     assert not server.bodies
 
 
-KEYWORDS = json.dumps({"high_level_keywords": ["birthplace"], "low_level_keywords": ["Paper Lanterns"],
-                       "subqueries": []})
+KEYWORDS = json.dumps({"high_level_keywords": ["birthplace"], "low_level_keywords": ["Paper Lanterns"]})
+
+
+def write_reply(body: dict[str, object]) -> str:
+    """Return what a good model says to each of the prompts."""
+    system = json.dumps(body)
+    if "high_level_keywords" in system:
+        return KEYWORDS
+    return '{"questions": ["Where is Lisbon?"]}' if "look for passages" in system else "Here [1]."

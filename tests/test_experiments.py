@@ -27,6 +27,8 @@ def reply(body: Any) -> str:
         return json.dumps({"grades": [{one.name: one.highest for one in criteria}] * count})
     if "high_level_keywords" in system:
         return json.dumps({"high_level_keywords": ["founding"], "low_level_keywords": ["Lindau"]})
+    if '"questions"' in system:
+        return '{"questions": []}'
     if "SELECT" in system:
         return "SELECT name FROM singer"
     return "Ada Brenner [1]" if "14 words" in system else "Ada Brenner founded the mill of Lindau [1]."
@@ -101,4 +103,4 @@ def test_the_table_of_a_paper_is_made_by_its_command(
         assert main([*arguments, "--json"]) == 0
         plans = sum("high_level_keywords" in json.dumps(body) for body in server.bodies)
     assert read(json.loads(capsys.readouterr().out)) == expected
-    assert bool(plans) == ("--plan model" in command)
+    assert bool(plans) == command.startswith("eval answers")

@@ -8,10 +8,8 @@ from clicks import page, shown
 
 from qafd.knowledge import KnowledgeGraph
 
-PARTS = "Who founded Apple and which cities lie on the Amazon?"
 ASKED = {"no mass": {"best_mass": "0", "q": "xyzzy plugh frotz"}, "entities": {"best_layer": "entities"},
-         "all is full": {"best_mass": "118", "q": "Which cities lie on the Amazon?"},
-         "subqueries": {"best_subqueries": "on", "q": PARTS}}
+         "all is full": {"best_mass": "118", "q": "Which cities lie on the Amazon?"}}
 
 
 @pytest.mark.parametrize("tab", ["Why", "Paths", "What if", "Contrast"])
@@ -19,16 +17,6 @@ ASKED = {"no mass": {"best_mass": "0", "q": "xyzzy plugh frotz"}, "entities": {"
 def test_every_tab_works_whatever_is_asked(asked: str, tab: str, home: Path) -> None:
     assert not page("explore", tab=tab, **ASKED[asked]).error
 
-
-
-def test_why_names_the_subquery_whose_diffusion_left_most_mass(home: Path) -> None:
-    told = KnowledgeGraph.sample("apple-amazon", home).explain(PARTS, subqueries="on")
-    node = next(told.find(n.id) for n in told.retrieval.nodes if n.brought_by == (0,))
-    app = page("explore", tab="Why", best_subqueries="on", q=PARTS, about=told.graph.names[node])
-    why = told.why(told.graph.ids[node])
-    assert why.part == 1
-    assert "By diffusion 1, “Who founded Apple?”" in shown(app)
-    assert f"it holds {why.balance.node.mass:.3g} of" in shown(app)
 
 
 def test_a_document_taken_out_by_a_link_names_what_is_lost(home: Path) -> None:

@@ -123,11 +123,9 @@ def test_the_core_counts_in_how_many_phrasings_a_node_is(
 
 
 @pytest.mark.parametrize("budget", [1.0, 100.0, 412.0, 2000.0])
-@pytest.mark.parametrize("subqueries", ["off", "on"])
-def test_retrieved_tokens_never_exceed_the_budget(
-        budget: float, subqueries: str, apple: KnowledgeGraph) -> None:
+def test_retrieved_tokens_never_exceed_the_budget(budget: float, apple: KnowledgeGraph) -> None:
     graph = apple.graph
-    method = replace(PRESETS["tokens"].method, mass=budget, subqueries=subqueries)
+    method = replace(PRESETS["tokens"].method, mass=budget)
     found = apple.retrieve("Who founded Apple and which cities lie on the Amazon?", method)
     rows = [graph.row[n.id] for n in found.nodes if n.state == "saturated"]
     assert graph.tokens[np.array(rows, np.int64)].sum() <= budget * (1 + 1e-9)

@@ -1,9 +1,7 @@
-"""Explanations of questions in parts, against the diffusions of the parts solved anew."""
+"""Explanations of questions with further ones, against the diffusions of each solved anew."""
 
-from dataclasses import replace
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
 from qafd.errors import ParameterError
@@ -13,13 +11,13 @@ from qafd.explain.whynot import why_not
 from qafd.flow.solver import solve
 from qafd.knowledge import KnowledgeGraph
 
-BOTH = "Where was the singer of Paper Lanterns born and who founded the prize that Salt Road won?"
-ALIKE = "When was Paper Lanterns released and when was Salt Road released?"
+BOTH = "Where was the singer of Paper Lanterns born?", "Who founded the prize that Salt Road won?"
+ALIKE = "When was Paper Lanterns released?", "When was Salt Road released?"
 
 
 @pytest.fixture(scope="module", params=[BOTH, ALIKE], ids=["two things", "one of two"])
 def told(songs: KnowledgeGraph, request: pytest.FixtureRequest) -> Explanation:
-    return songs.explain(request.param, subqueries="on", mass=24.0)
+    return songs.explain(songs.plan(request.param[0], further=request.param[1:]), mass=12.0)
 
 
 def test_a_node_is_explained_by_the_diffusion_that_left_most_mass_there(told: Explanation) -> None:
@@ -75,10 +73,10 @@ def test_why_not_names_the_mass_of_the_control_at_which_a_part_fills_the_node(
                if n.state == "wet" and told.why_not(n.id).entry.mass is not None)
     not_in = told.why_not(wet)
     assert not_in.question == told.retrieval.parts[not_in.part - 1].query
-    found = [why_not(run.problem, run.diffusion, told.graph.row[wet], runs=2).entry.mass for run in told.runs]
+    found = [why_not(run.problem, run.diffusion, told.graph.row[wet]).entry.mass for run in told.runs]
     enters = min(mass for mass in found if mass is not None)
     for factor, inside in ((1 + 1e-6, True), (1 - 1e-6, False)):
-        again = songs.retrieve(told.plan, subqueries="on", mass=enters * factor)
+        again = songs.retrieve(told.plan, mass=enters * factor)
         assert ({n.id for n in again.nodes if n.state == "saturated"} >= {wet}) == inside
 
 
@@ -102,17 +100,7 @@ def test_sensitivities_add_up_over_the_parts(told: Explanation) -> None:
         assert one.elasticity == pytest.approx(float(elasticity[key] / found))
 
 
-def test_a_plan_of_other_parts_is_refused(songs: KnowledgeGraph, told: Explanation) -> None:
-    with pytest.raises(ParameterError, match="in other parts than this plan has"):
-        songs.explain(told.retrieval, plan=replace(told.plan, subqueries=told.plan.subqueries[:1]))
+def test_a_plan_of_another_question_is_refused(songs: KnowledgeGraph) -> None:
     other = songs.plan("Who is the singer of Paper Lanterns?")
     with pytest.raises(ParameterError, match="by another plan"):
         songs.explain(songs.retrieve("Who founded the prize that Salt Road won?"), plan=other)
-
-
-def test_a_question_of_one_part_is_explained_as_without_subqueries(songs: KnowledgeGraph) -> None:
-    question = "Who is the singer of Paper Lanterns?"
-    on, off = (songs.explain(question, subqueries=choice) for choice in ("on", "off"))
-    top = off.retrieval.nodes[0].id
-    assert on.why(top) == off.why(top)
-    assert np.array_equal(on.runs[0].problem.mass, off.runs[0].problem.mass)

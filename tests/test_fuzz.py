@@ -48,7 +48,7 @@ TEXTS = ("# Ada\n\nAda met Bob.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", "name,tow
          '[{"id": 1, "text": "Ada met Bob."}]', "<html><table><tr><td>Ada<td>Bob</table></html>",
          "From: Ada\nSubject: Bob\n\nWe met.\n", "CREATE TABLE a (b INT); INSERT INTO a VALUES (1);",
          "1\n00:00:01,000 --> 00:00:02,000\nAda met Bob.\n")
-KEYS = ("low_level_keywords", "high_level_keywords", "subqueries", "nodes", "edges", "grades", "correct",
+KEYS = ("low_level_keywords", "high_level_keywords", "questions", "nodes", "edges", "grades", "correct",
         "id", "label", "description", "source", "target", "negated", "relation", "entity", "type",
         "comprehensiveness", "diversity", "logicality", "relevance", "coherence", "answer")
 NAMES = ("Ada", "Bob", "Eve", "Carl", "Dora", "Finn")

@@ -29,6 +29,7 @@ from qafd.models.cost import FREE, Meter, Metered
 from qafd.models.embedder import local_embedder
 from qafd.models.endpoint import Endpoint
 from qafd.models.instructions import TASKS, Instructed, Instructions, check_prompt
+from qafd.plan import Planner, ask_further
 from qafd.preferences import Preferences, save
 from qafd.sql.database import Database
 from qafd.sql.plan import choose_seeds
@@ -78,7 +79,10 @@ BEFORE = [Exchange("Who met Babbage?", "Ada.", ("Babbage",), ("Ada",))]
 ASKING: dict[str, tuple[Callable[[LLM, KnowledgeGraph], object], int]] = {
     "extract": (ask_extract, 705),
     "plan": (lambda client, songs: songs.plan("Who met Babbage?", client=client), 701),
-    "answer": (lambda client, songs: songs.answer("Where did Ada Lovelace meet?", client=client), 701),
+    "further": (lambda client, songs: ask_further(client, Planner(songs.graph, local_embedder()),
+                                                  songs.plan("Who met Babbage?"), ["Ada met him."]), 701),
+    "answer": (lambda client, songs: songs.answer(
+        songs.retrieve("Where did Ada Lovelace meet?"), client=client), 701),
     "judge": (lambda client, _: judge("Where?", {"a": "London"}, client, repeats=1), 701),
     "seeds": (ask_database(choose_seeds), 701),
     "sql": (ask_database(write_sql), 701),
@@ -147,7 +151,7 @@ def test_a_used_up_limit_says_which_setting_to_raise(
     server.fault = lambda *_: "truncated"
     model = Metered(Endpoint("tiny", server.url), str(path), Meter(), FREE, purpose=purpose)
     with pytest.raises(ReplyLimitError, match=setting):
-        model.complete([Message("user", "Who?")], schema={"required": ["subqueries"]})
+        model.complete([Message("user", "Who?")], schema={"required": ["questions"]})
     with open_workspace(path) as store:
         (total,) = store.ledger.totals("purpose")
     assert total.tokens_out > 0  # what was written is paid

@@ -85,8 +85,7 @@ def test_long_questions_are_cut_with_a_notice(planner):
 BORN = "Where was the singer of Paper Lanterns born?"
 GOOD = json.dumps({
     "high_level_keywords": ["Place of birth", "singers"],
-    "low_level_keywords": ["Paper Lanterns", "Mara Delgado"],
-    "subqueries": ["Who sings Paper Lanterns?", "Where was Mara Delgado born?"]})
+    "low_level_keywords": ["Paper Lanterns", "Mara Delgado"]})
 
 
 @pytest.mark.parametrize("reply", [
@@ -94,17 +93,15 @@ GOOD = json.dumps({
     pytest.param(f"Sure!\n```json\n{GOOD}\n```\nAnything else?", id="fenced"),
     pytest.param("```json\n" + GOOD, id="unclosed fence"),
 ])
-def test_keywords_names_and_subqueries_come_from_the_model(
+def test_keywords_and_names_come_from_the_model(
         reply: str, songs: KnowledgeGraph) -> None:
     client = Recorded([reply], name="big")
-    plan = songs.plan(BORN, subqueries=True, client=client)
+    plan = songs.plan(BORN, client=client, steps=1)
     assert plan.keywords == (
         Keyword("Paper Lanterns", "low"), Keyword("Mara Delgado", "low"),
         Keyword("Place of birth", "high"), Keyword("singers", "high"))
     assert plan.keyword_embeddings.shape == (4, 384)
     assert plan.names == ("paper lanterns", "mara delgado")
-    assert [part.question for part in plan.subqueries] == [
-        "Who sings Paper Lanterns?", "Where was Mara Delgado born?"]
     assert plan.planner == "big"
     assert client.asked[0].schema == PLAN_SCHEMA
     assert client.asked[0].messages[1].content == BORN
@@ -112,14 +109,14 @@ def test_keywords_names_and_subqueries_come_from_the_model(
 
 @pytest.mark.parametrize("reply", [
     "", "no", "{", "[]", '{"high_level_keywords": []}', json.dumps({
-        "high_level_keywords": [], "low_level_keywords": [], "subqueries": []}),
-    json.dumps({"high_level_keywords": [1, None, {}], "low_level_keywords": ["", "..."],
-                "subqueries": 3}),
+        "high_level_keywords": [], "low_level_keywords": []}),
+    json.dumps({"high_level_keywords": [1, None, {}], "low_level_keywords": ["", "..."]}),
     DeadlineError("It took too long."),
 ])
 def test_a_bad_plan_leaves_the_local_one_and_says_so(
         reply: str | DeadlineError, songs: KnowledgeGraph) -> None:
-    local, plan = songs.plan(BORN), songs.plan(BORN, client=Recorded([reply], name="bad"))
+    local, plan = songs.plan(BORN), songs.plan(
+        BORN, client=Recorded([reply], name="bad"), steps=1)
     assert (plan.keywords, plan.names, plan.planner) == (local.keywords, local.names, "local")
     assert plan.notices[:-1] == local.notices
     assert plan.notices[-1].kind == NoticeKind.READ_WITHOUT
@@ -133,12 +130,4 @@ def test_a_bad_plan_leaves_the_local_one_and_says_so(
      tuple(Keyword(f"k{i}", "low") for i in range(20))),
 ])
 def test_near_misses_are_read(value: object, keywords: tuple[Keyword, ...]) -> None:
-    assert read_plan(json.dumps(value)) == (keywords, ())
-
-
-@pytest.mark.parametrize(("parts", "kept"), [
-    (["one?"], 0), (["one?", "one?"], 0), (["one?", "two?"], 2), (["?", "two?"], 0),
-    ([f"{i}?" for i in range(9)], 4), ("one?", 0)])
-def test_one_subquery_is_none_and_four_are_the_most(parts: object, kept: int) -> None:
-    _, found = read_plan(json.dumps({"low_level_keywords": ["x"], "subqueries": parts}))
-    assert len(found) == kept
+    assert read_plan(json.dumps(value)) == keywords

@@ -18,7 +18,7 @@ def full(kind: ReasonKind) -> Reason:
     return Reason(kind, values | {
         "text": "Some text", "name": "Apple Inc.", "word": "apple", "title": "Apple",
         "first": "A", "last": "C", "way": ("A", "B.", "C"), "words": ("a", "b"),
-        "subqueries": (1, 2)})
+        "diffusions": (1, 2)})
 
 
 @pytest.mark.parametrize("kind", ReasonKind)
@@ -40,6 +40,6 @@ def test_every_kind_of_notice_can_be_said(kind: NoticeKind) -> None:
 
 
 def test_a_reason_comes_back_from_what_is_kept_of_it() -> None:
-    told = reason(ReasonKind.ON_PATH, reason(ReasonKind.BROUGHT_BY, subqueries=(1, 2)),
+    told = reason(ReasonKind.ON_PATH, reason(ReasonKind.BROUGHT_BY, diffusions=(1, 2)),
                   first="A", last="B", way=("A", "B"), place=1, score=0.5)
     assert record_of(Reason, plain_of(told), "reason") == told

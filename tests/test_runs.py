@@ -16,7 +16,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.runs import Run, delete_runs, list_runs, load_run, save_run
 from qafd.runs.difference import settings_of
 from qafd.runs.file import PARTS, read_run, run_json, write_run
-from qafd.runs.replay import record_run
+from qafd.runs.replay import record_run, replay_run
 from qafd.runs.stored import plain_of, record_of
 from qafd.runs.verify import FindingKind, seal, verify
 from qafd.storage import open_workspace
@@ -77,12 +77,13 @@ def test_a_damaged_run_is_refused_in_one_sentence(body, run, store):
         load_run(store, key)
 
 
-def test_subqueries_come_back_with_their_parts(apple, store):
-    plan = apple.plan("Who founded Apple and which cities lie on the Amazon?", subqueries=True)
-    run = record_run(apple, apple.retrieve(plan, subqueries="on"), plan)
+def test_further_questions_come_back_with_their_parts(apple, store):
+    plan = apple.plan("Who founded Apple?", further=["Which cities lie on the Amazon?"])
+    run = record_run(apple, apple.retrieve(plan), plan)
     back = load_run(store, save_run(store, run))
     assert [p.nodes for p in back.retrieval.parts] == [p.nodes for p in run.retrieval.parts]
     assert len(back.retrieval.parts) == 2
+    assert replay_run(back, apple).equal
     assert verify(back.retrieval.to_dict()).ok
 
 
@@ -244,7 +245,7 @@ def test_a_run_with_any_other_value_is_refused_or_can_be_drawn(run):
             mass_balance(retrieval, node.id)
             back.quote_name(node.name)
         assert settings_of(back)
-    assert drawn > 3
+    assert drawn >= 3
 
 
 def test_an_upload_may_be_as_large_as_the_largest_file_that_is_read():

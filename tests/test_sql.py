@@ -20,11 +20,11 @@ from qafd.runs.verify import seal, verify
 from qafd.sql.box import Value
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.dialect import check_select
-from qafd.sql.diffusion import METHOD, schema_graph
+from qafd.sql.diffusion import schema_graph
 from qafd.sql.draft import GapKind, draft
 from qafd.sql.linking import LinkedSchema, QuestionWords, join_tables, link_schema
 from qafd.sql.schema import Column, Join, Schema, Table, quote_name
-from qafd.sql.write import read_sql, sql_messages, write_sql
+from qafd.sql.write import read_sql, write_sql
 
 FERRIES = assets() / "samples" / "ferries.sqlite"
 # The tables that each question needs, and its answer by SQL written by hand; None where the rules
@@ -153,19 +153,6 @@ def test_every_diffusion_over_the_schema_is_certified(asked: dict[str, DatabaseQ
     for one in asked.values():
         result = verify(json.loads(json.dumps(seal(one.retrieval.to_dict()))))
         assert result.ok, result.findings
-
-
-def test_a_question_in_parts_unites_their_diffusions(ferries: Database) -> None:
-    parts = METHOD.__class__(mass=2.0, seeds=10, rule="source-unit", subqueries="on")
-    one = ferries.ask("Which ferry has the most sailings and which customers come from Bergvik?",
-                      parts)
-    assert len(one.retrieval.parts) == 2
-    assert {"ferries", "sailings", "customers"} <= set(one.importance)
-    assert "part 2: Which customers come from Bergvik?" in sql_messages(one)[1].content
-    town = next(n for n in one.retrieval.nodes if n.name == "customers.town")
-    assert town.brought_by == (1,)
-    why = one.explanation.why(town.id)
-    assert (why.part, why.full) == (2, True)
 
 
 def test_tables_are_joined_by_the_shortest_tree_and_unreachable_ones_are_named() -> None:

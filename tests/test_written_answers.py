@@ -140,7 +140,8 @@ def test_the_command_writes_judges_and_is_resumed_for_nothing(
     file.write_text('{"question": "Who founded the mill of Lindau?", "answer": "Ada Brenner"}\n')
     with serving(reply) as server:
         command = ["eval", "answers", "--questions", str(file), "--db", str(tmp_path / "a.db"),
-                   "--model", "tiny", "--base-url", server.url, "--judge", "both", "--json"]
+                   "--model", "tiny", "--base-url", server.url, "--judge", "both", "--plan", "rules",
+                       "--json"]
         assert main([*command[:-1], "--dry-run", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["calls"] == 6  # 2 answers, 2 rounds of 2 judgings
         assert server.bodies == []

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from qafd.app.session import bound, exchange, keep, put, session, value_of
 from qafd.graph import Graph
-from qafd.retrieve.qafd import FlowDiffusion
+from qafd.retrieve.qafd import WHOLE, FlowDiffusion
 
 FLOODED = 0.1  # share of the nodes that are seeds, from which on an alpha of 50 fills all
 NEAREST = 20  # passages that may be seeds next to the names of the question
@@ -89,7 +89,7 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
     if isinstance(method, FlowDiffusion):
         if spec.name == "mass":
             key += "" if method.rule == usual.rule else f"_{method.rule}"
-            whole = method.divided
+            whole = method.rule in WHOLE
             high = max(method.highest(graph), value)
             step = 1.0 if whole else 0.01 if high <= 2 else 0.1
         elif spec.name == "seeds":

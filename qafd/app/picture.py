@@ -137,7 +137,7 @@ def both_weights(view: View, drawing: Drawing) -> str | None:
 
     Passages are drawn, as in Figure 1 of the paper. Nodes that one weight alone retrieves are in color.
     """
-    plain = retrieve_by(view.knowledge, view.graph, view.version, view.question,
+    plain = retrieve_by(view.knowledge, view.graph, view.version,
                       replace(view.method, variant="plain"), view.plan)
     found = contrast(plain, view.retrieval)
     known, others = place_nodes(view)
@@ -162,7 +162,7 @@ def both_weights(view: View, drawing: Drawing) -> str | None:
 def _animate(view: View, drawing: Drawing, positions: Positions, steady: Scale | None) -> None:
     """Let the browser draw every mass while the control moves, where it can."""
     method, highest = view.method, session().highest_mass
-    joint = method.diffusions == "joint" and method.subqueries == "off"
+    joint = method.diffusions == "joint" and not view.plan.further
     if not joint or steady is None or drawing.thickness != "flow" or view.plan.planner != "local":
         return
     widest = replace(method, mass=highest)

@@ -8,11 +8,13 @@ import streamlit as st
 
 from qafd.answer import Answer
 from qafd.app.controls import ControlPlaces, controls, mass_control, set_suggested
-from qafd.app.escaping import capitalize, escape_sentence, plain
+from qafd.app.escaping import brief, capitalize, escape_sentence, plain
+from qafd.app.provider import language_model
 from qafd.app.session import bound, choose_option, compute_shared, forget_all_but, session, value_of
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph, version_of
 from qafd.models import LLM
+from qafd.models.cost import Metered
 from qafd.reasons import NoticeKind
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval, Retriever
@@ -21,8 +23,10 @@ from qafd.wording import count, count_words
 from qafd.wording.reasons import word_notice
 from qafd.wording.runs import say_doubt
 
+MODEL_READS = "model_reads"
 LITTLE = 0.1  # of a token budget: below it a caption names the next node that fits
-DETAILS = (NoticeKind.LONE_SEEDS, NoticeKind.MASS_CAPPED_THERE)  # which ask for no action
+DETAILS = (NoticeKind.LONE_SEEDS, NoticeKind.MASS_CAPPED_THERE, NoticeKind.THEN_ASKED)
+"""Notices that ask for no action."""
 AWARE, PLAIN, BOTH = "Query-aware", "Plain", "Both"
 OF_ALL_PRESETS = ("ws", "q", "preset", "passages", "thickness", "ramp", "edges")
 
@@ -107,38 +111,49 @@ def explore_question(knowledge: KnowledgeGraph, question: str, method: FlowDiffu
              client: LLM | None = None) -> View:
     """Answer the question by the method on the present graph; repeats come from memory.
 
-    A client, if given, reads the question instead of the local rules.
+    A client, if given, reads the question instead of the local rules, and asks further ones.
     """
     graph = knowledge.graph
     version = version_of(graph)
-    apart = method.subqueries == "on"
     with knowledge.store():  # which all that is asked of it here uses
-        if client is None and not apart:
-            plan = plan_of(knowledge, graph, version, question)
-        else:
-            plan = _read((knowledge.id, version), question, apart, client.name if client else "",
-                         knowledge, graph, client)
-        asked = question if plan.planner == "local" else f"{question}\n{plan.planner}"
-        retrieval = retrieve_by(knowledge, graph, version, asked, method, plan)
+        plan = plan_of(knowledge, graph, version, question, client)
+        retrieval = retrieve_by(knowledge, graph, version, method, plan)
     return View(knowledge, graph, version, question, plan, method, retrieval)
 
 
-def plan_of(knowledge: KnowledgeGraph, graph: Graph, version: str, question: str) -> QueryPlan:
-    """Return the plan of a question by the local rules, kept in memory."""
+def reader(knowledge: KnowledgeGraph, question: str) -> Metered | None:
+    """Return the model that reads the question, unless the sidebar says no; None for the local rules."""
+    model = language_model(knowledge.url, "plan", question)
+    if model is None:
+        return None
+    with st.sidebar:
+        wanted = st.toggle(
+            f"Let {brief(model.name, 40)} read the question", True, **bound(MODEL_READS),
+            help=("It names the keywords, asks up to two further questions where the first passages "
+                  "are not enough, and rewrites follow-ups. Two calls for each new question."))
+    return model if wanted else None
+
+
+def plan_of(knowledge: KnowledgeGraph, graph: Graph, version: str, question: str,
+            client: LLM | None = None) -> QueryPlan:
+    """Return the plan of a question by a model or the local rules, kept in memory."""
+    if client is not None:
+        return _read((knowledge.id, version), question, client.name, knowledge, graph, client)
     return compute_shared("plan", (knowledge.id, version, question), lambda: knowledge.plan(question, graph))
 
 
 # A model that failed is asked again after a minute; good replies are in the workspace.
 @st.cache_resource(max_entries=32, ttl=60, show_spinner=False)
-def _read(place: tuple[str, str], question: str, apart: bool, reader: str,  # noqa: ARG001
-          _knowledge: KnowledgeGraph, _graph: Graph, _client: LLM | None) -> QueryPlan:
-    return _knowledge.plan(question, _graph, subqueries=apart, client=_client)
+def _read(place: tuple[str, str], question: str, reader: str,  # noqa: ARG001
+          _knowledge: KnowledgeGraph, _graph: Graph, _client: LLM) -> QueryPlan:
+    return _knowledge.plan(question, _graph, client=_client)
 
 
-def retrieve_by(knowledge: KnowledgeGraph, graph: Graph, version: str, question: str, method: Retriever,
+def retrieve_by(knowledge: KnowledgeGraph, graph: Graph, version: str, method: Retriever,
               plan: QueryPlan) -> Retrieval:
     """Retrieve by a method; repeats come from memory."""
-    return compute_shared("retrieval", (knowledge.id, version, question, method),
+    asked = plan.question, plan.planner, *(further.question for further in plan.further)
+    return compute_shared("retrieval", (knowledge.id, version, asked, method),
                   lambda: knowledge.retrieve(plan, method, graph=graph))
 
 

@@ -38,17 +38,20 @@ def chain_lines(chains: Sequence[Chain]) -> Iterator[str]:
         yield ""
 
 
-def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prompt: bool, plan: str,
-                   follow: bool) -> Outcome:
+def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prompt: bool,
+           plan: str | None, steps: int, follow: bool) -> Outcome:
     """Answer a question, print the prompt for it, or complete it first from the last one."""
     if plan == "model" and not asked.model:
         raise ParameterError("--plan model needs a model; name one with --model, or drop --plan")
     knowledge, client, typed = inquiry.knowledge, None, ""
+    if plan is None:
+        plan = "model" if asked.model and not prompt else "rules"
     if asked.model and not (prompt and plan == "rules"):
         client = asked.client(knowledge, "answer", inquiry.text)
     if follow:
         typed, inquiry = inquiry.text, follow_last(inquiry, client)
-    read, method = inquiry.read(replace(client, purpose="plan") if client and plan == "model" else None)
+    reader = replace(client, purpose="plan") if client and plan == "model" else None
+    read, method = inquiry.read(reader, steps)
     retrieval = knowledge.retrieve(read, method)
     if plan == "model":
         _note_all(retrieval.notices)

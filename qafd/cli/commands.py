@@ -255,8 +255,6 @@ def query() -> None:
 @may_call_model
 @writing_options
 @click.option("--prompt", is_flag=True, help="Print the prompt for a model without sending it.")
-@click.option("--plan", type=click.Choice(["rules", "model"]), default="rules",
-              help="Read the question by rules, or let --model name its keywords and parts.")
 @click.option("--follow", is_flag=True,
               help="Complete the question from the last one that was asked here.")
 @work("answering.answer")
@@ -392,13 +390,11 @@ def evaluation() -> None:
 @click.option("--run", "running", is_flag=True, help="Also run the SQL, read-only.")
 @click.option("--mass", type=float, default=2.0,
               help="Mass of each seed; more mass retrieves more of the schema.")
-@click.option("--subqueries", flag_value="on", default="off", show_default=False,
-              help="Split a complex question into parts, and unite their tables and columns.")
 @dialect_option
 @db_option
 @may_call_model
 @click.option("--seeds", type=click.Choice(["rules", "model"]), default="rules",
-              help="Choose seeds and parts of the question by rules or by the model.")
+              help="Choose seeds by rules or by the model.")
 @work("foreign.sql")
 def sql() -> None:
     """Draft SQL for a question to a database, read-only.
@@ -501,8 +497,6 @@ def conditions() -> None:
               help="Let the model compare answers with the known ones, grade them by QAFD-RAG's five "
                    "criteria, do both, or grade them by SG-RAG's empowerment score.")
 @click.option("--alone", is_flag=True, help="Grade each answer in calls of its own, not side by side.")
-@click.option("--plan", type=click.Choice(["rules", "model"]), default="rules",
-              help="Read the questions by rules, or let --model name their keywords and parts.")
 @click.option("--judge-model", metavar="NAME",
               help="Another model at the same address as judge; by default the writer judges itself.")
 @click.option("--rounds", type=click.IntRange(min=1, max=20), default=2,

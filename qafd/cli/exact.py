@@ -22,7 +22,7 @@ from qafd.retrieve.exact import ExactMatches
 from qafd.wording.explanations import say_condition, say_met
 from qafd.wording.reasons import word_notice
 
-LENGTH, TOKENS = "short", 3000  # of a written answer, and what a model is shown for it
+LENGTH, TOKENS = "short", 1500  # of a written answer, and what a model is shown for it
 
 
 def exact(knowledge: KnowledgeGraph, question: str, evidence: str, answers: int, conditions: Sequence[str],

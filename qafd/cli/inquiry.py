@@ -37,9 +37,8 @@ class Inquiry:
         """The question itself, read from standard input if it is "-"."""
         return text_of(self.question)
 
-    def read(self, client: "LLM | None" = None) -> "tuple[QueryPlan, Retriever]":
+    def read(self, client: "LLM | None" = None, steps: int = 1) -> "tuple[QueryPlan, Retriever]":
         """Read the question, by rules or a model, and prepare the method as the app does."""
-        from qafd.retrieve.base import wants_subqueries
         from qafd.retrieve.methods import read_methods
 
         graph = self.knowledge.graph
@@ -47,8 +46,7 @@ class Inquiry:
         if len(chosen) > 1:
             raise ParameterError(f"--method names {len(chosen)} methods; 'qafd compare' asks several")
         method, = chosen.values()
-        plan = self.knowledge.plan(self.text, graph, subqueries=wants_subqueries(method), client=client)
-        return plan, method
+        return self.knowledge.plan(self.text, graph, client=client, steps=steps), method
 
     def retrieve(self) -> "Retrieval":
         return self.knowledge.retrieve(*self.read())

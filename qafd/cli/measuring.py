@@ -113,8 +113,9 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Lo
     with _workspace(gold, questions.name, passages, db) as (knowledge, meter):
         client = asked.client(knowledge, "answer") if asked.model else None
         calls = instructions_of(client).calls
-        planner = replace(client, purpose="plan") if client and how["plan"] == "model" else None
-        writing = Writing(calls.fit(how["tokens"]), how["length"], calls.reply_tokens, planner)
+        planner = replace(client, purpose="plan") if client and how["plan"] != "rules" else None
+        writing = Writing(calls.fit(how["tokens"]), how["length"], calls.reply_tokens, planner,
+                          how["steps"])
         chosen = read_columns(knowledge, methods)
         judging = _choose_judging(how, asked.base_url, client, len(chosen))
         if client is not None and how["dry_run"]:

@@ -58,7 +58,13 @@ limit_option = click.option("--limit", type=SOME, metavar="N", help="Only the fi
 writing_options = with_options(
     click.option("--length", type=click.Choice(["short", "paragraphs", "list", "phrase"]), default="short",
                  help="Length of a model's answer."),
-    click.option("--tokens", type=SOME, default=3000, help="Tokens of context that a model gets."))
+    click.option("--tokens", type=SOME, default=1500, help="Tokens of context that a model gets."),
+    click.option("--plan", type=click.Choice(["rules", "model"]),
+                 help="Read questions by rules alone, or let --model name their keywords and ask further "
+                      "ones; by default the model, if there is one."),
+    click.option("--steps", type=click.IntRange(1, 3), default=2, show_default=True,
+                 help="Retrievals for a question: after each but the last the model reads five passages "
+                      "and may ask up to two further questions."))
 question_argument = click.argument("question")  # '-' reads it from stdin
 model_options = with_options(
     click.option("--model", envvar="QAFD_MODEL", show_envvar=True, help="Name of a language model."),

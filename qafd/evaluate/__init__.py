@@ -33,7 +33,7 @@ from qafd.ingest.engine import Progress, never
 from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import QueryPlan
-from qafd.retrieve.base import Retrieval, Retriever, params_of, wants_subqueries
+from qafd.retrieve.base import Retrieval, Retriever, params_of
 from qafd.retrieve.external import ForeignMethod
 from qafd.retrieve.methods import label_of
 from qafd.time_left import ignore_progress
@@ -307,7 +307,7 @@ def evaluate(
         raise ParameterError("a question has no gold passages, or there is no question; give each "
                              "the names of the documents that answer it")
     documents, notices = gold_documents(knowledge, questions)
-    subqueries = prepare(knowledge, methods, lambda name, done, total: progress(
+    prepare(knowledge, methods, lambda name, done, total: progress(
         Progress(f"building {name}", done, total)))
     graph = knowledge.graph
     entities, unknown = gold_nodes(knowledge, graph, questions)
@@ -316,7 +316,7 @@ def evaluate(
     for question in questions:
         if stopped():
             break
-        plan = knowledge.plan(question.text, graph, subqueries=subqueries)
+        plan = knowledge.plan(question.text, graph)
         gold = [documents[name] for name in question.gold]
         nodes = [entities.get(name, "") for name in question.nodes]
         with knowledge.store():  # which all methods use
@@ -339,11 +339,10 @@ def evaluate(
 
 
 def prepare(knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
-            report: Callable[[str, int, int], None] = ignore_progress) -> bool:
-    """Build the layers that methods need; whether any of them wants questions taken apart."""
+            report: Callable[[str, int, int], None] = ignore_progress) -> None:
+    """Build the layers that methods need."""
     needs = set(chain.from_iterable(method.needs for method in methods.values()))
     knowledge.build_layers(sorted(needs), report)
-    return any(map(wants_subqueries, methods.values()))
 
 
 def _trial(knowledge: KnowledgeGraph, graph: Graph, method: Retriever, plan: QueryPlan,

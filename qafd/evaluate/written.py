@@ -28,7 +28,7 @@ from qafd.evaluate.judge import Answers
 from qafd.evaluate.measures import Interval, intervals
 from qafd.evaluate.overlap import Measure, measures
 from qafd.ingest.engine import Progress
-from qafd.knowledge import KnowledgeGraph, cite_reply, draft_answer
+from qafd.knowledge import STEPS, KnowledgeGraph, cite_reply, draft_answer
 from qafd.models import Message, Reply
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.instructions import instructions_of
@@ -52,13 +52,14 @@ CORRECT = "correct"  # the measure that a model gives
 class Writing:
     """The settings of written answers: size of the context, and of a reply.
 
-    `planner` reads the questions, by default the rules.
+    `planner` reads the questions, by default the rules, and asks further ones in so many `steps`.
     """
 
     budget: int
     length: str
     reply_tokens: int
     planner: Metered | None = None
+    steps: int = STEPS
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,8 @@ def answer_all(knowledge: KnowledgeGraph, questions: Sequence[Question],
     found: dict[str, list[Answered]] = {name: [] for name in methods}
     stopped = ""
     done = 0
-    for question, retrievals in _retrieve_all(knowledge, questions, methods, writing.planner):
+    for question, retrievals in _retrieve_all(
+            knowledge, questions, methods, writing.planner, writing.steps):
         row: dict[str, Answered] = {}
         for name, (plan, retrieval) in retrievals.items():
             progress(Progress("answering", done, len(questions) * len(methods), question.text))
@@ -217,7 +219,9 @@ def estimate_cost(knowledge: KnowledgeGraph, questions: Sequence[Question],
                 received += writing.reply_tokens
         if writing.planner is not None:
             planned = instructions_of(writing.planner)
-            calls, received = calls + 1, received + planned.calls.reply_tokens
+            # Each step reads five passages, about as many tokens as an answer.
+            calls, received = calls + writing.steps, received + writing.steps * planned.calls.reply_tokens
+            sent += (writing.steps - 1) * writing.budget
             sent += tokens_of(plan_messages(question.text, planned.prompt("plan")))
         if judging is None:
             continue
@@ -316,16 +320,16 @@ def _marks(question: Question, texts: Sequence[str], client: Metered, repeats: i
 
 
 def _retrieve_all(knowledge: KnowledgeGraph, questions: Sequence[Question],
-               methods: Mapping[str, Retriever], planner: Metered | None = None
+               methods: Mapping[str, Retriever], planner: Metered | None = None, steps: int = 1
                ) -> Iterator[tuple[Question, dict[str, tuple[QueryPlan, Retrieval | QafdError]]]]:
     """Yield each question with the retrieval of every method, or its error."""
     if not questions or not methods:
         raise ParameterError("there is no question or no method; give at least one of each")
-    apart = prepare(knowledge, methods)
+    prepare(knowledge, methods)
     graph = knowledge.graph
     for question in questions:
-        plan = knowledge.plan(question.text, graph, subqueries=apart,
-                              client=planner.about(question=question.text) if planner else None)
+        reader = planner.about(question=question.text) if planner else None
+        plan = knowledge.plan(question.text, graph, client=reader, steps=steps)
         with knowledge.store():  # which all methods use
             found: dict[str, tuple[QueryPlan, Retrieval | QafdError]] = {}
             for name, method in methods.items():

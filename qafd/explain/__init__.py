@@ -88,9 +88,6 @@ class RunExplanation:
         Opens the workspace, for texts and provenance.
     evidence : callable
         Sentences that mention some nodes, see `qafd.knowledge.find_evidence`.
-    runs : int
-        How many such runs the mass of the control is divided among: masses that are named for the
-        control are those of the run times this.
     """
 
     graph: Graph
@@ -99,7 +96,6 @@ class RunExplanation:
     evidence: Callable[[Iterable[str]], tuple[Evidence, ...]]
     problem: Problem
     diffusion: Diffusion = field(repr=False)
-    runs: int = 1
 
     @cached_property
     def streams(self) -> Streams:
@@ -181,7 +177,7 @@ def gather_paths(runs: Sequence[RunExplanation], most: int, row: int | None = No
 class Explanation:
     """A retrieval by flow diffusion with the data behind it; by `KnowledgeGraph.explain`.
 
-    A question in parts has one diffusion for each subquery. Numbers of the question are their
+    Each further question has a diffusion of its own. Numbers of the question are their
     sums, Eq. (6), (7). Nodes are given by name, as "¶ title" for a passage, or by id;
     documents by name.
 
@@ -190,9 +186,9 @@ class Explanation:
     plan : QueryPlan
         Of the whole question.
     method : FlowDiffusion
-        As asked for, with all the mass.
+        As asked for.
     runs : tuple of RunExplanation
-        One, or one for each subquery in their order.
+        One, or one for each question or seed in their order.
     """
 
     graph: Graph
@@ -224,7 +220,7 @@ class Explanation:
         return tuple(sorted(names))
 
     def is_retrieved(self, node: str) -> bool:
-        """Return True if a node is full, for some subquery where there are several."""
+        """Return True if a node is full, for some diffusion where there are several."""
         row = self.find(node)
         return any(run.diffusion.retrieves(row) for run in self.runs)
 
@@ -247,7 +243,7 @@ class Explanation:
     def why_not(self, node: str, nodes: int = 4000) -> WhyNot:
         """Explain why a node is not retrieved, with the shortest change that would retrieve it.
 
-        In a question in parts this is about the nearest diffusion. The search for
+        With further questions this is about the nearest diffusion. The search for
         the mass at which it enters ends when more than `nodes` are retrieved.
 
         Raises
@@ -258,7 +254,7 @@ class Explanation:
         row = self.find(node)
         if self.is_retrieved(self.graph.ids[row]):
             raise ParameterError(f"{row_name(self.graph, row)} is retrieved; ask why it is")
-        found = [why_not(run.problem, run.diffusion, row, nodes, run.runs) for run in self.runs]
+        found = [why_not(run.problem, run.diffusion, row, nodes) for run in self.runs]
         if len(found) == 1:
             return found[0]
         best = max(range(len(found)), key=lambda k: _nearness(found[k]))
@@ -284,7 +280,7 @@ class Explanation:
     def paths(self, most: int = 50, to: str | None = None) -> Paths:
         """Return the largest paths of mass from seeds to where it is held, and their rest.
 
-        Each is of one subquery. With `to`, only those that end at one touched node.
+        Each is of one diffusion. With `to`, only those that end at one touched node.
         """
         row = None if to is None else self.find(to)
         return gather_paths(self.runs, most, row)
@@ -309,7 +305,7 @@ class Explanation:
 
     def change(self, *, nodes: Iterable[str] = (), edges: Iterable[tuple[str, str]] = (),
                seeds: Iterable[str] = (), documents: Iterable[str] = ()) -> Change:
-        """Make a change from names, for `what_if`; a seed of any subquery can go.
+        """Make a change from names, for `what_if`; a seed of any diffusion can go.
 
         Raises
         ------
@@ -417,13 +413,11 @@ def explain(corpus: Corpus, retrieval: Retrieval, plan: QueryPlan, open_store: C
     if len(found) != len(problems) or named and named != [one.plan.question for one in problems]:
         raise ParameterError(f"{retrieval.query[:80]!r} was retrieved in other parts than this "
                              "plan has; name the plan that it was retrieved with")
-    subqueries = len(plan.subqueries) if method.subqueries == "on" else 1
-    shared = max(1, subqueries) if method.divided else 1
     runs = []
     for part, problem in zip(found, problems, strict=True):
         if part.seeds != corpus.graph.ids_of(problem.seeds.rows.tolist()):
             raise ParameterError(f"{part.query[:80]!r} was retrieved by another plan than "
                                  "this; name the plan that it was retrieved with")
         runs.append(RunExplanation(corpus.graph, part, open_store, evidence, problem,
-                                   problem.solve(), shared))
+                                   problem.solve()))
     return Explanation(corpus.graph, retrieval, plan, method, tuple(runs))

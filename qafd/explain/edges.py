@@ -147,7 +147,7 @@ class Along:
 
     `share`, in [0, 1], is their part of all that reached the target. The flow runs through so many
     `passages` and, where `direct`, over the nodes' own edge; the flows of `strands` and `rest` add
-    up to it, except where flow passes from passage to passage. `question` is the subquery that the
+    up to it, except where flow passes from passage to passage. `question` is the one that the
     strands are of, "" for the whole question.
     """
 

@@ -1,6 +1,6 @@
 """The exact mass at which a node enters, in the units of the method's own control."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,11 +33,6 @@ class Entry:
     mass: float | None
     searched: float
     full: bool = False
-
-    def times(self, runs: int) -> "Entry":
-        """Scale to the mass of a control that several equal diffusions divide."""
-        return replace(self, mass=None if self.mass is None else runs * self.mass,
-                       searched=runs * self.searched)
 
 
 def entries(problem: Problem, up_to: float | None = None) -> Path:

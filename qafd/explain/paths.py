@@ -45,8 +45,8 @@ class ReasoningPath:
     """A path of mass: node ids from a seed to where it is held, and the links between them.
 
     `start` is the seed's name as shown. Paths of methods without mass have their score as `mass`.
-    `share` is its part of all the mass, between 0 and 1; `part` the subquery whose
-    diffusion it belongs to, from 1, and 0 in an undivided question.
+    `share` is its part of all the mass, between 0 and 1; `part` the diffusion that
+    it belongs to, from 1, and 0 where there is one alone.
     """
 
     nodes: tuple[str, ...]

@@ -88,12 +88,10 @@ class WhyNot:
         return len(self.way) - 1 if self.way else None
 
 
-def why_not(problem: Problem, diffusion: Diffusion, row: int, nodes: int = 4000,
-            runs: int = 1) -> WhyNot:
+def why_not(problem: Problem, diffusion: Diffusion, row: int, nodes: int = 4000) -> WhyNot:
     """Explain why the node of a graph row is not retrieved.
 
-    The search for the mass at which it enters ends when more than `nodes` are retrieved. `runs`
-    is how many equal diffusions the mass of the control is divided among, of which this is one.
+    The search for the mass at which it enters ends when more than `nodes` are retrieved.
     """
     layer = problem.layer
     i = diffusion.find(row)
@@ -109,9 +107,9 @@ def why_not(problem: Problem, diffusion: Diffusion, row: int, nodes: int = 4000,
     entry = entry_of(problem, row, diffusion, nodes=nodes)
     remedies = _remedies(problem, row, capacity - held, entry, gate if len(way) == 2 else None)
     connected = np.isin(layer.component[row], layer.component[problem.seeds.rows])
-    return WhyNot(layer.ids[row], row_name(layer, row), held, capacity, runs * problem.method.mass,
+    return WhyNot(layer.ids[row], row_name(layer, row), held, capacity, problem.method.mass,
                   tuple(row_name(layer, at) for at in way), bool(connected), gate, widest,
-                  entry.times(runs), tuple(sorted(remedies, key=lambda remedy: remedy.length)))
+                  entry, tuple(sorted(remedies, key=lambda remedy: remedy.length)))
 
 
 def _nearest(layer: Graph, support: set[int], row: int) -> tuple[int, ...]:

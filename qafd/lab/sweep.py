@@ -59,8 +59,8 @@ def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, grid: Grid,
           ) -> tuple[Cell, ...]:
     """Solve every combination, in the order variant, seeds, mass.
 
-    Seeds and gates are computed once for all masses. A question with
-    subqueries is swept as a whole.
+    Seeds and gates are computed once for all masses. Further questions are
+    left out.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from qafd.errors import ParameterError
 from qafd.models import LLM, Message, Reply
 from qafd.models.call_settings import CallSettings
 from qafd.models.prompts import EXTRACT
-from qafd.models.prompts_answer import ANSWER, JUDGE, PLAN
+from qafd.models.prompts_answer import ANSWER, FURTHER, JUDGE, PLAN
 from qafd.models.prompts_conditions import EXACT, QUERY
 from qafd.models.prompts_correct import CORRECT
 from qafd.models.prompts_follow import FOLLOW
@@ -48,7 +48,8 @@ class ModelTask:
 TASKS: Mapping[str, ModelTask] = {
     "extract": ModelTask("Read passages", "QAFD-RAG, Prompt 1", EXTRACT, ("mark",),
                     ("types", "language", "field", "record", "done")),
-    "plan": ModelTask("Name keywords and parts of a question", "QAFD-RAG, Prompt 2", PLAN),
+    "plan": ModelTask("Name keywords of a question", "QAFD-RAG, Prompt 2", PLAN),
+    "further": ModelTask("Ask further questions", "", FURTHER, ("mark",)),
     "answer": ModelTask("Write an answer", "QAFD-RAG, Prompt 3", ANSWER, ("mark", "absent"), ("length",)),
     "judge": ModelTask("Grade answers", "QAFD-RAG, Prompt 4", JUDGE, ("mark", "keys"),
                   ("count", "criteria", "meanings")),

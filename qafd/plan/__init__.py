@@ -1,22 +1,29 @@
-"""Question to query plan: keywords of both levels, embedding, names in the graph, subqueries."""
+"""Question to query plan: keywords of both levels, embedding, names in the graph, further questions."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from qafd.errors import MalformedReplyError, ModelError, ParameterError
 from qafd.graph import Graph
-from qafd.models import LLM
+from qafd.models import LLM, Reply
+from qafd.models.cost import Metered
 from qafd.models.embedder import Embedder, LocalEmbedder
 from qafd.models.instructions import instructions_of
-from qafd.models.prompts_answer import PLAN_SCHEMA, plan_messages, read_plan
+from qafd.models.prompts_answer import (
+    FURTHER_SCHEMA,
+    PLAN_SCHEMA,
+    further_messages,
+    plan_messages,
+    read_further,
+    read_plan,
+)
 from qafd.models.prompts_conditions import QUERY_SCHEMA, query_messages, read_query
 from qafd.plan.asking import find_asking
-from qafd.plan.linking import FoundName, Named, named_in, names_of
+from qafd.plan.linking import Named, named_in, names_of
 from qafd.plan.query_graph import find_name, names_linked
 from qafd.plan.spelling import Vocabulary
-from qafd.plan.subqueries import decompose
 from qafd.reading.names.cjk import TERM
 from qafd.reading.names.foreign import names_of as names_in_other
 from qafd.reading.names.languages import ENGLISH, function_words, language_of
@@ -61,8 +68,8 @@ class Planner:
         # All of a question to a database is read, as "List their names."
         self._reads_passages = graph.count("passage") > 0
 
-    def plan(self, question: str, *, subqueries: bool = False) -> QueryPlan:
-        """Return the question, read; with `subqueries`, also each of the parts it consists of.
+    def plan(self, question: str) -> QueryPlan:
+        """Return the question, read.
 
         `names` are the names of the graph in the question by longest match (lower-case terms
         only when there is no other), then stand-ins for names that the graph does not know
@@ -91,14 +98,13 @@ class Planner:
         if heard != asked:
             notices.append(notice(NoticeKind.READ_IN_PART, text=heard))
             doc = self._tag(heard)
-        plan, read, parts = self._read(heard, doc, subqueries)
+        plan, read = self._read(heard, doc)
         if read != heard:
             notices += [one for one in plan.notices if one.kind in _PUT_RIGHT]
-            plan, _, parts = self._read(read, self._tag(read), subqueries)
+            plan, _ = self._read(read, self._tag(read))
         if read != asked or plain != question:
             plan = replace(plan, read=read)
-        return replace(plan, question=question, notices=(*notices, *plan.notices),
-                       subqueries=tuple(self.plan(part) for part in parts))
+        return replace(plan, question=question, notices=(*notices, *plan.notices))
 
     def _tag(self, asked: str) -> "Doc | None":
         """Return a text tagged and parsed, None for one that is not English."""
@@ -114,19 +120,14 @@ class Planner:
         return [(start, end) for _, start, end in self._names.find(doc.text, nlp.Defaults.stop_words)
                 if not is_written_small(doc.text[start:end])]
 
-    def _read(self, asked: str, doc: "Doc | None", subqueries: bool
-              ) -> tuple[QueryPlan, str, tuple[str, ...]]:
-        """Return the plan of a text; the text with its misspelled names put right; its parts, if asked."""
+    def _read(self, asked: str, doc: "Doc | None") -> tuple[QueryPlan, str]:
+        """Return the plan of a text, and the text with its misspelled names put right."""
         nlp, _ = tagger()
         common = nlp.Defaults.stop_words
         language = ENGLISH
-        parts: Sequence[str] = ()
         if doc is not None:
             found = self._names.find(asked, common)
             named, themes = list(named_in(doc)), list(_themes(doc))
-            spans = _spans(named, found)
-            if subqueries:
-                parts = decompose(doc, spans)
         else:
             language = language_of(asked, least=1)
             common = common | function_words(language)
@@ -148,11 +149,10 @@ class Planner:
         if self._embedder.name == LocalEmbedder.name and not english:
             notices.append(notice(NoticeKind.NOT_ENGLISH))
         return (QueryPlan(asked, keywords, embed([asked])[0], vectors, links.keys, tuple(notices),
-                          written=links.written), links.read, tuple(parts))
+                          written=links.written), links.read)
 
-    def refine(self, plan: QueryPlan, keywords: Sequence[Keyword], subqueries: Sequence[str],
-               planner: str) -> QueryPlan:
-        """Return a local plan with the keywords and subqueries that a language model named.
+    def refine(self, plan: QueryPlan, keywords: Sequence[Keyword], planner: str) -> QueryPlan:
+        """Return a local plan with the keywords that a language model named.
 
         Its low-level keywords are looked for in the graph like the names of the question, which
         stay; the embedding stays that of the question.
@@ -166,10 +166,7 @@ class Planner:
             if keyword.level == "low":
                 names[self._names.mean(keyword.text, vector) or ""] = None
         names.pop("", None)
-        return replace(
-            plan, keywords=kept, keyword_vectors=vectors, names=tuple(names), planner=planner,
-            subqueries=tuple(self.plan(part) for part in subqueries))
-
+        return replace(plan, keywords=kept, keyword_vectors=vectors, names=tuple(names), planner=planner)
 
     def ground(self, plan: QueryPlan, query: QueryGraph) -> QueryPlan:
         """Return the plan with the conditions that a language model read, their names linked to entities.
@@ -227,32 +224,54 @@ def _read_other(asked: str, language: str) -> tuple[list[Named], list[str]]:
     return named, themes
 
 
-def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
-            subqueries: bool) -> QueryPlan:
-    """Return a local plan with the keywords, and the subqueries if asked for, of a language model.
+def plan_by(client: LLM, planner: Planner, plan: QueryPlan) -> QueryPlan:
+    """Return a local plan with the keywords of a language model.
 
     When the model fails or names no keyword, the local plan stays and a notice has the reason.
     """
     try:
         instructed = instructions_of(client)
-        reply = client.complete(plan_messages(plan.question, instructed.prompt("plan")),
-                                schema=PLAN_SCHEMA, max_tokens=instructed.calls.reply_tokens)
-        keywords, parts = read_plan(reply.text)
+        reply = _keep_readable(client, read_plan).complete(
+            plan_messages(plan.question, instructed.prompt("plan")), schema=PLAN_SCHEMA,
+            max_tokens=instructed.calls.reply_tokens)
+        keywords = read_plan(reply.text)
     except ModelError as error:
         told = notice(NoticeKind.READ_WITHOUT, model=client.name, text=str(error))
         return replace(plan, notices=(*plan.notices, told))
-    return planner.refine(plan, keywords, parts if subqueries else (), client.name)
+    return planner.refine(plan, keywords, client.name)
 
 
-def _spans(named: Sequence[Named], found: Sequence[FoundName]) -> list[tuple[int, int]]:
-    """Return the places of names in the question, in order, the longer of two that overlap."""
-    spans = {(one.start, one.end) for one in found} | {
-        (span.start, span.end) for span in named if span.kind != "NORP"}
-    kept: list[tuple[int, int]] = []
-    for start, end in sorted(spans, key=lambda span: span[0] - span[1]):
-        if all(end <= a or b <= start for a, b in kept):
-            kept.append((start, end))
-    return sorted(kept)
+def ask_further(client: LLM, planner: Planner, plan: QueryPlan, passages: Sequence[str]) -> QueryPlan:
+    """Return the plan with the questions that a language model asks after reading some passages.
+
+    There are none where the passages answer, and where the model fails; a notice has the reason.
+    """
+    asked = [plan.question, *(one.question for one in plan.further)]
+    try:
+        instructed = instructions_of(client)
+        reply = _keep_readable(client, read_further).complete(
+            further_messages(asked, passages, instructed.prompt("further")), schema=FURTHER_SCHEMA,
+            max_tokens=instructed.calls.reply_tokens)
+        questions = read_further(reply.text)
+    except ModelError as error:
+        told = notice(NoticeKind.NOT_ASKED_FURTHER, model=client.name, text=str(error))
+        return replace(plan, notices=(*plan.notices, told))
+    new = [text for text in questions if text not in asked]
+    told = tuple(notice(NoticeKind.THEN_ASKED, text=text) for text in new)
+    return replace(plan, notices=(*plan.notices, *told),
+                   further=(*plan.further, *map(planner.plan, new)))
+
+
+def _keep_readable(client: LLM, read: Callable[[str], object]) -> LLM:
+    """Return the model; if it keeps replies to answer from, only those that `read` reads."""
+    def is_readable(reply: Reply) -> bool:
+        try:
+            read(reply.text)
+        except (MalformedReplyError, ValueError, AttributeError):
+            return False
+        return True
+
+    return replace(client, accepts=is_readable) if isinstance(client, Metered) else client
 
 
 def _themes(doc: "Doc") -> Iterator[str]:

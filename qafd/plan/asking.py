@@ -3,15 +3,18 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from qafd.plan.subqueries import WH, Name
-
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, Token
 
+WH = frozenset(("WDT", "WP", "WP$", "WRB"))
+"""Tags of words that ask."""
 FEW = 3  # words of content below which a question without a name leans on what is before it
 _TALKERS = frozenset(("i", "we", "you"))
 _SUBJECTS = frozenset(("nsubj", "nsubjpass"))
 _CONTENT = frozenset(("NOUN", "PROPN", "VERB", "ADJ", "NUM"))
+
+Name = tuple[int, int]
+"""First and last + 1 character of a name in the question."""
 
 
 def find_asking(doc: "Doc", names: Sequence[Name]) -> str:

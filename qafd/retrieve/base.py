@@ -44,7 +44,7 @@ class RetrievedNode:
     none); `degree` counts the node's neighbors in the graph the method ran on. `state` is
     "saturated" (retrieved), "wet" (touched by the front, not retrieved) or "dry" (a seed
     that took nothing). `reason` is in the method's own terms (`qafd.wording.reasons` words it);
-    `brought_by` lists the subqueries (from 0) that retrieved it, where a question has several.
+    `brought_by` lists the diffusions (from 0) that retrieved it, where there are several.
     """
 
     id: str
@@ -169,8 +169,9 @@ class Retrieval:
     (`Deferred`).
 
     A method fills `ranking`; `passages` are the same passages with their texts, which
-    `qafd.knowledge` fetches from the store. `parts` are the retrievals of the subqueries, Eq. (6)
-    and (7), or of the seeds that this one is the union of, each with its own certificate.
+    `qafd.knowledge` fetches from the store. `further` are the questions that were asked after it.
+    `parts` are the retrievals of the questions, Eq. (6) and (7), or of the seeds that this one is the
+    union of, each with its own certificate.
     `structures` are its paths, reports or summaries, best first, for the model that answers; neither
     they nor `ranking` are exported.
     """
@@ -190,6 +191,7 @@ class Retrieval:
     parts: tuple["Retrieval", ...] = ()
     made_by: Imprint = field(default_factory=Imprint)
     structures: tuple[Structure, ...] = ()
+    further: tuple[str, ...] = ()
 
     @property
     def retrieved(self) -> tuple[RetrievedNode, ...]:
@@ -215,11 +217,6 @@ class Retrieval:
             return None
         at_names = sum(mass for mass, kind in zip(sources, kinds, strict=True) if kind != "passage")
         return float(at_names / poured)
-
-    @property
-    def by_subqueries(self) -> bool:
-        """Return True if the question was taken apart."""
-        return bool(self.parts) and self.params.get("subqueries") == "on"
 
     @property
     def unsure(self) -> bool:
@@ -380,11 +377,6 @@ class Method:
 def params_of(method: Any) -> dict[str, Any]:
     """Return the parameters of a method, after defaulting."""
     return {f.name: getattr(method, f.name) for f in fields(method)} if is_dataclass(method) else {}
-
-
-def wants_subqueries(method: Retriever) -> bool:
-    """Return True if a method retrieves by the subqueries of a question."""
-    return getattr(method, "subqueries", "off") == "on"
 
 
 T = TypeVar("T", covariant=True)

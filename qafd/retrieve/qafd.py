@@ -2,9 +2,10 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import groupby
 from typing import ClassVar, Self
 
 import numpy as np
@@ -36,7 +37,7 @@ from qafd.retrieve.base import (
 from qafd.retrieve.rank import Order, Ranking, rank
 from qafd.retrieve.seeds import ENTITY_SHARE, Match, Seeds, keyword_seeds, match, select_seeds
 from qafd.retrieve.subgraph import rank_passages
-from qafd.retrieve.united import unite
+from qafd.retrieve.united import unite, weave
 
 LAYERS = {"passages": frozenset({"mention", "synonym", "by_hand", "extracted"}),
           "entities": frozenset({"relation", "synonym"})}
@@ -46,6 +47,7 @@ HIGHEST = {"budget": 150.0, "total": 8000.0, "source-degree": 100.0, "source-uni
            "path": 100.0, "volume": 0.99, "paper-literal": 2.0}
 START = {"budget": 60.0, "total": 1000.0, "source-degree": 50.0, "source-unit": 10.0, "path": 10.0,
          "volume": 0.25, "paper-literal": 0.02}
+WHOLE = ("budget", "total")  # rules whose mass is that of the whole question
 SMALL = 1e-6  # a mass that no rule refuses
 
 
@@ -102,9 +104,6 @@ class FlowDiffusion(Method):
                            help="Pour the mass of all seeds at once, or diffuse from one seed at a "
                            "time and unite what each retrieves, as Algorithm 2 prints it.")
     top: int = passages_ranked()
-    subqueries: str = knob("off", options=("off", "on"), advanced=True,
-                           help="Take a complex question apart and unite one diffusion for each "
-                           "part, Eq. (6) and (7).")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -123,7 +122,7 @@ class FlowDiffusion(Method):
             mass = START[self.rule]
             if self.rule == "total" and self.capacity != "tokens":  # as many nodes as by "budget"
                 mass = START["budget"] * graph.total_capacity(self.capacity) / max(len(graph), 1)
-        if self.divided:
+        if self.rule in WHOLE:
             # Full nodes never hold more than the mass, so one node at least stays out.
             share = max(SHARE, min(FEW, len(graph) - 1) / max(len(graph), 1))
             held = graph.total_capacity(self.capacity) if self.rule == "total" else len(graph)
@@ -171,9 +170,9 @@ class FlowDiffusion(Method):
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """Return the nodes that fill up, the flow between them, and the passages ranked.
 
-        With `subqueries` on, each subquery of the plan has a diffusion of its own and the result
-        is their union, Eq. (6) and (7); the rules "budget" and "total" then divide the mass among
-        them. With `diffusions` "each", so has each seed, with its part of the mass.
+        Each further question of the plan has a diffusion of its own, with as much mass, and the
+        result is their union, Eq. (6) and (7). With `diffusions` "each", so has each seed, with its
+        part of the mass.
 
         Raises
         ------
@@ -192,45 +191,42 @@ class FlowDiffusion(Method):
             total_milliseconds=1000 * (time.perf_counter() - started)))
 
     def problems(self, corpus: Corpus, plan: QueryPlan) -> list["Problem"]:
-        """Return one problem, or one for each subquery, for each seed, or for each seed of each subquery.
+        """Return the problem of the question and those of its further ones, or one for each seed of them.
 
         Raises
         ------
         InfeasibleError
             By the rule "paper-literal" when its mass cannot fit.
         """
-        plans = plan.subqueries if self.subqueries == "on" and plan.subqueries else (plan,)
-        share = self.mass / len(plans) if self.divided else self.mass
-        problems = [replace(self, mass=share).problem(corpus, part) for part in plans]
+        problems = [self.problem(corpus, asked) for asked in (plan, *plan.further)]
         if self.diffusions == "joint":
             return problems
         return [one for problem in problems for one in problem.seed_by_seed()]
 
-    @property
-    def divided(self) -> bool:
-        """Return True if subqueries divide the mass among them; under other rules each has all of it."""
-        return self.rule in ("budget", "total")
-
     def unite_parts(self, corpus: Corpus, plan: QueryPlan, problems: Sequence["Problem"],
                     diffusions: Sequence[Diffusion]) -> Retrieval:
-        """Return the retrieval of a question whose subqueries have these problems and solutions."""
+        """Return the retrieval of a question that has these problems and solutions."""
         parts = [problem.retrieval(diffusion)
                  for problem, diffusion in zip(problems, diffusions, strict=True)]
         gone = frozenset().union(*(problem.gone for problem in problems))
         return replace(unite(parts), query=plan.question,
                        params=params_of(self),
-                       ranking=self._rank(corpus, plan, problems, diffusions, gone))
+                       ranking=weave(self._rank(corpus, problems, diffusions, gone))[:self.top])
 
-    def _rank(self, corpus: Corpus, plan: QueryPlan, problems: Sequence["Problem"],
-              diffusions: Sequence[Diffusion], gone: frozenset[int]) -> tuple[RankedPassage, ...]:
-        """Return the passages by the importance of all parts together and the whole question."""
-        graph, passages = corpus.graph, corpus.passages
-        importance = sum((importance_of(graph, diffusion, self.layer) for diffusion in diffusions),
-                         np.zeros(len(graph)))
-        certainty = max(problem.seeds.certainty for problem in problems)
-        order = rank(passages, match(passages, plan), importance,
-                     Ranking.for_certainty(certainty), self.top + len(gone))
-        return _foremost(graph, order, gone, self.top)
+    def _rank(self, corpus: Corpus, problems: Sequence["Problem"],
+              diffusions: Sequence[Diffusion], gone: frozenset[int]
+              ) -> Iterator[tuple[RankedPassage, ...]]:
+        """Yield the passages of each question by the importance of all its diffusions together."""
+        graph = corpus.graph
+        solved = zip(problems, diffusions, strict=True)
+        for found, parts in groupby(solved, key=lambda part: part[0].found):
+            importance, certainty = np.zeros(len(graph)), 0.0
+            for problem, diffusion in parts:
+                importance += importance_of(graph, diffusion, self.layer)
+                certainty = max(certainty, problem.seeds.certainty)
+            order = rank(corpus.passages, found, importance, Ranking.for_certainty(certainty),
+                         self.top + len(gone))
+            yield _foremost(graph, order, gone, self.top)
 
 
 @dataclass(frozen=True, eq=False)
@@ -460,6 +456,6 @@ PRESETS = {
         seeding="keywords", layer="entities", diffusions="each")),
     "tokens": Preset(
         "Token budget", "89% of the passages that answer are among the first five (recall@5, mean of three "
-        "question sets). Never more tokens than the budget.",
+        "question sets). One diffusion never retrieves more tokens than the budget.",
         FlowDiffusion(mass=1000.0, rule="total", capacity="tokens")),
 }

@@ -1,8 +1,8 @@
-"""The diffusions of several subqueries or seeds as one retrieval, Eq. (6) and (7)."""
+"""The diffusions of several questions or seeds as one retrieval, Eq. (6) and (7)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, replace
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any
 
 from qafd.reasons import Notice, NoticeKind, ReasonKind, reason
@@ -10,18 +10,20 @@ from qafd.retrieve.base import (
     DRY,
     SATURATED,
     WET,
+    RankedPassage,
     Retrieval,
     RetrievedEdge,
     RetrievedNode,
     Work,
 )
 
+KEPT = 3  # passages of a question that stay before those of its further questions
 _WORST = ("residual", "overfull", "unfilled", "negative", "relative_gap", "rtol")
 _SUMS = ("gap", "objective", "volume", "source", "touched", "edges", "rounds", "expansions")
 
 
 def unite(parts: Sequence[Retrieval]) -> Retrieval:
-    """Return the union of the retrievals of subqueries or seeds, all on one graph.
+    """Return the union of the retrievals of several questions or seeds, all on one graph.
 
     Importance, mass, source and capacity of a node add up, since each diffusion has buckets of its
     own; flows are netted, and an edge has its largest weight. The certificate has the worst
@@ -40,6 +42,21 @@ def unite(parts: Sequence[Retrieval]) -> Retrieval:
         seeds=tuple(dict.fromkeys(chain.from_iterable(part.seeds for part in parts))),
         work=Work(*map(sum, zip(*works, strict=True))),
         notices=_notices(list(chain.from_iterable(part.notices for part in parts))))
+
+
+def weave(rankings: Iterable[Sequence[RankedPassage]]) -> tuple[RankedPassage, ...]:
+    """Return the passages of a question with those of its further ones among them, each once.
+
+    The first three of the question stay first; from there on the rankings take turns, those of the
+    further questions before its own.
+    """
+    own, *others = rankings
+    turns = chain.from_iterable(zip_longest(*others, own[KEPT:]))
+    woven: dict[str, RankedPassage] = {}
+    for passage in (*own[:KEPT], *turns):
+        if passage is not None:
+            woven.setdefault(passage.id, passage)
+    return tuple(woven.values())
 
 
 def net_edges(parts: Iterable[Sequence[RetrievedEdge]]) -> tuple[RetrievedEdge, ...]:
@@ -82,7 +99,7 @@ def _join(versions: Sequence[tuple[int, RetrievedNode]]) -> RetrievedNode:
     told = best.reason
     if brought:
         numbers = tuple(number + 1 for number in brought)
-        told = replace(told, also=(*told.also, reason(ReasonKind.BROUGHT_BY, subqueries=numbers)))
+        told = replace(told, also=(*told.also, reason(ReasonKind.BROUGHT_BY, diffusions=numbers)))
     return replace(
         best, importance=x, mass=mass, capacity=sum(node.capacity for node in nodes),
         source=sum(node.source for node in nodes), seed=any(node.seed for node in nodes),

@@ -52,7 +52,7 @@ def replay_run(run: Run, knowledge: KnowledgeGraph) -> Replay:
         The method needs a layer that is not built.
     """
     method, graph = method_of(run), knowledge.graph
-    plan = knowledge.plan(run.retrieval.query, graph, subqueries=run.retrieval.by_subqueries)
+    plan = knowledge.plan(run.retrieval.query, graph, further=run.retrieval.further)
     again = record_run(knowledge, knowledge.retrieve(plan, method, graph=graph), plan, graph=graph)
     # A run without the graph's digest, or without its planner, differs in neither.
     again = replace(again, graph=again.graph if run.graph else "",

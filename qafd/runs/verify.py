@@ -48,7 +48,7 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that was proved or is wrong, with its values; `part` is a subquery from 1, or 0."""
+    """Something that was proved or is wrong, with its values; `part` is a diffusion from 1, or 0."""
 
     kind: FindingKind
     values: Mapping[str, Any] = field(default_factory=dict, hash=False)

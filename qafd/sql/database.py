@@ -83,11 +83,9 @@ class Database:
             The question is empty.
         """
         planner = Planner(self.graph, self.embedder)
-        plan = planner.plan(storable(question), subqueries=method.subqueries == "on")
+        plan = planner.plan(storable(question))
         if chosen is not None:
-            parts = [part.question for part in chosen.parts] if len(chosen.parts) > 1 else []
-            plan = replace(plan, planner=chosen.model, subqueries=tuple(map(planner.plan, parts)))
-            method = replace(method, subqueries="on" if parts else "off")
+            plan = replace(plan, planner=chosen.model)
         values: tuple[Value, ...] = ()
         if self.schema.has_rows:
             values = box.find_values(Path(self.source), self.schema, *phrases(plan))
@@ -179,13 +177,9 @@ class DatabaseQuestion:
         # It asks a store for texts and relations of nodes only; a schema has the latter.
         opened = cast("Callable[[], Workspace]", lambda: _Relations(links(self.database.schema)))
 
-        parts = zip(retrieval.parts, self.plan.subqueries, strict=True)
-        runs = []
-        for found, plan in parts if retrieval.parts else [(retrieval, self.plan)]:
-            problem = self.method.problem(self.corpus, plan)
-            runs.append(RunExplanation(graph, found, opened, lambda _: (), problem,
-                                       problem.solve()))
-        return Explanation(graph, retrieval, self.plan, self.method, tuple(runs))
+        problem = self.method.problem(self.corpus, self.plan)
+        run = RunExplanation(graph, retrieval, opened, lambda _: (), problem, problem.solve())
+        return Explanation(graph, retrieval, self.plan, self.method, (run,))
 
 
 @dataclass(frozen=True)

@@ -83,11 +83,11 @@ class SchemaDiffusion(FlowDiffusion):
     label: ClassVar[str] = "QAFD over a schema"
 
     def problem(self, corpus: Corpus, plan: QueryPlan) -> Problem:
-        """Build the problem of a question or a part of it."""
+        """Build the problem of a question."""
         graph = corpus.graph
         chosen: SchemaPlan | None = corpus.layer("chosen")
         if chosen is not None:
-            seeds = weigh_seeds(graph, chosen.of(plan.question))
+            seeds = weigh_seeds(graph, chosen.seeds)
         else:
             seeds = schema_seeds(graph, corpus.layer("schema"), plan, corpus.layer("values"),
                                  self.seeds)

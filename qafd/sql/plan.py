@@ -46,11 +46,9 @@ class SchemaPlan:
     parts: tuple[SchemaPart, ...]
     model: str
 
-    def of(self, question: str) -> Mapping[str, float]:
-        """Return the seeds of a part, or of all parts for another question."""
-        for part in self.parts:
-            if part.question == question:
-                return part.seeds
+    @property
+    def seeds(self) -> Mapping[str, float]:
+        """The seeds of all parts, with the highest confidence of each."""
         seeds: dict[str, float] = {}
         for part in self.parts:
             for node, confidence in part.seeds.items():

@@ -21,7 +21,7 @@ from qafd.sql.dialect import dialect_name
 from qafd.sql.schema import Schema, Table, quote_name
 from qafd.wording.explanations import say_path
 
-PATHS = 3  # of each subquery
+PATHS = 6
 WHOLE = 24  # columns up to which a linked table is shown with all of them
 PARTNERS = 6  # tables that are shown because others refer to them or are referred to
 
@@ -89,15 +89,12 @@ def _describe_value(value: Value, column: str) -> str:
 
 
 def _describe_paths(asked: DatabaseQuestion) -> Iterator[str]:
-    """Yield each part of the question with the paths of its largest mass."""
+    """Yield the paths of the largest mass between retrieved nodes."""
     full = {node.id for node in asked.retrieval.retrieved}
     ways = [way for way in asked.explanation.paths(50).paths
             if len(way.nodes) > 1 and full.issuperset(way.nodes)]
-    for number, part in enumerate(asked.retrieval.parts or (asked.retrieval,), 1):
-        yield f"part {number}: {one_line(part.query, 300)}"
-        own = [way for way in ways if way.part in (0, number)]
-        for way in own[:PATHS]:
-            yield f"  path {say_path(way)}"
+    for way in ways[:PATHS]:
+        yield f"path {say_path(way)}"
 
 
 def write_sql(asked: DatabaseQuestion, llm: LLM) -> str:

@@ -22,7 +22,7 @@ _SEEDS = {
 _SENTENCES = {
     ReasonKind.GIVEN: "{text}",
     ReasonKind.RANKED: "Number {place} of its passages.",
-    ReasonKind.BROUGHT_BY: "Retrieved by diffusion {subqueries}.",
+    ReasonKind.BROUGHT_BY: "Retrieved by diffusion {diffusions}.",
     ReasonKind.NO_NEIGHBORS: "It has no neighbors here, so it takes no mass.",
     ReasonKind.FILLED_FROM: "Filled up: the largest part of its mass came from {name}.",
     ReasonKind.TOUCHED_FROM:
@@ -201,6 +201,8 @@ _NOTICES = {
     NoticeKind.NOT_ENGLISH: "The question does not look English. The bundled model compares meanings in "
                             "English only; names and words still count.",
     NoticeKind.READ_WITHOUT: "The question was read without {model}: {text}",
+    NoticeKind.THEN_ASKED: "Then asked: {text}",
+    NoticeKind.NOT_ASKED_FURTHER: "{model} asked no further question: {text}",
     NoticeKind.CONDITIONS_BY_RULES: "The conditions were read by rules, not by {model}: {text}",
     NoticeKind.NAME_UNKNOWN: "These documents do not mention “{name}”.",
     NoticeKind.NAME_IN_PART: "These documents do not mention “{name}”, only {part}.",

@@ -305,7 +305,7 @@ def _gold_table(sides: Sides) -> None:
 
 def _whole(sides: Sides, column: ComparedMethod) -> Retrieval:
     """Compute quality without a token budget, as the page Evaluate does."""
-    return retrieve_by(sides.knowledge, sides.graph, sides.version, sides.comparison.question,
+    return retrieve_by(sides.knowledge, sides.graph, sides.version,
                      sides.choice.methods[column.name], sides.plan)
 
 

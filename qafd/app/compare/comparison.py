@@ -14,7 +14,7 @@ from qafd.app.escaping import escape_sentence, safe
 from qafd.app.evaluate.gold import needed_documents
 from qafd.app.keys import keys
 from qafd.app.markup import paragraph
-from qafd.app.result import plan_of, retrieve_by
+from qafd.app.result import plan_of, reader, retrieve_by
 from qafd.app.session import remember
 from qafd.errors import StoreError
 from qafd.evaluate.key_passage import find_verdict
@@ -81,13 +81,13 @@ def compare_methods(knowledge: KnowledgeGraph, question: str, choice: Choice) ->
     """Answer the question by every chosen method on the present graph."""
     graph = knowledge.graph
     version = version_of(graph)
-    plan = plan_of(knowledge, graph, version, question)
+    plan = plan_of(knowledge, graph, version, question, reader(knowledge, question))
     names = list(choice.methods)
     if choice.order:
         Random(choice.order).shuffle(names)
     columns = []
     for name in names:
-        retrieve = partial(retrieve_by, knowledge, graph, version, question, choice.methods[name], plan)
+        retrieve = partial(retrieve_by, knowledge, graph, version, choice.methods[name], plan)
         columns.append(make_column(name, label_of(name), retrieve, graph, choice.budget))
     if choice.blind:
         shown, ideas = tuple(LETTERS[:len(names)]), ("",) * len(names)

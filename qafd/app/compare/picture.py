@@ -146,7 +146,7 @@ def _freeze(sides: Sides, names: Sequence[str]) -> tuple[Positions, tuple[Retrie
     """
     graph, question = sides.graph, sides.plan.question
     columns = [make_column(name, name, partial(
-        retrieve_by, sides.knowledge, graph, sides.version, question, method_of(name).fit_to(graph),
+        retrieve_by, sides.knowledge, graph, sides.version, method_of(name).fit_to(graph),
         sides.plan), graph, BUDGET) for name in names]
     retrievals = [column.retrieval for column in columns if column.retrieval is not None]
     boxes: set[str] = set()

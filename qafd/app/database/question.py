@@ -142,10 +142,8 @@ def method_controls() -> SchemaDiffusion:
         mass = st.slider("Mass for each seed", 0.5, MASS, METHOD.mass, 0.5, **bound("dbmass"),
                          help=("Seeds are what the question names. Each table and column holds "
                                "1 of mass: more mass retrieves more of the schema."))
-        apart = st.toggle("Take the question apart", **bound("dbparts"),
-                          help="One diffusion for each part of a complex question, united.")
         st.toggle("Mark the joins of the draft", True, **bound("dbpath"))
-    return replace(METHOD, mass=mass, subqueries="on" if apart else "off")
+    return replace(METHOD, mass=mass)
 
 
 def asked_of(database: Database, question: str, method: SchemaDiffusion) -> DatabaseQuestion:
@@ -166,8 +164,6 @@ def status_line(asked: DatabaseQuestion) -> None:
          f"({count(tables, 'table')}, {count(len(full) - tables, 'column')})"),
         "exact (checked)" if optimal else "not converged",
         f"{retrieval.work.milliseconds:.1f} ms"]))
-    for number, part in enumerate(retrieval.parts, 1):
-        st.caption(f"**{number}** {brief(part.query)}")
     for notice in (*asked.database.schema.notices, *map(word_notice, retrieval.notices)):
         st.caption(f":material/info: {escape_sentence(clean(notice, 300))}")
 
@@ -175,7 +171,7 @@ def status_line(asked: DatabaseQuestion) -> None:
 def database_picture(asked: DatabaseQuestion) -> str | None:
     """Draw the retrieved part of the schema, and return the selected node."""
     positions, others = compute_shared("frozen schema", (
-        asked.database.source, asked.plan.question, asked.method.subqueries, asked.plan.planner),
+        asked.database.source, asked.plan.question, asked.plan.planner),
         lambda: _freeze(asked))
     drawing = replace(chosen_drawing(), contract=False)
     key = f"schema-{Path(asked.database.source).stem}"

@@ -14,7 +14,7 @@ from qafd.app.explore.contrast import contrast_tab
 from qafd.app.explore.explanation import explanation_of, next_in
 from qafd.app.explore.overview import overview_map
 from qafd.app.explore.paths import chosen_path, paths_tab
-from qafd.app.explore.question import choose_layer, how_it_was_read, keep_asked, reader
+from qafd.app.explore.question import draw_reading, how_it_was_read, keep_asked
 from qafd.app.explore.saved_run import keep_button
 from qafd.app.explore.sources import best_names
 from qafd.app.explore.tabs import certificate_tab, code_tab, passages_tab, table_tab
@@ -29,6 +29,7 @@ from qafd.app.result import (
     draw_mass,
     explore_question,
     method_controls,
+    reader,
     reading_note,
     status_line,
 )
@@ -84,7 +85,7 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
             view = explore_question(knowledge, question, draw_mass(knowledge, method), client)
             with notes:
                 reading_note(view)
-            view = choose_layer(view)
+            draw_reading(view)
             following, possible = "", frozenset[str]()
             with contain_errors("Sure and possible nodes"):
                 explanation = explanation_of(view)

@@ -177,7 +177,8 @@ def _length() -> str:
 
 def _draft(view: View) -> Draft:
     """Build the prompt for the retrieval."""
-    asked = (view.about, view.method, view.retrieval.method, _length(), view.plan.planner)
+    asked = (view.about, view.method, view.retrieval.method, _length(), view.plan.planner,
+             view.retrieval.further)
     return remember("draft", asked, lambda: draft_answer(view.knowledge,
         view.retrieval, view.plan, length=_length(), budget=preferences().calls.fit(BUDGET)))
 

@@ -170,7 +170,7 @@ def edge_detail(view: View, ends: Sequence[str], contracted: bool) -> None:
     st.html(markup.heading(f"{along.source} {arrow} {along.target}", along.label)
             + markup.paragraph(safe(say_along(along), 600)))
     if along.question:
-        st.caption(plain(f"Most of it for the subquery “{along.question}”:"))
+        st.caption(plain(f"Most of it for the question “{along.question}”:"))
     for strand in along.strands:
         _strand(strand)
     remarks_on(view.knowledge, ends[0], ends[1])

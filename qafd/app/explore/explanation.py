@@ -27,9 +27,9 @@ TICKED = 300  # retrieved nodes up to which entries are computed while the page 
 
 
 def explanation_of(view: View) -> Explanation:
-    """Return the explanation of the view: of all subqueries, or of the shown one."""
+    """Return the explanation of the view, further questions included."""
     plan = view.plan
-    parts = plan.question, plan.planner, tuple(part.question for part in plan.subqueries)
+    parts = plan.question, plan.planner, tuple(asked.question for asked in plan.further)
     return compute_shared("explanation", (view.knowledge.id, view.version, parts, view.method),
                   lambda: view.knowledge.explain(view.retrieval, graph=view.graph, plan=plan))
 
@@ -65,13 +65,9 @@ def why_line(view: View, node: str) -> str:
 
 
 def entered_path(view: View) -> Entries | None:
-    """Return the masses at which nodes enter; None if that takes long or is undefined.
-
-    Of a question in parts each part has a share of the mass.
-    """
+    """Return the masses at which nodes enter; None if that takes long or is undefined."""
     explanation = explanation_of(view)
-    if (len(explanation.runs) > 1 or view.plan.question != view.question
-            or explanation.full > TICKED or not view.method.mass > 0):
+    if len(explanation.runs) > 1 or explanation.full > TICKED or not view.method.mass > 0:
         return None
     run, end = explanation.runs[0], session().highest_mass
     widest = replace(view.method, mass=end)

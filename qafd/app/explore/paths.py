@@ -83,7 +83,7 @@ def _list(found: Paths, listed: Sequence[ReasoningPath]) -> None:
 
 
 def _rows(found: Paths) -> list[tuple[object, ...]]:
-    """Return mass, share, way, ids and subquery of every path, and of all others together."""
+    """Return mass, share, way, ids and diffusion of every path, and of all others together."""
     rows: list[tuple[object, ...]] = []
     for path in found.paths:
         rows.append((path.mass, path.share, say_path(path), " ".join(path.nodes),

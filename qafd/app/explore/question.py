@@ -1,4 +1,4 @@
-"""The question of Explore: read by rules or a model, whole or in parts, or as a follow-up."""
+"""The question of Explore: read by rules or a model, or as a follow-up."""
 
 from dataclasses import dataclass, replace
 
@@ -9,83 +9,28 @@ from qafd.answer.conversation import FollowUp, follow_up, keep_turn, what_was_sa
 from qafd.app import markup
 from qafd.app.escaping import brief, escape_sentence, plain, safe
 from qafd.app.provider import language_model
-from qafd.app.result import View
-from qafd.app.session import QUESTION, bound, empty, fresh_key, put, put_next, session, value_of
-from qafd.errors import MalformedReplyError, StoreError
+from qafd.app.result import MODEL_READS, View
+from qafd.app.session import QUESTION, empty, fresh_key, put, put_next, session, value_of
+from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
-from qafd.models import Reply
-from qafd.models.cost import Metered
-from qafd.models.prompts_answer import read_plan
 from qafd.samples import EXAMPLES
 from qafd.view.panel import clean
-from qafd.wording import count
 
-MODEL_READS = "model_reads"
 BOX = "follow"
 
 
-def reader(knowledge: KnowledgeGraph, question: str) -> Metered | None:
-    """Return the model that reads the question, from the sidebar; None for the local rules."""
-    model = language_model(knowledge.url, "plan", question)
-    if model is None:
-        return None
-    with st.sidebar:
-        wanted = st.toggle(
-            f"Let {brief(model.name, 40)} read the question",
-            **bound(MODEL_READS),
-            help=("It names the keywords, and the parts of a complex question when subqueries "
-                  "are on (Advanced), and rewrites follow-ups. One call for each new "
-                  "question."))
-    return replace(model, accepts=_names_keywords) if wanted else None
-
-
-def _names_keywords(reply: Reply) -> bool:
-    try:
-        read_plan(reply.text)
-    except (MalformedReplyError, ValueError, AttributeError):
-        return False
-    return True
-
-
-def choose_layer(view: View) -> View:
-    """Return the view, or that of one subquery, and draw how the question was read."""
+def draw_reading(view: View) -> None:
+    """Draw how a model read the question, and what it asked further."""
     if view.plan.planner != "local":
         st.caption(f"Read by {plain(view.plan.planner)}. Things: {_keywords(view, 'low')}. "
                     f"Themes: {_keywords(view, 'high')}.")
-    parts = view.retrieval.parts
-    if parts and view.method.diffusions == "each":
-        return view
-    if not parts:
-        if view.method.subqueries == "on":
-            st.caption("The question has one part, so it was not divided.")
-        return view
-    for number, part in enumerate(parts, 1):
-        nodes = [n for n in view.retrieval.nodes if number - 1 in n.brought_by]
-        alone = sum(len(n.brought_by) == 1 for n in nodes)
-        st.caption(f"**{number}** {brief(part.query)} — {count(len(nodes), 'node')}, {alone} "
-                    "of them by this part alone")
-    shown = st.segmented_control(
-        "Show", range(len(parts) + 1), default=0, required=True, **bound("shown_part"),
-        format_func=_part) or 0
-    if not 0 < shown <= len(parts):
-        return view
-    plan = view.plan.subqueries[shown - 1]
-    method = replace(view.method, **parts[shown - 1].params)
-    if method.divided:
-        st.caption(f"This part has {method.mass:.4g} of the {view.method.mass:.4g} of mass, "
-                    "and the tabs below are about this part alone.")
-    # The question stays: the layout was made for it, and no node shall move.
-    return replace(view, plan=plan, method=method, retrieval=view.knowledge.retrieve(
-        plan, method, graph=view.graph))
+    for further in view.plan.further:
+        st.caption(f"Then asked: {brief(further.question)}")
 
 
 def _keywords(view: View, level: str) -> str:
     words = [clean(keyword.text, 60) for keyword in view.plan.keywords if keyword.level == level]
     return plain(", ".join(words)) if words else "none"
-
-
-def _part(part: int) -> str:
-    return f"Part {part}" if part else "All parts"
 
 
 @dataclass(frozen=True)
@@ -112,7 +57,7 @@ def follow_box(view: View, written: Written | None = None) -> None:
     if not typed or not typed.strip():
         return
     # The toggle next to the question lets a model read it; it reads follow-ups too.
-    reads = value_of(MODEL_READS, False)
+    reads = value_of(MODEL_READS, True)
     model = language_model(view.knowledge.url, "plan", view.question) if reads else None
     with view.knowledge.store():
         made = follow_up(typed, [what_was_said(view.retrieval, replace(view.answer, written=written))], model)

@@ -65,13 +65,13 @@ def enter_mass(view: View, entered: Path, passage: str) -> float | None:
 
 def search_without_graph(view: View) -> Retrieval:
     """Retrieve by hybrid search, without the graph."""
-    return retrieve_by(view.knowledge, view.graph, view.version, view.question,
+    return retrieve_by(view.knowledge, view.graph, view.version,
                      FusedPassages(top=SEARCHED), view.plan)
 
 
 def draw_added(view: View) -> None:
     """Draw one line on the passages that the graph added to search; it opens both lists."""
-    if not view.retrieval.ranking or view.plan.planner != "local":
+    if not view.retrieval.ranking:
         return
     searched = search_without_graph(view)
     added = compare_first(view.retrieval.ranking, searched.ranking)

@@ -29,7 +29,7 @@ def draw_marks(knowledge: KnowledgeGraph, run: Run) -> None:
     st.caption("One click marks it. Evaluate then measures all methods with the marked passages.")
     graph, version = knowledge.graph, version_of(knowledge.graph)
     plan = plan_of(knowledge, graph, version, question)
-    flow = retrieve_by(knowledge, graph, version, question, method_of("qafd").fit_to(graph), plan)
+    flow = retrieve_by(knowledge, graph, version, method_of("qafd").fit_to(graph), plan)
     found: dict[str, tuple[RetrievedPassage, list[str]]] = {}
     for name, retrieval in ((label_of(own), run.retrieval), (label_of("qafd"), flow)):
         if name == label_of("qafd") and own == "qafd" and retrieval is flow:

@@ -1,0 +1,146 @@
+"""Further questions: asked by a model after it read passages, and retrieved together with the first."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from qafd.errors import DeadlineError, ParameterError
+from qafd.knowledge import KnowledgeGraph
+from qafd.models import Recorded
+from qafd.models.prompts_answer import FURTHER_SCHEMA
+from qafd.reasons import NoticeKind, ReasonKind
+from qafd.retrieve.base import RankedPassage, Retrieval
+from qafd.retrieve.united import weave
+from qafd.runs.verify import FindingKind, seal, verify
+
+FIRST = "Where was the singer of Paper Lanterns born?"
+NEXT = "Who founded the prize that Salt Road won?"
+KEYWORDS = json.dumps({"high_level_keywords": ["birthplace"], "low_level_keywords": ["Paper Lanterns"]})
+
+
+def ask(*questions: str) -> str:
+    return json.dumps({"questions": questions})
+
+
+@pytest.fixture(scope="module")
+def united(songs: KnowledgeGraph) -> Retrieval:
+    return songs.retrieve(songs.plan(FIRST, further=[NEXT]), mass=24.0)
+
+
+def test_the_union_is_the_sum_of_its_parts(united: Retrieval) -> None:
+    assert len(united.parts) == 2
+    for node in united.nodes:
+        versions = [n for part in united.parts for n in part.nodes if n.id == node.id]
+        assert node.mass == pytest.approx(sum(n.mass for n in versions))
+        assert node.importance == pytest.approx(sum(n.importance for n in versions))
+    assert {n.id for n in united.nodes} == {n.id for part in united.parts for n in part.nodes}
+
+
+def test_mass_is_conserved_at_every_node_of_the_union(united: Retrieval) -> None:
+    for node in united.nodes:
+        came = sum(e.flow for e in united.edges if e.target == node.id)
+        went = sum(e.flow for e in united.edges if e.source == node.id)
+        assert node.source + came - went == pytest.approx(node.mass, abs=1e-9)
+
+
+def test_every_retrieved_node_says_which_diffusion_brought_it(united: Retrieval) -> None:
+    for node in united.nodes:
+        brought = tuple(k for k, part in enumerate(united.parts)
+                        if any(n.id == node.id and n.state == "saturated" for n in part.nodes))
+        assert node.brought_by == brought
+        told = [one for one in node.reason.also if one.kind is ReasonKind.BROUGHT_BY]
+        assert bool(told) == bool(brought)
+    assert {(0,), (1,)} <= {node.brought_by for node in united.nodes}
+
+
+def test_each_question_has_all_the_mass(united: Retrieval) -> None:
+    assert [sum(n.source for n in part.nodes) for part in united.parts] == pytest.approx([24, 24])
+
+
+def test_a_union_proves_itself_part_by_part(united: Retrieval) -> None:
+    stored = seal(united.to_dict())
+    assert verify(stored).ok
+    stored["parts"][1]["nodes"][0]["mass"] *= 1.01
+    wrong = verify(stored).findings
+    assert {finding.part for finding in wrong} == {0, 2}
+    assert wrong[-1].kind is FindingKind.DIFFERS
+
+
+@pytest.mark.parametrize(("lists", "woven"), [
+    (["abcde"], "abcde"), (["abcde", ""], "abcde"), (["abcde", "xy"], "abcxdye"),
+    (["abcde", "xay", "uv"], "abcxudveyw"[:-1]), (["a", "xyz"], "axyz"), (["", "xy"], "xy")])
+def test_the_first_three_stay_and_then_the_lists_take_turns(lists: list[str], woven: str) -> None:
+    ranked = [[RankedPassage(letter, 1.0) for letter in one] for one in lists]
+    assert "".join(passage.id for passage in weave(ranked)) == woven
+
+
+@pytest.mark.parametrize("method", ["qafd", "fusion", "pagerank"])
+def test_every_method_weaves_what_it_finds_for_each_question(method: str, songs: KnowledgeGraph) -> None:
+    found = songs.retrieve(songs.plan(FIRST, further=[NEXT]), method)
+    alone = [songs.retrieve(question, method).ranking for question in (FIRST, NEXT)]
+    assert [p.id for p in found.ranking] == [p.id for p in weave(alone)][:len(found.ranking)]
+    assert found.ranking[3].id == next(
+        p.id for p in alone[1] if p.id not in {q.id for q in alone[0][:3]})
+    assert [p.id for p in found.passages] == [p.id for p in found.ranking]
+    assert found.further == (NEXT,)
+
+
+def test_a_model_reads_five_passages_and_asks_until_it_has_enough(songs: KnowledgeGraph) -> None:
+    client = Recorded([KEYWORDS, ask(NEXT, FIRST), ask()], name="big")
+    plan = songs.plan(FIRST, client=client, steps=3)
+    assert [one.question for one in plan.further] == [NEXT]
+    assert [call.schema for call in client.asked[1:]] == [FURTHER_SCHEMA] * 2
+    first, second = (call.messages[1].content for call in client.asked[1:])
+    best = songs.retrieve(songs.plan(FIRST)).passages
+    assert [passage.text in first for passage in best[:6]] == [True] * 5 + [False]
+    assert f"Question: {NEXT}" not in first
+    assert second.endswith(f"Question: {FIRST}\nQuestion: {NEXT}")
+    assert [one.values["text"] for one in plan.notices if one.kind is NoticeKind.THEN_ASKED] == [NEXT]
+
+
+@pytest.mark.parametrize(("steps", "calls"), [(1, 1), (2, 2), (3, 3)])
+def test_so_many_steps_ask_so_often(steps: int, calls: int, songs: KnowledgeGraph) -> None:
+    client = Recorded([KEYWORDS, ask(NEXT), ask("Where is Lisbon?")])
+    assert len(songs.plan(FIRST, client=client, steps=steps).further) == steps - 1
+    assert len(client.asked) == calls
+
+
+@pytest.mark.parametrize("steps", [0, 4])
+def test_other_numbers_of_steps_are_refused(steps: int, songs: KnowledgeGraph) -> None:
+    with pytest.raises(ParameterError, match=f"steps is {steps}; choose 1, 2 or 3"):
+        songs.plan(FIRST, client=Recorded([KEYWORDS]), steps=steps)
+
+
+@pytest.mark.parametrize("reply", ["", "no", "[]", DeadlineError("It took too long.")])
+def test_a_model_that_fails_asks_nothing_and_says_so(
+        reply: str | DeadlineError, songs: KnowledgeGraph) -> None:
+    plan = songs.plan(FIRST, client=Recorded([KEYWORDS, reply], name="bad"))
+    assert (plan.planner, plan.further) == ("bad", ())
+    assert plan.notices[-1].kind is NoticeKind.NOT_ASKED_FURTHER
+
+
+@pytest.mark.parametrize(("questions", "kept"), [
+    (["a?", "b?", "c?"], ["a?", "b?"]), ("a?", ["a?"]), (["a?", "a?", "?", 3], ["a?"]), (None, [])])
+def test_at_most_two_questions_are_taken(questions: object, kept: list[str], songs: KnowledgeGraph) -> None:
+    client = Recorded([KEYWORDS, json.dumps({"questions": questions})])
+    assert [one.question for one in songs.plan(FIRST, client=client).further] == kept
+
+
+def test_an_answer_is_planned_by_its_model(songs: KnowledgeGraph) -> None:
+    client = Recorded([KEYWORDS, ask(NEXT), "She was born in Valparaíso [1]."])
+    answer = songs.answer(FIRST, client=client)
+    assert answer.written is not None
+    shown = {source.passage.id for source in answer.written.draft.context.sources}
+    alone = songs.retrieve(NEXT).passages[0]
+    assert alone.id in shown
+    by_rules = Recorded(["She was born in Valparaíso [1]."])
+    songs.answer(songs.retrieve(FIRST), client=by_rules)
+    assert len(by_rules.asked) == 1
+
+
+def test_a_plan_that_was_retrieved_otherwise_is_refused(songs: KnowledgeGraph, united: Retrieval) -> None:
+    plan = songs.plan(FIRST, further=[NEXT])
+    assert songs.explain(united, plan=plan).retrieval is united
+    with pytest.raises(ParameterError, match="in other parts than this plan has"):
+        songs.explain(united, plan=replace(plan, further=()))
