@@ -399,9 +399,9 @@ def evaluation() -> None:
 def sql() -> None:
     """Draft SQL for a question to a database, read-only.
 
-    SOURCE is a SQLite file, .sql or .json with a schema, a .duckdb file, or an address as
-    postgresql://user@host/name. With --model a language model writes the SQL too; its calls are noted
-    in the workspace that --db names.
+    SOURCE is a SQLite file, a table (.csv, .tsv, .xlsx), .sql or .json with a schema, a .duckdb file, or
+    an address as postgresql://user@host/name. With --model a language model writes the SQL too; its
+    calls are noted in the workspace that --db names.
     """
 
 

@@ -22,7 +22,7 @@ from qafd.records import GIVEN, Assertion, Chunk, Description, Document, Extract
 from qafd.sandbox import ChildReply, ask
 
 __all__ = ["CHILD", "ENDINGS", "SUPPORTED", "Limits", "Parsed", "draw_page", "parse",
-           "parse_graph", "parse_with_notices"]
+           "parse_graph", "parse_tables", "parse_with_notices"]
 
 CHILD = "qafd.reading.formats.child"
 Ask = Callable[[bytes, int, float], ChildReply]
@@ -131,6 +131,22 @@ def parse_graph(files: Sequence[bytes], limits: Limits = GRAPH_LIMITS) -> Import
     reply = _ask_child({"name": "", "limits": asdict(limits), "sizes": [*map(len, files)]}, data,
                        limits)
     return graph_of([read_node_link(reply["graph"])], limits)
+
+
+def parse_tables(name: str, data: bytes, limits: Limits = Limits()  # noqa: B008
+                 ) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Return the name, the columns and the rows of each table in a workbook or a CSV file.
+
+    Raises
+    ------
+    ParseError
+        The file is neither, damaged, or beyond one of the limits.
+    """
+    refused = refuse_size(data, limits)
+    if refused is not None:
+        raise refused
+    request = {"name": name[-1000:], "limits": asdict(limits), "tables": True}
+    return [(title, columns, rows) for title, columns, rows in _ask_child(request, data, limits)["tables"]]
 
 
 def parse_communities(data: bytes) -> ImportedGraph | None:

@@ -1,9 +1,12 @@
 """A database that can be asked: its schema as a graph, a question's part of it, SQL, rows."""
 
+import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any, Self, cast
 
 from qafd.errors import SqlError
@@ -34,6 +37,7 @@ from qafd.sql.linking import LinkedSchema, link_schema
 from qafd.sql.plan import SchemaPlan
 from qafd.sql.schema import Schema
 from qafd.sql.sources import schema_from
+from qafd.sql.tables import holds_tables, write_database
 from qafd.storage import Workspace
 
 PHRASE, MOST_PHRASES = 4, 60  # words of a value that is looked for, and how many are
@@ -41,7 +45,7 @@ PHRASE, MOST_PHRASES = 4, 60  # words of a value that is looked for, and how man
 
 @dataclass(frozen=True, eq=False)
 class Database:
-    """A SQLite file, or the schema of another database, read once.
+    """A SQLite file, the tables of a CSV file or a workbook, or the schema of another database.
 
     Parameters
     ----------
@@ -65,8 +69,14 @@ class Database:
         SqlError
             There is none, or it is damaged or without tables.
         """
-        schema = schema_from(source, dialect)
-        return cls(str(source), schema, schema_graph(schema, embedder), embedder)
+        if not holds_tables(source):
+            schema = schema_from(source, dialect)
+            return cls(str(source), schema, schema_graph(schema, embedder), embedder)
+        folder = mkdtemp(prefix="qafd-tables-")
+        file, schema = write_database(Path(source), Path(folder))
+        opened = cls(str(file), schema, schema_graph(schema, embedder), embedder)
+        weakref.finalize(opened, rmtree, folder)
+        return opened
 
     def ask(self, question: str, method: SchemaDiffusion = METHOD,
             chosen: SchemaPlan | None = None) -> "DatabaseQuestion":

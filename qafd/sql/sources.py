@@ -1,7 +1,7 @@
-"""Sources of a schema: a SQLite file, DDL, JSON, a DuckDB file, or a server's catalog.
+"""Sources of a schema: a SQLite file, tables, DDL, JSON, a DuckDB file, or a server's catalog.
 
-Only a SQLite file can be asked for rows. Of all others names, types and references are read,
-never a row.
+Only a SQLite file, a CSV file and a workbook can be asked for rows. Of all others names, types and
+references are read, never a row.
 """
 
 import json
@@ -13,6 +13,7 @@ from typing import Any
 from qafd.errors import ParameterError, SqlError
 from qafd.sql import box
 from qafd.sql.schema import SQLITE, Column, Join, Schema, Table
+from qafd.sql.tables import holds_tables, write_database
 
 DDL, JSON, DUCKDB = (".sql", ".ddl"), (".json",), (".duckdb", ".ddb")
 SECONDS = 15  # until a server that does not answer is given up
@@ -27,8 +28,8 @@ def schema_from(source: str | Path, dialect: str = "") -> Schema:
     Parameters
     ----------
     source : str or Path
-        A SQLite file, .sql or .ddl, .json, .duckdb, or an address that SQLAlchemy knows, as
-        postgresql://user@host/name.
+        A SQLite file, .csv, .tsv or .xlsx, .sql or .ddl, .json, .duckdb, or an address that
+        SQLAlchemy knows, as postgresql://user@host/name.
     dialect : str
         Of DDL and JSON that do not say it, as sqlglot calls it.
 
@@ -43,13 +44,16 @@ def schema_from(source: str | Path, dialect: str = "") -> Schema:
         return inspect_server(source)
     path = Path(source)
     if not path.is_file():
-        raise ParameterError(f"there is no file {str(path)}; name a SQLite database, the DDL "
+        raise ParameterError(f"there is no file {str(path)}; name a SQLite database, a table, the DDL "
                              "or JSON of a schema, or the address of a server")
     ending = path.suffix.lower()
     if ending in DDL:
         return box.read_ddl(path, dialect)
     if ending in JSON:
         return read_json(path, dialect)
+    if holds_tables(path):
+        with TemporaryDirectory() as folder:
+            return write_database(path, Path(folder))[1]
     if ending in DUCKDB:
         return inspect_duckdb(path)
     return box.read_schema(path)

@@ -35,6 +35,7 @@ from qafd.sql import box
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.diffusion import METHOD, SchemaDiffusion
 from qafd.sql.sources import DDL, JSON, schema_from
+from qafd.sql.tables import TABLES, make_database
 from qafd.view.drawing import Caption, Look
 from qafd.view.layout import Positions
 from qafd.view.panel import clean, panel_data
@@ -96,10 +97,10 @@ def _choose(name: str) -> None:
 
 
 def _upload(found: dict[str, Path]) -> None:
-    given = st.file_uploader("A SQLite file or a schema", key=fresh_key("database file"),
+    given = st.file_uploader("A SQLite file, a table or a schema", key=fresh_key("database file"),
                              label_visibility="collapsed")
-    st.caption(f"A SQLite file of at most {box.LARGEST >> 20} MB, or a schema without rows: "
-                "DDL (.sql) or JSON. It is checked and copied; your file stays as it is. "
+    st.caption(f"A SQLite file of at most {box.LARGEST >> 20} MB, a table (.csv, .tsv, .xlsx), or a schema "
+                "without rows: DDL (.sql) or JSON. It is checked and copied; your file stays as it is. "
                 "`qafd schema` writes the JSON of a PostgreSQL, MySQL or DuckDB database.")
     if given is None:
         return
@@ -112,7 +113,13 @@ def _upload(found: dict[str, Path]) -> None:
         with TemporaryDirectory(dir=folder) as aside:
             ending = Path(given.name).suffix.lower()
             upload = Path(aside) / f"{name}{ending if ending in KINDS else SQLITE_FILE}"
-            upload.write_bytes(given.getbuffer())
+            if ending in TABLES:
+                made = make_database(given.name, given.getvalue())
+                upload.write_bytes(made.content)
+                for notice in made.notices:
+                    st.toast(escape_sentence(notice))
+            else:
+                upload.write_bytes(given.getbuffer())
             if upload.suffix == SQLITE_FILE:
                 content = box.copy(upload)
                 upload.write_bytes(content)

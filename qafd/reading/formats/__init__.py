@@ -12,10 +12,11 @@ from qafd.errors import ParseError
 from qafd.extensions import READERS, find_extensions
 from qafd.reading.formats.chats import is_subtitles, read_subtitles
 from qafd.reading.formats.draft import SAVE_AS, DocumentDraft, unsupported_error
-from qafd.reading.formats.excel import read_workbook
+from qafd.reading.formats.excel import read_workbook, sheet_grids
 from qafd.reading.formats.feeds import FEEDS, read_feed
 from qafd.reading.formats.graphs import draft_graph, refuse_graph
 from qafd.reading.formats.graphs.markup import read_markup as read_graph_markup
+from qafd.reading.formats.grid import TableGrid
 from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.formats.mail import is_mail, read_mails
 from qafd.reading.formats.markdown import looks_like_markdown, read_markdown
@@ -24,13 +25,13 @@ from qafd.reading.formats.page import read_html
 from qafd.reading.formats.pdf import read_pdf
 from qafd.reading.formats.plain import read_plain
 from qafd.reading.formats.powerpoint import read_presentation
-from qafd.reading.formats.records import delimiter_of, read_csv, read_json
+from qafd.reading.formats.records import csv_grid, delimiter_of, read_csv, read_json
 from qafd.reading.formats.rst import looks_like_rst, read_rst
 from qafd.reading.formats.word import read_docx
 from qafd.reading.text import title_of_file
 from qafd.reading.text.plaintext import amount, clean, decode, label, one_line
 
-__all__ = ["ENDINGS", "DocumentDraft", "Limits", "read"]
+__all__ = ["ENDINGS", "DocumentDraft", "Limits", "read", "read_grids"]
 
 ENDINGS = (
     "txt", "md", "markdown", "html", "htm", "xhtml", "pdf", "docx", "xlsx", "pptx", "csv", "tsv",
@@ -80,6 +81,22 @@ def read(name: str, data: bytes, limits: Limits) -> tuple[list[DocumentDraft], l
     if not any(draft.text for draft in drafts):
         raise ParseError(f"The {drafts[0].kind} file holds no text; nothing was added.")
     return drafts, notices
+
+
+def read_grids(name: str, data: bytes, limits: Limits) -> list[tuple[str, TableGrid]]:
+    """Return the tables of a workbook or a CSV file under their names.
+
+    Raises
+    ------
+    ParseError
+        The file is neither.
+    """
+    if not data.startswith(b"PK\x03\x04"):
+        return [(title_of_file(name), csv_grid(_decode_file(data, []), limits))]
+    package = open_package(data, limits)
+    if "xl/workbook.xml" not in package:
+        raise unsupported_error("neither a workbook nor a CSV table", "save the table as xlsx or csv")
+    return list(sheet_grids(package))
 
 
 def _read_package(package: Package) -> DocumentDraft:

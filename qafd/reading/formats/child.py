@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from qafd.errors import ParseError
-from qafd.reading.formats import Limits, read
+from qafd.reading.formats import Limits, read, read_grids
 from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.graphs import read_graph_files
 from qafd.reading.formats.page_image import draw_page
@@ -34,7 +34,8 @@ def main() -> None:
 
     The reply is {"documents", "notices"} or {"error"}, a template and its values. With "sizes",
     those of the files that follow one another, it is {"graph"}, in node-link JSON; with "page" and
-    "quotes" it is {"image"}, that page of a PDF as PNG in base64.
+    "quotes" it is {"image"}, that page of a PDF as PNG in base64; with "tables" it is {"tables"}, the name,
+    the columns and the rows of each.
     """
     request = json.loads(sys.stdin.buffer.readline())
     limits = Limits(**request["limits"])
@@ -56,6 +57,8 @@ def main() -> None:
         reply = answer_page(data, request["page"], request["quotes"], limits)
     elif "sizes" in request:
         reply = answer_graph(list(_cut(data, request["sizes"])), limits)
+    elif "tables" in request:
+        reply = answer_tables(request["name"], data, limits)
     else:
         reply = answer(request["name"], data, limits)
     sys.stdout.buffer.write(reply)
@@ -74,6 +77,12 @@ def answer(name: str, data: bytes, limits: Limits) -> bytes:
 def answer_graph(files: Sequence[bytes], limits: Limits) -> bytes:
     """Return the encoded reply to files that hold a graph together."""
     return _guard(lambda: {"graph": read_graph_files(files, limits).plain()}, limits)
+
+
+def answer_tables(name: str, data: bytes, limits: Limits) -> bytes:
+    """Return the encoded reply to a file whose tables are wanted as rows."""
+    return _guard(lambda: {"tables": [
+        (title, *grid.as_rows()) for title, grid in read_grids(name, data, limits)]}, limits)
 
 
 def answer_page(data: bytes, page: int, quotes: Sequence[str], limits: Limits) -> bytes:

@@ -6,7 +6,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from qafd.reading.formats.draft import DocumentDraft
-from qafd.reading.formats.grid import WIDEST, TableCell
+from qafd.reading.formats.grid import WIDEST, TableCell, TableGrid
 from qafd.reading.formats.limits import too_much
 from qafd.reading.formats.packages import Package
 
@@ -21,14 +21,32 @@ Spans = Mapping[tuple[int, int], tuple[int, int, int]]
 
 
 def read_workbook(package: Package) -> DocumentDraft:
-    """Read the visible sheets of a workbook; formulas are their last values.
+    """Read the visible sheets of a workbook; formulas are their last values."""
+    draft = DocumentDraft("xlsx", package.limits)
+    for title, rows in _sheets_of(package, draft):
+        draft.head(title)
+        draft.table(rows)
+    draft.skip("comment", package.count(r"xl/(?:comments/)?comments?\d*\.xml", b"<comment "))
+    draft.skip("chart", package.count(r"xl/charts/chart\d*\.xml"))
+    draft.skip("picture", package.count(r"xl/media/.*"))
+    return draft
+
+
+def sheet_grids(package: Package) -> Iterator[tuple[str, TableGrid]]:
+    """Yield the title and the table of each visible sheet."""
+    for title, rows in _sheets_of(package, DocumentDraft("xlsx", package.limits)):
+        yield title, TableGrid(rows)
+
+
+def _sheets_of(package: Package, draft: DocumentDraft
+               ) -> Iterator[tuple[str, list[list[TableCell | str]]]]:
+    """Yield the title and the rows of each visible sheet that has some; what is left out is counted.
 
     Sheets are streamed, as whole workbooks take fifty times their size in memory. openpyxl then
     gives no merged cells, comments or formulas, so these are found in the parts themselves.
     """
     from openpyxl.reader.excel import load_workbook
 
-    draft = DocumentDraft("xlsx", package.limits)
     book = load_workbook(package.repack(), read_only=True, data_only=True, keep_links=False)
     for sheet in book.worksheets:
         if sheet.sheet_state != "visible":
@@ -39,12 +57,7 @@ def read_workbook(package: Package) -> DocumentDraft:
         draft.skip("formula without a value", len(_UNCOMPUTED.findall(source)))
         rows = list(_rows_of(sheet, _spans_of(source), package.limits.text_characters))
         if rows:
-            draft.head(sheet.title)
-            draft.table(rows)
-    draft.skip("comment", package.count(r"xl/(?:comments/)?comments?\d*\.xml", b"<comment "))
-    draft.skip("chart", package.count(r"xl/charts/chart\d*\.xml"))
-    draft.skip("picture", package.count(r"xl/media/.*"))
-    return draft
+            yield sheet.title, rows
 
 
 def _rows_of(sheet: Any, spans: Spans, most: int) -> Iterator[list[TableCell | str]]:

@@ -93,6 +93,20 @@ class TableGrid:
         if self.names and places and _is_across(places[-1]):
             self.below = group
 
+    def as_rows(self) -> tuple[list[str], list[list[str]]]:
+        """Return a name for each column, and the rows; groups are a column of their own.
+
+        The first row names the columns if it can, also where its text alone would not tell.
+        """
+        names, rows, groups = self.names, self.body, self.groups
+        if rows and not names and names_columns(rows[0], rows[1:]):
+            names, rows, groups = rows[0], rows[1:], groups[1:]
+        width = max(map(len, rows), default=0)
+        named = [name or f"column {number}" for number, name in enumerate(names or [""] * width, 1)]
+        if not any(groups):
+            return named, rows
+        return ["group", *named], [[group, *row] for group, row in zip(groups, rows, strict=True)]
+
     def paragraphs(self) -> Iterator[str]:
         """Yield the text of the table: lines above it, then a paragraph for each row.
 

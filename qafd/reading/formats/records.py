@@ -228,15 +228,7 @@ def read_csv(
     name: str, text: str, delimiter: str, limits: Limits, notices: list[str]
 ) -> list[DocumentDraft]:
     """Read each row of a table as a record, and the lines above its header as text."""
-    csv.field_size_limit(limits.text_characters)
-    text = _SEPARATOR.sub("", text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"))
-    rows = [[cell.strip() for cell in row] for row in _rows(text, delimiter)]
-    rows = [row for row in rows if any(row)]
-    if not rows:
-        return [DocumentDraft("csv", limits)]
-    above = TableGrid(rows[:_TOP]).above
-    header, below = rows[len(above)], rows[len(above) + 1:]
-    grid = TableGrid(rows[len(above):], int(names_columns(header, below)))
+    above, header, grid = _parse_rows(text, delimiter, limits)
     if {"source", "target"} <= {cell.lower() for cell in header}:
         notices.append("The columns source and target look like edges of a graph; this was read as "
                        "a table, 'Graph file' or 'qafd import' reads it as a graph.")
@@ -244,6 +236,24 @@ def read_csv(
     if above:
         drafts.insert(0, _text_above(above, drafts, limits))
     return drafts
+
+
+def csv_grid(text: str, limits: Limits) -> TableGrid:
+    """Return the table in a CSV text."""
+    return _parse_rows(text, delimiter_of(text, certain=False) or ",", limits)[2]
+
+
+def _parse_rows(text: str, delimiter: str, limits: Limits) -> tuple[list[str], list[str], TableGrid]:
+    """Return the lines above the header of a table, the header, and the table itself."""
+    csv.field_size_limit(limits.text_characters)
+    text = _SEPARATOR.sub("", text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"))
+    rows = [[cell.strip() for cell in row] for row in _rows(text, delimiter)]
+    rows = [row for row in rows if any(row)]
+    if not rows:
+        return [], [], TableGrid([])
+    above = TableGrid(rows[:_TOP]).above
+    header, below = rows[len(above)], rows[len(above) + 1:]
+    return above, header, TableGrid(rows[len(above):], int(names_columns(header, below)))
 
 
 def _read_rows(name: str, grid: TableGrid, limits: Limits) -> list[DocumentDraft]:
