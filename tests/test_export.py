@@ -179,11 +179,15 @@ def test_the_page_is_drawn_as_the_picture_is(retrieval):
 
 def test_the_page_has_the_answer_its_quotes_and_their_sources_as_text(retrieval):
     passage = RetrievedPassage("p", "c", "a.txt", "On Apple", "text", 0.5, 3, 7, page=2)
-    answer = Answer((Sentence("Town: Bodo\nHead: <b>Per</b>", 1, 0.9, 0, 9, best=True),),
+    answer = Answer((Sentence("Town: Bodo\nHead: <b>Per</b>", 1, 0.9, 0, 9, best=True, asked=1),
+                     Sentence("It <b>rains</b>.", 1, 0.5, 9, 12)),
                     (Citation(1, "On Apple", "a.txt, page 2", passage),), 0.9)
     tree = lxml_html.document_fromstring(export.html(retrieval, POSITIONS, answer=answer))
     lines = [line.text for line in tree.xpath("//main/preceding-sibling::p")]
-    assert lines[1:] == ["Town: Bodo · Head: <b>Per</b> [1]", "[1] a.txt, page 2"]
+    assert lines[1:] == ["[1]", "It <b>rains</b>. [1]", "[1] a.txt, page 2"]
+    row = tree.xpath("//main/preceding-sibling::table//tr")
+    assert [cell.text_content() for line in row for cell in line] == ["Town", "Bodo", "Head", "<b>Per</b>"]
+    assert [mark.text for mark in tree.xpath("//main/preceding-sibling::table//mark")] == ["<b>Per</b>"]
 
 
 def test_no_tooltip_is_written_as_html(hostile):

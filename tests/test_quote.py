@@ -8,6 +8,8 @@ import pytest
 
 from qafd.answer import Answer, Likelihood
 from qafd.answer.chooser import ChoiceModel
+from qafd.answer.quote import find_cell
+from qafd.cli.answering import answer_lines
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.kinds import Asked, Beyond, find_asked, find_beyond, rate_kind
 from qafd.storage.rows import SentenceName
@@ -55,6 +57,27 @@ def ferry(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
     for name, text in FERRY.items():
         knowledge.add_text(name, text)
     return knowledge
+
+
+ROW = "Town: Bodo\nHead of sales: Per Lund\nPumps sold: 12\nPumps kept: 3"
+
+
+@pytest.mark.parametrize(("row", "question", "asked"), [
+    (ROW, "Who is the head of sales in Bodo?", 1), (ROW, "How many pumps were sold in Bodo?", 2),
+    (ROW, "Which town has Per Lund as head?", 0), (ROW, "How many pumps are in Bodo?", -1),
+    (ROW, "Who is Per Lund?", -1), ("The head of Bodo is Per Lund.", "Who is the head of Bodo?", -1)])
+def test_the_asked_cell_is_that_whose_column_is_named_and_value_is_not(
+        row: str, question: str, asked: int) -> None:
+    assert find_cell(row, question) == asked
+
+
+def test_a_row_is_written_in_two_columns_with_the_asked_cell_marked(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph(tmp_path / "crew.db")
+    knowledge.add_text("crew.csv", "Town,Head,Pumps\nBodo,Per Lund,12\nMandal,Una Berg,7\n")
+    answer = knowledge.answer("How many pumps are in Mandal?")
+    lines = list(answer_lines(answer))
+    place = lines.index("  Town   Mandal [1]")
+    assert lines[place + 1:place + 3] == ["  Head   Una Berg", "> Pumps  7"]
 
 
 @pytest.mark.parametrize("kind", BEYOND)

@@ -20,7 +20,7 @@ from qafd.plan.kinds import Beyond
 from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text.bm25 import words
 from qafd.reading.text.markdown import CITED, bracket_citations
-from qafd.reading.text.table_rows import is_row
+from qafd.reading.text.table_rows import is_row, row_cells
 from qafd.records import Chunk, Mark, Vectors, mark_at
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.storage import Workspace
@@ -42,7 +42,8 @@ class Sentence:
     """A quoted sentence, at `start:end` of its document, and the citation that proves it.
 
     `best` marks the answer, none where that is not likely; `skips` that words of its document are left
-    out between it and the quoted one before it.
+    out between it and the quoted one before it; `asked` is the place of the asked cell in a row of a
+    table, -1 for none.
     """
 
     text: str
@@ -53,6 +54,12 @@ class Sentence:
     best: bool = False
     page: int | None = None
     skips: bool = False
+    asked: int = -1
+
+    @property
+    def cells(self) -> list[tuple[str, str]]:
+        """The columns and values of a row of a table, none of any other sentence."""
+        return row_cells(self.text)
 
     @property
     def line(self) -> str:

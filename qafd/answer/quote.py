@@ -14,7 +14,7 @@ from qafd.reading.text.bm25 import content_words, words
 from qafd.reading.text.plaintext import has_digit
 from qafd.reading.text.scripts import length
 from qafd.reading.text.stems import stems
-from qafd.reading.text.table_rows import is_row
+from qafd.reading.text.table_rows import is_row, row_cells
 from qafd.records import QueryPlan, mark_at
 from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage
 from qafd.storage import Workspace
@@ -155,6 +155,22 @@ def _quote(chosen: Sequence[Candidate], plan: QueryPlan, bold: bool, store: Work
             skips = last is not None and (last.end > each.start or bool(between.strip()))
             sentences.append(Sentence(
                 each.text, number, cosines[each], passage.start + each.start, passage.start + each.end,
-                bold and each is chosen[0], mark_at(marks, passage.start + each.start).page, skips))
+                bold and each is chosen[0], mark_at(marks, passage.start + each.start).page, skips,
+                find_cell(each.text, plan.question)))
             last = each
     return tuple(sentences), tuple(citations)
+
+
+def find_cell(row: str, question: str) -> int:
+    """Return the place of the cell in a row that a question asks for, -1 for none or several.
+
+    The question has most words of its column, and not its value.
+    """
+    asked = stems(question)
+    shares = []
+    for column, value in row_cells(row):
+        named = stems(column)
+        given = stems(value) <= asked
+        shares.append(0.0 if given else len(named & asked) / max(1, len(named)))
+    best = max(shares, default=0.0)
+    return shares.index(best) if best > 0 and shares.count(best) == 1 else -1

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from qafd.answer import Answer, Citation
+from qafd.answer import Answer, Citation, Sentence
 from qafd.answer.conversation import keep_turn
 from qafd.cli.command import Outcome, note, wants_json
 from qafd.cli.inquiry import Inquiry
@@ -136,8 +136,18 @@ def answer_lines(answer: Answer) -> Iterator[str]:
     for sentence in answer.sentences:
         mark = "> " if sentence.best else "  "
         skipped = "… " if sentence.skips else ""
-        yield f"{mark}{skipped}{one_line(sentence.line, 1000)} [{sentence.cited}]"
+        yield from _row_lines(sentence, mark) if sentence.cells else [
+            f"{mark}{skipped}{one_line(sentence.line, 1000)} [{sentence.cited}]"]
     yield from _source_lines(answer.citations)
+
+
+def _row_lines(sentence: Sentence, mark: str) -> Iterator[str]:
+    """Yield the cells of a row in two columns, the asked one behind the mark."""
+    width = max(len(column) for column, _ in sentence.cells)
+    for place, (column, value) in enumerate(sentence.cells):
+        before = (mark if mark.strip() else "* ") if place == sentence.asked else "  "
+        number = "" if place else f" [{sentence.cited}]"
+        yield f"{before}{one_line(column, 80):{width}}  {one_line(value, 500)}{number}"
 
 
 def _source_lines(citations: tuple[Citation, ...]) -> Iterator[str]:

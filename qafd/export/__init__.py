@@ -29,7 +29,7 @@ from qafd.wording.answers import say_status
 from qafd.wording.reasons import word_reason
 
 if TYPE_CHECKING:
-    from qafd.answer import Answer
+    from qafd.answer import Answer, Sentence
 
 PANELS = '<main><div class="panel"></div><aside aria-live="polite"></aside></main>'
 """The place of a page where `panel_script` draws."""
@@ -139,9 +139,22 @@ def _answer_lines(answer: "Answer | None") -> list[str]:
         return []
     written = answer.written
     lines = [say_status(answer) if written is None else written.text]
-    lines += [f"{sentence.line} [{sentence.cited}]" for sentence in answer.sentences]
-    lines += [f"[{source.number}] {source.where}" for source in answer.citations]
-    return [f"<p>{escape(_clean_text(line, 4000))}</p>" for line in lines]
+    html = [f"<p>{escape(_clean_text(line, 4000))}</p>" for line in lines]
+    for sentence in answer.sentences:
+        html.append(_quote_row(sentence) if sentence.cells else
+                    f"<p>{escape(_clean_text(f'{sentence.line} [{sentence.cited}]', 4000))}</p>")
+    sources = [f"[{source.number}] {source.where}" for source in answer.citations]
+    return html + [f"<p>{escape(_clean_text(line, 4000))}</p>" for line in sources]
+
+
+def _quote_row(sentence: "Sentence") -> str:
+    """Write a row of a table as one of its own, a column a line, with the asked cell marked."""
+    rows = []
+    for place, (column, value) in enumerate(sentence.cells):
+        shown = escape(_clean_text(value, 4000))
+        cell = f"<mark>{shown}</mark>" if place == sentence.asked else shown
+        rows.append(f"<tr><th>{escape(_clean_text(column))}</th><td>{cell}</td></tr>")
+    return f"<table>{''.join(rows)}</table><p>[{sentence.cited}]</p>"
 
 
 def pyvis_html(retrieval: Retrieval, positions: Positions | None = None, *,

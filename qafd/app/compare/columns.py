@@ -129,6 +129,9 @@ def quoted_html(answer: Answer) -> str:
         if sentence.skips:
             parts.append("…")
         quotation = markup.best(sentence.line, sentence.best)
+        if sentence.asked >= 0:
+            cell = safe(": ".join(sentence.cells[sentence.asked]), 2000)
+            quotation = quotation.replace(cell, f"<mark>{cell}</mark>", 1)
         parts.append(f"{quotation}\xa0{markup.cite(f'[{sentence.cited}]')}")
     return paragraph(" ".join(parts), "answer")
 

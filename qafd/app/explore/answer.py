@@ -68,8 +68,11 @@ def _quote_answer(view: View) -> None:
     st.caption(plain(say_status(answer)), help=CHANCE)
     html = markup.paragraph(markup.embolden(safe(say_heading(answer)))) if answer.sentences else ""
     for sentence in answer.sentences:
-        words = markup.best(sentence.line, sentence.best, 300)
         number = markup.cite(f"[{sentence.cited}]")
+        if sentence.cells:
+            html += markup.mark_names(markup.quote_row(sentence.cells, sentence.asked), names) + number
+            continue
+        words = markup.best(sentence.line, sentence.best, 300)
         html += markup.paragraph(f"{markup.mark_names(words, names)}\xa0{number}", "quoted")
     st.html(html)
     if view.retrieval.unsure:

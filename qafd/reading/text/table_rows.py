@@ -81,6 +81,15 @@ def column_names(text: str) -> set[int]:
     return offsets
 
 
+def row_cells(text: str) -> list[tuple[str, str]]:
+    """Return the columns and values in a row of a table, none for any other text."""
+    if not is_row(text):
+        return []
+    cells = (line.rpartition(": ") if ": " not in line else line.partition(": ")
+             for line in text.strip().split("\n"))
+    return [(column, value) for column, _, value in cells]
+
+
 def row_values(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield each value in a row of a table with its column; several may have commas between them."""
     if is_row(text):
