@@ -108,29 +108,6 @@ class NodeTexts(TypedDict, total=False):
 
 
 @dataclass(frozen=True, eq=False)
-class _NodeColumns:
-    """The columns of a graph that speak of its nodes."""
-
-    ids: TextColumn
-    names: TextColumn
-    kinds: Names
-    vectors: VectorColumn | None
-    name_vectors: VectorColumn | None
-    tokens: Nodes
-    revision: int
-
-    def check(self) -> None:
-        """Raise ParameterError when ids repeat or a column has another length."""
-        n, distinct = len(self.ids), len(set(self.ids))
-        if distinct != n:
-            raise ParameterError(f"{n - distinct} of {n} node ids occur twice")
-        for column in ("names", "kinds", "tokens"):
-            length = len(getattr(self, column))
-            if length != n:
-                raise ParameterError(f"{length} {column} were given for {n} nodes")
-
-
-@dataclass(frozen=True, eq=False)
 class Graph:
     """A knowledge graph; built once by `build`, or mapped from a file, then never changed.
 
@@ -171,8 +148,6 @@ class Graph:
     revision: int = 0
     # Not taken over by `replace`: what is replaced may be what they were computed from.
     _layers: dict[LayerKey, "Graph"] = field(default_factory=dict, init=False, repr=False)
-    _component_capacities: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
-    _total_capacities: dict[str, float] = field(default_factory=dict, init=False, repr=False)
     _workspaces: deque[Scratch] = field(default_factory=deque, init=False, repr=False)
 
     @classmethod
@@ -204,29 +179,22 @@ class Graph:
             On lengths that differ, duplicate ids, rows outside 0..n-1, or a similarity that
             is not positive (a negative weight would make problem (5) non-convex).
         """
-        n = len(ids)
-        tokens = more.get("tokens")
-        nodes = _NodeColumns(
-            tuple(ids), tuple(ids if names is None else names),
-            np.full(n, "entity") if kinds is None else np.asarray(kinds, np.str_),
-            _unit_rows("vectors", more.get("vectors"), n),
-            _unit_rows("name_vectors", more.get("name_vectors"), n),
-            np.zeros(n, np.int64) if tokens is None else np.asarray(tokens, np.int64),
-            more.get("revision", 0))
-        nodes.check()
+        n, tokens = len(ids), more.get("tokens")
+        names = tuple(ids if names is None else names)
+        kinds = np.full(n, "entity") if kinds is None else np.asarray(kinds, np.str_)
+        tokens = np.zeros(n, np.int64) if tokens is None else np.asarray(tokens, np.int64)
+        if repeated := n - len(set(ids)):
+            raise ParameterError(f"{repeated} of {n} node ids occur twice")
+        for column, length in (("names", len(names)), ("kinds", len(kinds)), ("tokens", len(tokens))):
+            if length != n:
+                raise ParameterError(f"{length} {column} were given for {n} nodes")
         source = np.asarray(source_rows, np.int64).ravel()
         target = np.asarray(target_rows, np.int64).ravel()
         strength = (np.ones(len(source)) if similarity is None
                     else np.asarray(similarity, np.float64).ravel())
         bits = _bits(edge_kinds, len(source))
         _check_edges(n, source, target, strength)
-        return cls._from_edges(nodes, _merge(n, source, target, strength, bits))
-
-    @classmethod
-    def _from_edges(cls, nodes: _NodeColumns, edges: tuple[Nodes, Nodes, Floats, Bits]) -> "Graph":
-        """Return the graph of edges from low to high, each once, with their strengths and kinds."""
-        low, high, strength, bits = edges
-        n = len(nodes.ids)
+        low, high, strength, bits = _merge(n, source, target, strength, bits)
         start = np.concatenate([low, high], dtype=np.int32, casting="same_kind")
         end = np.concatenate([high, low], dtype=np.int32, casting="same_kind")
         order = np.lexsort((end, start))
@@ -234,13 +202,14 @@ class Graph:
         np.cumsum(np.bincount(start, minlength=n), out=indptr[1:])
         neighbors = end[order]
         order %= max(len(low), 1)  # each edge has two entries
-        return cls(nodes.ids, nodes.names, nodes.kinds, indptr, neighbors,
-                   strength[order], bits[order], nodes.vectors, nodes.name_vectors,
-                   nodes.tokens, _label_rows(indptr, neighbors), nodes.revision).prepare()
+        return cls(
+            tuple(ids), names, kinds, indptr, neighbors, strength[order], bits[order],
+            _unit_rows("vectors", more.get("vectors"), n),
+            _unit_rows("name_vectors", more.get("name_vectors"), n),
+            tokens, _label_rows(indptr, neighbors), more.get("revision", 0)).prepare()
 
     @classmethod
-    def from_networkx(cls, G: "networkx.Graph", weight: str | None = "weight",
-                      kind: str = "relation") -> "Graph":
+    def from_networkx(cls, G: "networkx.Graph", weight: str | None = "weight") -> "Graph":
         """Return the graph of a networkx graph of any type; rows follow `list(G)`.
 
         Directions are dropped; strengths of parallel and opposite edges add up. Ids are
@@ -271,7 +240,7 @@ class Graph:
             added[ends] = added.get(ends, 0.0) + strength
         ends_of = np.array(list(added), np.int64).reshape(-1, 2)
         return cls.build(ids, names, None, ends_of[:, 0], ends_of[:, 1],
-                         np.array(list(added.values())), kind)
+                         np.array(list(added.values())))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -327,16 +296,17 @@ class Graph:
         return self.indptr[rows + 1] - self.indptr[rows]
 
     @cached_property
-    def _unit(self) -> Floats:
-        return np.ones(len(self.ids))
+    def _capacities(self) -> dict[str, Floats]:
+        return {"degree": self.degree.astype(np.float64), "unit": np.ones(len(self)),
+                "tokens": np.maximum(self.tokens, 1).astype(np.float64)}
 
     @cached_property
-    def _degree_capacity(self) -> Floats:
-        return self.degree.astype(np.float64)
+    def _component_capacities(self) -> dict[str, Floats]:
+        return {choice: sum_at(self.component, each, 0) for choice, each in self._capacities.items()}
 
     @cached_property
-    def _token_capacity(self) -> Floats:
-        return np.maximum(self.tokens, 1).astype(np.float64)
+    def _total_capacities(self) -> dict[str, float]:
+        return {choice: float(each.sum()) for choice, each in self._capacities.items()}
 
     def capacity(self, choice: str) -> Floats:
         """Return the sink capacities T of all rows, shape (n,); computed once, read-only.
@@ -344,32 +314,22 @@ class Graph:
         "degree" is the paper's, "unit" is 1 everywhere, "tokens" is max(1, tokens): a token
         budget then bounds the tokens retrieved, by conservation of mass.
         """
-        if choice == "degree":
-            return self._degree_capacity
-        if choice == "unit":
-            return self._unit
-        if choice == "tokens":
-            return self._token_capacity
-        raise ParameterError(f"{choice!r} is not a sink capacity; choose {', '.join(CAPACITIES)}")
+        if choice not in CAPACITIES:
+            raise ParameterError(f"{choice!r} is not a sink capacity; choose {', '.join(CAPACITIES)}")
+        return self._capacities[choice]
 
     def component_capacity(self, choice: str) -> Floats:
         """Return the sum of T over each connected component, indexed by `component[row]`."""
-        if choice not in self._component_capacities:
-            self._component_capacities[choice] = sum_at(
-                self.component, self.capacity(choice), 0)
         return self._component_capacities[choice]
 
     def total_capacity(self, choice: str) -> float:
         """Return the sum of T over all rows; computed once."""
-        if choice not in self._total_capacities:
-            self._total_capacities[choice] = float(self.capacity(choice).sum())
         return self._total_capacities[choice]
 
     def prepare(self) -> "Graph":
         """Compute everything of size n that the first query would otherwise pay for."""
-        for choice in CAPACITIES:
-            self.component_capacity(choice)
-            self.total_capacity(choice)
+        self.component_capacity("unit")
+        self.total_capacity("unit")
         self.release(self.acquire())
         return self
 

@@ -5,10 +5,10 @@ read. The file also has the columns of passages and names that the first questio
 """
 
 import gc
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from threading import Lock
 
 import numpy as np
@@ -19,7 +19,7 @@ from qafd.plan.name_columns import NameColumns, columns_of
 from qafd.reading.text import passage_names
 from qafd.records import Vectors, node_id
 from qafd.retrieve import layers, qafd
-from qafd.retrieve.base import Corpus, Retrieval, RetrievedEdge, RetrievedPassage, column
+from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage, column
 from qafd.retrieve.seeds import PassageColumns, Passages, passages_of
 from qafd.storage import Workspace, open_workspace
 from qafd.time_left import ignore_progress
@@ -34,40 +34,28 @@ class GraphCache:
     """The graphs read last, by workspace and version of its graph."""
 
     def __init__(self) -> None:
-        self._read: OrderedDict[tuple[str, str], Graph] = OrderedDict()
-        self._reading: dict[tuple[str, str], Lock] = {}
-        self._lock = Lock()
+        self._read: dict[tuple[str, str], Graph] = {}
+        self._reading = Lock()  # questions that come at once wait for the first one's graph
 
     def get(self, store: Workspace) -> Graph:
         """Return the graph of an open store, read when it is not here yet."""
         with store.snapshot():
             key = (store.place.id, store.graph.version)
-            with self._lock:
-                reading = self._reading.setdefault(key, Lock())
-            with reading:  # questions that come at once wait for the first one's graph
-                if (kept := self._find(key)) is not None:
-                    return kept
-                graph = read_graph(store)
-                with self._lock:
-                    self._read[key] = graph
-                    self._reading.pop(key, None)
-                    while len(self._read) > KEPT:
-                        self._read.popitem(last=False)
+            graph = self._read.get(key)
+            if graph is not None:
+                return graph
+            with self._reading:
+                graph = self._read.get(key) or read_graph(store)
+                latest = [*self._read.items()][1 - KEPT:]
+                self._read = {**dict(latest), key: graph}
         if len(graph) > LARGE and isinstance(graph.ids, tuple):
             gc.collect()
             gc.freeze()  # or each full collection would look through all of it
         return graph
 
-    def _find(self, key: tuple[str, str]) -> Graph | None:
-        with self._lock:
-            if key in self._read:
-                self._read.move_to_end(key)
-            return self._read.get(key)
-
     def version(self, graph: Graph) -> str:
         """Return the version under which a graph was read, "" when it is no longer kept."""
-        with self._lock:
-            return next((key[1] for key, kept in self._read.items() if kept is graph), "")
+        return next((key[1] for key, kept in self._read.items() if kept is graph), "")
 
 
 def corpus_of(graph: Graph, store: Workspace, needs: Sequence[str] = tuple(layers.LAYERS)) -> Corpus:
@@ -76,33 +64,28 @@ def corpus_of(graph: Graph, store: Workspace, needs: Sequence[str] = tuple(layer
                   layers.layers_of(graph, store, needs))
 
 
-def read_passages(graph: Graph, store: Workspace, compared: bool = True) -> Passages:
-    """Return the passages of a graph; unless `compared`, their sentences are not."""
-    return Passages(graph, passage_columns(graph, store),
-                    partial(sentences_at, store.place.url) if compared else None)
+def read_passages(graph: Graph, store: Workspace) -> Passages:
+    """Return the passages of a graph."""
+    return Passages(graph, passage_columns(graph, store), partial(sentences_at, store.place.url))
 
 
 def add_texts(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retrieval:
     """Return the retrieval with the texts of its passages and the labels of its relations."""
     chunks = store.passages.of_nodes(p.id for p in retrieval.ranking)
-    found = [(ranked, chunks[ranked.id]) for ranked in retrieval.ranking if ranked.id in chunks]
+    passages = []
+    for ranked in retrieval.ranking:
+        if ranked.id in chunks:
+            chunk = chunks[ranked.id]
+            passages.append(RetrievedPassage(
+                ranked.id, chunk.id, chunk.document, chunk.title, chunk.text, ranked.score, chunk.start,
+                chunk.end, chunk.page, chunk.heading, ranked.parts, graph.names[graph.row[ranked.id]]))
     edges = retrieval.edges
     if "relation" in column(edges, "kind"):
-        edges = _add_labels(edges, store)
-    return replace(retrieval, edges=edges, passages=tuple(
-        RetrievedPassage(ranked.id, chunk.id, chunk.document, chunk.title, chunk.text,
-                         ranked.score, chunk.start, chunk.end, chunk.page, chunk.heading,
-                         ranked.parts, graph.names[graph.row[ranked.id]])
-        for ranked, chunk in found))
-
-
-def _add_labels(edges: Sequence[RetrievedEdge], store: Workspace) -> tuple[RetrievedEdge, ...]:
-    """Return the edges with the labels of their relations."""
-    said = store.graph.labels({end for edge in edges if edge.kind == "relation"
-                               for end in (edge.source, edge.target)})
-    return tuple(replace(edge, label=said.get(frozenset((edge.source, edge.target)), edge.label))
-                 for edge in edges)
-
+        ends = [(edge.source, edge.target) for edge in edges if edge.kind == "relation"]
+        labels = store.graph.labels(set(chain.from_iterable(ends)))
+        edges = tuple(replace(edge, label=labels.get(frozenset((edge.source, edge.target)), edge.label))
+                      for edge in edges)
+    return replace(retrieval, edges=edges, passages=tuple(passages))
 
 
 _LAYERS: dict[str, LayerKey] = {f"layer-{name}": (kinds, None) for name, kinds in qafd.LAYERS.items()}

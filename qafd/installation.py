@@ -2,7 +2,6 @@
 
 import shutil
 import sqlite3
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,8 +10,6 @@ from importlib import metadata
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
-
-from packaging.requirements import Requirement
 
 from qafd.errors import ModelError, QafdError
 from qafd.flow import kernel
@@ -23,7 +20,6 @@ from qafd.records import Check
 from qafd.storage import Location, examine
 from qafd.wording.documents import say_diagnosis
 
-PYTHON = (3, 11)
 SHORT = 12  # characters that a shared password should have
 LITTLE, TOO_LITTLE = 1e9, 1e8  # bytes of disk
 _SHARED = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "fuse.sshfs", "fuse.rclone", "davfs")
@@ -43,57 +39,15 @@ class Configuration:
 
 
 def installation(home: Path, configuration: Configuration) -> list[Check]:
-    """Check Python, packages, models, the folder of the workspaces, and the configuration.
+    """Check models, the solver, the folder of the workspaces, and the configuration.
 
     Nothing is left behind, and no folder is made.
     """
     place = home
     while not place.exists():
         place = place.parent
-    return [_python(), _packages(), _tagger(), _embedder(), _solver(), *_folder(home, place),
+    return [_tagger(), _embedder(), _solver(), *_folder(home, place),
             _space(place), _password(configuration), _key(configuration)]
-
-
-def _python() -> Check:
-    here, wanted = (".".join(map(str, part)) for part in (sys.version_info[:3], PYTHON))
-    if sys.version_info >= PYTHON:
-        return Check("Python", True,
-                     f"Python {here}.")
-    return Check("Python", False,
-                 f"Python {here}; install qafd with {wanted} or newer.")
-
-
-def _packages() -> Check:
-    try:
-        wanted = [Requirement(line) for line in metadata.requires("qafd") or ()]
-    except metadata.PackageNotFoundError:
-        return Check("packages", True,
-                     "qafd is run from its folder without being installed, so its requirements are "
-                     "unknown; run pip install .",
-                     warning=True)
-    needed = [r for r in wanted if r.marker is None or r.marker.evaluate({"extra": ""})]
-    faults = [fault for requirement in needed if (fault := _fault(requirement))]
-    if faults:
-        return Check("packages", False,
-                     f"{'; '.join(faults)}: install qafd again with pip.")
-    named = ", ".join(f"{r.name} {metadata.version(r.name)}" for r in needed)
-    return Check("packages", True,
-                 f"All {len(needed)} are installed: {named}.")
-
-
-def _fault(requirement: Requirement) -> str:
-    """Word the fault of one package; "" if it has none."""
-    try:
-        found = metadata.distribution(requirement.name)
-    except metadata.PackageNotFoundError:
-        return f"{requirement.name} is missing"
-    if not requirement.specifier.contains(found.version, prereleases=True):
-        return f"{requirement.name} {found.version} is not {requirement.specifier}"
-    modules = (found.read_text("top_level.txt") or "").split()
-    if not modules:
-        modules = [file.parts[0] for file in found.files or () if file.name == "__init__.py"][:1]
-    missing = [module for module in modules[:1] if find_spec(module) is None]
-    return f"{requirement.name} cannot be imported" if missing else ""
 
 
 def _tagger() -> Check:
