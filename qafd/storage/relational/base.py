@@ -150,6 +150,16 @@ class Part:
         with self._file.snapshot() as connection:
             return connection.execute(sql, values).fetchone()
 
+    def _meta(self, key: str) -> str:
+        """The text under a key of the table meta, "" for none."""
+        with self._file.snapshot() as connection:
+            return meta(connection, key)
+
+    def _number(self, key: str) -> int:
+        """The number under a key of the table meta, 0 for none."""
+        with self._file.reading() as connection:
+            return int(meta(connection, key, "0"))
+
     def _write(self, sql: str, *values: Any) -> None:
         """Change something by one statement, in a transaction."""
         with self._file.transaction() as connection:

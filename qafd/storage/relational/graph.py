@@ -35,21 +35,18 @@ class SqlGraph(Part):
 
     def version_at(self, revision: int) -> str:
         """Names the graph of this revision, see `version`."""
-        with self._file.snapshot() as connection:
-            return f"{meta(connection, 'id')}-{revision}"
+        return f"{self._meta('id')}-{revision}"
 
     @property
     def revision(self) -> int:
         """Counts the versions of the graph; 0 is the empty one."""
-        with self._file.reading() as connection:
-            return int(meta(connection, "graph_revision", "0"))
+        return self._number("graph_revision")
 
     @property
     def stale(self) -> bool:
         """True if the log has changed since the graph was assembled."""
-        with self._file.reading() as connection:
-            return int(meta(connection, "assembled", "0")) < int(
-                meta(connection, "log_revision", "0"))
+        with self._file.snapshot():
+            return self._number("assembled") < self._number("log_revision")
 
     def read(self) -> Graph:
         """The knowledge graph, stamped with its revision; rows are sorted by id."""

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from qafd.edits import Edit, Ends, edges_by_hand, merged_keys
@@ -106,22 +106,14 @@ class SqlLog(Part):
                  chunk.title, chunk.heading)).fetchone()
             if row is None:
                 return False
-            log = row[0]
-            connection.executemany(
-                "INSERT INTO sentences VALUES (?, ?, ?, ?)",
-                [(log, i, *span) for i, span in enumerate(extraction.sentences)])
-            connection.executemany(
-                "INSERT INTO mentions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [(log, i, m.key, m.name, m.start, m.end, m.sentence, m.kind)
-                 for i, m in enumerate(extraction.mentions)])
-            connection.executemany(
-                "INSERT INTO assertions VALUES (?, ?, ?, ?, ?, ?)",
-                [(log, i, a.source, a.target, a.sentence, a.label)
-                 for i, a in enumerate(extraction.assertions)])
-            _put_descriptions(connection, log, extraction.descriptions)
+            for table, (columns, _) in _TABLES.items():
+                marks = ", ?" * len(columns.split(", "))
+                connection.executemany(
+                    f"INSERT INTO {table} (extraction, position, {columns}) VALUES (?, ?{marks})",
+                    [(*row, at, *_values(each)) for at, each in enumerate(getattr(extraction, table))])
             if doubt:
                 connection.execute("INSERT INTO doubts (extraction, reason) VALUES (?, ?)",
-                                   (log, doubt))
+                                   (*row, doubt))
             SqlVectors(self._file).put(vectors or {})
             bump(connection, "log_revision")
         return True
@@ -136,14 +128,12 @@ class SqlLog(Part):
     @property
     def extractor(self) -> str:
         """The extractor whose entries make up the graph; "" before the first."""
-        with self._file.snapshot() as connection:
-            return meta(connection, "extractor")
+        return self._meta("extractor")
 
     @property
     def revision(self) -> int:
         """Counts the changes of the log."""
-        with self._file.reading() as connection:
-            return int(meta(connection, "log_revision", "0"))
+        return self._number("log_revision")
 
     def read(self, documents: Iterable[str] | None = None) -> Log:
         """The live log, of all or some documents: what the graph is a function of."""
@@ -189,8 +179,7 @@ class SqlLog(Part):
     @property
     def choice(self) -> str:
         """Choice of models that read this workspace (see `qafd.ingest.reader`); "" for the local ones."""
-        with self._file.snapshot() as connection:
-            return meta(connection, "choice")
+        return self._meta("choice")
 
     def choose(self, choice: str, anew: bool) -> None:
         """Let other models read from the next run on, all that was read before too if `anew`."""
@@ -251,45 +240,35 @@ def _entries(connection: Connection, rows: Sequence[tuple[int, str]], extractor:
              ) -> tuple[Extraction, ...]:
     """The extractions in these rows of the log, with the chunks they are of."""
     wanted = (json.dumps([at for at, _ in rows]),)
-    some = ("WHERE extraction IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) "
-            "ORDER BY extraction, position")
-    spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for at, start, end in connection.execute(
-            f'SELECT extraction, start, "end" FROM sentences {some}', wanted):
-        spans[at].append((start, end))
-    mentions: dict[int, list[Mention]] = defaultdict(list)
-    for at, *fields in connection.execute(
-            'SELECT extraction, key, name, start, "end", sentence, kind '
-            f"FROM mentions {some}", wanted):
-        mentions[at].append(Mention(*fields))
-    assertions: dict[int, list[Assertion]] = defaultdict(list)
-    for at, *fields in connection.execute(
-            "SELECT extraction, source, target, sentence, label "
-            f"FROM assertions {some}", wanted):
-        assertions[at].append(Assertion(*fields))
-    said: dict[int, list[Description]] = defaultdict(list)
-    for at, *fields in connection.execute(
-            "SELECT extraction, source, target, kind, text, keywords, strength "
-            f"FROM descriptions {some}", wanted):
-        said[at].append(description_of(fields))
-    return tuple(Extraction(chunk, extractor, tuple(spans[at]), tuple(mentions[at]),
-                            tuple(assertions[at]), tuple(said[at])) for at, chunk in rows)
+    found: dict[str, dict[int, list[Any]]] = {}
+    for table, (columns, record) in _TABLES.items():
+        found[table] = defaultdict(list)
+        for at, *fields in connection.execute(
+                f"SELECT extraction, {columns} FROM {table} WHERE extraction IN "
+                "(SELECT CAST(value AS INTEGER) FROM json_each(?)) ORDER BY extraction, position", wanted):
+            found[table][at].append(record(fields))
+    return tuple(Extraction(chunk, extractor, **{table: tuple(parts[at]) for table, parts in found.items()})
+                 for at, chunk in rows)
 
 
-def _put_descriptions(
-    connection: Connection, extraction: int, descriptions: Iterable[Description]
-) -> None:
-    connection.executemany(
-        "INSERT INTO descriptions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [(extraction, i, d.source, d.target, d.kind, d.text,
-          json.dumps(d.keywords, ensure_ascii=False), d.strength)
-         for i, d in enumerate(descriptions)])
+def _values(part: Any) -> Iterator[Any]:
+    """The columns of a span, or of a record with the fields of `_TABLES`."""
+    for value in part if isinstance(part, tuple) else vars(part).values():
+        yield json.dumps(value, ensure_ascii=False) if isinstance(value, tuple) else value
 
 
 def description_of(row: Sequence[Any]) -> Description:
     """The description in a row: source, target, kind, text, keywords and strength."""
     source, target, kind, text, keywords, strength = row
     return Description(source, target, kind, text, tuple(json.loads(keywords)), strength)
+
+
+_TABLES: dict[str, tuple[str, Callable[[list[Any]], Any]]] = {
+    "sentences": ('start, "end"', tuple),
+    "mentions": ('key, name, start, "end", sentence, kind', lambda row: Mention(*row)),
+    "assertions": ("source, target, sentence, label", lambda row: Assertion(*row)),
+    "descriptions": ("source, target, kind, text, keywords, strength", description_of)}
+"""The tables of the fields of `Extraction`: their columns, and what a row is."""
 
 
 class SqlEdits(Part):
@@ -357,20 +336,16 @@ class SqlLedger(Part):
 
     def put(self, call: Call) -> None:
         """Note a call, at once when it has ended."""
-        self._write(
-            "INSERT INTO llm_calls (key, purpose, model, status, reply, tokens_in, "
-            "tokens_out, estimated, cut, cost, seconds, chunk, document, question, run, "
-            "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            call.key, call.purpose, call.model, call.status, storable(call.reply),
-            call.tokens_in, call.tokens_out, int(call.estimated), int(call.cut), call.cost,
-            call.seconds, call.chunk, storable(call.document), storable(call.question),
-            call.run, now())
+        values = {name: storable(value) if isinstance(value, str) else value
+                  for name, value in vars(call).items()}
+        values |= {"estimated": int(call.estimated), "cut": int(call.cut), "created_at": now()}
+        self._write(f"INSERT INTO llm_calls ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})",
+                    *values.values())
 
     def good_call(self, key: str) -> Call | None:
         """The latest call with this key whose reply was of use."""
         row = self._row(
-            "SELECT key, purpose, model, status, reply, tokens_in, tokens_out, estimated, "
-            "cut, cost, seconds, chunk, document, question, run FROM llm_calls "
+            f"SELECT {', '.join(Call.__dataclass_fields__)} FROM llm_calls "
             "WHERE key = ? AND status = 'ok' ORDER BY id DESC LIMIT 1", key)
         return None if row is None else Call(*(*row[:7], bool(row[7]), bool(row[8]), *row[9:]))
 

@@ -52,8 +52,8 @@ class SqlVectors(Part):
     @property
     def embedder(self) -> tuple[str, int]:
         """Name and dimension of the model of this workspace; ("", 0) before its first use."""
-        with self._file.reading() as connection:
-            return meta(connection, "embedder"), int(meta(connection, "dimension", "0"))
+        with self._file.snapshot():
+            return self._meta("embedder"), self._number("dimension")
 
     def forget(self) -> None:
         """Drop the stamp and the vectors, so that the next assembly embeds again."""

@@ -100,8 +100,7 @@ class SqlNotes(Part):
 
     def get(self, name: str) -> str:
         """The text under a name, "" for none."""
-        with self._file.snapshot() as connection:
-            return meta(connection, name)
+        return self._meta(name)
 
     def put(self, name: str, text: str) -> None:
         """Keep a text in the place of what was there."""
