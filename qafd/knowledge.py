@@ -33,7 +33,7 @@ from qafd.ingest.embedding import MeteredEmbedder
 from qafd.ingest.reader import keep_prompt as store_prompt
 from qafd.ingest.reader import prompts_in
 from qafd.models import LLM, Reply
-from qafd.models.call_settings import CallSettings
+from qafd.models.calls import CallSettings
 from qafd.models.cost import Meter, Metered
 from qafd.models.embedder import Embedder, local_embedder
 from qafd.models.estimate import RunPlan

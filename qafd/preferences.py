@@ -9,7 +9,7 @@ from qafd.ingest.reader import ModelChoice, choose, read_choice
 from qafd.json_files import lock_file, replace_json
 from qafd.models.address import OPENAI
 from qafd.models.allowance import Allowance
-from qafd.models.call_settings import CallSettings
+from qafd.models.calls import CallSettings
 from qafd.models.cost import Cap, Price
 from qafd.storage import Workspace
 

@@ -51,7 +51,7 @@ def test_a_run_is_written_verified_and_replayed(
     assert main(["runs", *ids, "--db", db, "--json"]) == 0
     *_, compared = capsys.readouterr().out.split("\nEqual")
     found = json.loads(compared.partition("\n")[2])
-    assert [(s["name"], s["after"]) for s in found["settings"]] == [("mass", 12)]
+    assert {name: values[1] for name, values in found["settings"].items()} == {"mass": 12}
     assert found["lost"]
     assert not found["gained"]
 

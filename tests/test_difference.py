@@ -19,13 +19,11 @@ def run(importance, passages=(), params=None, graph="aa", revision=1, **fields):
 
 
 def test_nodes_are_gained_lost_and_shared():
-    found = difference(run({"a": 4.0, "b": 2.0, "w": 0.0}, tokens=7),
+    found = difference(run({"a": 4.0, "e": 3.0, "b": 2.0, "w": 0.0}, tokens=7),
                        run({"a": 1.0, "c": 3.0, "b": 0.0}, tokens=5))
-    assert [(c.id, c.before, c.after) for c in found.gained] == [("c", None, 3.0)]
-    assert [(c.id, c.before, c.after) for c in found.lost] == [("b", 2.0, None)]
-    shared, = found.shared
-    assert (shared.id, shared.before, shared.after) == ("a", 4.0, 1.0)
-    assert shared.difference == pytest.approx(1 / 3 - 1)
+    assert [(node.id, node.importance) for node in found.gained] == [("c", 3.0)]
+    assert [(node.id, node.importance) for node in found.lost] == [("e", 3.0), ("b", 2.0)]
+    assert found.shared == 1
     assert found.tokens == (7, 5)
     assert not found.same
 
@@ -51,5 +49,5 @@ def test_swapping_the_runs_swaps_what_is_gained_and_lost():
 ])
 def test_settings_that_differ_are_named_with_both_values(first, second, settings):
     found = difference(first, second)
-    assert [(s.name, s.before, s.after) for s in found.settings] == settings
+    assert [(name, *values) for name, values in found.settings.items()] == settings
     assert found.same

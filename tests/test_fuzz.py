@@ -33,7 +33,7 @@ from qafd.models.prompts import last_passage, read_passages
 from qafd.models.prompts_answer import judge_schema, read_grades, read_plan
 from qafd.models.prompts_conditions import holds_query, read_query
 from qafd.models.prompts_correct import correct_schema, read_correct
-from qafd.models.prompts_follow import read_follow
+from qafd.models.prompts_write import read_follow
 from qafd.models.thoughts import hear
 from qafd.reading.parsing import parse_with_notices
 from qafd.retrieve import METHODS

@@ -24,7 +24,7 @@ from qafd.knowledge import (
     set_prompt,
 )
 from qafd.models import LLM, Message, Recorded
-from qafd.models.call_settings import CallSettings
+from qafd.models.calls import CallSettings
 from qafd.models.cost import FREE, Meter, Metered
 from qafd.models.embedder import local_embedder
 from qafd.models.endpoint import Endpoint

@@ -8,7 +8,7 @@ import pytest
 from faults import serving
 
 from qafd.errors import ParameterError
-from qafd.models.call_settings import CallSettings
+from qafd.models.calls import CallSettings
 from qafd.models.cost import Cap, Price
 from qafd.models.endpoint import Endpoint
 from qafd.models.endpoint_embedder import EndpointEmbedder

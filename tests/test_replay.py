@@ -50,7 +50,7 @@ def test_another_workspace_of_the_same_documents_gives_an_equal_result(run, tmp_
 def test_a_workspace_without_a_document_says_that_the_graph_differs(run, tmp_path):
     found = replay_run(run, indexed(tmp_path / "less.db", ["b.txt", "c.txt"]))
     assert not found.equal
-    assert "graph" in [setting.name for setting in found.difference.settings]
+    assert "graph" in found.difference.settings
     again = {n.id for n in found.run.retrieved}
     assert {c.id for c in found.difference.lost} == {n.id for n in run.retrieved} - again
     assert found.missing > 0

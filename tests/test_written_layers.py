@@ -23,7 +23,7 @@ from qafd.knowledge import (
     read_layer_states,
     write_layers,
 )
-from qafd.models.call_settings import CallSettings
+from qafd.models.calls import CallSettings
 from qafd.models.cost import FREE, Cap, Meter, Metered
 from qafd.models.endpoint import Endpoint
 from qafd.models.instructions import TASKS, Instructed

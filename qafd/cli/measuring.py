@@ -25,7 +25,7 @@ from qafd.evaluate.conditions import (
 )
 from qafd.evaluate.execution import measure_sql, read_sql_questions
 from qafd.evaluate.gold import QuestionSet, read_passages, read_questions
-from qafd.evaluate.judge import AT_ONCE, Opinions, judge, judge_alone, opinions
+from qafd.evaluate.judge import AT_ONCE, Opinions, opinions
 from qafd.evaluate.written import (
     AnswerResult,
     AnswerScore,
@@ -193,8 +193,8 @@ def _judge(result: AnswerResult, judging: Judging, progress: Callable[[Progress]
     names = [score.name for score in result.scores]
     try:
         return result, opinions(result.side_by_side(), judging.client, names,
-                                repeats=judging.rounds, criteria=judging.criteria, progress=progress,
-                                grade=judge_alone if judging.alone else judge)
+                                repeats=judging.rounds, criteria=judging.criteria, alone=judging.alone,
+                                progress=progress)
     except ModelError as error:  # grades that were paid for are still shown
         return replace(result, stopped=str(error)), None
 
@@ -308,12 +308,11 @@ def _table_lines(result: Evaluation) -> Iterator[str]:
                f"{score.intervals['precision@5'].mean:5.3f} {score.intervals['f1@5'].mean:5.3f} "
                f"{score.complete:6.3f} {score.reciprocal:5.3f}")
     yield (f"\n{'retrieved':28} {'nodes':>6} {'tokens':>7} {'ms':>7} {named['node_recall']:>6} "
-           f"{named['node_precision']:>6} {named['node_f1']:>7} {'answer F1':>9}")
+           f"{named['node_precision']:>6} {named['node_f1']:>7}")
     for score in result.scores:
         yield (f"{score.name:28} {score.nodes:6.0f} {score.tokens:7,.0f} "
                f"{score.milliseconds:7.1f} {_mean(score, 'node_recall'):>6} "
-               f"{_mean(score, 'node_precision'):>6} {_mean(score, 'node_f1'):>7} "
-               f"{_share(score.f1):>9}")
+               f"{_mean(score, 'node_precision'):>6} {_mean(score, 'node_f1'):>7}")
     yield ""
     yield say_differences(result.scores, result.main)
     yield from say_missed(result.scores)

@@ -13,7 +13,7 @@ from qafd.app.home import home
 from qafd.cli.command import settings, spending
 from qafd.cli.options import Function, model_options, with_options
 from qafd.errors import ModelError, ParameterError
-from qafd.models.call_settings import CallSettings
+from qafd.models.calls import CallSettings
 
 if TYPE_CHECKING:
     from qafd.ingest.reader import ModelChoice

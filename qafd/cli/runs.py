@@ -108,9 +108,9 @@ def _compare(first: Run, second: Run) -> Outcome:
 def _difference_lines(change: RunDifference) -> Iterator[str]:
     for mark, nodes in (("+", change.gained), ("-", change.lost)):
         for node in nodes:
-            x = node.after if node.before is None else node.before
-            yield f"{mark} {one_line(node.name, 100)}  ({one_line(node.kind, 20)}, x {x:.4g})"
-    yield (f"{len(change.shared):,} nodes in both; tokens {change.tokens[0]:,} → "
+            yield (f"{mark} {one_line(node.name, 100)}  ({one_line(node.kind, 20)}, x "
+                   f"{node.importance:.4g})")
+    yield (f"{change.shared:,} nodes in both; tokens {change.tokens[0]:,} → "
            f"{change.tokens[1]:,}; passages +{len(change.passages_gained)} "
            f"-{len(change.passages_lost)}")
 

@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 from itertools import combinations
 
@@ -17,7 +18,7 @@ from qafd.records import GUESS, node_id
 from qafd.storage import Workspace
 
 SIMILAR = 5  # entities that are offered for a name that none has
-ALIKE = 0.5  # of the pairs of letters of two names
+ALIKE = 0.6  # of the letters of two names, in order
 MOSTLY = 0.9  # of the passages of all names that another begins or ends
 SHORT = 6  # letters from which one letter more or less is a slip of the pen
 SUGGESTED = 50  # pairs of entities at most
@@ -129,24 +130,9 @@ def _plain(text: str) -> str:
 
 
 def similar(entities: Iterable[Entity], typed: str) -> tuple[Entity, ...]:
-    """Return the entities with the names most similar to the typed text, most similar first.
-
-    By Dice's coefficient 2 |A and B| / (|A| + |B|) of their pairs of letters, of at least `ALIKE`.
-    """
-    wanted = _pairs(typed)
-    near = []
-    for one in entities:
-        own = _pairs(one.name)
-        share = 2 * len(own & wanted) / max(len(own) + len(wanted), 1)
-        if share >= ALIKE:
-            near.append((-share, one.name, one))
-    return tuple(one for *_, one in sorted(near, key=lambda found: found[:2])[:SIMILAR])
-
-
-def _pairs(name: str) -> set[str]:
-    """Return the pairs of letters that follow each other, with the ends of the name."""
-    letters = f" {_plain(name)} "
-    return {letters[i:i + 2] for i in range(len(letters) - 1)}
+    """Return the entities with the names most similar to the typed text, most similar first."""
+    known = {_plain(one.name): one for one in entities}
+    return tuple(known[name] for name in get_close_matches(_plain(typed), known, SIMILAR, ALIKE))
 
 
 def hubs(entities: Iterable[Entity]) -> tuple[Entity, ...]:

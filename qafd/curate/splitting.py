@@ -1,5 +1,6 @@
 """Entities that may be two things of one name, and the edit that splits one by its passages."""
 
+import warnings
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import compress
@@ -116,22 +117,13 @@ def _mentions(store: Workspace) -> tuple[dict[str, set[str]], dict[str, set[str]
 
 def _part(rows: Vectors) -> NDArray[np.bool_]:
     """Return which of some unit rows are in the second of two groups, from the two most unlike ones on."""
+    from scipy.cluster.vq import kmeans2  # which only this page needs
+
     first, last = np.unravel_index(np.argmin(rows @ rows.T), (len(rows), len(rows)))
-    second: NDArray[np.bool_] = rows @ rows[last] > rows @ rows[first]
-    for _ in range(ROUNDS):
-        if second.all() or not second.any():
-            break
-        centers = [_unit(rows[~second].mean(axis=0)), _unit(rows[second].mean(axis=0))]
-        now = rows @ centers[1] > rows @ centers[0]
-        if np.array_equal(now, second):
-            break
-        second = now
-    return second
-
-
-def _unit(row: Vectors) -> Vectors:
-    length = float(np.linalg.norm(row))
-    return row / length if length else row
+    exact = rows.astype(np.float64)
+    with warnings.catch_warnings(action="ignore"):  # of a group that is empty: no entity is split then
+        _, group = kmeans2(exact, exact[[first, last]], ROUNDS, minit="matrix")
+    return np.asarray(group == 1)
 
 
 def _gap(rows: Vectors, second: NDArray[np.bool_]) -> float:

@@ -8,26 +8,17 @@ question names the entities that matter, the retrieved ones are compared with th
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from qafd import __version__
-from qafd.answer import Answer
 from qafd.errors import ParameterError, QafdError
 from qafd.evaluate.collection import gold_documents, gold_nodes
 from qafd.evaluate.gold import Question
-from qafd.evaluate.measures import (
-    RESAMPLES,
-    Interval,
-    contains,
-    exact_match,
-    f1,
-    harmonic_mean,
-    intervals,
-)
+from qafd.evaluate.measures import RESAMPLES, Interval, harmonic_mean, intervals
 from qafd.graph import Graph
 from qafd.ingest.engine import Progress, never
 from qafd.knowledge import KnowledgeGraph
@@ -53,18 +44,13 @@ class Trial:
     among the retrieved entities, of which there are `entities`. `nodes` counts retrieved nodes,
     `tokens` those of the graph's nodes among them (not of a layer's summaries); `milliseconds` is
     the retrieval once the question was read.
-    `exact_match`, `f1` and `contains` are about the extractive `answer`, "" where it is withheld,
-    and None where no answer is known. `error` is why a method refused.
+    `error` is why a method refused.
     """
 
     ranks: tuple[int | None, ...]
     nodes: int = 0
     tokens: int = 0
     milliseconds: float = 0.0
-    answer: str = ""
-    exact_match: float | None = None
-    f1: float | None = None
-    contains: float | None = None
     error: str = ""
     node_ranks: tuple[int | None, ...] = ()
     entities: int = 0
@@ -153,9 +139,6 @@ class Score:
     nodes: float
     tokens: float
     milliseconds: float
-    exact_match: float | None
-    f1: float | None
-    contains: float | None
     foreign: bool = False
     """True for a retriever from outside."""
 
@@ -228,13 +211,12 @@ class Evaluation:
         "recall@10", "recall@2", "recall@5", "precision@5", "f1@5", "node_recall",
         "node_precision", "node_f1" (all but the first with "..._interval"; those of nodes only
         where gold nodes are stated), "all@5", "mrr", "nodes", "tokens", "milliseconds",
-        "exact_match", "f1" (both of answers), "contains", "errors",
+        "errors",
         "difference": {"to": first method, "recall@5": mean, "interval": [low, high], and every
         other measure with its "..._interval"},
         "per_question": [{"qid", "question", "ranks": {gold name: rank or null},
         "node_ranks": {gold node: place or null}, "entities", "recall@5" and the other measures,
-        "nodes", "tokens", "milliseconds", "answer", "exact_match", "f1", "contains",
-        "error"}]}}}
+        "nodes", "tokens", "milliseconds", "error"}]}}}
         """
         return {
             "schema": 1, "qafd": __version__, "passages": self.passages,
@@ -249,7 +231,6 @@ class Evaluation:
         line |= _flat(score.intervals)
         line |= {"all@5": score.complete, "mrr": score.reciprocal, "nodes": score.nodes,
                  "tokens": score.tokens, "milliseconds": score.milliseconds,
-                 "exact_match": score.exact_match, "f1": score.f1, "contains": score.contains,
                  "errors": score.errors}
         gap = score.difference
         line["difference"] = {"to": self.scores[0].name, "interval": [gap.low, gap.high],
@@ -323,8 +304,7 @@ def evaluate(
             for name, method in methods.items():
                 progress(Progress("evaluating", sum(map(len, trials.values())), total,
                                   question.text))
-                trials[name].append(_trial(knowledge, graph, method, plan, question.answers, gold,
-                                           nodes))
+                trials[name].append(_trial(knowledge, graph, method, plan, gold, nodes))
     first = next(iter(trials.values()))
     progress(Progress("evaluating", len(first) * len(methods), total))
     if not first:
@@ -346,34 +326,18 @@ def prepare(knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
 
 
 def _trial(knowledge: KnowledgeGraph, graph: Graph, method: Retriever, plan: QueryPlan,
-           known: Sequence[str], gold: Sequence[frozenset[str]], nodes: Sequence[str]) -> Trial:
-    """Run a method on a question, and compare it with the known answer that fits best.
-
-    `nodes` are the ids of the gold nodes, "" for one that the graph has not.
-    """
+           gold: Sequence[frozenset[str]], nodes: Sequence[str]) -> Trial:
+    """Run a method on a question; `nodes` has the ids of the gold nodes, "" for an unknown one."""
     try:
         retrieval = knowledge.retrieve(plan, method, graph=graph)
     except QafdError as error:
         return Trial((None,) * len(gold), error=str(error), node_ranks=(None,) * len(nodes))
-    trial = trial_of(retrieval, graph, gold, nodes)
-    if not known:
-        return trial
-    answer = quote(knowledge.answer(retrieval, plan))
-    compared = known if answer else ()  # nothing would hold "A", which is nothing once normalized
-    return replace(trial, answer=answer,
-                   exact_match=max((exact_match(answer, a) for a in compared), default=0.0),
-                   f1=max((f1(answer, a) for a in compared), default=0.0),
-                   contains=max((contains(answer, a) for a in compared), default=0.0))
-
-
-def quote(answer: Answer) -> str:
-    """Return the sentences of an answer, "" if it is withheld: its closest sentences are not an answer."""
-    return "" if answer.abstained else " ".join(s.text for s in answer.sentences)
+    return trial_of(retrieval, graph, gold, nodes)
 
 
 def trial_of(retrieval: Retrieval, graph: Graph, gold: Sequence[frozenset[str]],
              nodes: Sequence[str]) -> Trial:
-    """Compare a retrieval with the gold of its question, without the answer.
+    """Compare a retrieval with the gold of its question.
 
     Parameters
     ----------
@@ -429,9 +393,7 @@ def score(name: str, method: Retriever, trials: Sequence[Trial], first: Sequence
         name, label_of(name), params_of(method), tuple(trials), tuple(recall.mean(axis=1).tolist()),
         means, differences, float((recall[CUTS.index(5)] == 1).mean()),
         reciprocal, nodes, tokens, float(np.median([trial.milliseconds for trial in trials])),
-        _mean_of_known([trial.exact_match for trial in trials]),
-        _mean_of_known([trial.f1 for trial in trials]),
-        _mean_of_known([trial.contains for trial in trials]), isinstance(method, ForeignMethod))
+        isinstance(method, ForeignMethod))
 
 
 def _compare_scores(
@@ -452,8 +414,3 @@ def _compare_scores(
         means |= zip(keys, drawn[:len(keys)], strict=True)
         differences |= zip(keys, drawn[len(keys):], strict=True)
     return means, differences
-
-
-def _mean_of_known(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None

@@ -5,194 +5,24 @@ shown, so every grade is a mean over several rounds, with its deviation, and the
 from one round to the next. They measure nothing: they are for answers that no gold set can grade.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from statistics import fmean, stdev
+from typing import Any
 
 import numpy as np
 
-from qafd.errors import MalformedReplyError, ModelError, ParameterError
+from qafd.errors import MalformedReplyError, ModelError
 from qafd.evaluate import SEED
 from qafd.evaluate.measures import Interval, intervals
-from qafd.ingest.engine import Progress, never
+from qafd.ingest.engine import Progress
 from qafd.models import LLM, Message, Reply
 from qafd.models.cost import Metered
 from qafd.models.instructions import instructions_of
-from qafd.models.prompts_answer import (
-    JUDGE,
-    PAPER,
-    Criterion,
-    judge_messages,
-    judge_schema,
-    read_grades,
-)
+from qafd.models.prompts_answer import PAPER, Criterion, judge_messages, judge_schema, read_grades
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.time_left import ignore_progress
 
-
-@dataclass(frozen=True)
-class Grade:
-    """The mean over the rounds, from 0 to `highest`; `deviation` is None after one round."""
-
-    criterion: str
-    mean: float
-    deviation: float | None
-    highest: float
-
-
-@dataclass(frozen=True)
-class Judgment:
-    """The grades of one answer, and their sum."""
-
-    name: str
-    grades: tuple[Grade, ...]
-    total: Grade
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The grades of a judge, and their cost.
-
-    `rounds` counts those that could be read, `failed` is why others could not; tokens are of
-    all calls, `estimated` when some are.
-    """
-
-    model: str
-    judgments: tuple[Judgment, ...]
-    rounds: int
-    failed: tuple[str, ...]
-    tokens_in: int
-    tokens_out: int
-    estimated: bool
-
-
-def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: int = 4,
-          criteria: Sequence[Criterion] = PAPER) -> Verdict:
-    """Grade answers side by side, without their names, several times.
-
-    Parameters
-    ----------
-    answers : mapping
-        Names, which the judge does not see, to texts; equal texts are shown once.
-    repeats : int
-        Rounds, at least 1; an even number shows every answer equally often first and last.
-    client : LLM
-        A `Metered` one keeps replies that grade all answers.
-    criteria : sequence of Criterion
-        `qafd.models.prompts_answer.PAPER` or `EMPOWERMENT`.
-
-    Raises
-    ------
-    ParameterError
-        There is nothing to judge.
-    MalformedReplyError
-        No round could be read.
-    ModelError
-        The endpoint failed.
-    """
-    if repeats < 1 or not answers:
-        raise ParameterError(f"{len(answers)} answers and {repeats} rounds were given; a judge "
-                             "needs at least one of each")
-    names = list(distinct(answers))
-    read: list[dict[str, list[float]]] = []
-    failed: list[str] = []
-    tokens_in, tokens_out, estimated = 0, 0, False
-    schema = judge_schema(len(names), criteria)
-    if isinstance(client, Metered):
-        client = replace(client, accepts=accept_grades(len(names), criteria))
-    told = instructions_of(client)
-    for order, messages in rounds(question, distinct(answers), repeats, criteria,
-                                  told.prompt("judge")):
-        spent = (0, 0, False)
-        try:
-            reply = client.complete(messages, schema=schema, max_tokens=told.calls.reply_tokens)
-            spent = (reply.tokens_in, reply.tokens_out, reply.estimated)
-            grades = read_grades(reply.text, len(order), criteria)
-            read.append(dict(zip(order, grades, strict=True)))
-        except MalformedReplyError as error:
-            failed.append(str(error))
-            spent = spent if any(spent) else error.tokens
-        tokens_in, tokens_out = tokens_in + spent[0], tokens_out + spent[1]
-        estimated |= spent[2]
-    if not read:
-        raise MalformedReplyError(f"{client.name} gave no grades in {repeats} rounds: {failed[0]}")
-    judged = {answers[name]: name for name in names}
-    judgments = []
-    for name, text in answers.items():
-        judgments.append(_build_judgment(name, [one[judged[text]] for one in read], criteria))
-    return Verdict(client.name, tuple(judgments), len(read), tuple(failed), tokens_in, tokens_out, estimated)
-
-
-def judge_alone(question: str, answers: Mapping[str, str], client: LLM, *, repeats: int = 5,
-                criteria: Sequence[Criterion] = PAPER) -> Verdict:
-    """Grade each answer in calls of its own, as `judge` does otherwise: no other answer sways its grades."""
-    alone = {text: judge(question, {name: text}, client, repeats=repeats, criteria=criteria)
-             for name, text in distinct(answers).items()}
-    judgments = [replace(alone[text].judgments[0], name=name) for name, text in answers.items()]
-    each = list(alone.values())
-    return Verdict(client.name, tuple(judgments), min(one.rounds for one in each),
-                   tuple(chain.from_iterable(one.failed for one in each)),
-                   sum(one.tokens_in for one in each), sum(one.tokens_out for one in each),
-                   any(one.estimated for one in each))
-
-
-def distinct(answers: Mapping[str, str]) -> dict[str, str]:
-    """Return the first name of each text: equal answers are judged once."""
-    first: dict[str, str] = {}
-    for name, text in answers.items():
-        first.setdefault(text, name)
-    return {name: text for text, name in first.items()}
-
-
-def rounds(question: str, answers: Mapping[str, str], repeats: int,
-           criteria: Sequence[Criterion] = PAPER, prompt: str = JUDGE
-           ) -> Iterator[tuple[list[str], tuple[Message, ...]]]:
-    """Build the prompt of each round of `judge`, and the names in the order of the shown answers."""
-    names = list(answers)
-    for number in range(repeats):
-        order = names[::-1] if number % 2 else names
-        yield order, judge_messages(question, [answers[name] for name in order], criteria,
-                                    number + 1, prompt)
-
-
-def accept_grades(count: int, criteria: Sequence[Criterion] = PAPER) -> Callable[[Reply], bool]:
-    """Return True if a reply grades so many answers."""
-    def readable(reply: Reply) -> bool:
-        try:
-            read_grades(reply.text, count, criteria)
-        except MalformedReplyError:
-            return False
-        return True
-    return readable
-
-
-def _build_judgment(name: str, rounds: Sequence[Sequence[float]],
-              criteria: Sequence[Criterion]) -> Judgment:
-    columns = list(zip(*rounds, strict=True))
-    grades = tuple(_grade(c.name, column, c.highest)
-                   for c, column in zip(criteria, columns, strict=True))
-    return Judgment(name, grades, _grade("sum", [sum(r) for r in rounds],
-                                         sum(c.highest for c in criteria)))
-
-
-def _grade(name: str, values: Sequence[float], highest: float) -> Grade:
-    return Grade(name, fmean(values), stdev(values) if len(values) > 1 else None, highest)
-
-
 AT_ONCE = 6  # answers side by side; the grades of more do not fit into a reply
-
-
-@dataclass(frozen=True)
-class Answers:
-    """A question and each method's quoted answer, in the order in which a judge sees them.
-
-    An answer that is empty, or does not seem to answer the question, is `ABSENT`.
-    """
-
-    question: str
-    texts: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -212,96 +42,145 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Opinions:
-    """The grades of a judge; `stopped` is the reason if not all questions were judged."""
+    """The grades of a judge; `unread` rounds could not be read; `stopped` is why questions are missing."""
 
     model: str
     questions: tuple[str, ...]
     opinions: tuple[Opinion, ...]
-    verdicts: tuple[Verdict, ...]
+    unread: int = 0
     stopped: Notice | None = None
 
-    @property
-    def unread(self) -> int:
-        """Rounds whose reply could not be read."""
-        return sum(len(verdict.failed) for verdict in self.verdicts)
 
-
-def opinions(asked: Sequence[Answers], client: LLM, names: Sequence[str], *, repeats: int = 2,
-             criteria: Sequence[Criterion] = PAPER,
-             progress: Callable[[Progress], None] = ignore_progress,
-             stopped: Callable[[], bool] = never,
-             grade: Callable[..., Verdict] = judge) -> Opinions:
-    """Let a model grade the answers to each question, without their names.
+def ask_rounds(texts: Sequence[str], client: LLM, repeats: int,
+               prompt: Callable[[Sequence[str], int], Sequence[Message]], schema: Mapping[str, Any],
+               read: Callable[[str], Sequence[Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Show different texts to a model several times, and return what it gives each, round by round.
 
     Parameters
     ----------
+    repeats : int
+        Rounds, at least 1; an even number shows every text equally often first and last.
+    client : LLM
+        A `Metered` one keeps the replies that can be read.
+    prompt : callable
+        Maps the texts, in the order in which they are shown, and the number of the round to messages.
+    read : callable
+        Maps a reply to a value for each text; raises MalformedReplyError.
+
+    Returns
+    -------
+    list of dict, list of str
+        The values by text in each round that could be read, and why others could not.
+
+    Raises
+    ------
+    MalformedReplyError
+        No round could be read.
+    ModelError
+        The endpoint failed.
+    """
+    def accept(reply: Reply) -> bool:
+        try:
+            read(reply.text)
+        except MalformedReplyError:
+            return False
+        return True
+
+    if isinstance(client, Metered):
+        client = replace(client, accepts=accept)
+    most = instructions_of(client).calls.reply_tokens
+    found: list[dict[str, Any]] = []
+    failed: list[str] = []
+    for number in range(repeats):
+        shown = texts[::-1] if number % 2 else texts
+        try:
+            reply = client.complete(prompt(shown, number + 1), schema=schema, max_tokens=most)
+            found.append(dict(zip(shown, read(reply.text), strict=True)))
+        except MalformedReplyError as error:
+            failed.append(str(error))
+    if not found:
+        raise MalformedReplyError(f"{client.name} gave no grades in {repeats} rounds: {failed[0]}")
+    return found, failed
+
+
+def judge(question: str, texts: Sequence[str], client: LLM, repeats: int,
+          criteria: Sequence[Criterion] = PAPER) -> tuple[dict[str, Any], int]:
+    """Let a model grade different texts side by side, without the names of their methods.
+
+    Returns the grades by text, shape (rounds, criteria), and the number of rounds that could not be read.
+    """
+    told = instructions_of(client).prompt("judge")
+    found, failed = ask_rounds(
+        texts, client, repeats, lambda shown, number: judge_messages(question, shown, criteria, number, told),
+        judge_schema(len(texts), criteria), lambda reply: read_grades(reply, len(texts), criteria))
+    return {text: np.array([grades[text] for grades in found]) for text in texts}, len(failed)
+
+
+def opinions(asked: Sequence[tuple[str, Mapping[str, str]]], client: LLM, names: Sequence[str], *,
+             repeats: int = 2, criteria: Sequence[Criterion] = PAPER, alone: bool = False,
+             progress: Callable[[Progress], None] = ignore_progress) -> Opinions:
+    """Let a model grade the answers to each question, equal ones once.
+
+    Parameters
+    ----------
+    asked : sequence of (str, mapping)
+        Each question with the texts of its answers by method, in the order in which the judge sees them.
     names : sequence of str
         The methods; the others are compared with the first.
-    repeats : int
-        Rounds for each question, with the order reversed from one to the next.
     criteria : sequence of Criterion
         `qafd.models.prompts_answer.PAPER` or `EMPOWERMENT`.
-    stopped : callable
-        Asked between questions; True ends with the grades so far.
-    grade : callable
-        `judge`, which shows all answers together, or `judge_alone`.
+    alone : bool
+        Grade each text in calls of its own, so that no other answer sways its grades.
 
     Raises
     ------
     ModelError
-        No question was judged: the endpoint failed, the cap allows no call, no reply could be read,
-        or it was stopped before the first.
+        No question was judged: the endpoint failed, the cap allows no call, or no reply could be read.
     """
-    verdicts: list[Verdict] = []
+    grades: list[dict[str, Any]] = []
     judged: list[str] = []
+    unread = 0
     why: Notice | None = None
-    for number, answers in enumerate(asked):
-        if stopped():
-            why = notice(NoticeKind.STOPPED_EARLY, done=number, asked=len(asked))
-            break
-        progress(Progress("judging", number, len(asked), answers.question))
+    for number, (question, answers) in enumerate(asked):
+        progress(Progress("judging", number, len(asked), question))
+        texts = list(dict.fromkeys(answers.values()))
+        found: dict[str, Any] = {}
         try:
-            verdicts.append(grade(answers.question, answers.texts, client, repeats=repeats,
-                                  criteria=criteria))
+            for group in [[text] for text in texts] if alone else [texts]:
+                given, failed = judge(question, group, client, repeats, criteria)
+                found, unread = found | given, unread + failed
         except MalformedReplyError as error:
             why = notice(NoticeKind.NOT_ALL_JUDGED, text=str(error))
             continue
         except ModelError as error:
-            if not verdicts:
+            if not grades:
                 raise
             why = notice(NoticeKind.ENDED_EARLY, done=number, asked=len(asked), text=str(error))
             break
-        judged.append(answers.question)
+        grades.append({name: found[text] for name, text in answers.items()})
+        judged.append(question)
     progress(Progress("judging", len(asked), len(asked)))
-    if not verdicts:
-        if why is None:
-            raise ModelError("There is no question to judge.")
-        raise ModelError("No question was judged: "
-                         f"{why.values.get('text', 'the work was stopped.')}")
-    return Opinions(client.name, tuple(judged), _opinions(verdicts, names, criteria), tuple(verdicts),
-                    why)
+    if not grades:
+        raise ModelError(f"No question was judged: {why.values['text'] if why else 'there is none'}")
+    return Opinions(client.name, tuple(judged), _average(grades, names, criteria), unread, why)
 
 
-def _opinions(verdicts: Sequence[Verdict], names: Sequence[str], criteria: Sequence[Criterion]
-              ) -> tuple[Opinion, ...]:
-    graded: dict[str, list[list[float]]] = defaultdict(list)
-    spread: dict[str, list[float]] = defaultdict(list)
-    for verdict in verdicts:
-        for judgment in verdict.judgments:
-            graded[judgment.name].append(_shares(judgment))
-            if judgment.total.deviation is not None:
-                spread[judgment.name].append(100 * judgment.total.deviation / judgment.total.highest)
-    other = np.array(graded[names[0]])[:, -1]
-    found = []
+def _average(grades: Sequence[Mapping[str, Any]], names: Sequence[str], criteria: Sequence[Criterion]
+             ) -> tuple[Opinion, ...]:
+    """Average the grades of each method over the questions, in percent of the highest possible."""
+    highest = np.array([each.highest for each in criteria])
+    means, spread = {}, {}
     for name in names:
-        own = np.array(graded[name]).T  # (criteria + 1, questions)
-        drawn = intervals(np.vstack([own, own[-1] - other]), np.random.default_rng(SEED))
-        deviation = float(np.mean(spread[name])) if spread[name] else None
-        found.append(Opinion(name, drawn[-2], deviation, drawn[-1],
+        rounds = [each[name] for each in grades]  # (rounds, criteria) for each question
+        shares = np.array([each.mean(axis=0) / highest for each in rounds])
+        overall = np.array([each.mean(axis=0).sum() / highest.sum() for each in rounds])
+        means[name] = 100 * np.column_stack([shares, overall]).T  # (criteria + 1, questions)
+        sums = [each.sum(axis=1) / highest.sum() for each in rounds if len(each) > 1]
+        spread[name] = 100 * float(np.mean([each.std(ddof=1) for each in sums])) if sums else None
+    found = []
+    for name, own in means.items():
+        gap = own[-1] - means[names[0]][-1]
+        drawn = intervals(np.vstack([own, gap]), np.random.default_rng(SEED))
+        found.append(Opinion(name, drawn[-2], spread[name], drawn[-1],
                              dict(zip([each.name for each in criteria], drawn[:-2], strict=True))))
     return tuple(found)
-
-
-def _shares(judgment: Judgment) -> list[float]:
-    """Return the grades of an answer and their sum, each in percent of the highest possible."""
-    return [100 * grade.mean / grade.highest for grade in (*judgment.grades, judgment.total)]

@@ -22,14 +22,14 @@ from qafd.errors import (
     QafdError,
     SpendingCapError,
 )
-from qafd.evaluate import SEED, prepare, quote
+from qafd.evaluate import SEED, prepare
 from qafd.evaluate.gold import Question
-from qafd.evaluate.judge import Answers
+from qafd.evaluate.judge import ask_rounds
 from qafd.evaluate.measures import Interval, intervals
 from qafd.evaluate.overlap import Measure, measures
 from qafd.ingest.engine import Progress
 from qafd.knowledge import STEPS, KnowledgeGraph, cite_reply, draft_answer
-from qafd.models import Message, Reply
+from qafd.models import Message
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.instructions import instructions_of
 from qafd.models.prompts_answer import ABSENT, Criterion, judge_messages, plan_messages
@@ -112,13 +112,13 @@ class AnswerResult:
     stopped: str = ""
     unread: str = ""
 
-    def side_by_side(self) -> tuple[Answers, ...]:
-        """Return for each question the answers of all methods, in an order drawn for it."""
+    def side_by_side(self) -> tuple[tuple[str, Mapping[str, str]], ...]:
+        """Return each question with the answers of all methods, in an order drawn for it."""
         found = []
         for number, question in enumerate(self.questions):
             order = np.random.default_rng([SEED, number]).permutation(len(self.scores))
             scores = [self.scores[at] for at in order]
-            found.append(Answers(question.text, {one.name: one.answers[number].text for one in scores}))
+            found.append((question.text, {one.name: one.answers[number].text for one in scores}))
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
@@ -260,10 +260,10 @@ def mark_correct(result: AnswerResult, client: Metered, repeats: int,
     """
     marks: list[Mapping[str, float]] = []
     stopped, unread = result.stopped, ""
-    for number, answers in enumerate(result.side_by_side()):
+    for number, (_, answers) in enumerate(result.side_by_side()):
         question = result.questions[number]
         progress(Progress("judging", number, len(result.questions), question.text))
-        given = dict.fromkeys(text for text in answers.texts.values() if text != ABSENT)
+        given = dict.fromkeys(text for text in answers.values() if text != ABSENT)
         if not question.answers or stopped != result.stopped:
             marks.append({})
             continue
@@ -285,37 +285,16 @@ def mark_correct(result: AnswerResult, client: Metered, repeats: int,
     return replace(result, scores=tuple(scores), stopped=stopped, unread=unread)
 
 
-def _marks_all(count: int) -> Callable[[Reply], bool]:
-    """Return True if a reply marks so many answers."""
-    def readable(reply: Reply) -> bool:
-        try:
-            return bool(read_correct(reply.text, count))
-        except MalformedReplyError:
-            return False
-    return readable
-
-
 def _marks(question: Question, texts: Sequence[str], client: Metered, repeats: int
            ) -> dict[str, float]:
     """Return for each text the share of the readable rounds in which it is called correct."""
     if not texts:
         return {}
-    client = replace(client, accepts=_marks_all(len(texts)))
-    rounds: list[dict[str, bool]] = []
-    failure: MalformedReplyError | None = None
-    told = instructions_of(client)
-    for number in range(repeats):
-        shown = texts[::-1] if number % 2 else texts
-        messages = correct_messages(question.text, question.answers, shown, number + 1,
-                                    told.prompt("correct"))
-        try:
-            reply = client.complete(messages, schema=correct_schema(len(shown)),
-                                    max_tokens=told.calls.reply_tokens)
-            rounds.append(dict(zip(shown, read_correct(reply.text, len(shown)), strict=True)))
-        except MalformedReplyError as error:
-            failure = error
-    if not rounds and failure is not None:
-        raise failure
+    told = instructions_of(client).prompt("correct")
+    rounds, _ = ask_rounds(
+        texts, client, repeats,
+        lambda shown, number: correct_messages(question.text, question.answers, shown, number, told),
+        correct_schema(len(texts)), lambda reply: read_correct(reply, len(texts)))
     return {text: fmean(map(itemgetter(text), rounds)) for text in texts}
 
 
@@ -348,8 +327,10 @@ def _draft(knowledge: KnowledgeGraph, plan: QueryPlan, retrieval: Retrieval, wri
 def _answer(knowledge: KnowledgeGraph, plan: QueryPlan, retrieval: Retrieval,
             client: Metered | None, writing: Writing) -> Answered:
     if client is None:
-        text = quote(knowledge.answer(retrieval, plan))
-        return Answered(text or ABSENT, not text)
+        quoted = knowledge.answer(retrieval, plan)
+        if quoted.abstained:
+            return Answered(ABSENT, True)  # the closest sentences are not an answer
+        return Answered(" ".join(sentence.text for sentence in quoted.sentences), False)
     draft = _draft(knowledge, plan, retrieval, writing)
     try:
         reply = client.about(question=plan.question).complete(

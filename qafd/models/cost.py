@@ -19,8 +19,7 @@ from qafd.errors import (
     SpendingCapError,
 )
 from qafd.models import LLM, Message, Reply
-from qafd.models.attempts import retrying
-from qafd.models.call_settings import name_limit
+from qafd.models.calls import name_limit, retrying
 from qafd.reading.text import count_tokens
 from qafd.storage import Workspace, open_workspace
 from qafd.storage.rows import Call
@@ -188,7 +187,7 @@ class Bill:
             self.fail(failure, self.heard)
 
     def again(self, failure: ModelError) -> None:
-        """Note a request that failed, and reserve the next; see `attempts`."""
+        """Note a request that failed, and reserve the next; see `calls`."""
         self.fail(failure)
         self._begin()
 

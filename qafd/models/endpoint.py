@@ -15,8 +15,7 @@ from qafd.errors import (
     ReplyLimitError,
 )
 from qafd.models import Message, Reply, with_json
-from qafd.models.attempts import tell_of_retry
-from qafd.models.call_settings import CallSettings
+from qafd.models.calls import CallSettings, tell_of_retry
 from qafd.models.remote import (
     FORMAT,
     MAX_BYTES,

@@ -11,14 +11,13 @@ from typing import Any
 
 from qafd.errors import ParameterError
 from qafd.models import LLM, Message, Reply
-from qafd.models.call_settings import CallSettings
+from qafd.models.calls import CallSettings
 from qafd.models.prompts import EXTRACT
 from qafd.models.prompts_answer import ANSWER, FURTHER, JUDGE, PLAN
 from qafd.models.prompts_conditions import EXACT, QUERY
 from qafd.models.prompts_correct import CORRECT
-from qafd.models.prompts_follow import FOLLOW
 from qafd.models.prompts_sql import SEEDS, SQL
-from qafd.models.prompts_write import MERGE, REPORT, SUMMARY
+from qafd.models.prompts_write import FOLLOW, MERGE, REPORT, SUMMARY
 
 LONGEST_PROMPT = 20_000  # characters
 

@@ -21,7 +21,7 @@ from qafd.errors import (
     UnreachableError,
 )
 from qafd.models.address import OPENAI, Resolver, check_address, destinations
-from qafd.models.attempts import tell_of_retry
+from qafd.models.calls import tell_of_retry
 from qafd.models.thoughts import forms_of, hide
 from qafd.models.wire import CallLimits, bounded_client
 from qafd.reading.text.plaintext import one_line, storable

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from qafd.wording import count, count_words, join_some
 
 if TYPE_CHECKING:
-    from qafd.runs.difference import NodeChange, RunDifference, Setting
+    from qafd.retrieve.base import RetrievedNode
+    from qafd.runs.difference import RunDifference
     from qafd.runs.imported import Imported
     from qafd.runs.replay import Replay
     from qafd.runs.verify import Finding, Verification
@@ -62,42 +63,37 @@ def say_difference(change: "RunDifference") -> list[str]:
         sentences.append("Both runs retrieve the same nodes and passages.")
     elif not sentences:
         sentences.append("Both runs retrieve the same names, but not the same passages.")
-    if change.settings:
-        sentences.append(f"Settings that differ: {', '.join(map(say_change, change.settings))}.")
-    else:
-        sentences.append("Their settings are the same.")
+    sentences.append(_say_changes(change) or "Their settings are the same.")
     return sentences
 
 
-def _join_names(changes: Sequence["NodeChange"]) -> str:
+def _join_names(nodes: Sequence["RetrievedNode"]) -> str:
     """Join the first names of some nodes; "" if all of them are texts."""
-    return join_some([change.name for change in changes
-                      if change.kind not in ("passage", "sentence", "summary")])
+    return join_some([node.name for node in nodes if node.kind not in ("passage", "sentence", "summary")])
 
 
-def say_change(setting: "Setting") -> str:
-    """Word a setting that differs: "mass 60 → 20"."""
-    return f"{say_setting_name(setting.name)} {say_value(setting.before)} → {say_value(setting.after)}"
+def _say_changes(change: "RunDifference") -> str:
+    """Word the settings that differ: "Settings that differ: mass 60 → 20."; "" if none does."""
+    words = [f"{say_setting_name(name)} {say_value(before)} → {say_value(after)}"
+             for name, (before, after) in change.settings.items()]
+    return f"Settings that differ: {', '.join(words)}." if words else ""
 
 
 def say_replay(replay: "Replay") -> list[str]:
     """Word the result of a replay, and why it differs, sentence by sentence."""
     change = replay.difference
-    before = len(change.shared) + len(change.lost)
+    before = change.shared + len(change.lost)
     if replay.equal:
         passages = len(replay.run.retrieval.passages)
         return [f"Equal: the same {before:,} nodes and {passages} passages; importances differ by at "
                 f"most {replay.deviation:.1e} of the largest."]
     sentences = [
-        f"Not equal: {len(change.shared)} of {before:,} nodes are retrieved again, {len(change.lost)} "
+        f"Not equal: {change.shared} of {before:,} nodes are retrieved again, {len(change.lost)} "
         f"are not, {len(change.gained)} are new; {len(change.passages_lost)} passages are gone and "
         f"{len(change.passages_gained)} new; importances differ by up to {replay.deviation:.1e} of the "
         "largest."]
-    if change.settings:
-        sentences.append(f"Settings that differ: {', '.join(map(say_change, change.settings))}.")
-    else:
-        sentences.append("Graph, models, settings and versions are the same; derived layers or the "
-                         "machine's arithmetic may differ.")
+    sentences.append(_say_changes(change) or "Graph, models, settings and versions are the same; derived "
+                     "layers or the machine's arithmetic may differ.")
     if replay.missing:
         sentences.append(count_words(
             replay.missing, "{number} of {nodes:,} nodes does not exist in this graph.",

@@ -12,9 +12,8 @@ from qafd.app.figures import GREEN
 from qafd.app.markup import paragraph
 from qafd.app.pages import fold_tabs, way
 from qafd.app.session import choose_option, forget, value_of
-from qafd.app.tables import columns_of, download, download_csv, table
-from qafd.evaluate import Evaluation, Score, Trial
-from qafd.models.prompts_answer import ABSENT
+from qafd.app.tables import columns_of, download, table
+from qafd.evaluate import Evaluation
 from qafd.view.panel import clean
 from qafd.wording import count
 from qafd.wording.comparison import (
@@ -96,10 +95,6 @@ def chart(result: Evaluation, measure: str) -> None:
         alt=f"{MEASURES[measure].label}, with 95% intervals: {'; '.join(told)}")
     highest = say_highest(result.best(measure), len(scores), measure)
     st.caption(f"Bars: mean {MEASURES[measure].phrase}; whiskers: 95%. {plain(highest)}")
-    rows = [(score.label, share.mean, share.low, share.high)
-            for score, share in zip(scores, shares, strict=True)]
-    download_csv("Chart as CSV", ["method", measure, "low", "high"], lambda: rows,
-                 f"{measure.partition('@')[0]}.csv")
 
 
 def numbers(result: Evaluation, measure: str) -> None:
@@ -107,8 +102,6 @@ def numbers(result: Evaluation, measure: str) -> None:
     tables = {"Compared": _compare_table, "Passages": _passages}
     if "node_f1" in result.measures:
         tables["Nodes"] = _nodes
-    if any(score.f1 is not None for score in result.scores):
-        tables["Answers"] = _answers
     tables["Work"] = _work
     fold_tabs(tables, result, measure)
     download("Everything as JSON", lambda: json.dumps(result.to_dict(), ensure_ascii=False),
@@ -154,15 +147,6 @@ def _shares(result: Evaluation, measures: Mapping[str, str], others: dict[str, l
           meanings=OTHER_MEANINGS | meanings)
 
 
-def _answers(result: Evaluation, _: str) -> None:
-    _shares(result, {}, {"contains": [score.contains for score in result.scores],
-                         "F1": [score.f1 for score in result.scores],
-                         "exact": [score.exact_match for score in result.scores]})
-    st.caption("contains: how often the quoted sentences hold the known answer; F1 and exact: "
-                "how well all their words match it, normalized as SQuAD and HotpotQA do, and "
-                "small because whole sentences are quoted.")
-
-
 def _work(result: Evaluation, _: str) -> None:
     scores = result.scores
     table({"method": _methods(result), "nodes": [score.nodes for score in scores],
@@ -193,21 +177,8 @@ def questions_table(result: Evaluation, measure: str) -> None:
                ("“1, 4” says that the first gold passage is ranked first and the second "
                 "fourth, “–” that one is not ranked; failures first. Choose a row to see "
                 "what was missed."))
-    download_csv("Ranks as CSV", ["question", "kind", "gold", *(s.label for s in result.scores)],
-                 lambda: _all_ranks(result), "ranks.csv")
     chosen = [row for row in event["selection"]["rows"] if row < len(order)]
     _question(result, order[chosen[0] if chosen else 0])
-
-
-def _all_ranks(result: Evaluation) -> list[list[Any]]:
-    rows = []
-    for at, question in enumerate(result.questions):
-        trials = [score.trials[at] for score in result.scores]
-        for place, name in enumerate(question.gold):
-            rows.append([question.text, "passage", name, *(trial.ranks[place] for trial in trials)])
-        for place, name in enumerate(question.nodes):
-            rows.append([question.text, "node", name, *(trial.node_ranks[place] for trial in trials)])
-    return rows
 
 
 def _question(result: Evaluation, place: int) -> None:
@@ -230,15 +201,7 @@ def _question(result: Evaluation, place: int) -> None:
               meanings={"retrieved": "Entities that the method retrieved; the gold nodes are looked "
                                      "for among them"})
     if question.answers:
-        _known_answer(question.answers, result.scores, trials)
-
-
-def _known_answer(known: Sequence[str], scores: Sequence[Score], trials: Sequence[Trial]) -> None:
-    st.caption(plain(f"Known answer: {clean(' | '.join(known), 600)}"))
-    table({"method": [score.label for score in scores],
-           "contains it": ["yes" if trial.contains else "no" for trial in trials],
-           "quoted answer": [trial.answer or trial.error or ABSENT for trial in trials]},
-          column_config={"quoted answer": st.column_config.TextColumn(width=700)})
+        st.caption(plain(f"Known answer: {clean(' | '.join(question.answers), 600)}"))
 
 
 def _rank(rank: int | None) -> str:

@@ -158,24 +158,16 @@ def list_differences(first: Run, second: Run) -> None:
         words = [f"{label}: {clean(run.retrieval.query, 200)}", run.note, word_time(run.made_at)]
         st.caption(plain(" · ".join(filter(None, words))))
     st.html(markup.paragraph(safe(" ".join(say_difference(change)), 2000), "lead"))
-    st.caption(plain(f"{count(len(change.shared), 'node')} in both · tokens {change.tokens[0]:,} "
+    st.caption(plain(f"{count(change.shared, 'node')} in both · tokens {change.tokens[0]:,} "
                      f"→ {change.tokens[1]:,}"))
     fold_tabs({"Nodes": _changes, "Passages": _changed_passages, "Settings": _changed_settings}, change)
 
 
 def _changes(change: RunDifference) -> None:
-    rows = []
-    for nodes, where in ((change.gained, "second only"), (change.lost, "first only"),
-                         (change.shared, "both")):
-        for node in nodes:
-            before = None if node.before is None else round(100 * node.share_before, 1)
-            after = None if node.after is None else round(100 * node.share_after, 1)
-            rows.append((node.name, node.kind, where, before, after,
-                         round(100 * node.difference, 1)))
-    columns = ("name", "kind", "retrieved by", "importance in the first, %",
-               "importance in the second, %", "change, points")
-    _difference_table(columns, rows, "nodes", "Neither run retrieved a node.")
-    st.caption("100% is the largest importance of a run.")
+    rows = [(node.name, node.kind, "the first", node.importance) for node in change.lost]
+    rows += [(node.name, node.kind, "the second", node.importance) for node in change.gained]
+    _difference_table(("name", "kind", "only in", "importance"), rows, "nodes",
+                      "Both runs have the same nodes.")
 
 
 def _changed_passages(change: RunDifference) -> None:
@@ -186,7 +178,7 @@ def _changed_passages(change: RunDifference) -> None:
 
 
 def _changed_settings(change: RunDifference) -> None:
-    rows = [(say_setting_name(s.name), say_value(s.before), say_value(s.after)) for s in change.settings]
+    rows = [(say_setting_name(name), *map(say_value, values)) for name, values in change.settings.items()]
     _difference_table(("setting", "first", "second"), rows, "settings",
                       "Both runs have the same settings.")
 

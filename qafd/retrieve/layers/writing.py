@@ -13,7 +13,7 @@ from typing import Protocol
 
 from qafd.errors import MalformedReplyError, ReplyLimitError
 from qafd.models import Message, Reply
-from qafd.models.call_settings import name_limit
+from qafd.models.calls import name_limit
 from qafd.models.cost import Metered, request_key, useful
 from qafd.models.prompts_write import write_messages
 from qafd.reading.text.plaintext import one_line

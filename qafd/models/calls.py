@@ -1,21 +1,17 @@
-"""Settings of calls to a language model, which app, command line and Python share."""
+"""Settings of calls to a language model, and notices of HTTP requests that are repeated."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
-from qafd.errors import ParameterError, ReplyLimitError
+from qafd.errors import ModelError, ParameterError, ReplyLimitError
 
 RULES = 600  # tokens of a prompt next to question and data
 _RANGES = {"deadline": (0.1, 3600.0), "temperature": (0.0, 2.0), "context": (0, 100_000_000),
            "reply_tokens": (1, 1_000_000)}
-
-
-def name_limit(error: ReplyLimitError, purpose: str) -> ReplyLimitError:
-    """Return the error with the place of the setting to raise for a purpose, such as "answer"."""
-    place = "on Documents" if purpose == "extract" else "in Settings, Calls,"
-    named = ReplyLimitError(f"{error.model} used up its reply limit before its answer was complete; raise it "
-                            f"{place} or with --reply-tokens.", error.model)
-    named.tokens = error.tokens
-    return named
+Retry = Callable[[ModelError], None]
+"""Receives the failure of a request before it is repeated; an error that it raises ends the call."""
 
 
 @dataclass(frozen=True)
@@ -62,3 +58,34 @@ class CallSettings:
                                  f"{self.reply_tokens:,} leaves no room for passages; lower the "
                                  "reply limit, or raise the server's context length")
         return min(budget, left)
+
+
+def name_limit(error: ReplyLimitError, purpose: str) -> ReplyLimitError:
+    """Return the error with the place of the setting to raise for a purpose, such as "answer"."""
+    place = "on Documents" if purpose == "extract" else "in Settings, Calls,"
+    named = ReplyLimitError(f"{error.model} used up its reply limit before its answer was complete; raise it "
+                            f"{place} or with --reply-tokens.", error.model)
+    named.tokens = error.tokens
+    return named
+
+
+def _ignore(_: ModelError) -> None:
+    """Ignore a failure when nobody counts retries."""
+
+
+_RETRY: ContextVar[Retry] = ContextVar("retry", default=_ignore)
+
+
+@contextmanager
+def retrying(tell: Retry) -> Iterator[None]:
+    """Report every request that is repeated inside the block to `tell`."""
+    token = _RETRY.set(tell)
+    try:
+        yield
+    finally:
+        _RETRY.reset(token)
+
+
+def tell_of_retry(failure: ModelError) -> None:
+    """Report that a request failed and is repeated now."""
+    _RETRY.get()(failure)
