@@ -28,7 +28,7 @@ print(*sys.modules)"""
     pages = ("compare", "evaluate", "lab", "learn", "documents", "settings", "graph", "runs",
              "database")
     unwanted = {*(f"qafd.app.{name}" for name in pages), "qafd.lab.sweep", "qafd.learn.cards",
-                "numba", "networkx", "openai", "pandas", "pyvis", "spacy"}
+                "numba", "networkx", "openai", "pandas", "pyvis"}
     assert not unwanted & set(run.stdout.split())
 
 

@@ -1,4 +1,4 @@
-"""The panels of a page in the browser: one Streamlit component that draws SVG."""
+"""The pictures of a page in the browser: Streamlit components that draw panels and the map."""
 
 import json
 import zlib
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
 
 
-def panels(data: dict[str, Any], *, key: str) -> str | None:
-    """Draw panels and return the id of the node the user selected, None without one.
+def panels(data: dict[str, Any], *, key: str, name: str = "panel") -> str | None:
+    """Draw panels or a map and return the id of the node the user selected, None without one.
 
     Parameters
     ----------
     data : dict
-        From `qafd.view.panel.panel_data`.
+        From `qafd.view.panel.panel_data` or `qafd.view.overview.map_data`.
     key : str
         Names the instance; its selection stays while pages rerun.
+    name : {"panel", "map"}
+        The component that draws it.
 
     The root element's `data-painted` counts the runs of the script that have been drawn.
     """
@@ -34,7 +36,7 @@ def panels(data: dict[str, Any], *, key: str) -> str | None:
     turns[key] += 1
     text = json.dumps({**data, "run": turns[key]}, separators=(",", ":"))
     # A move of a slider sends all of it again: compressed it is a fifth.
-    result = component("panel")(key=key, data=zlib.compress(text.encode()),
+    result = component(name)(key=key, data=zlib.compress(text.encode()),
                                 default={"selected": data["selected"], "expanded": []},
                                 on_selected_change=lambda: None,
                                 on_expanded_change=lambda: None)

@@ -217,11 +217,11 @@ def _groups(view: View) -> Groups:
 
 
 def pick(draw: Callable[[str | None], dict[str, Any]], key: str, *,
-         fresh: bool = False) -> str | None:
-    """Draw panels, and return the selected node or edge, which the link then has too.
+         fresh: bool = False, name: str = "panel") -> str | None:
+    """Draw panels or a map, and return the selected node or edge, which the link then has too.
 
-    `draw` makes the data of the panels for a selection, which `fresh` clears. After Back and
-    Forward the selection is that of the link, else that of the browser.
+    `draw` makes the data for a selection, which `fresh` clears. After Back and Forward the selection
+    is that of the link, else that of the browser. `name` is that of the component.
     """
     context = get_script_run_ctx()
     back = context is not None and context.is_history_navigation
@@ -232,7 +232,7 @@ def pick(draw: Callable[[str | None], dict[str, Any]], key: str, *,
         chosen = None
     else:
         chosen = read_selection(key) or linked
-    reply = panels({**draw(chosen), "told": back or fresh}, key=key)
+    reply = panels({**draw(chosen), "told": back or fresh}, key=key, name=name)
     picked = chosen if back or fresh else reply
     kind = "line" if picked and SEPARATOR in picked else "node"
     for one in ("node", "line"):

@@ -33,6 +33,15 @@ _WORDS = {
 """The texts of the component that draws panels, by their names there."""
 
 
+MAP_WORDS = {
+    "find": "Find a name", "out": "Zoom out", "in": "Zoom in", "reset": "Show everything",
+    "found": "{number} found", "members": "{number} names", "passage": "{number} passage",
+    "passages": "{number} passages",
+    "hint": "click selects · drag pans · ctrl + wheel zooms · colors are communities",
+    "touch": "a tap selects · two fingers zoom"}
+"""The texts of the component that draws the map, by their names there."""
+
+
 def say_words() -> dict[str, str]:
     """Return the texts of the component that draws panels, by their names there."""
     return dict(_WORDS)

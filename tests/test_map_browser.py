@@ -1,0 +1,49 @@
+"""The map of a workspace in a real Chromium: search, click, keys and communities choose what is drawn."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_name_is_found_chosen_and_let_go(open_page: Callable[..., Any]) -> None:
+    page = open_page("/graph?part=Map")
+    area = page.locator(".map")
+    expect(area).to_have_attribute("data-painted", "1", timeout=60_000)
+    search = area.get_by_role("searchbox")
+    search.fill("steve j")
+    expect(area.locator(".hit")).to_have_text(["Steve Jobs"])
+    search.press("Enter")
+    expect(area).not_to_have_attribute("data-selected", "")
+    expect(page.get_by_text("Ask about it")).to_be_visible(timeout=30_000)
+    assert float(area.get_attribute("data-zoom")) > 1
+    chosen = area.get_attribute("data-selected")
+    assert chosen in page.url
+    sheet = area.locator("canvas")
+    sheet.press("0")
+    expect(area).to_have_attribute("data-zoom", "1.00")
+    sheet.press("+")
+    expect(area).to_have_attribute("data-zoom", "1.50")
+    sheet.press("Escape")
+    expect(area).to_have_attribute("data-selected", "")
+    expect(page.get_by_text("Ask about it")).to_be_hidden(timeout=30_000)
+
+
+def test_a_community_alone_has_its_names_written(open_page: Callable[..., Any]) -> None:
+    page = open_page("/graph?part=Map")
+    area = page.locator(".map")
+    expect(area).to_have_attribute("data-painted", "1", timeout=60_000)
+    page.wait_for_timeout(500)
+    every = int(area.get_attribute("data-named"))
+    chip = area.locator(".chip").first
+    members = int(chip.get_attribute("title").split()[0])
+    chip.click()
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    page.wait_for_timeout(500)
+    assert 0 < int(area.get_attribute("data-named")) <= members < every
+    chip.click()
+    page.wait_for_timeout(500)
+    assert int(area.get_attribute("data-named")) == every
