@@ -9,7 +9,7 @@ import numpy as np
 from qafd.curate.neighbors import EdgeByHand, find_added
 from qafd.errors import ParameterError
 from qafd.explain.paths import row_name
-from qafd.graph import Graph
+from qafd.graph import Graph, kind_bit
 from qafd.retrieve.base import Retrieval, RetrievedNode
 from qafd.retrieve.qafd import Problem
 from qafd.storage.rows import Evidence
@@ -199,7 +199,9 @@ def make_strand(run: "RunExplanation", u: int, v: int, passage: int | None, flow
     titled = [row for row in (u, v, passage) if row is not None and graph.kinds[row] == "passage"]
     with run.open_store() as store:
         chunks = {id: node.key for id, node in store.graph.nodes(graph.ids_of(titled)).items()}
-        by_hand = find_added(store, ids[0]).get(ids[1], ()) if passage is None else ()
+        by_hand: tuple[EdgeByHand, ...] = ()
+        if passage is None and graph.edge_kinds[edge_place(graph, u, v)] & kind_bit("by_hand"):
+            by_hand = find_added(store, ids[0]).get(ids[1], ())
     if passage is not None:
         gates = gate_of(problem, u, passage), gate_of(problem, passage, v)
         return Strand(row_name(graph, passage), flow, gates, "mention",

@@ -204,22 +204,10 @@ class _Relations:
     def __exit__(self, *_: Any) -> None:
         pass
 
-    def snapshot(self) -> Self:
-        """Return itself: nothing changes it."""
-        return self
-
     @property
     def graph(self) -> Self:
         """Itself: its nodes and edges."""
         return self
-
-    edits = graph
-
-    def map_added_edges(self) -> dict[str, Any]:
-        """Return edges added by hand: none can be."""
-        return {}
-
-    map_merged = map_added_edges
 
     def nodes(self, _: Iterable[str]) -> dict[str, Node]:
         """Return texts of passages: there are none."""

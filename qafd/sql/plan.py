@@ -81,33 +81,23 @@ def read_seeds(text: str, schema: Schema, model: str) -> SchemaPlan:
     """
     known = {column.label.casefold(): column.sql for column in schema.columns}
     known |= {table.name.casefold(): table.sql for table in schema.tables}
-    found = json.loads(text).get("parts")
     parts = []
-    for part in found if isinstance(found, list) else []:
-        seeds: dict[str, float] = {}
-        for pair in _pairs(part):
-            for end in ("source", "target"):
-                node = known.get(str(pair.get(end)).strip().strip('"`').casefold())
-                confidence = _confidence(pair.get("confidence"))
-                if node is not None and confidence > 0:
-                    seeds[node] = max(confidence, seeds.get(node, 0.0))
-        if seeds:
-            parts.append(SchemaPart(one_line(str(part.get("question", "")), 600), seeds))
+    try:
+        for part in json.loads(text)["parts"]:
+            seeds: dict[str, float] = {}
+            for pair in part["pairs"]:
+                confidence = min(float(pair["confidence"]), 1.0)
+                for end in (pair["source"], pair["target"]):
+                    node = known.get(end.strip(' "`').casefold())
+                    if node is not None and confidence > 0:
+                        seeds[node] = max(confidence, seeds.get(node, 0.0))
+            if seeds:
+                parts.append(SchemaPart(one_line(part["question"], 600), seeds))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        parts = []  # not of the schema that was asked for
     if not parts:
         raise MalformedReplyError("the model was asked for columns of this database and named none.")
     return SchemaPlan(tuple(parts[:MOST_PARTS]), model)
-
-
-def _pairs(part: object) -> list[dict[str, object]]:
-    pairs = part.get("pairs") if isinstance(part, dict) else None
-    return [pair for pair in pairs if isinstance(pair, dict)] if isinstance(pairs, list) else []
-
-
-def _confidence(value: object) -> float:
-    """Return a number from 0 to 1; 1 where the model gives none."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 1.0
-    return min(max(float(value), 0.0), 1.0)
 
 
 def choose_seeds(question: str, schema: Schema, llm: LLM) -> SchemaPlan:

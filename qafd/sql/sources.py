@@ -62,9 +62,6 @@ def schema_from(source: str | Path, dialect: str = "") -> Schema:
 def read_json(path: Path, dialect: str = "") -> Schema:
     """Return the schema in a JSON file as `schema_json` writes it.
 
-    Tables may be a list of objects or an object by name, columns a list of names or objects, or an
-    object of types by name; joins are pairs of labels, as ["sailings.ferry_id", "ferries.id"].
-
     Raises
     ------
     SqlError
@@ -75,8 +72,8 @@ def read_json(path: Path, dialect: str = "") -> Schema:
                        "what is no schema.")
     try:
         value = json.loads(path.read_text("utf-8"))
-        tables = [_table(name, table) for name, table in _each(value["tables"])]
-        joins = [_join(join) for join in value.get("joins") or value.get("foreign_keys") or ()]
+        tables = [_read_table(str(table["name"]), table["columns"]) for table in value["tables"]]
+        joins = [_read_join(*join) for join in value.get("joins", ())]
         dialect = dialect or str(value.get("dialect") or SQLITE)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise SqlError(f"{path.name} is no JSON of a schema ({str(error)[:100]}); it is an "
@@ -96,39 +93,15 @@ def schema_json(schema: Schema) -> dict[str, Any]:
         "joins": [pair for join in schema.joins if not join.inferred for pair in join.pairs]}
 
 
-def _each(listed: object) -> list[tuple[str, Any]]:
-    """Return names and descriptions, of an object by name or a list of objects or names."""
-    if isinstance(listed, Mapping):
-        return [(str(name), value) for name, value in listed.items()]
-    if not isinstance(listed, Sequence) or isinstance(listed, str):
-        raise TypeError("tables and columns are lists or objects")
-    found = []
-    for value in listed:
-        named = isinstance(value, Mapping)
-        name = (value.get("name") or value["table"]) if named else value
-        if not isinstance(name, str):
-            raise TypeError("a name is no text")
-        found.append((name, value if named else {}))
-    return found
+def _read_table(name: str, columns: Sequence[Mapping[str, Any]]) -> Table:
+    return Table(name, tuple(
+        Column(name, str(column["name"]), str(column.get("type") or ""), bool(column.get("key")))
+        for column in columns))
 
 
-def _table(name: str, described: Any) -> Table:
-    listed = described["columns"] if isinstance(described, Mapping) and "columns" in described \
-        else described
-    return Table(name, tuple(_column(name, column, value) for column, value in _each(listed)))
-
-
-def _column(table: str, name: str, described: Any) -> Column:
-    if not isinstance(described, Mapping):
-        return Column(table, name, str(described or ""))
-    key = described.get("key") or described.get("pk") or described.get("primary_key")
-    return Column(table, name, str(described.get("type") or ""), bool(key))
-
-
-def _join(described: Any) -> Join:
-    own, other = described
-    table, _, column = str(own).rpartition(".")
-    target, _, target_column = str(other).rpartition(".")
+def _read_join(own: str, other: str) -> Join:
+    table, _, column = own.rpartition(".")
+    target, _, target_column = other.rpartition(".")
     return Join(table, (column,), target, (target_column,))
 
 
