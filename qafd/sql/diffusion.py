@@ -16,6 +16,7 @@ from qafd.graph import Graph
 from qafd.models.embedder import Embedder
 from qafd.reading.text import as_typed
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
+from qafd.reading.text.stems import stem
 from qafd.reasons import ReasonKind, reason
 from qafd.records import Edge, Floats, QueryPlan, Vectors
 from qafd.retrieve.base import Corpus, Retrieval
@@ -23,7 +24,7 @@ from qafd.retrieve.qafd import FlowDiffusion, Problem
 from qafd.retrieve.seeds import Passages, Seeds, match, near_keyword
 from qafd.sql.box import Value
 from qafd.sql.plan import SchemaPlan
-from qafd.sql.schema import Column, Schema, Table, stem, words
+from qafd.sql.schema import Column, Schema, Table, words
 
 # Chosen on the 516 development questions of Spider 1, see docs/research.md.
 COSINE, LONE, NEAR_BEST = 0.5, 0.6, 0.55

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
+from qafd.reading.text.stems import stem
+
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[^\W\d_A-Z]+|[A-Z][^\W\d_A-Z]*|\d+")
 _KEYS = ("id", "key", "code", "no", "nr", "num", "number", "ref")
 _NUMBERS = ("INT", "REAL", "NUM", "DEC", "DOUB", "FLOA")
@@ -195,19 +197,6 @@ def quote_name(name: str) -> str:
 def words(name: str) -> list[str]:
     """Return the words of a name in snake_case or camelCase, lower case."""
     return [piece.lower() for piece in _PIECE.findall(name)]
-
-
-def stem(word: str) -> str:
-    """Return a word without the endings of plurals and verbs, for comparison only."""
-    for ending, single in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"),
-                           ("shes", "sh"), ("s", "")):
-        if word.endswith(ending) and len(word) > len(ending) + 2 and not word.endswith("ss"):
-            word = word[:-len(ending)] + single
-            break
-    for ending in ("ing", "ed", "e"):
-        if word.endswith(ending) and len(word) > len(ending) + 2:
-            return word[:-len(ending)]
-    return word
 
 
 def stems(name: str) -> list[str]:
