@@ -2,8 +2,8 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,69 +120,16 @@ Place = tuple[str, int, str]
 """Position of a passage in the log, see `log_order`."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Gathered:
-    """Sums over all passages that have a name.
+    """Sums over passages that have a name, added in the order of the log.
 
     `passages` counts them; `named`, `told`, `titled` and `title` count those whose part is so (see
     `KeyPart`), `names` the spellings. `wide` is the sum of the vectors of the passages, `close` that
     of the sentences, both of shape (d,). `first` is where the first passage stands that has
     the name in a sentence, None where none has, and `evidence` is that sentence. `said` is what models
-    say of it, in the order of the log; nothing is known of it for a hub.
+    say of it, and `described` the parts with that; nothing of it is kept for a hub.
     """
-
-    passages: int
-    named: int
-    told: int
-    titled: int
-    title: int
-    names: Counter[str]
-    wide: Wholes = field(repr=False, compare=False)
-    close: Wholes = field(repr=False, compare=False)
-    first: Place | None = None
-    evidence: str = ""
-    said: str = ""
-
-    def change(self, gone: "Gathered", fresh: "Gathered") -> "Gathered":
-        """These sums without those of some passages and with those of others.
-
-        Where the first passage is among those that are gone, there is none here: it has to be sought.
-        """
-        names = Counter(self.names)
-        names.subtract(gone.names)
-        names.update(fresh.names)
-        first = self
-        if gone.first and gone.first == self.first:
-            first = replace(self, first=None, evidence="")
-        elif fresh.first and (self.first is None or fresh.first < self.first):
-            first = fresh
-        return Gathered(
-            self.passages - gone.passages + fresh.passages,
-            self.named - gone.named + fresh.named, self.told - gone.told + fresh.told,
-            self.titled - gone.titled + fresh.titled, self.title - gone.title + fresh.title,
-            +names, self.wide - gone.wide + fresh.wide, self.close - gone.close + fresh.close,
-            first.first, first.evidence)
-
-    @property
-    def text(self) -> str:
-        """The text of the node."""
-        return self.said or self.evidence
-
-    @property
-    def scale(self) -> float:
-        """The factor that all mention edges of the name have in common."""
-        kind = 1.0 if self.named else TERM_FACTOR
-        return float(kind / self.passages ** HUB_EXPONENT)
-
-    @property
-    def heading(self) -> float:
-        """The factor of a mention edge to a passage that has the name as its title or heading."""
-        return TITLE_FACTOR if self.told else UNTOLD_FACTOR
-
-
-@dataclass(slots=True)
-class NameSoFar:
-    """Sums over the passages so far for one key, see `Gathered` and `KeyPart`."""
 
     passages: int = 0
     named: int = 0
@@ -190,6 +137,8 @@ class NameSoFar:
     titled: int = 0
     title: int = 0
     names: Counter[str] = field(default_factory=Counter)
+    wide: Wholes = field(default_factory=lambda: _NOTHING, repr=False, compare=False)
+    close: Wholes = field(default_factory=lambda: _NOTHING, repr=False, compare=False)
     first: Place | None = None
     evidence: str = ""
     said: dict[str, None] = field(default_factory=dict)
@@ -207,62 +156,85 @@ class NameSoFar:
         if not part.holds:
             return
         self.passages += 1
-        self.named += part.named
-        self.told += part.told
-        self.titled += part.titled
-        self.title += part.title
+        for count in _COUNTS:
+            setattr(self, count, getattr(self, count) + getattr(part, count))
         if part.places and self.first is None:
             start, end = extraction.sentences[min(part.places)[0]]
             self.first, self.evidence = (chunk.document, chunk.start, chunk.id), chunk.text[start:end]
 
+    def change(self, gone: "Gathered", fresh: "Gathered") -> "Gathered":
+        """These sums without those of some passages and with those of others.
+
+        Where the first passage is among those that are gone, there is none here: it has to be sought.
+        """
+        names = Counter(self.names)
+        names.subtract(gone.names)
+        names.update(fresh.names)
+        found = Gathered(names=+names, wide=self.wide - gone.wide + fresh.wide,
+                         close=self.close - gone.close + fresh.close)
+        for count in ("passages", *_COUNTS):
+            setattr(found, count, getattr(self, count) - getattr(gone, count) + getattr(fresh, count))
+        if fresh.first and (self.first is None or fresh.first <= self.first):
+            found.first, found.evidence = fresh.first, fresh.evidence
+        elif gone.first is None or gone.first != self.first:
+            found.first, found.evidence = self.first, self.evidence
+        return found
+
     @property
     def is_entity(self) -> bool:
-        """See `qafd.assemble.entities.is_entity`."""
+        """True if the key is an entity; a heading must occur in a sentence."""
         return self.passages > 0 and bool(self.title or self.told or not self.titled)
 
-    def gather(self, wide: Wholes = _NOTHING, close: Wholes = _NOTHING) -> Gathered:
-        """All of it, with the sums of vectors."""
-        return Gathered(self.passages, self.named, self.told, self.titled, self.title, self.names,
-                        wide, close, self.first, self.evidence, " ".join(self.said)[:DESCRIPTION_LIMIT])
+    @property
+    def is_hub(self) -> bool:
+        """True if the sums are stored: a sentence and many passages have the name, and no model described
+        it, since descriptions stand in the order of the passages."""
+        return self.passages > HUB and self.told > 0 and not self.described
+
+    @property
+    def text(self) -> str:
+        """The text of the node."""
+        return " ".join(self.said)[:DESCRIPTION_LIMIT] or self.evidence
+
+    @property
+    def scale(self) -> float:
+        """The factor that all mention edges of the name have in common."""
+        kind = 1.0 if self.named else TERM_FACTOR
+        return float(kind / self.passages ** HUB_EXPONENT)
+
+    @property
+    def heading(self) -> float:
+        """The factor of a mention edge to a passage that has the name as its title or heading."""
+        return TITLE_FACTOR if self.told else UNTOLD_FACTOR
+
+    def describe(self, key: str) -> str:
+        """Join the model descriptions of an entity and its relations to one text; "" without any.
+
+        Its order does not depend on that of the passages.
+        """
+        texts: set[str] = set()
+        for part in self.described:
+            texts |= {*part.said, *part.related}
+        return f"{key}: {' '.join(sorted(texts))}"[:DESCRIPTION_LIMIT] if texts else ""
 
 
-def gather(parts: Parts, log: Sequence[Reading], dimension: int) -> Gathered:
-    """The sums over all passages of one name.
+_COUNTS = ("named", "told", "titled", "title")
 
-    Parameters
-    ----------
-    log : sequence of Reading
-        In its order.
-    dimension : int
-        Of the vectors.
-    """
-    so_far = NameSoFar()
+
+def gather(parts: Parts, log: Sequence[Reading]) -> Gathered:
+    """The sums over all passages of one name; `log` is in its order."""
+    found = Gathered()
     wide: list[Vectors] = []
     close: list[Vectors] = []
     for number in sorted(parts):
         part, reading = parts[number], log[number]
-        so_far.add(part, reading.chunk, reading.extraction)
+        found.add(part, reading.chunk, reading.extraction)
         if part.holds:
             wide.append(reading.vector)
             sentences = {sentence for sentence, _, _ in part.places}
             close += [reading.sentences[at] for at in sentences]
-    return so_far.gather(_sum(wide, dimension), _sum(close, dimension))
-
-
-def is_hub(gathered: Gathered, parts: Parts) -> bool:
-    """Return True if a name's sums are stored: many passages have it, and no model described it, since
-    descriptions stand in the order of the passages."""
-    return may_be_hub(gathered) and not is_described(parts)
-
-
-def may_be_hub(gathered: Gathered) -> bool:
-    """Return True if the sums of a name without model descriptions are stored; a sentence must have it."""
-    return gathered.passages > HUB and gathered.told > 0
-
-
-def is_described(parts: Parts) -> bool:
-    """Return True if a model described the name in one of these passages."""
-    return any(part.said or part.related for part in parts.values())
+    found.wide, found.close = _sum(wide), _sum(close)
+    return found
 
 
 def align(wide: Wholes | Floats, close: Wholes | Floats, told: Vectors | None = None) -> Vectors:
@@ -316,9 +288,9 @@ def _steps(rows: Vectors) -> Floats:
     return whole
 
 
-def _sum(vectors: Sequence[Vectors], dimension: int) -> Wholes:
-    rows = np.array(vectors, np.float32).reshape(-1, dimension)
-    return np.asarray(_steps(rows).astype(np.int64).sum(axis=0))
+def _sum(vectors: Sequence[Vectors]) -> Wholes:
+    """Sum rows in steps; 0 without any."""
+    return np.asarray(_steps(np.array(vectors, np.float32)).astype(np.int64).sum(axis=0))
 
 
 def _unit(rows: Vectors | Floats) -> Vectors:
@@ -326,14 +298,6 @@ def _unit(rows: Vectors | Floats) -> Vectors:
     wide = np.asarray(rows, np.float64)
     lengths = np.sqrt(np.square(wide).sum(axis=-1, keepdims=True))
     return np.asarray(wide / np.maximum(lengths, 1e-12), np.float32)
-
-
-def is_entity(parts: Parts) -> bool:
-    """Return True if a key with these parts is an entity; a heading must occur in a sentence."""
-    if not any(part.holds for part in parts.values()):
-        return False
-    return (any(part.title or part.told for part in parts.values())
-            or not any(part.titled for part in parts.values()))
 
 
 def entity_node(key: str, gathered: Gathered) -> Node:
@@ -351,14 +315,3 @@ def passage_node(chunk: Chunk) -> Node:
     name = chunk.title or chunk.document
     return Node(node_id("passage", chunk.id), "passage", chunk.id, name, chunk.text,
                 count_tokens(chunk.text))
-
-
-def describe_entity(key: str, parts: Iterable[KeyPart]) -> str:
-    """Join the model descriptions of an entity and its relations to one text; "" without any.
-
-    Its order does not depend on that of the passages.
-    """
-    texts: set[str] = set()
-    for part in parts:
-        texts |= {*part.said, *part.related}
-    return f"{key}: {' '.join(sorted(texts))}"[:DESCRIPTION_LIMIT] if texts else ""

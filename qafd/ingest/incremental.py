@@ -14,7 +14,6 @@ A change of documents or edits then touches
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 
@@ -34,19 +33,14 @@ from qafd.assemble.entities import (
     NO_PLACES,
     Gathered,
     KeyPart,
-    describe_entity,
     entity_node,
     gather,
-    is_described,
-    is_entity,
-    is_hub,
-    may_be_hub,
     passage_node,
     unpack_part,
 )
 from qafd.edits import Edit, connect_by_hand, edges_by_hand
 from qafd.ingest.postings import Facts, PassageState, Touched, keep_signs, state_of, unpack_pair
-from qafd.records import Chunk, Edge, Extraction, Node, Vectors, node_id
+from qafd.records import Chunk, Edge, Extraction, Vectors, node_id
 from qafd.storage import Workspace
 from qafd.storage.full_assembly import stored_readings
 from qafd.storage.packing import embedding_key, key_of
@@ -105,35 +99,36 @@ class GraphChange:
         before = self._store.graph.has(node_id("entity", key) for key in touched.keys)
         hubs = change_hubs(self._store, self._model, touched.keys, facts.before, facts.after)
         entities, log = self._entities(touched.keys - hubs.keys())
-        keys = sorted(entities)
-        said = {key: text for key in keys if (text := describe_entity(key, entities[key].values()))}
-        vectors = self._names([*keys, *said.values(), *hubs])
-        names = dict(zip([*keys, *said.values(), *hubs], vectors, strict=True))
+        gathered = {key: gather(entities[key], log) for key in sorted(entities)}
+        said = {key: text for key, one in gathered.items() if (text := one.describe(key))}
+        keys = [*gathered, *said.values(), *hubs]
+        names = dict(zip(keys, self._names(keys), strict=True))
         nodes: dict[str, PlacedNode | None] = {
             node_id("entity", key): None for key in touched.keys}
         nodes |= {node_id("passage", chunk): None for chunk in gone}
-        sums: dict[str, Gathered | None] = dict.fromkeys(touched.keys)
+        gathered |= {key: hub.gathered for key, hub in hubs.items()}
         edges: list[Edge] = []
-        for key, parts in entities.items():
-            gathered = gather(parts, log, vectors.shape[1])
-            sums[key] = gathered if is_hub(gathered, parts) else None
-            nodes |= self._place_entity(entity_node(key, gathered), gathered, said.get(key, ""))
-            edges += mention_edges(key, parts, log, names[key], gathered.heading)
+        between: list[tuple[str, str]] = []
+        hub_edges: list[Edge] = []
+        for key, one in gathered.items():
+            node, told = entity_node(key, one), said.get(key, "")
+            nodes[node.id] = PlacedNode(node, one.first[2] if one.first else "",
+                                        embedding_key(self._model, key),
+                                        embedding_key(self._model, told) if told else "", one.scale)
+            if key in hubs:
+                hub = hubs[key]
+                between += [(node.id, node_id("passage", chunk)) for chunk in hub.passages]
+                hub_edges += mention_edges(key, hub.parts, hub.log, names[key], one.heading)
+            else:
+                edges += mention_edges(key, entities[key], log, names[key], one.heading)
         for reading in self._readings(chunks):
             node = passage_node(reading.chunk)
             nodes[node.id] = PlacedNode(
                 node, node.key, key_of(self._model, reading.chunk, reading.extraction))
-        between: list[tuple[str, str]] = []
-        hub_edges: list[Edge] = []
-        for key, hub in hubs.items():
-            sums[key] = gathered = hub.gathered
-            node = entity_node(key, gathered)
-            nodes |= self._place_entity(node, gathered)
-            between += [(node.id, node_id("passage", chunk)) for chunk in hub.passages]
-            hub_edges += mention_edges(key, hub.said.parts, hub.said.log, names[key],
-                                       gathered.heading)
+        sums = {key: gathered[key] if key in gathered and gathered[key].is_hub else None
+                for key in touched.keys}
         was = {key for key in touched.keys if node_id("entity", key) in before}
-        now = entities.keys() | hubs.keys()
+        now = gathered.keys()
         assembly.put_nodes(nodes)
         assembly.put_hubs(sums)
         assembly.put_mentions([node_id("entity", key) for key in touched.keys - hubs.keys()], edges)
@@ -142,19 +137,14 @@ class GraphChange:
         pairs |= self._synonyms(was - now, now - was)
         self._write_pairs(pairs)
 
-    def _place_entity(self, node: Node, gathered: Gathered, said: str = "") -> dict[str, PlacedNode]:
-        """An entity with where its vectors and its text are kept, by its id."""
-        told = embedding_key(self._model, said) if said else ""
-        passage = gathered.first[2] if gathered.first else ""
-        return {node.id: PlacedNode(node, passage, embedding_key(self._model, node.key), told,
-                                    gathered.scale)}
-
     def _entities(self, keys: Iterable[str]) -> tuple[dict[str, dict[int, KeyPart]], list[Reading]]:
         """Those of some keys that are entities, what each of their passages says, these in order."""
         found: dict[str, dict[int, KeyPart]] = {}
         for key, bodies in self._postings.bodies("part", keys).items():
             parts = {number: unpack_part(body) for number, body in bodies.items()}
-            if is_entity(parts):
+            holding = [part for part in parts.values() if part.holds]
+            if any(part.title or part.told for part in holding) or holding and not any(
+                    part.titled for part in holding):
                 found[key] = parts
         numbers = set().union(*found.values())
         passages = self._postings.passages(numbers)
@@ -319,26 +309,16 @@ def take_in(store: Workspace, model: str, documents: Collection[str], log: Log) 
 
 
 @dataclass(frozen=True)
-class NameParts:
-    """Facts of some passages about one name, in the order of the log."""
-
-    parts: Mapping[int, KeyPart]
-    log: Sequence[Reading]
-
-
-@dataclass(frozen=True)
 class ChangedHub:
-    """The sums of a name after a change, and its parts that are new or others than before.
+    """The sums of a name after a change, and its parts in the passages of the change, in order.
 
-    `passages` are the ids of these passages, and of those whose part is gone.
+    `passages` are the ids of these passages, and of those that had a part before.
     """
 
     gathered: Gathered
-    said: NameParts
-    passages: frozenset[str]
-
-
-_States = dict[str, list[PassageState]]
+    parts: Mapping[int, KeyPart]
+    log: Sequence[Reading]
+    passages: Collection[str]
 
 
 def change_hubs(store: Workspace, model: str, keys: Iterable[str],
@@ -355,58 +335,36 @@ def change_hubs(store: Workspace, model: str, keys: Iterable[str],
         The passages of the change by number, as the graph had them and as it is to have them.
     """
     hubs = store.assembly.hubs(keys)
-    gone, fresh = _exchange(hubs.keys(), before, after)
-    lost, found = _readings(store, model, gone), _readings(store, model, fresh)
+    gone, fresh = (_collect(store, model, hubs.keys(), states.values()) for states in (before, after))
     changed = {}
     for key, hub in hubs.items():
-        old_said, said = _collect(key, gone[key], lost), _collect(key, fresh[key], found)
-        if old_said is None or said is None or is_described(said.parts):
+        (old_parts, old_log), (parts, log) = gone[key], fresh[key]
+        if len(old_parts) > len(old_log) or len(parts) > len(log):  # without vectors
             continue
-        dimension = len(hub.wide)
-        gathered = hub.change(gather(old_said.parts, old_said.log, dimension),
-                              gather(said.parts, said.log, dimension))
-        if not may_be_hub(gathered):
+        said = gather(parts, log)
+        gathered = hub.change(gather(old_parts, old_log), said)
+        if said.described or not gathered.is_hub:
             continue
         if gathered.first is None:
             gathered = _find_first(store, key, gathered)
-        passages = frozenset(state.chunk.id for state in (*gone[key], *fresh[key]))
-        changed[key] = ChangedHub(gathered, said, passages)
+        passages = {reading.chunk.id for reading in (*old_log, *log)}
+        changed[key] = ChangedHub(gathered, parts, log, passages)
     return changed
 
 
-def _exchange(keys: Set[str], before: Mapping[int, PassageState], after: Mapping[int, PassageState]
-               ) -> tuple[_States, _States]:
-    """The passages whose part of a name is gone, and those that have another one, by name."""
-    gone: _States = defaultdict(list)
-    fresh: _States = defaultdict(list)
-    for number in before.keys() | after.keys():
-        old, new = before.get(number), after.get(number)
-        for key in keys & {*(old.parts if old else ()), *(new.parts if new else ())}:
-            if old and new and old == new and old.parts.get(key) == new.parts.get(key):
-                continue
-            if old and key in old.parts:
-                gone[key].append(old)
-            if new and key in new.parts:
-                fresh[key].append(new)
-    return gone, fresh
-
-
-def _readings(store: Workspace, model: str, states: Mapping[str, Sequence[PassageState]]
-              ) -> dict[str, Reading]:
-    """The readings of these passages whose vectors are kept, by id."""
-    some = {state.chunk.id: state for state in chain.from_iterable(states.values())}
-    return stored_readings(store, model, [(state.chunk, state.extraction)
-                                          for state in some.values()])
-
-
-def _collect(key: str, states: Sequence[PassageState], readings: Mapping[str, Reading]
-             ) -> NameParts | None:
-    """Collect the facts of some passages about a name; None if a passage has no vectors."""
-    if any(state.chunk.id not in readings for state in states):
-        return None
-    ordered = sorted(states, key=lambda state: log_order(readings[state.chunk.id]))
-    parts = {number: unpack_part(state.parts[key]) for number, state in enumerate(ordered)}
-    return NameParts(parts, [readings[state.chunk.id] for state in ordered])
+def _collect(store: Workspace, model: str, keys: Set[str], states: Iterable[PassageState]
+             ) -> dict[str, tuple[dict[int, KeyPart], list[Reading]]]:
+    """Collect the parts of some names in passages, in the order of the log, and readings with vectors."""
+    ordered = sorted((state for state in states if keys & state.parts.keys()),
+                     key=lambda state: (state.chunk.document, state.chunk.start, state.chunk.id))
+    readings = stored_readings(store, model, [(state.chunk, state.extraction) for state in ordered])
+    found: dict[str, tuple[dict[int, KeyPart], list[Reading]]] = {key: ({}, []) for key in keys}
+    for state in ordered:
+        for key in keys & state.parts.keys():
+            parts, log = found[key]
+            parts[len(parts)] = unpack_part(state.parts[key])
+            log += [readings[state.chunk.id]] if state.chunk.id in readings else []
+    return found
 
 
 def _find_first(store: Workspace, key: str, gathered: Gathered) -> Gathered:

@@ -7,6 +7,7 @@ import pickle
 import zlib
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
@@ -28,11 +29,8 @@ from qafd.assemble.edges import (
 from qafd.assemble.entities import (
     Gathered,
     KeyPart,
-    NameSoFar,
     Occurrences,
-    describe_entity,
     entity_node,
-    may_be_hub,
     pack_part,
     parts_of,
     passage_node,
@@ -185,7 +183,7 @@ class FullAssembly:
                  go_on: Callable[[], None] = ignore_progress) -> None:
         self.log, self._vectors_of, self._go_on = log, vectors_of, go_on
         self._numbers: dict[str, int] = {}
-        self._told: dict[int, NameSoFar] = {}
+        self._told: dict[int, Gathered] = {}
         self._mentions, self._pairs = _MentionColumns(), _PairColumns()
         self._parts: list[bytes] = []
         self._chunks: list[str] = []
@@ -196,7 +194,7 @@ class FullAssembly:
         self.keys = sorted(told)
         self._entities = [told[key] for key in self.keys]
         self._said = {key: text for key in self.keys
-                      if (text := describe_entity(key, told[key].described))}
+                      if (text := told[key].describe(key))}
         rows = embed_names([*self.keys, *self._said.values()]) if self.keys else np.zeros((0, 0), np.float32)
         self._names = rows[:len(self.keys)]
         self._rows = np.full(len(self._numbers), -1, np.int64)
@@ -234,7 +232,7 @@ class FullAssembly:
                 for key, part in parts.items():
                     number = self._number(key)
                     if number not in self._told:
-                        self._told[number] = NameSoFar()
+                        self._told[number] = Gathered()
                     self._told[number].add(part, chunk, extraction)
                     if part.holds:
                         self._mentions.add(number, passage, part)
@@ -245,12 +243,10 @@ class FullAssembly:
 
     def _weigh(self) -> None:
         """Similarities of mentions, and the sums of the names that many passages have."""
-        gathered = [one.gather() for one in self._entities]
-        heading = np.array([one.heading for one in gathered])
-        hubs = [row for row, one in enumerate(gathered)
-                if may_be_hub(one) and not self._entities[row].described]
+        heading = np.array([one.heading for one in self._entities])
+        hubs = [row for row, one in enumerate(self._entities) if one.is_hub]
         self._hubs = {row: at for at, row in enumerate(hubs)}
-        self._scales = [one.scale for one in gathered]
+        self._scales = [one.scale for one in self._entities]
         dimension = self._names.shape[1]
         self._wide, self._close = (np.zeros((len(hubs), dimension), np.int64) for _ in range(2))
         place = np.full(len(self.keys), -1, np.int64)
@@ -311,14 +307,14 @@ class FullAssembly:
     def _entity(self, row: int) -> PlacedNode:
         key, told = self.keys[row], self._entities[row]
         said = self._said.get(key, "")
-        return PlacedNode(entity_node(key, told.gather()), told.first[2] if told.first else "",
+        return PlacedNode(entity_node(key, told), told.first[2] if told.first else "",
                           embedding_key(self.log.model, key),
                           embedding_key(self.log.model, said) if said else "", self._scales[row])
 
     def hubs(self) -> Iterator[Mapping[str, Gathered]]:
         """The sums of the names that many passages have."""
         for row, at in self._hubs.items():
-            yield {self.keys[row]: self._entities[row].gather(self._wide[at], self._close[at])}
+            yield {self.keys[row]: replace(self._entities[row], wide=self._wide[at], close=self._close[at])}
 
     def edges(self) -> Iterator[Sequence[EdgeRow]]:
         """The edges as rows, those of mentions without the factors of their nodes."""
