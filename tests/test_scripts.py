@@ -7,6 +7,7 @@ from qafd.ingest.grounding import ground
 from qafd.models.prompts import Records
 from qafd.reading.names import LocalExtractor
 from qafd.reading.names.foreign import sentences
+from qafd.reading.names.languages import language_of
 from qafd.reading.text import NameIndex, canonical
 from qafd.records import Chunk, Description, Extraction
 
@@ -79,11 +80,50 @@ def test_every_document_has_names_and_relations_in_its_sentences(extractor, text
     ("Am 3. Mai kam Dr. Vogel z. B. aus Wien. Er blieb.",
      ["Am 3. Mai kam Dr. Vogel z. B. aus Wien.", "Er blieb."]),
     ("¿Dónde está? ¡Aquí!", ["¿Dónde está?", "¡Aquí!"]),
+    ("यह दिल्ली है। वह आगरा है।", ["यह दिल्ली है।", "वह आगरा है।"]),
+    ("Սա Երևանն է։ Այն մեծ է։", ["Սա Երևանն է։", "Այն մեծ է։"]),
     ("Name: 林\nOrt: 北京", ["Name: 林\nOrt: 北京"]),
     ("- eins zwei\n- drei vier", ["eins zwei", "drei vier"]),
 ])
 def test_sentences_end_where_readers_end_them(text, parts):
     assert [text[start:end] for start, end in sentences(text)] == parts
+
+
+@pytest.mark.parametrize(("text", "twice"), [
+    ("กรุงเทพมหานครเป็นเมืองหลวงของประเทศไทย และเป็นศูนย์กลางการปกครอง แม่น้ำเจ้าพระยาไหลผ่านกรุงเทพมหานคร "
+     "ประเทศไทยมีแม่น้ำหลายสาย เช่น แม่น้ำเจ้าพระยาและแม่น้ำโขง",
+     {"กรุงเทพมหานคร", "ประเทศไทย", "แม่น้ำเจ้าพระยา", "แม่น้ำ"}),
+    ("दिल्ली भारत की राजधानी है। यमुना नदी दिल्ली से बहती है। नई दिल्ली में संसद भवन है और भारत की सरकार है।",
+     {"दिल्ली", "भारत"}),
+    ("لعب نيوتن في كارولينا. قال نيوتن إن دنفر قوية. خسرت كارولينا أمام دنفر.",
+     {"نيوتن", "كارولينا", "دنفر"}),
+    ("서울은 대한민국의 수도이다. 대한민국의 정부는 서울에 있다.", {"대한민국의"}),
+], ids=["th", "hi", "ar", "ko"])
+def test_terms_without_capitals_are_what_a_passage_says_twice(extractor, text, twice):
+    terms = [m for m in read(extractor, text).mentions if m.kind == "term"]
+    assert {m.name for m in terms} == twice
+    assert all(text[m.start:m.end] == m.name for m in terms)
+
+
+@pytest.mark.parametrize(("text", "code"), [
+    ("Thành phố Hồ Chí Minh là thành phố lớn nhất của Việt Nam và là trung tâm của cả nước.", "vi"),
+    ("Kolayca görüldüğü gibi bu şehir ülkenin en büyük şehridir ve çok eski bir tarihi vardır.", "tr"),
+    ("La ville de Lyon est située au confluent du Rhône et de la Saône.", "fr"),
+    ("Երևանը Հայաստանի մայրաքաղաքն է։", "und"),
+    ("თბილისი საქართველოს დედაქალაქია", "other"),
+    ("name,price\nbolt,3\nscrew 3 mm,7", "en"),
+    ("Rukn (رکن الدوله دیلمی) was the first amir of northern and central Iran.", "en"),
+    ("Lương Văn Được Em (born 1985 in Hồng Ngự) is a footballer who plays for the club.", "en"),
+])
+def test_a_language_is_told_by_letters_and_function_words(text, code):
+    assert language_of(text) == code
+
+
+def test_a_long_text_without_signs_is_cut_at_its_spaces():
+    text = " ".join(["กรุงเทพมหานครเป็นเมืองหลวงของประเทศไทย"] * 12)
+    parts = [text[start:end] for start, end in sentences(text)]
+    assert " ".join(parts) == text
+    assert all(120 <= len(part) <= 160 for part in parts[:-1])
 
 
 def test_english_passages_are_read_as_without_others(extractor):

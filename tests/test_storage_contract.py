@@ -686,7 +686,8 @@ def test_a_survey_has_every_row_once(store: Workspace) -> None:
     said = {(row.key, row.kind): row.count for row in store.listing.names(["bob"])}
     assert said == {("bob", "PERSON"): 3}
     assert store.listing.kinds()[0] == "PERSON"
-    assert dict(store.listing.nameless()) == {"ada.txt": None, "cyd.txt": None}
+    assert store.listing.sample(1) == store.listing.sample(9)[:1]
+    assert len(store.listing.sample(9)) == 2
 
 
 # --- layers, notes, runs -----------------------------------------------------------------------

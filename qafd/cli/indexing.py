@@ -21,7 +21,6 @@ from qafd.cli.contents import outcome_of, word_calls
 from qafd.cli.models import choose_reader
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import stdin
-from qafd.curate.unread import find_nameless
 from qafd.errors import ParameterError
 from qafd.ingest import index, plan
 from qafd.ingest.folders import Given, find_files
@@ -38,7 +37,6 @@ from qafd.wording.documents import (
     offer_languages,
     say_cap,
     say_embedding_plan,
-    say_nameless,
     say_reading_plan,
     say_readings,
 )
@@ -144,11 +142,8 @@ def _work(path: Location, sources: Iterable[Source], engine: int | str) -> tuple
     with open_workspace(path) as store:
         files = [file for file in store.files.all() if file.name in read]
         failed = [file for file in files if file.status == "failed"]
-        without_names = say_nameless(find_nameless(store))
         foreign = needs_languages(store)
         doubts = store.log.doubts()
-    if without_names:
-        note(without_names)
     if foreign:
         note(offer_languages("run qafd index --languages", is_installed()))
     for name, reasons in doubts.items():

@@ -1,9 +1,7 @@
-"""Passages that were not read as they should be: by a model, with its replies, or by no rules."""
+"""Passages that a model did not read as it should, with its replies."""
 
-from collections import defaultdict
 from dataclasses import dataclass
 
-from qafd.reading.names.languages import OTHER, language_of
 from qafd.storage import Workspace
 
 REPLIES = 2  # the latest of a passage
@@ -43,23 +41,3 @@ def _why(status: str) -> str:
     if status == "rejected":
         return "no reply of the model could be used"
     return "the last call to the model failed"
-
-
-def find_nameless(store: Workspace) -> tuple[str, ...]:
-    """Return the files in languages without rules for names.
-
-    Korean, Thai, Arabic and the languages of India are such, until a model has read them. A file
-    is in one where most of its passages are and none has a name.
-    """
-    found: defaultdict[str, list[bool]] = defaultdict(list)
-    named = set()
-    with store.snapshot():
-        if store.ledger.has_read(store.log.extractor):
-            return ()
-        for file, text in store.listing.nameless():
-            if text is None:
-                named.add(file)
-            elif file not in named:
-                found[file].append(language_of(text) == OTHER)
-    return tuple(file for file, other in found.items()
-                 if file not in named and 2 * sum(other) > len(other))

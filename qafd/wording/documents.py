@@ -235,14 +235,6 @@ def say_edit(edit: "Edit", known: Mapping[str, str]) -> str:
     return f"{words}: {edit.note}" if edit.note else words
 
 
-def say_nameless(files: Sequence[str]) -> str:
-    """Note files in languages without rules for names, "" for none."""
-    if not files:
-        return ""
-    return (f"Only titles connect {join_some(files)}: finding names in this language needs a "
-            "language model. Choose one in Settings and read the documents again.")
-
-
 NAMED = 5  # names in a sentence
 
 

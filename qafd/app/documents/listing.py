@@ -12,7 +12,7 @@ from qafd.app.pages import way
 from qafd.app.session import compute_shared, empty, fresh_key, in_store, session
 from qafd.app.tables import SHARE_BAR, columns_of, table
 from qafd.curate.filelist import FileLine, listing
-from qafd.curate.unread import Unread, find_nameless, unread
+from qafd.curate.unread import Unread, unread
 from qafd.ingest.erase import measure_footprint
 from qafd.ingest.jobs import enqueue, retry
 from qafd.ingest.reader import needs_languages
@@ -25,7 +25,6 @@ from qafd.wording.documents import (
     say_going,
     say_gone,
     say_moved,
-    say_nameless,
     say_reader,
     say_reading,
     say_staying,
@@ -47,10 +46,6 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     _draw_size(knowledge, lines)
     chosen = _table(lines)
     _word_trouble(lines)
-    said = say_nameless(compute_shared("nameless", (knowledge.id, version_of(knowledge.graph)),
-                               lambda: in_store(knowledge, find_nameless)))
-    if said:
-        st.caption(f":material/info: {brief(said, 800)}")
     if compute_shared("other languages", (knowledge.id, version_of(knowledge.graph)),
                       lambda: in_store(knowledge, needs_languages)):
         offer = offer_languages("choose another embedding model in Settings", is_installed())

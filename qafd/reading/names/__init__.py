@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVENT",
                    "WORK_OF_ART", "LAW", "LANGUAGE"})
 UNTYPED = "PROPN"
-RULES = "local-22"
+RULES = "local-23"
 """What these rules are called in the log; see `LocalExtractor.name`."""
 
 VALUE_WORDS = 3  # of a value in a row that can be a name as a whole

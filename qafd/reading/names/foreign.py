@@ -1,16 +1,19 @@
 """Chunk to extraction where a passage is not in English."""
 
 import re
+import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from operator import itemgetter
 
 from qafd.reading.names import capitals, cjk
 from qafd.reading.names.entry import entry_of, names_something
-from qafd.reading.names.languages import CAPITALIZED, CHINESE, JAPANESE
+from qafd.reading.names.languages import CHINESE, JAPANESE, OTHER, function_words
 from qafd.reading.text import canonical
 from qafd.reading.text.lines import fresh_lines
+from qafd.reading.text.scripts import STOPS, found_words, inside_word, is_unspaced
 from qafd.reading.text.table_rows import (
     ITEM,
     column_names,
@@ -24,7 +27,12 @@ from qafd.records import Chunk, Extraction, Mention
 UNTYPED = "PROPN"
 
 _PARAGRAPH = re.compile(rf"\n[ \t]*\n\s*|\n(?={ITEM.pattern})")
-_END = re.compile(r"[。！？]+[」』”’）》】]*\s*|[.!?؟।…]+[\"'”’»)]*\s+(?=[\W\d]*[^\W\d_])")
+_END = re.compile(r"[。！？]+[」』”’）》】]*\s*|[.!?؟۔।॥։።။។…]+[\"'”’»)]*\s+(?=[\W\d]*[^\W\d_])")
+_CLAUSES = re.compile(r".{120,}?\s+", re.DOTALL)  # of scripts whose sentences end with a space
+LONG = 300  # letters of such a sentence, which has several
+WORDS = 4  # of a term, or LETTERS where no spaces part words, at most
+LETTERS = 24
+SHORTEST = 3  # letters of a term
 _QUOTED = re.compile("«([А-ЯЁ][^«»\n.!?,:;]{1,60})»")  # a name in Russian
 _SHORT = re.compile(  # what a dot after it does not end a sentence
     r"(?<!\w)(?:[^\W\d_]|\d{1,2}|dr|prof|nr|bzw|usw|ca|vgl|st|sr|sra|dra|mme|av|etc|art|jh|"
@@ -42,20 +50,61 @@ def names_of(text: str, bounds: Sequence[tuple[int, int]], language: str
     """
     if language in (CHINESE, JAPANESE):
         return cjk.read(text, language)
-    if language in CAPITALIZED:
-        quoted = [found.span(1) for found in _QUOTED.finditer(text)] if language == "ru" else []
-        others = [(start, end) for start, end in capitals.names(text, bounds, language)
-                  if not any(start < last and first < end for first, last in quoted)]
-        return [cjk.NameFound(start, end, UNTYPED) for start, end in sorted(quoted + others)], ()
-    return (), ()
+    if language == OTHER:
+        return [cjk.NameFound(start, end, cjk.TERM) for start, end in _repeated(text)], ()
+    quoted = [found.span(1) for found in _QUOTED.finditer(text)]
+    others = [(start, end) for start, end in capitals.names(text, bounds, language)
+              if not any(start < last and first < end for first, last in quoted)]
+    return [cjk.NameFound(start, end, UNTYPED) for start, end in sorted(quoted + others)], ()
+
+
+def _repeated(text: str) -> list[tuple[int, int]]:
+    """Find what a text says twice: the longest runs of words, or of letters where no spaces part words.
+
+    Function words begin and end no run, and no run is a part of one. The assembly keeps the runs of
+    several passages.
+    """
+    common = function_words(OTHER)
+    letters = is_unspaced(text)
+    words = [(found.start(), found.start() + len(found[0].rstrip("."))) for found in found_words(text)]
+    places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    for at in range(len(words)):
+        for run in _runs(text, words[at:at + (LETTERS if letters else WORDS)], letters):
+            places[text[slice(*run)]].append(run)
+    twice = [run for run, spans in places.items() if len(spans) > 1]
+    taken: list[tuple[int, int]] = []
+    found = []
+    for run in sorted(twice, key=lambda one: (-len(one), one)):
+        free = [(start, end) for start, end in places[run]
+                if not any(start < last and first < end for first, last in taken)]
+        taken += free
+        if run not in common:
+            found += free
+    return sorted(found)
+
+
+def _runs(text: str, words: Sequence[tuple[int, int]], letters: bool) -> Iterator[tuple[int, int]]:
+    """Yield the runs of words that begin with the first one and can be a term."""
+    common: frozenset[str] = frozenset() if letters else function_words(OTHER)
+    start, end = words[0]
+    if text[start:end] in common or not text[start].isalpha() or inside_word(text, start):
+        return
+    for first, last in words:
+        gap = text[end:first]
+        if text[first] in STOPS or gap and (letters or not gap.isspace() or "\n" in gap):
+            return
+        end = last
+        cut = unicodedata.category(text[end:end + 1] or " ") == "Mn"
+        if end - start >= SHORTEST and not cut and text[first:end] not in common:
+            yield start, end
 
 
 def read_other(chunk: Chunk, language: str, extractor: str) -> Extraction:
     """Return the entry of the extraction log for a chunk in a language other than English.
 
     Names are words that a dictionary of Chinese or Japanese marks as names (`qafd.reading.names.cjk`),
-    runs of words with a capital in European languages (`qafd.reading.names.capitals`), and nothing
-    but title and heading where neither helps. Relations of Chinese and Japanese are labeled by a
+    runs of words with a capital where the script has them (`qafd.reading.names.capitals`), and else
+    what the passage says twice. Relations of Chinese and Japanese are labeled by a
     verb.
     """
     text = chunk.text
@@ -102,11 +151,20 @@ def sentences(text: str) -> list[tuple[int, int]]:
         if opened >= 0:
             parts[0] = (opened, parts[0][1])
             opened = -1
-        for first, last in parts:
+        for first, last in _clauses(text, parts):
             first, last = without_bullet(text, first, last)
             if last > first:
                 found.append((first, last))
     return found
+
+
+def _clauses(text: str, parts: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield sentences, a long one in a script without spaces between words cut at those it has."""
+    for start, end in parts:
+        if end - start > LONG and is_unspaced(text[start:end]):
+            yield from _split(text, start, end, _CLAUSES)
+        else:
+            yield start, end
 
 
 def _split(text: str, start: int, end: int, at: "re.Pattern[str]") -> Iterator[tuple[int, int]]:

@@ -8,16 +8,17 @@ HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Chinese 
 # Thai to Khmer, hiragana, Chinese characters, and Hangul, where particles follow without a space.
 UNSPACED = f"\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u309f{HAN}\uac00-\ud7a3"
 KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"
-_STOPS = "、。《》「」『』！（），：；？"
+STOPS = "、。《》「」『』！（），：；？"
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
 _SIGNS = "\u0900-\u0963\u0966-\u0dff"  # vowels of India, which are no letters to `re`
 _OTHER = re.compile(f"[{_MARKS}\u0400-\u1fff\u3001-\ud7ff\uf900-\ufaff\ufb1d-\uffef"
                     "\U00010000-\U0003ffff]")
 _LETTER = rf"(?:[^\W{UNSPACED}{KATAKANA}]|[{_MARKS}{_SIGNS}])"
 _WORD = re.compile(rf"[{UNSPACED}]|[{KATAKANA}]+|{_LETTER}+(?:[.'\u2019&\-]{_LETTER}+)*\.?"
-                   rf"|[{_STOPS}]")
+                   rf"|[{STOPS}]")
 _PART = re.compile(rf"[{UNSPACED}{KATAKANA}]+|{_LETTER}+")
 _RUN = re.compile(f"[{UNSPACED}{KATAKANA}]")
+_SPELLED = re.compile("[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff]")  # unspaced letters of sounds
 _SILENT = re.compile(f"[{_MARKS}]")
 _CYRILLIC = re.compile("[\u0400-\u04ff]{4,}")
 _CASE = re.compile(  # endings of Russian names in their cases
@@ -88,11 +89,15 @@ def inside_word(text: str, start: int) -> bool:
 
 
 def terms(text: str) -> list[str]:
-    """Return the words to search for in a text: pairs of letters where no spaces part words."""
+    """Return the words to search for in a text: letters by two where no spaces part words.
+
+    Letters of sounds, as in Thai, go by three: pairs of them are in too many words.
+    """
     found: list[str] = []
     for part in _PART.findall(unicodedata.normalize("NFKC", text)):
-        if _RUN.match(part) and len(part) > 1:
-            found += [part[at:at + 2] for at in range(len(part) - 1)]
+        size = 3 if _SPELLED.match(part) else 2
+        if _RUN.match(part) and len(part) >= size:
+            found += [part[at:at + size] for at in range(len(part) - size + 1)]
         else:
             found.append(plain(part))
     return found

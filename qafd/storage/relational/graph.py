@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from qafd.edits import MENTION_KINDS
 from qafd.graph import Graph
 from qafd.records import Description, Edge, Node, Vectors, node_id
 from qafd.storage.packing import (
@@ -233,14 +232,3 @@ class SqlListing(Part):
         with self._file.reading() as connection:
             rows = connection.execute("SELECT text FROM live ORDER BY position LIMIT ?", (most,))
             return tuple(row[0] for row in rows)
-
-    def nameless(self) -> Iterator[tuple[str, str | None]]:
-        """For each passage its file and its text, None in the place of one that has a name."""
-        marks = ", ".join("?" * len(MENTION_KINDS))
-        with self._file.snapshot() as connection:
-            yield from connection.execute(
-                "SELECT source, CASE WHEN EXISTS (SELECT 1 FROM mentions "
-                "  WHERE mentions.extraction = live.extraction "
-                f"  AND mentions.kind NOT IN ({marks})) THEN NULL ELSE live.text END "
-                "FROM live JOIN documents ON documents.name = live.document "
-                "ORDER BY documents.rowid, live.position", MENTION_KINDS)
