@@ -426,13 +426,13 @@ function fill(p, c, panel) {
     const base = nodes[shown.n];
     const n = take(c.nodes, base.id, () => node(base.id));
     fresh.add(base.id);
-    Object.assign(n, { possible: 0, shares: null }, shown, base, { rank, index: shown.n, wants: boxes.has(shown) });
+    Object.assign(n, { possible: 0, later: 0, shares: null }, shown, base, { rank, index: shown.n, wants: boxes.has(shown) });
     const layer = n.seed ? c.seedLayer : c.nodeLayer;
     if (n.el.parentNode !== layer) layer.append(n.el);
     const fill = n.state === "saturated" && (n.only || !p.data.lone) ? tint(p, n) : "";
     n.shape.style.fill = fill && css(fill);
     n.inside = fill && (luminance(fill) > 0.179 ? "#000" : "#fff"); // 4.5:1 at least
-    const facts = [n.kind, n.seed && words.seed, n.only ? words.only : says(p, n), n.facts[0].join(" ")];
+    const facts = [n.kind, n.seed && (n.later ? words.later : words.seed), n.only ? words.only : says(p, n), n.facts[0].join(" ")];
     style(n, put(words.named, { name: n.name, facts: facts.filter(Boolean).join(", ") }));
   });
   nodes.forEach((base) => {
@@ -490,7 +490,7 @@ function node(id) {
 }
 
 function style(n, words) {
-  set(n.el, { class: `node ${n.state}${n.seed ? " seed" : ""}${n.square ? " passage" : ""}${n.only ? " only" : ""}${n.possible ? " possible" : ""}` });
+  set(n.el, { class: `node ${n.state}${n.seed ? " seed" : ""}${n.square ? " passage" : ""}${n.only ? " only" : ""}${n.possible ? " possible" : ""}${n.later ? " later" : ""}` });
   set(n.shape, { class: "shape", "data-state": n.state, "aria-label": words });
 }
 
@@ -891,7 +891,7 @@ function tip(p, id, at, event, e) {
     e.facts.forEach(([name, value]) => row(name, value));
   } else {
     html("div", "name", p.tip, n.name);
-    html("div", "kind", p.tip, [n.kind, n.seed && words.seed, says(p, n), n.possible && words.possible]
+    html("div", "kind", p.tip, [n.kind, n.seed && (n.later ? words.later : words.seed), says(p, n), n.possible && words.possible]
       .filter(Boolean).join(" · "));
     if (n.state !== "ghost") n.facts.forEach(([name, value]) => row(name, value));
     if (p.cards.length > 1) {
@@ -1139,6 +1139,7 @@ function legend(p) {
   if (p.look.color !== "importance") kinds(p, item, icon);
   else if (l.high) item("", l.color, l.low, bar, l.high + (l.note ? `, ${l.note}` : ""));
   l.plain || item(words.seed, icon(28, "seed saturated", [12, 7, 4]));
+  if (p.data.panels.some(({ nodes }) => nodes.some((n) => n.later))) item(words.later, icon(28, "seed saturated later", [12, 7, 4]));
   if (p.data.panels.some(({ nodes }) => nodes.some((n) => n.possible))) item(words.possible, icon(18, "saturated possible", [6, 6, 6]));
   if (p.data.panels.some(({ nodes }) => nodes.some((n) => n.shares))) {
     const s = canvas(16, 18, 0, -9);

@@ -36,6 +36,7 @@ from qafd.evaluate.measures import intervals
 from qafd.explain.reach import put_reached_first
 from qafd.flow import kernel
 from qafd.graph_cache import corpus_of
+from qafd.reading.text.scripts import length
 
 SEED, RIDGE, BINS = 0, 3.0, 10
 SHORTEST = 5  # words of a step that is a question
@@ -43,8 +44,10 @@ SHORTEST = 5  # words of a step that is a question
 
 @dataclass(frozen=True)
 class Case:
-    """A question: the features of its sentences, (s, k), which of them are right, (s,), and the rival's."""
+    """A question: its words, the features of its sentences, (s, k), which of them are right, (s,), and the
+    rival's."""
 
+    words: int
     table: np.ndarray
     right: np.ndarray
     absent: bool
@@ -92,7 +95,7 @@ def read_cases(path, questions, knowledge):
                 continue
             right = [not absent and judged(score, question, [each.text])[0] for each in candidates]
             rival = (False, False) if absent else tuple(judged(score, question, ten_lines(knowledge, plan)))
-            cases.append(Case(rate_sentences(candidates, plan, found, passages, store),
+            cases.append(Case(length(plan.words), rate_sentences(candidates, plan, found, passages, store),
                               np.array(right, bool), absent, rival))
     return cases
 
@@ -131,25 +134,25 @@ def fit_order(sets):
 
 
 def fit_chance(sets):
-    """The intercept and slope of the chance that the first sentence is right.
+    """The weights of the chance that the first sentence is right, see `ChoiceModel`.
 
     Sentences of a set are ordered by what the other sets say, as those of new documents are.
     """
-    logs, rights, counts = [], [], []
+    signs, rights, counts = [], [], []
     for place, cases in enumerate(sets):
-        model = ChoiceModel(fit_order(sets[:place] + sets[place + 1:]), np.zeros(2))
+        model = ChoiceModel(fit_order(sets[:place] + sets[place + 1:]), np.zeros(3))
         for case in cases:
-            logs.append(model.log_probability(case.table))
-            rights.append(case.right[model.weigh(case.table).order[0]])
+            signs.append((1, model.log_probability(case.table), case.words))
+            rights.append(case.right[model.weigh(case.table, case.words).order[0]])
             counts.append(100 / len(cases))
-    table, rights, counts = np.c_[np.ones(len(logs)), logs], np.array(rights, float), np.array(counts)
+    table, rights, counts = np.array(signs, float), np.array(rights, float), np.array(counts)
 
     def loss(weights):
         likely = expit(table @ weights)
         agree = np.where(rights > 0, likely, 1 - likely)
         return -counts @ np.log(agree + 1e-12), table.T @ (counts * (likely - rights))
 
-    return minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B").x
+    return minimize(loss, np.zeros(3), jac=True, method="L-BFGS-B").x
 
 
 def fit(sets):
@@ -160,7 +163,7 @@ def report(name, model, cases):
     """A line for a set, and the chance and truth of each of its questions, shape (q, 2)."""
     rows, chances = [], []
     for case in cases:
-        choice = model.weigh(case.table)
+        choice = model.weigh(case.table, case.words)
         order = list(choice.order[:SENTENCES])
         chances.append((choice.chance, case.right[order[0]], case.absent))
         if not case.absent:

@@ -39,7 +39,7 @@ MEASURES = ("R@5", "all@5", "MRR")
 CUT = 5
 WEIGHTS = {"flow": (1.0, 1.5, 2.0), "lexical": (0.25, 0.5), "coverage": (0.3, 0.6),
            "unnamed_flow": (0.25, 0.5, 1.0),
-           "unnamed_lexical": (0.25, 0.5), "unnamed_spread": (0.0, 1.0)}
+           "unnamed_lexical": (0.25, 0.5)}
 """What --check chooses among: weights where names are sure, and where nothing is named."""
 
 
@@ -172,8 +172,7 @@ def ranking_of(chosen, certainty):
     """`Ranking.for_certainty` with chosen weights at its two ends."""
     named = Ranking(flow=chosen["flow"], lead=chosen["flow"], lexical=chosen["lexical"],
                     coverage=chosen["coverage"])
-    unnamed = Ranking(spread=chosen["unnamed_spread"], flow=chosen["unnamed_flow"], lead=0,
-                      lexical=chosen["unnamed_lexical"], coverage=0)
+    unnamed = Ranking(flow=chosen["unnamed_flow"], lead=0, lexical=chosen["unnamed_lexical"], coverage=0)
     mixed = {name: certainty * weight + (1 - certainty) * getattr(unnamed, name)
              for name, weight in asdict(named).items()}
     return Ranking(**mixed)

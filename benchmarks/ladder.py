@@ -25,7 +25,7 @@ from qafd.retrieve.rank import Ranking, rank
 from qafd.retrieve.seeds import Match
 
 SEED, LEAST = 0, 0.005
-PARTS = ("flow", "lead", "spread", "lexical", "coverage", "sentences")
+PARTS = ("flow", "lead", "lexical", "coverage", "sentences")
 BOTTOM = ("flow", "lexical")
 METHOD = FlowDiffusion()
 

@@ -130,13 +130,15 @@ def table(lines):
 
 
 def short():
-    """The five figures of README in Markdown, each with what to compare it with."""
+    """The figures of README in Markdown, each with what to compare it with."""
     kinds = defaultdict(list)
     for row in result("kinds"):
         kinds[row["method"]].append(row["R@5"])
     recall = {name: f"{statistics.mean(values):.2f}" for name, values in kinds.items()}
     answers = {row["set"]: row for row in result("chooser") if "first" in row}
     first = answers["hotpotqa"]
+    sent = {row["method"]: row["all"] for row in result("prompt") if row.get("tokens") == 1500}
+    steps = next(row for row in result("prompt") if "two steps" in row)
     growth = {round(row["passages"], -4): row for row in result("scale") if "passages" in row}
     large = growth[100_000]
     starts = statistics.median(row["first_picture_s"] for row in result("start") if "start" in row)
@@ -146,6 +148,11 @@ def short():
         (f"recall@5, mean of {len(KINDS)} kinds of documents", recall["qafd"],
          f"PageRank on the same graph {recall['pagerank .95']}, dense + BM25 {recall['fusion']}, "
          f"dense {recall['vector']}", "kinds.py"),
+        ("all gold passages in a prompt of 1,500 tokens, MuSiQue", f"{sent['qafd']:.2f}",
+         f"dense + BM25 {sent['fusion']:.2f}, PageRank {sent['pagerank']:.2f}, ego net {sent['ego']:.2f}",
+         "prompt.py"),
+        (f"recall@5 with further questions of a model, {steps['questions']} of MuSiQue",
+         f"{steps['two steps'][0]:.2f}", f"without {steps['one step'][0]:.2f}", "prompt.py"),
         (f"first quoted sentence is right, {first['questions']} questions of HotpotQA",
          f"{first['first']:.2f}", f"ten lines of rules {first['rival_first']:.2f}", "fit_chooser.py"),
         (f"question at {large['passages']:,} passages, median", f"{large['warm ms']} ms of CPU",

@@ -32,7 +32,7 @@ def number_of(songs: KnowledgeGraph, text: str, question: str = BORN) -> int:
 
 
 def asked(songs: KnowledgeGraph, reply: str, question: str = BORN) -> Written:
-    written = songs.answer(question, client=Recorded([reply])).written
+    written = songs.answer(songs.retrieve(question), client=Recorded([reply])).written
     assert written is not None
     return written
 
@@ -125,7 +125,7 @@ def test_numbers_are_compared_however_they_are_written(
 def test_an_error_of_the_model_is_raised_and_the_quoted_answer_needs_none(
         songs: KnowledgeGraph) -> None:
     with pytest.raises(DeadlineError):
-        songs.answer(BORN, client=Recorded([DeadlineError("too slow.")]))
+        songs.answer(songs.retrieve(BORN), client=Recorded([DeadlineError("too slow.")]))
     assert songs.answer(BORN).sentences
 
 
@@ -143,7 +143,7 @@ def test_a_client_of_the_openai_package_answers_when_its_model_is_named(
         songs: KnowledgeGraph) -> None:
     with serving(lambda _: "In Valparaíso [1].") as server:
         client = openai.OpenAI(base_url=server.url, api_key="sk-CANARY", max_retries=0)
-        written = songs.answer(BORN, client=client, model="tiny").written
+        written = songs.answer(songs.retrieve(BORN), client=client, model="tiny").written
         assert written is not None
         assert (written.text, written.model) == ("In Valparaíso [1].", "tiny")
         assert server.bodies[0]["model"] == "tiny"
@@ -157,10 +157,11 @@ def test_a_client_of_the_openai_package_answers_when_its_model_is_named(
 def test_a_client_without_a_model_asks_the_one_that_reads_here_else_the_only_one_there_is(
         tmp_path: Path) -> None:
     knowledge = KnowledgeGraph.sample("songbook", tmp_path)
+    retrieval = knowledge.retrieve(BORN)
     with serving(lambda _: "In Valparaíso [1].") as server, openai.OpenAI(
             base_url=server.url, api_key="none", max_retries=0) as client:
         def asked() -> str:
-            knowledge.answer(BORN, client=client)
+            knowledge.answer(retrieval, client=client)
             return str(server.bodies[-1]["model"])
 
         server.models = ["only"]
@@ -258,7 +259,7 @@ def poisoned(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
 def test_nothing_of_a_poisoned_document_leaves_the_delimited_data(
         poisoned: KnowledgeGraph) -> None:
     client = Obedient()
-    answer = poisoned.answer("Where was Ada Lovelace born?", client=client)
+    answer = poisoned.answer(poisoned.retrieve("Where was Ada Lovelace born?"), client=client)
     assert answer.written is not None
     system, user = client.messages
     data = answer.written.draft.context.text
@@ -282,7 +283,7 @@ def test_a_poisoned_document_cannot_forge_a_numbered_passage(poisoned: Knowledge
 
 
 def test_an_obedient_model_brings_no_markup_and_no_foreign_link(poisoned: KnowledgeGraph) -> None:
-    written = poisoned.answer("Where was Ada Lovelace born?", client=Obedient()).written
+    written = poisoned.answer(poisoned.retrieve("Where was Ada Lovelace born?"), client=Obedient()).written
     assert written is not None
     html = answer_html(written.text, {c.number for c in written.citations})
     assert "CANARY" in html

@@ -13,6 +13,9 @@ from qafd.reasons import NoticeKind, ReasonKind
 from qafd.retrieve.base import RankedPassage, Retrieval
 from qafd.retrieve.united import weave
 from qafd.runs.verify import FindingKind, seal, verify
+from qafd.view.drawing import Drawing
+from qafd.view.panel import panel_data
+from qafd.view.placement import freeze
 
 FIRST = "Where was the singer of Paper Lanterns born?"
 NEXT = "Who founded the prize that Salt Road won?"
@@ -52,6 +55,15 @@ def test_every_retrieved_node_says_which_diffusion_brought_it(united: Retrieval)
         told = [one for one in node.reason.also if one.kind is ReasonKind.BROUGHT_BY]
         assert bool(told) == bool(brought)
     assert {(0,), (1,)} <= {node.brought_by for node in united.nodes}
+
+
+def test_seeds_of_further_questions_are_drawn_as_such(united: Retrieval) -> None:
+    own, further = (set(part.seeds) for part in united.parts)
+    drawing, places = Drawing(contract=False), freeze([united], ())[0]
+    drawn = panel_data([united], drawing, positions=places)
+    later = {drawn["nodes"][node["n"]]["id"] for node in drawn["panels"][0]["nodes"] if node.get("later")}
+    assert later == further - own
+    assert replace(united, further=()).later_seeds == set()
 
 
 def test_each_question_has_all_the_mass(united: Retrieval) -> None:

@@ -170,7 +170,7 @@ def test_a_model_answers_for_each_method_blind_and_once(
     server.reply = lambda _: "In **Valparaíso** [1]. ![x](http://evil/x)"
     save(home / "settings.json", Preferences("custom", server.url, "tiny"))
     query = {"q": "Where was the singer of Paper Lanterns born?", "view": "Answers",
-             "methods": ["qafd", "vector"], "blind": "true"}
+             "methods": ["qafd", "vector"], "blind": "true", "model_reads": "false"}
     app = page("compare", **query)
     assert "tiny would read about" in shown(app)
     assert server.bodies == []

@@ -164,12 +164,13 @@ def test_the_first_sentence_is_bold_from_a_chance_of_six_in_ten() -> None:
 
 
 def test_the_chance_is_of_the_first_by_its_share_of_all() -> None:
-    model, table = ChoiceModel(np.array([1.0, 2.0]), np.array([0.0, 1.0])), np.eye(2)
-    choice = model.weigh(table)
+    model, table = ChoiceModel(np.array([1.0, 2.0]), np.array([0.0, 1.0, -0.5])), np.eye(2)
+    choice = model.weigh(table, 0)
     assert choice.order == (1, 0)
     share = np.exp(2.0) / (np.exp(1.0) + np.exp(2.0))
     assert choice.chance == pytest.approx(share / (1 + share))  # with intercept 0 and slope 1
-    assert model.weigh(np.eye(2)[[1, 1]]).chance < choice.chance
+    assert model.weigh(np.eye(2)[[1, 1]], 0).chance < choice.chance
+    assert model.weigh(table, 2).chance == pytest.approx(share / (np.e + share))
 
 
 @pytest.mark.parametrize(("question", "first"), [

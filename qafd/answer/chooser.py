@@ -14,6 +14,7 @@ import numpy as np
 from qafd.plan.kinds import Asked, find_asked, rate_kind
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import content_words, words
+from qafd.reading.text.scripts import length
 from qafd.reading.text.stems import stem, stems
 from qafd.reading.text.table_rows import is_row
 from qafd.records import Floats, QueryPlan, Vectors, node_id
@@ -72,7 +73,8 @@ class SentenceChoice:
 
 @dataclass(frozen=True)
 class ChoiceModel:
-    """Weights of k features, and the intercept and slope of the chance in the first's log-probability."""
+    """Weights of k features, and those of the chance: an intercept, the first's log-probability, the words
+    of the question. Long questions ask for more than one sentence says."""
 
     weights: Floats
     chance: Floats
@@ -82,17 +84,18 @@ class ChoiceModel:
         scores = table @ self.weights
         return float(scores.max() - np.logaddexp.reduce(scores))
 
-    def weigh(self, table: Floats) -> SentenceChoice:
-        """Order sentences by their features, shape (s, k), and rate the first."""
+    def weigh(self, table: Floats, asked: int) -> SentenceChoice:
+        """Order sentences by their features, shape (s, k), and rate the first for so many words `asked`."""
         order = np.argsort(-(table @ self.weights), kind="stable")
-        odds = self.chance[0] + self.chance[1] * self.log_probability(table)
+        odds = float(self.chance @ (1.0, self.log_probability(table), asked))
         return SentenceChoice(tuple(order.tolist()), float(np.exp(-np.logaddexp(0.0, -odds))))
 
 
 def choose(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: Retrieval, passages: Passages,
            store: Workspace) -> SentenceChoice:
     """Order the candidates by the fitted model."""
-    return _model().weigh(rate_sentences(candidates, plan, retrieval, passages, store))
+    table = rate_sentences(candidates, plan, retrieval, passages, store)
+    return _model().weigh(table, length(plan.words))
 
 
 def rate_sentences(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: Retrieval,

@@ -194,6 +194,14 @@ class Retrieval:
     further: tuple[str, ...] = ()
 
     @property
+    def later_seeds(self) -> frozenset[str]:
+        """The seeds that further questions alone have, by id."""
+        if not self.further or not self.parts:
+            return frozenset()
+        own = self.parts[:-len(self.further)]
+        return frozenset(self.seeds).difference(*(part.seeds for part in own))
+
+    @property
     def retrieved(self) -> tuple[RetrievedNode, ...]:
         """The nodes that are full."""
         return tuple(node for node in self.nodes if node.state == SATURATED)

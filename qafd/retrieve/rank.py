@@ -23,8 +23,6 @@ class Ranking:
 
     Parameters
     ----------
-    spread : float
-        Share of meaning that counts by how clearly it separates passages, see `Match.meaning`.
     lexical : float
         Of minmax(BM25).
     flow : float
@@ -38,7 +36,6 @@ class Ranking:
         Importance relative to the largest below which the logarithmic scale flattens.
     """
 
-    spread: float = 0.0
     lexical: float = 0.25
     flow: float = 1.5
     lead: float = 1.5
@@ -50,20 +47,19 @@ class Ranking:
         """Return the weights for a question whose names are so sure, from 0 to 1.
 
         Sure names give importance the largest weight, and the best passage's open words lead to
-        the next hop. Without names there is no hop: meaning, as far as it separates
-        passages, and words choose the first one, and importance orders the others.
+        the next hop. Without names there is no hop: meaning and words choose the first one, and
+        importance orders the others.
         """
         named = cls()
-        unnamed = cls(spread=1.0, lexical=0.5, flow=0.5, lead=0.0, coverage=0.0)
+        unnamed = cls(lexical=0.5, flow=0.5, lead=0.0, coverage=0.0)
         return cls(**{weight.name: certainty * getattr(named, weight.name)
                       + (1 - certainty) * getattr(unnamed, weight.name) for weight in fields(cls)})
 
     def __post_init__(self) -> None:
-        weights = (self.spread, self.lexical, self.flow, self.lead, self.coverage)
-        if min(weights) < 0 or self.spread > 1 or not 0 < self.floor < 1:
-            raise ParameterError(
-                "A ranking needs weights of at least 0, a spread of at most 1 and a floor between 0 "
-                f"and 1, not {self}.")
+        weights = (self.lexical, self.flow, self.lead, self.coverage)
+        if min(weights) < 0 or not 0 < self.floor < 1:
+            raise ParameterError("A ranking needs weights of at least 0 and a floor between 0 and 1, "
+                                 f"not {self}.")
 
 
 class Order(NamedTuple):
@@ -104,7 +100,7 @@ def rank(passages: Passages, found: Match, importance: Floats, ranking: Ranking 
     titled = passages.title >= 0
     x = np.where(titled, np.maximum(x, importance[np.where(titled, passages.title, 0)]), x)
     scaled = log_scale(x, weights.floor)
-    flow, meaning = weights.flow * scaled, found.meaning(weights.spread)
+    flow, meaning = weights.flow * scaled, found.meaning
     words = weights.lexical * found.by_words
     best = int((meaning + words + weights.lead * scaled).argmax())
     left = np.zeros(len(passages))

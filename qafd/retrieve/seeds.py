@@ -26,7 +26,6 @@ CAPITAL, TITLE = 0.3, 0.2  # of its rarity counts for a name that only one of th
 DOUBTED, SURE = 0.15, 0.5  # shares of the mass up to and from which no name and a name is sure
 READ = 10  # best passages whose sentences are compared with the question
 SENTENCE = 0.5  # how much the nearest sentence of a passage counts beside its own vector
-SPREAD = 6.5  # standard deviations of its cosines over which meaning counts as much as by its range
 
 
 class Passages:
@@ -205,22 +204,15 @@ class Match:
         best[places] = np.where(cosines > -1, cosines, best[places])
         return (self.dense + SENTENCE * best) / (1 + SENTENCE)
 
-    def meaning(self, spread: float = 0.0) -> Floats:
-        """Return minmax(near), or `spread` of it in units of 6.5 standard deviations, shape (c,).
-
-        By its range the best passage of every question has 1; by its spread it has the more, the
-        further it exceeds the others.
-        """
-        deviation = float(self.near.std()) if len(self.near) else 0.0
-        if deviation == 0:
-            return np.zeros(len(self.near))
-        above: Floats = (self.near - self.near.min()) / (SPREAD * deviation)
-        return (1 - spread) * minmax(self.near) + spread * above
+    @cached_property
+    def meaning(self) -> Floats:
+        """minmax(near), shape (c,)."""
+        return minmax(self.near)
 
     @cached_property
     def evidence(self) -> Floats:
         """The evidence for passages before anything is diffused, shape (c,)."""
-        return minmax(self.near) + 0.5 * self.by_words
+        return self.meaning + 0.5 * self.by_words
 
 
 def match(passages: Passages, plan: QueryPlan) -> Match:

@@ -214,6 +214,7 @@ class _Picture:
         full = [n.importance if n.state == SATURATED else 0.0 for n in shown.nodes]
         colors = self.colors(np.array(full)).tolist()
         measure = self.drawing.measures[0] if self.drawing.measures else "importance"
+        later = shown.retrieval.later_seeds
         nodes = []
         for node, color in zip(shown.nodes, colors, strict=True):
             if self.signed is not None:
@@ -224,6 +225,8 @@ class _Picture:
             if self.signed and node.id in self.signed:
                 facts.append(["difference", f"{self.signed[node.id]:+.2f}"])
             rare: dict[str, Any] = {"possible": 1} if node.id in self.possible else {}
+            if node.id in later:
+                rare["later"] = 1
             if shares := _shares(node):
                 rare["shares"] = shares
             nodes.append({

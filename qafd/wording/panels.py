@@ -13,8 +13,8 @@ _STATES = {"saturated": "full: retrieved", "wet": "touched, not full", "dry": "n
 
 _WORDS = {
     "saturated": "retrieved", "wet": "touched, not full", "dry": "nothing reached it",
-    "ghost": "not retrieved", "seed": "seed", "only": "retrieved here only",
-    "shared": "by others too", "possible": "possible: not by the names alone",
+    "ghost": "not retrieved", "seed": "seed", "later": "seed of a further question",
+    "only": "retrieved here only", "shared": "by others too", "possible": "possible: not by the names alone",
     "shares": "how far each condition fills it",
     "passage": "passage", "ribbon": "one of the best paths", "panels": "by panel",
     "named": "{name}, {facts}", "elsewhere": "{name}, not retrieved here",
