@@ -37,3 +37,16 @@ def test_a_teachers_link_hides_every_control(home: Path) -> None:
     text = shown(app)
     assert "Gates that know the question" in text
     assert "Pipes and buckets" not in text
+
+
+def test_the_family_leads_from_pagerank_to_flow_and_is_measured(home: Path) -> None:
+    app = quiet("lab", experiment="Family", family="0.25")
+    assert "at 0.25" in shown_html(app)
+    assert "all proved optimal" in shown(app)
+    next(button for button in app.button if button.label == "Measure the bundled questions").click().run()
+    assert not app.exception
+    assert "mean of 24 questions" in shown_html(app)
+
+
+def shown_html(app: AppTest) -> str:
+    return " ".join(html.proto.body for html in app.get("html"))

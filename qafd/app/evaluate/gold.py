@@ -18,7 +18,7 @@ BUNDLED, UPLOADED, WRITTEN = "Bundled", "Upload", "Write"
 def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
     """Return questions of the sample, of a file, or written here; None if there are none.
     """
-    bundled = _read_sample(knowledge)
+    bundled = bundled_questions(knowledge)
     choices = [BUNDLED, UPLOADED, WRITTEN] if bundled else [UPLOADED, WRITTEN]
     if value_of("gold", None) not in (None, *choices):
         forget("gold")
@@ -33,7 +33,7 @@ def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
 
 def with_gold(knowledge: KnowledgeGraph, text: str) -> Question | None:
     """Return the question of this text with its gold, if it is written, uploaded or bundled here."""
-    bundled = _read_sample(knowledge)
+    bundled = bundled_questions(knowledge)
     uploaded = session().gold_files.get(knowledge.id)
     known = list(saved_questions(knowledge))
     if uploaded:
@@ -59,7 +59,7 @@ def _fold_text(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _read_sample(knowledge: KnowledgeGraph) -> QuestionSet | None:
+def bundled_questions(knowledge: KnowledgeGraph) -> QuestionSet | None:
     """Return the questions of a sample."""
     path = assets() / "samples" / f"{knowledge.name}.questions.jsonl"
     if knowledge.name not in SAMPLES or not path.exists():

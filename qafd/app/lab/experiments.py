@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, fields, replace
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import streamlit as st
 from qafd.app import figures
 from qafd.app.controls import most_seeds
 from qafd.app.escaping import brief, capitalize
-from qafd.app.evaluate.gold import needed_documents
+from qafd.app.evaluate.gold import bundled_questions, needed_documents
 from qafd.app.markup import read_table
 from qafd.app.movie import ORDERS, Staging, movie, movie_data
 from qafd.app.pages import way
@@ -24,6 +25,7 @@ from qafd.flow import kernel
 from qafd.flow.reference import RELEASED
 from qafd.flow.weights import VARIANTS
 from qafd.knowledge import read_corpus
+from qafd.lab.family import SHARES, first_passages, measure_family, solve_member
 from qafd.lab.movie import Movie, film, states
 from qafd.lab.robustness import returns
 from qafd.lab.sweep import Cell, Grid, masses_for, sweep
@@ -220,6 +222,35 @@ def _curves(filmed: Movie, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         for i, state in enumerate(states(filmed, take)):
             node = names[take.pushed[i - 1]] if i else ""
             yield take.order, i, node, state.excess, state.objective
+
+
+def family_tab(view: View) -> None:
+    """Draw the first passages between PageRank and flow diffusion, all on one graph."""
+    st.caption("A walk loses mass wherever it is, a flow only where a node is full. The slider turns the "
+               "damping of a walk into capacity. At 0 it is PageRank and at 1 flow diffusion; between "
+               "them, with capacities of degrees, it is l1-regularized PageRank. Each is solved exactly, and "
+               "passages are ranked by their importance alone.")
+    share = st.slider("From walk to flow", 0.0, 1.0, 0.5, 0.05, **bound("family"))
+    problem = _problem(view)
+    columns = {"PageRank": 0.0, f"at {share:.2f}": share, "Flow": 1.0}
+    members = [solve_member(problem, each) for each in columns.values()]
+    names = [[clean(problem.layer.names[row], 60) for row in first_passages(problem, member)]
+             for member in members]
+    rows = [(str(place), *found) for place, found in enumerate(zip_longest(*names, fillvalue="–"), 1)]
+    st.html(read_table(("place", *columns), rows))
+    optimal = all(one.certificate.optimal for one in members)
+    reached = ", ".join(f"{int((one.x > 0).sum()):,}" for one in members)
+    st.caption(f"Nodes with importance: {reached}; {'all' if optimal else 'not all'} proved optimal. At "
+               f"{share:.2f} damping takes {members[1].damped:.0%} of the mass.")
+    bundled = bundled_questions(view.knowledge)
+    if bundled is None:
+        return
+    if st.button("Measure the bundled questions") or value_of("family measured", False):
+        put("family measured", True)
+        recalls = compute_once("family", (view.version, view.method), lambda progress: measure_family(
+            view.knowledge, bundled.questions, view.method, progress=progress))
+        st.html(read_table(("recall in the first 5", *(f"{each:g}" for each in SHARES)), [
+            (f"mean of {len(bundled.questions)} questions", *(f"{each:.2f}" for each in recalls))]))
 
 
 def robustness_tab(view: View) -> None:
