@@ -1,10 +1,14 @@
 """Slow, independent answers that the solver's tests compare with."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from qafd.graph import Graph
+from qafd.lab.movie import Movie, Take
+from qafd.records import Floats
 
 
 def rational_solution(weight, source, sink):
@@ -78,3 +82,34 @@ def dense_weights(graph, gates):
     w = gates.weights(graph.similarity, s[start], s[graph.neighbors])
     return {(int(i), int(j)): float(value)
             for i, j, value in zip(start, graph.neighbors, w, strict=True) if i < j}
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Importance, mass, total excess and F(x) after some pushes."""
+
+    x: Floats
+    mass: Floats
+    excess: float
+    objective: float
+
+
+def states(movie: Movie, take: Take) -> Iterator[State]:
+    """List the state before the first push and after each push."""
+    k = len(movie.rows)
+    ends: list[list[tuple[int, float]]] = [[] for _ in range(k)]
+    for a, b, w in zip(movie.u.tolist(), movie.v.tolist(), movie.weight.tolist(), strict=True):
+        ends[a].append((b, w))
+        ends[b].append((a, w))
+    x, mass, objective = np.zeros(k), movie.source.copy(), 0.0
+    for node in [-1, *take.pushed.tolist()]:
+        if node >= 0:
+            over = mass[node] - movie.capacity[node]
+            total = sum(w for _, w in ends[node])
+            x[node] += over / total
+            mass[node] = movie.capacity[node]
+            for other, w in ends[node]:
+                mass[other] += over * w / total
+            objective -= 0.5 * over * over / total
+        yield State(x.copy(), mass.copy(),
+                    float(np.maximum(mass - movie.capacity, 0.0).sum()), objective)

@@ -48,7 +48,7 @@ def frozen(sample: str) -> tuple[Retrieval, Positions]:
 
 sample = query.get("sample", "apple")
 wide, positions = frozen(sample)
-drawing = Drawing(contract, thickness, query.get("ramp", "green"))
+drawing = Drawing(contract, thickness)
 ids = sorted(n.id for n in wide.nodes)
 groups = Groups(("even.md", "odd.md"), ("one",), {n: [i % 2] for i, n in enumerate(ids)}, {})
 picked = panels(panel_data(

@@ -17,10 +17,19 @@ from conftest import served
 from streamlit.config import get_option, set_option
 from streamlit.testing.v1 import AppTest
 
-from qafd.app import access, password
+from qafd.app import access
 from qafd.app.accounts import AccountGate, read_accounts
-from qafd.app.gate import COOKIE, HEALTH, Sessions, VisitorGate
-from qafd.app.password import FREE, KNOWN_COOKIE, LONGEST, PasswordGate
+from qafd.app.gate import (
+    COOKIE,
+    FREE,
+    HEALTH,
+    KNOWN_COOKIE,
+    LONGEST,
+    PasswordGate,
+    Sessions,
+    VisitorGate,
+    take_password,
+)
 from qafd.app.provider import allow
 from qafd.errors import ParameterError
 
@@ -337,12 +346,12 @@ def test_the_form_says_nothing_of_the_address_and_loads_nothing(door: Door) -> N
 def test_the_password_leaves_the_environment(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QAFD_PASSWORD", "x")
-    assert password.take_password() == "x"
-    assert password.take_password() is None
+    assert take_password() == "x"
+    assert take_password() is None
     file = tmp_path / "secret"
     file.write_text("of the file\n")
     monkeypatch.setenv("QAFD_PASSWORD_FILE", str(file))
-    assert password.take_password() == "of the file"
+    assert take_password() == "of the file"
     assert "QAFD_PASSWORD_FILE" not in os.environ
 
 
@@ -354,10 +363,10 @@ def test_a_password_that_cannot_be_read_is_refused(
         file.write_text(text, errors="surrogateescape")
     monkeypatch.setenv("QAFD_PASSWORD_FILE", str(file))
     with pytest.raises(ParameterError):
-        password.take_password()
+        take_password()
     monkeypatch.setenv("QAFD_PASSWORD", text if text and text != "\udcff" else "")
     with pytest.raises(ParameterError, match="is empty"):
-        password.take_password()
+        take_password()
 
 
 @pytest.mark.parametrize(("secrets", "variables", "options", "reason"), [

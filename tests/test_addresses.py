@@ -6,7 +6,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from qafd.app.addresses import Addresses
+from qafd.app.middleware import Addresses
+from qafd.app.pages import PAGES
 
 PAGE = "<!doctype html><html><head><title>App</title></head></html>"
 
@@ -21,7 +22,7 @@ def client() -> TestClient:
 
     return TestClient(Addresses(Starlette(routes=[
         Route("/", page), Route("/compare", page), Route("/_stcore/health", text),
-        Route("/media", page)])))
+        Route("/media", page)]), pages=list(PAGES)))
 
 
 @pytest.mark.parametrize("path", ["/", "/compare"])

@@ -11,15 +11,14 @@ from clicks import page, shown
 from test_browser import PAINTED, settle
 
 from qafd.knowledge import KnowledgeGraph
-from qafd.retrieve import METHODS
 from qafd.retrieve.methods import label_of
 
-MISSED = "needed, not among its first 5"
+
 def test_conditions_are_changed_on_the_page(home: Path) -> None:
     knowledge = KnowledgeGraph.open(home / "people.db")
     knowledge.add_text("a.txt", "Ada Holt moved to Chile. Ada Holt moved to Peru.")
     knowledge.add_text("b.txt", "Ben Crane moved to Chile. Ben Crane moved to Norway.")
-    app = page("compare", ws="people", q="Who moved to Chile and Peru?", view="Conditions")
+    app = page("explore", ws="people", q="Who moved to Chile and Peru?", tab="Conditions")
     assert not app.exception
 
     def answers() -> set[str]:
@@ -34,35 +33,6 @@ def test_conditions_are_changed_on_the_page(home: Path) -> None:
     assert answers() == {"Ben Crane"}
     conditions.set_value(["Chile", "Atlantis"]).run()
     assert "Atlantis" in shown(app)
-
-
-def test_the_order_of_blind_columns_follows_from_the_seed_in_the_link(home: Path) -> None:
-    def order(seed: int) -> list[str]:
-        app = page("compare", methods=["qafd", "ego", "vector"], blind="true", reveal="true",
-                   order=str(seed), view="Answers")
-        body = "\n".join(e.proto.body for e in app.get("html"))
-        return sorted((label_of(n) for n in ("qafd", "ego", "vector")), key=body.index)
-
-    assert order(5) == order(5)
-    assert len({tuple(order(seed)) for seed in range(1, 9)}) > 1
-
-
-def test_a_question_with_gold_says_which_method_finds_it(home: Path) -> None:
-    gold = {"Paper Lanterns (song)", "Mara Delgado"}
-    asked = "where was the singer of  Paper Lanterns born?"  # a bundled one, typed by hand
-    knowledge = KnowledgeGraph.sample("songbook", home)
-    app = page("compare", ws="songbook", q=asked, methods=["qafd", "ego"], view="Numbers",
-               budget="200")
-    table = app.dataframe[2].value.set_index("method")
-    for name in ("qafd", "ego"):
-        found = knowledge.retrieve(knowledge.plan(asked), METHODS[name]().fit_to(knowledge.graph))
-        best = {p.title for p in found.passages[:5]}
-        row = table.loc[label_of(name)]
-        assert row["Found in 5"] == len(gold & best) / 2
-        assert row["Passage precision"] == len(gold & best) / 5
-        assert set(filter(None, row[MISSED].split("; "))) == gold - best
-    assert len(page("compare", ws="songbook", q="Who sings?", methods=["qafd", "ego"],
-                    view="Numbers").dataframe) == 2
 
 
 @pytest.fixture

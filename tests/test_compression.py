@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.responses import Response
 
-from qafd.app.compression import Compression
+from qafd.app.middleware import Compression
 
 TEXT = b"let mass = 1;\n" * 500
 

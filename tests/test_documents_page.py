@@ -14,7 +14,6 @@ from qafd.ingest.jobs import work
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Chunk, Document, Mark, mark_at
 from qafd.storage import Workspace, open_workspace
-from qafd.storage.rows import Call
 
 
 @pytest.fixture
@@ -111,21 +110,6 @@ def test_a_deleted_file_is_erased_after_it_is_said_what_goes(mine: KnowledgeGrap
         assert [file.name for file in store.files.all()] == ["ada.txt"]
     assert b"xylophone" not in Path(mine.place.written).read_bytes()
     assert "Erase for good" not in [button.label for button in page("documents", ws="mine").button]
-
-
-def test_the_raw_reply_of_a_model_is_shown_as_text(mine: KnowledgeGraph) -> None:
-    reply = "<script>alert(1)</script> I cannot **read** this."
-    with mine.store() as store, store.transaction() as connection:
-        chunk, = store.log.read().chunks
-        store.ledger.put(Call("k", "extract", "m", "rejected", reply, 1, 1, chunk=chunk.id,
-                            document="ada.txt"))
-        connection.execute("INSERT INTO doubts SELECT id, 'two replies held no record', 0 "
-                           "FROM extractions")
-    app = page("documents", ws="mine")
-    assert [expander.label.replace("\\", "") for expander in app.expander
-            if "replied" in expander.label] == ["What the model replied for ada.txt: 1 passage"]
-    assert reply in [code.value for code in app.get("code")]
-    assert "ada.txt, passage 1: two replies held no record" in shown(app)
 
 
 TEXT = "Ada Lovelace met Charles Babbage in London. They spoke of the engine. She wrote notes."

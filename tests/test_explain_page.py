@@ -1,4 +1,4 @@
-"""The tabs Why, Paths, What if and Contrast without a browser, and in one."""
+"""The tabs Why, Paths and What if without a browser, and in one."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ ASKED = {"no mass": {"best_mass": "0", "q": "xyzzy plugh frotz"}, "entities": {"
          "all is full": {"best_mass": "118", "q": "Which cities lie on the Amazon?"}}
 
 
-@pytest.mark.parametrize("tab", ["Why", "Paths", "What if", "Contrast"])
+@pytest.mark.parametrize("tab", ["Why", "Paths", "What if"])
 @pytest.mark.parametrize("asked", ASKED)
 def test_every_tab_works_whatever_is_asked(asked: str, tab: str, home: Path) -> None:
     assert not page("explore", tab=tab, **ASKED[asked]).error

@@ -18,7 +18,7 @@ from qafd import export
 from qafd.answer import Answer, Citation, Sentence
 from qafd.reasons import given_reason
 from qafd.retrieve.base import Imprint, Retrieval, RetrievedEdge, RetrievedNode, RetrievedPassage
-from qafd.view.drawing import RAMPS, Drawing
+from qafd.view.drawing import RAMP, Drawing
 
 
 def node(i, name, x=0.0, **fields):
@@ -168,11 +168,11 @@ def test_the_page_loads_nothing_and_admits_its_own_scripts_only(hostile, draw, o
 
 
 def test_the_page_is_drawn_as_the_picture_is(retrieval):
-    drawing = Drawing(thickness="weight", ramp="viridis", aspect=1.6)
+    drawing = Drawing(thickness="weight", aspect=1.6)
     page = export.html(retrieval, POSITIONS, drawing=drawing)
     data = json.loads(re.search(r"\nstart\((.*)\);\n", page)[1])
     places = {node["name"]: (node["x"] * 1.6, node["y"]) for node in data["nodes"]}
-    assert (data["aspect"], data["ramp"]) == (1.6, RAMPS["viridis"])
+    assert (data["aspect"], data["ramp"]) == (1.6, RAMP)
     assert places["Steve Jobs"] == pytest.approx(POSITIONS["a"])
     assert not [edge for edge in data["panels"][0]["edges"] if edge["arrow"]]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from conftest import served
 
-from qafd.app.headers import Headers
+from qafd.app.middleware import SafeHeaders
 from qafd.cli import main
 
 Start = dict[str, Any]
@@ -26,7 +26,7 @@ def answered(frames: str = "", host: bytes = b"x:8501", kind: str = "http",
         sent.append(message)
 
     with pytest.raises(StopIteration):  # nothing in it waits for anything
-        Headers(inside, frames)({"type": kind, "headers": [(b"host", host)]}, None, send).send(None)
+        SafeHeaders(inside, frames)({"type": kind, "headers": [(b"host", host)]}, None, send).send(None)
     return sent[0]
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from clicks import page, press, shown
 from faults import FaultServer
 from tiny import tiny_index
 
@@ -20,7 +19,6 @@ from qafd.ingest.reader import ModelChoice, choose, keep_prompt, prompts_in
 from qafd.knowledge import (
     KnowledgeGraph,
     read_conditions,
-    read_instructions,
     set_prompt,
 )
 from qafd.models import LLM, Message, Recorded
@@ -30,7 +28,6 @@ from qafd.models.embedder import local_embedder
 from qafd.models.endpoint import Endpoint
 from qafd.models.instructions import TASKS, Instructed, Instructions, check_prompt
 from qafd.plan import Planner, ask_further
-from qafd.preferences import Preferences, save
 from qafd.sql.database import Database
 from qafd.sql.plan import choose_seeds
 from qafd.sql.write import write_sql
@@ -172,24 +169,3 @@ def test_the_command_lists_sets_and_brings_back(
     own_prompt.write_text("No field.", "utf-8")
     assert main(["prompts", "answer", "--db", str(path), "--set", str(own_prompt)]) == 2
     assert "{mark}" in capsys.readouterr().err
-
-
-def test_settings_show_edit_and_bring_back_a_prompt(home: Path, server: FaultServer) -> None:
-    knowledge = KnowledgeGraph.open(home / "mine.db")
-    knowledge.add_text("a.txt", "Ada Lovelace met Charles Babbage.")
-    save(home / "settings.json", Preferences("custom", server.url, "tiny"))
-    app = page("settings", ws="mine")
-    app.selectbox(key="prompt_task").set_value("plan").run()
-    (editor,) = [box for box in app.text_area if box.label == "Prompt"]
-    assert editor.value == TASKS["plan"].prompt
-    editor.set_value("Keywords as JSON.").run()
-    press(app, "Save the prompt")
-    assert read_instructions(knowledge).prompt("plan") == "Keywords as JSON."
-    press(app, "Back to ours")
-    assert read_instructions(knowledge).prompts == {}
-    app.selectbox(key="prompt_task").set_value("extract").run()
-    (editor,) = [box for box in app.text_area if box.label == "Prompt"]
-    editor.set_value("No field.").run()
-    press(app, "Save the prompt")
-    assert "{mark}" in shown(app)
-    assert read_instructions(knowledge).prompts == {}

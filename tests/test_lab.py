@@ -4,14 +4,14 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from oracles import dense_weights, random_graph, rational_solution
+from oracles import dense_weights, random_graph, rational_solution, states
 
 from qafd.errors import ParameterError
 from qafd.flow.guarantees import Model
 from qafd.flow.reference import Pushing
 from qafd.flow.weights import PLAIN
 from qafd.knowledge import KnowledgeGraph, read_corpus
-from qafd.lab.movie import film, states
+from qafd.lab.movie import film
 from qafd.lab.planted import experiment
 from qafd.lab.robustness import returns
 from qafd.lab.sweep import Grid, sweep, vary

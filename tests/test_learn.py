@@ -5,9 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from oracles import dense_weights, rational_solution
+from oracles import dense_weights, rational_solution, states
 
-from qafd.lab.movie import states
 from qafd.learn.card import Card, film_card, problem, promise, proof, settings_of
 from qafd.learn.cards import CARDS
 

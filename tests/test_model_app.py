@@ -165,12 +165,12 @@ def test_what_costs_money_waits_for_its_plan_then_is_metered_and_in_the_ledger(
     assert row["document"] == "note.txt"
 
 
-def test_a_model_answers_for_each_method_blind_and_once(
+def test_a_model_answers_for_each_method_once(
         home: Path, server: FaultServer) -> None:
     server.reply = lambda _: "In **Valparaíso** [1]. ![x](http://evil/x)"
     save(home / "settings.json", Preferences("custom", server.url, "tiny"))
     query = {"q": "Where was the singer of Paper Lanterns born?", "view": "Answers",
-             "methods": ["qafd", "vector"], "blind": "true", "model_reads": "false"}
+             "methods": ["qafd", "vector"], "model_reads": "false"}
     app = page("compare", **query)
     assert "tiny would read about" in shown(app)
     assert server.bodies == []
@@ -178,9 +178,6 @@ def test_a_model_answers_for_each_method_blind_and_once(
     text = shown(app)
     assert len(server.bodies) == 2
     assert text.count("<b>Valparaíso</b>") == 2
-    assert "<b>A</b>" in text
-    assert "<b>B</b>" in text
-    assert "diffusion" not in text.casefold().split("written by")[0].split("quoted")[-1]
     assert 'src="http' not in text
     assert shown(page("compare", **query)).count("Written by tiny") == 2
     assert len(server.bodies) == 2

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracles import states
 from playwright.sync_api import expect
 
-from qafd.lab.movie import states
 from qafd.learn.card import film_card
 from qafd.learn.cards import CARDS
 

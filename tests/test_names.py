@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from conftest import served
 
-from qafd.app.names import OwnNames
+from qafd.app.middleware import OwnNames
 
 
 def answer(host: str, names: tuple[str, ...] = (), origin: str | None = None,

@@ -27,9 +27,9 @@ QUESTIONS = {
     "nothing": ASKED, "edgeless": "who goes there?", "one": "Who is Ada?",
     "japanese": "夏目漱石はいつ生まれた？", "few": ASKED}
 TABS = {
-    "explore": ("tab", ("Passages", "Why", "Paths", "What if", "Contrast", "Table",
+    "explore": ("tab", ("Passages", "Why", "Paths", "What if", "Table",
                         "Certificate", "Code")),
-    "compare": ("view", ("Differences", "Answers", "Passages", "Overlap", "Numbers", "Conditions")),
+    "compare": ("view", ("Differences", "Answers", "Passages", "Overlap", "Numbers")),
     "lab": ("experiment", ("Sweep", "Timeline", "Movie", "Robustness")),
     "graph": ("part", ("Entities", "Map", "Possible duplicates", "Edits")),
     "evaluate": ("gold", ("Write", "Upload")),

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from clicks import page, press
 from faults import FaultServer
 from tiny import TinyEmbedder, TinyExtractor, tiny_index
 
@@ -27,7 +26,6 @@ from qafd.models.calls import CallSettings
 from qafd.models.cost import FREE, Cap, Meter, Metered
 from qafd.models.endpoint import Endpoint
 from qafd.models.instructions import TASKS, Instructed
-from qafd.preferences import Preferences, save
 from qafd.records import Chunk, Description, Extraction
 from qafd.retrieve.layers import (
     LAYERS,
@@ -215,18 +213,3 @@ def test_the_command_writes_only_when_it_is_told_to(
     assert set(WRITABLE) <= {one.name for one in read_layer_states(songs)}
     with open_workspace(path) as store:
         assert {total.what for total in store.ledger.totals("purpose")} == {"write"}
-
-
-def test_the_page_says_the_cost_before_it_writes(
-        home: Path, server: FaultServer) -> None:
-    knowledge = KnowledgeGraph.open(home / "mine.db")
-    knowledge.add_text("ada.txt", TEXT)
-    save(home / "settings.json", Preferences("custom", server.url, "tiny"))
-    app = page("documents", ws="mine")
-    app.multiselect(key="written_layers").set_value(["summaries"]).run()
-    press(app, "What it will cost")
-    assert server.bodies == []
-    press(app, "Write them")
-    assert len(server.bodies) == 1
-    state = layer(knowledge, "summaries")
-    assert (state.model, state.written, state.texts) == ("tiny", 1, 1)

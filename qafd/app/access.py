@@ -6,9 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from qafd.app import password
 from qafd.app.escaping import plain, render
-from qafd.app.gate import SIGN_OUT, Sessions
+from qafd.app.gate import FILE_VARIABLE, SIGN_OUT, VARIABLE, Sessions, wants_password
 
 shared = False
 """True if other people than this machine's owner can reach the app; `qafd.app.serve` sets it."""
@@ -24,8 +23,8 @@ def find_unmet_login(files: Iterable[str]) -> str:
     files : iterable of str
         Streamlit's files of secrets. The gate reads only the file that `--oidc` names.
     """
-    if password.is_wanted():
-        return (f"{password.VARIABLE} or {password.FILE_VARIABLE} is set, but this server does "
+    if wants_password():
+        return (f"{VARIABLE} or {FILE_VARIABLE} is set, but this server does "
                 "not ask for a password. Start it with 'qafd app' instead of 'streamlit run'.")
     for file in filter(Path.is_file, map(Path, files)):
         try:
@@ -50,7 +49,7 @@ def access_settings() -> None:
     """Show who may use the app, and the link to sign out."""
     st.header("Access", anchor=False)
     if sessions is None:
-        st.write(f"Anyone who can reach this address can use the app. Set `{password.VARIABLE}` "
+        st.write(f"Anyone who can reach this address can use the app. Set `{VARIABLE}` "
                  "before `qafd app` to ask for a shared password.")
         return
     if person := sessions.person_of(st.context.cookies):

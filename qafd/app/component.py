@@ -1,7 +1,9 @@
-"""The pictures of a page in the browser: Streamlit components that draw panels and the map."""
+"""The components in the browser: panels, the map, the movie of Algorithm 2, and the tour."""
 
 import json
 import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +14,15 @@ from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentM
 
 from qafd import __version__
 from qafd.app.session import session
+from qafd.flow.reference import RELEASED
 from qafd.resources import assets
+from qafd.view.drawing import RAMP
+from qafd.view.panel import NAME_LENGTH, clean
 
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
+
+    from qafd.lab.movie import Movie
 
 
 def panels(data: dict[str, Any], *, key: str, name: str = "panel") -> str | None:
@@ -69,3 +76,77 @@ def _register(name: str, manager: BidiComponentManager) -> "ComponentRenderer":
     style = (assets() / f"{name}.css").read_text(encoding="utf-8")
     return st.components.v2.component(f"qafd.{name}", html=f'<div class="{name}"></div>', css=style,
                                       js=f"{name}.js")
+
+
+ORDERS = {"random": "random", "fifo": "first come, first served", "largest": "fullest first"}
+
+@dataclass(frozen=True)
+class Staging:
+    """The settings of a movie on a page.
+
+    Parameters
+    ----------
+    mode : {"play", "push", "exact"}
+        Play the takes, let the viewer choose each node to push, or show the solution only.
+    plain : bool
+        Small graphs for learning: mass and capacity are written on every node.
+    """
+
+    mode: str = "play"
+    order: str = "random"
+    aspect: float = 1.6
+    plain: bool = False
+
+
+def movie_data(movie: "Movie", names: Sequence[str],
+               positions: Mapping[int, tuple[float, float]], staging: Staging) -> dict[str, Any]:
+    """Return a movie as JSON values for `movie`.
+
+    Parameters
+    ----------
+    names : sequence of str
+        One per node of the movie; they come from documents and are shown as text only.
+    positions : mapping of index to (x, y)
+        In [0, aspect] x [0, 1]; nodes without one are not drawn, but counted.
+    """
+    return {
+        **asdict(staging), "ramp": RAMP,
+        "released": RELEASED.most_pushes, "objective": movie.objective,
+        "nodes": [{
+            "name": clean(name, NAME_LENGTH), "T": capacity, "d": source, "X": x, "M": mass,
+            "at": positions.get(i)} for i, (name, capacity, source, x, mass) in enumerate(zip(
+                names, movie.capacity.tolist(), movie.source.tolist(), movie.x.tolist(),
+                movie.mass.tolist(), strict=True))],
+        "edges": [movie.u.tolist(), movie.v.tolist(), movie.weight.tolist()],
+        "takes": [{"order": t.order, "name": ORDERS[t.order], "pushed": t.pushed.tolist(),
+                   "converged": t.converged} for t in movie.takes],
+    }
+
+
+def movie(data: dict[str, Any], *, key: str) -> None:
+    """Draw a movie from `movie_data`.
+
+    The root element's data attributes tell tests the state: `data-push`, `data-mass` (sum over
+    all nodes), `data-excess`, `data-frames` (drawn so far) and `data-painted`.
+    """
+    component("movie")(key=key, data=data)
+
+
+STEPS = (
+    "Ask your documents a question, or choose one of these. The answer is found in the graph of "
+    "their names and passages.",
+    "The picture is the part of that graph that answers. Mass enters at the names of the question (boxes) "
+    "and flows along the arrows.",
+    "A filled node is full, so it is retrieved. Click one, or an arrow, to read why it is there and the "
+    "sentences behind it.",
+    "More mass fills more nodes: move this control and watch the picture. Nothing changes its "
+    "place.",
+)
+
+
+def tour() -> None:
+    """Draw the tour for those who have not seen it; the browser remembers who has."""
+    # In a list: Streamlit would look for data frames in a dict, and load pandas for it.
+    component("tour")(key="tour", data=[{
+        "steps": list(STEPS), "next": "Next", "skip": "Skip the tour",
+        "done": "Done", "of": "Step {number} of {all}"}])

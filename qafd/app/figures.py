@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from qafd.view.drawing import RAMPS
+from qafd.view.drawing import RAMP
 from qafd.view.panel import clean
 from qafd.wording.panels import say_number
 
@@ -88,7 +88,7 @@ def sweep_map(cells: Sequence["Cell"], axes: SweepAxes, now: "Cell | None") -> "
                   title={"text": cells[0].variant, "font": {"size": 15}})
     figure.add_heatmap(
         x=across, y=upward, z=list(values.values()), zmin=axes.low, zmax=axes.high,
-        colorscale=RAMPS["green"]["light"], xgap=2, ygap=2, hoverinfo="skip", showscale=False)
+        colorscale=RAMP["light"], xgap=2, ygap=2, hoverinfo="skip", showscale=False)
     figure.update_xaxes(categoryarray=[f"{mass:g}" for mass in masses])
     figure.update_yaxes(categoryarray=[f"{count}" for count in counts])
     if now is not None:

@@ -7,13 +7,12 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from qafd.app.movie import Staging, movie, movie_data
+from qafd.app.component import Staging, movie, movie_data
 from qafd.app.pages import for_a_class, heading, page, way
 from qafd.app.session import keep, put
 from qafd.app.tables import columns_of, table
 from qafd.learn.card import Card, Settings, entries, film_card, promise, proof, settings_of
-from qafd.learn.cards import CARDS, SOUGHT
-from qafd.learn.lesson import LESSON
+from qafd.learn.cards import CARDS, LESSON, SOUGHT
 from qafd.wording import join_words
 
 CARD = "card"

@@ -1,13 +1,13 @@
-"""HTML of document texts for st.html: the one place of the app that writes tags.
+"""HTML of document texts and links for st.html: the one place of the app that writes tags."""
 
-Parameters named `html` are such HTML already; all others are text and get escaped.
-Styles are in assets/page.css.
-"""
-
+import html
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, pairwise
+from urllib.parse import urlencode
+
+import streamlit as st
 
 from qafd.app.escaping import safe
 from qafd.view.drawing import share_of
@@ -211,3 +211,23 @@ def ticks(places: Iterable[tuple[float, bool]], hint: str, label: str) -> str:
         marks += f"<i{name} style='left:{place:.2%}'></i>"
     return (f"<div role='img' class='ticks' title='{safe(hint)}' aria-label='{safe(label)}'>"
             f"{marks}</div>")
+
+
+def in_document(document: str, chunk: str, spans: Iterable[tuple[int, int]] = (),
+                words: str = "") -> str:
+    """Return a link that opens a passage in its document, as HTML like its `words`.
+
+    Parameters
+    ----------
+    spans : iterable of (int, int)
+        Offsets in the document of the sentences to mark there.
+    """
+    address = {"ws": st.session_state.get("ws", ""), "doc": document, "passage": chunk,
+               "at": [f"{start}-{end}" for start, end in spans]}
+    return link("documents", address, words or safe("open in document"))
+
+
+def link(to: str, address: dict[str, str | list[str]], words: str) -> str:
+    """Return a link to a page of the app, as HTML."""
+    # a new tab keeps this page as it is, and a key typed in Settings
+    return (f"<a href='{to}?{html.escape(urlencode(address, doseq=True))}' target='_blank'>{words}</a>")

@@ -19,11 +19,10 @@ from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.compare import find_off_topic
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.view.contraction import drawn_contracted
-from qafd.view.drawing import RAMPS, Caption, Drawing, Look, Scale, scale_of
-from qafd.view.groups import Groups, group, passages_of
+from qafd.view.drawing import Caption, Drawing, Look, Scale, scale_of
+from qafd.view.groups import Groups, group, new_neighbors, passages_of, with_neighbors
 from qafd.view.layout import Positions
 from qafd.view.mass import mass_data
-from qafd.view.neighbors import new_neighbors, with_neighbors
 from qafd.view.panel import clean, panel_data
 from qafd.view.placement import ASPECT, DRAWN, add_new, freeze, place_beside
 from qafd.wording.panels import say_alone
@@ -40,15 +39,13 @@ def drawing_controls(contracted: bool = False) -> Drawing:
                       help="Turn it off to draw what flows through a passage as arrows between its names.")
         choose_option("Edge thickness", {"flow": "flow", "weight": "weight"}, "thickness",
                help="Flow w (x_u - x_v), or the query-aware weight w alone.")
-        choose_option("Colors", {ramp: ramp for ramp in RAMPS}, "ramp")
     return replace(chosen_drawing(), contract=True) if contracted else chosen_drawing()
 
 
 def chosen_drawing() -> Drawing:
     """Return the drawing that the controls ask for."""
     return Drawing(value_of("passages", True) in (False, "false"),
-                   value_of("thickness", "") or "flow", value_of("ramp", "") or "green",
-                   DRAWN, ASPECT)
+                   value_of("thickness", "") or "flow", DRAWN, ASPECT)
 
 
 def _recall_layout(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset[str]]:

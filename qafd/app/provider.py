@@ -1,4 +1,4 @@
-"""The language model of this session, from the settings or the environment."""
+"""The language model of this session, from the settings or the environment, and its keys."""
 
 import os
 from collections.abc import Mapping
@@ -10,11 +10,10 @@ import streamlit as st
 
 from qafd.app import access
 from qafd.app.home import home
-from qafd.app.keys import key_for
 from qafd.app.session import is_private, session
 from qafd.errors import ParameterError, QafdError
-from qafd.ingest.reader import prompts_in
-from qafd.models.address import check_address, is_local
+from qafd.ingest.reader import Keys, prompts_in
+from qafd.models.address import OPENAI, check_address, is_local
 from qafd.models.cost import FREE, Meter, Metered
 from qafd.models.instructions import Instructed, Instructions
 from qafd.preferences import PROVIDERS, Preferences, load
@@ -23,6 +22,29 @@ from qafd.storage import open_workspace
 if TYPE_CHECKING:
     from qafd.models.endpoint import Endpoint
     from qafd.models.endpoint_embedder import EndpointEmbedder
+
+
+def keys() -> Keys:
+    """Return the session's keys by address."""
+    environment_key = os.environ.get("OPENAI_API_KEY")
+    found = {os.environ.get("OPENAI_BASE_URL") or OPENAI: environment_key} if environment_key else {}
+    typed = session().secret
+    return found | dict([typed]) if typed else found
+
+
+def key_for(base_url: str) -> str | None:
+    """Return the key of this session, else the environment's if it is meant for this address."""
+    return keys().get(base_url)
+
+
+def hold_key(base_url: str, key: str) -> None:
+    """Keep a key for the rest of the session, for one address."""
+    session().secret = (base_url, key)
+
+
+def forget_key() -> None:
+    """Drop the key of the session."""
+    session().secret = None
 
 
 def preferences_file() -> Path:

@@ -28,7 +28,7 @@ LITTLE = 0.1  # of a token budget: below it a caption names the next node that f
 DETAILS = (NoticeKind.LONE_SEEDS, NoticeKind.MASS_CAPPED_THERE, NoticeKind.THEN_ASKED)
 """Notices that ask for no action."""
 AWARE, PLAIN, BOTH = "Query-aware", "Plain", "Both"
-OF_ALL_PRESETS = ("ws", "q", "preset", "passages", "thickness", "ramp", "edges")
+OF_ALL_PRESETS = ("ws", "q", "preset", "passages", "thickness", "edges")
 
 
 @dataclass(frozen=True)

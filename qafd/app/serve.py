@@ -13,14 +13,11 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.starlette import App
 from uvicorn.config import HTTP_PROTOCOLS
 
-from qafd.app import access, password
+from qafd.app import access
 from qafd.app.accounts import AccountGate, read_accounts
-from qafd.app.addresses import Addresses
-from qafd.app.compression import Compression
-from qafd.app.gate import Sessions
-from qafd.app.headers import Headers
-from qafd.app.names import OwnNames
-from qafd.app.password import PasswordGate
+from qafd.app.gate import PasswordGate, Sessions, take_password, wants_password
+from qafd.app.middleware import Addresses, Compression, OwnNames, SafeHeaders
+from qafd.app.pages import PAGES
 from qafd.errors import ParameterError
 from qafd.models.embedder import local_embedder
 from qafd.reading.names.tagger import tagger
@@ -46,10 +43,10 @@ def main() -> None:
     _prepare()
     public = options["server.address"] not in LOOPBACK
     access.shared = public or bool(names or gate)
-    around = [Middleware(Compression), Middleware(Headers, frames=options.pop("frames")),
+    around = [Middleware(Compression), Middleware(SafeHeaders, frames=options.pop("frames")),
               Middleware(OwnNames, names=names, any_name=public and not names and bool(gate))]
     around += [gate] if gate else []
-    around.append(Middleware(Addresses))
+    around.append(Middleware(Addresses, pages=list(PAGES)))
     # Streamlit lets uvicorn choose the protocol by this name, and passes no other.
     HTTP_PROTOCOLS["auto"] = "qafd.serving.connections:AppConnection"
     sys.argv[:] = [script]  # App.run reads the script from here
@@ -65,8 +62,8 @@ def _choose_gate(file: Path | None) -> Middleware | None:
     ParameterError
         The requested login cannot be read, or two are requested.
     """
-    wanted = password.is_wanted()
-    typed = password.take_password()
+    wanted = wants_password()
+    typed = take_password()
     if file is None and (reason := access.find_unmet_login(get_option("secrets.files"))):
         raise ParameterError(reason)
     if file is not None and wanted:

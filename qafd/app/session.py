@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from qafd.app.explore.question import Followed
     from qafd.knowledge import KnowledgeGraph
     from qafd.models.cost import Meter
-    from qafd.sql.plan import SchemaPlan
     from qafd.storage import Workspace
 
 WORKSPACE = "ws"
@@ -63,8 +62,6 @@ class Session:
     """A typed API key, after the address it is for."""
     meter: "Meter | None" = None
     """Cost of this session's questions."""
-    chosen_seeds: "dict[tuple[str, str], SchemaPlan]" = field(default_factory=dict)
-    """A model's choices for questions to databases, by source and question."""
     meant: tuple[str, str] | None = None
     """A node and its new name, until that is confirmed."""
     gold_files: dict[str, tuple[str, bytes]] = field(default_factory=dict)

@@ -47,7 +47,4 @@ def keyboard_settings() -> None:
     st.header("Keyboard", anchor=False)
     st.toggle("Single keys act while nothing is typed", True, key=keep(ON),
               help="Turn it off when a screen reader or speech input uses single keys.")
-    with st.expander("Shortcuts"):
-        for one in SHORTCUTS:
-            keys = " ".join(f"`{key}`" for key in one.keys)
-            st.markdown(f"{keys} {one.what}")
+    st.caption("Press `?` for the list.")

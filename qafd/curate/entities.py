@@ -135,16 +135,6 @@ def similar(entities: Iterable[Entity], typed: str) -> tuple[Entity, ...]:
     return tuple(known[name] for name in get_close_matches(_plain(typed), known, SIMILAR, ALIKE))
 
 
-def hubs(entities: Iterable[Entity]) -> tuple[Entity, ...]:
-    """Order the entities by number of relations, most first: flow spreads from them."""
-    return tuple(sorted(entities, key=lambda entity: -entity.relations))
-
-
-def orphans(entities: Iterable[Entity]) -> tuple[Entity, ...]:
-    """Return the entities that connect nothing: in one passage and no relation."""
-    return tuple(e for e in entities if e.passages <= 1 and not e.relations)
-
-
 def entity(store: Workspace, name: str) -> Entity:
     """Return the entity of a name, also of one that an edit gave it.
 

@@ -1,10 +1,9 @@
 """Algorithm 2 as a movie: the pushes of each order, next to the exact solution.
 
-A movie is a small pushing problem and lists of pushed nodes. Who shows it repeats the pushes, so
-a run of hundreds of pushes is a few hundred numbers; `states` does the same here.
+A movie is a small pushing problem and lists of pushed nodes. The browser repeats the pushes, so a
+run of hundreds of pushes is a few hundred numbers.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -64,16 +63,6 @@ class Movie:
     objective: float
 
 
-@dataclass(frozen=True, eq=False)
-class State:
-    """Importance, mass, total excess and F(x) after some pushes."""
-
-    x: Floats
-    mass: Floats
-    excess: float
-    objective: float
-
-
 def film(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
          capacity: str = "unit", pushing: Pushing = FILMED, also: Nodes | None = None) -> Movie:
     """Run Algorithm 2 in all three orders, with the exact solution.
@@ -114,24 +103,3 @@ def film(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
     return Movie(rows, graph.capacity(capacity)[rows], source, u, v,
                  gates.weights(similarity, alignment[u], alignment[v]), tuple(takes), x, mass,
                  exact.certificate.objective)
-
-
-def states(movie: Movie, take: Take) -> Iterator[State]:
-    """List the state before the first push and after each push."""
-    k = len(movie.rows)
-    ends: list[list[tuple[int, float]]] = [[] for _ in range(k)]
-    for a, b, w in zip(movie.u.tolist(), movie.v.tolist(), movie.weight.tolist(), strict=True):
-        ends[a].append((b, w))
-        ends[b].append((a, w))
-    x, mass, objective = np.zeros(k), movie.source.copy(), 0.0
-    for node in [-1, *take.pushed.tolist()]:
-        if node >= 0:
-            over = mass[node] - movie.capacity[node]
-            total = sum(w for _, w in ends[node])
-            x[node] += over / total
-            mass[node] = movie.capacity[node]
-            for other, w in ends[node]:
-                mass[other] += over * w / total
-            objective -= 0.5 * over * over / total
-        yield State(x.copy(), mass.copy(),
-                    float(np.maximum(mass - movie.capacity, 0.0).sum()), objective)

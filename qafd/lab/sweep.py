@@ -1,18 +1,15 @@
-"""Sweeps: one exact solve per combination of source mass, number of seeds and edge weight, or one
-retrieval per combination of any method's own parameters."""
+"""Sweeps: one exact solve per combination of source mass, number of seeds and edge weight."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from itertools import product
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from qafd.errors import ParameterError
 from qafd.graph import Graph, kind_bit
 from qafd.records import Floats, Nodes, QueryPlan
-from qafd.retrieve.base import Corpus, Retriever
+from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import FlowDiffusion, Problem, importance_of
 from qafd.retrieve.rank import Ranking, rank
 
@@ -105,54 +102,6 @@ def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, grid: Grid,
                 cells.append(cell)
                 progress(len(cells) / len(grid))
     return tuple(cells)
-
-
-@dataclass(frozen=True)
-class Variation:
-    """A retrieval with other values of a method's own parameters; the counts are as in `Cell`."""
-
-    params: Mapping[str, Any]
-    size: int
-    tokens: int
-    milliseconds: float
-    recall: float | None = None
-
-
-def vary(corpus: Corpus, plan: QueryPlan, method: Retriever, values: Mapping[str, Sequence[Any]],
-         gold: Iterable[str] = (), progress: Callable[[float], object] = lambda _: None,
-         ) -> tuple[Variation, ...]:
-    """Run one retrieval for each combination of values of a method's parameters.
-
-    Raises
-    ------
-    ParameterError
-        The method has no such parameter, a value is out of its range, or there is none.
-    MissingLayerError
-        The method needs a layer that is not built.
-    """
-    names = [spec.name for spec in fields(method)]  # type: ignore[arg-type]
-    for name in values:
-        if name not in names:
-            raise ParameterError(f"this method has no parameter {name!r}; it has {', '.join(names)}")
-    combinations = list(product(*values.values()))
-    if not values or not combinations:
-        raise ParameterError("a sweep needs at least one value of one parameter")
-    graph, answers = corpus.graph, _rows_of(corpus.graph, gold)
-    found = []
-    for combination in combinations:
-        params = dict(zip(values, combination, strict=True))
-        changed: Retriever = replace(method, **params)  # type: ignore[type-var]
-        began = time.perf_counter()
-        retrieval = changed.retrieve(corpus, plan)
-        spent = 1000 * (time.perf_counter() - began)
-        full = [graph.row[n.id] for n in retrieval.retrieved if n.id in graph.row]
-        recall = None
-        if len(answers):
-            first = [graph.row[passage.id] for passage in retrieval.ranking[:RECALL_AT]]
-            recall = float(np.isin(answers, first).mean())
-        found.append(Variation(params, len(full), int(graph.tokens[full].sum()), spent, recall))
-        progress(len(found) / len(combinations))
-    return tuple(found)
 
 
 def leakage(support: Nodes, relevant: Nodes, sink: Floats) -> float:

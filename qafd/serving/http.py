@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from qafd import __version__
-from qafd.app.names import OwnNames
+from qafd.app.middleware import OwnNames
 from qafd.errors import ParameterError, QafdError
 from qafd.knowledge import KnowledgeGraph
 from qafd.serving.connections import PatientConnection

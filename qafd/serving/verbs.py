@@ -22,7 +22,7 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.retrieve.methods import PAPER, canonical
 from qafd.storage.rows import DocumentRow
-from qafd.view.neighbors import new_neighbors
+from qafd.view.groups import new_neighbors
 from qafd.wording.answers import say_status
 from qafd.wording.explanations import say_balance, say_path, say_remedy, say_why, say_why_not
 from qafd.wording.reasons import word_notice

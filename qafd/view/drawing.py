@@ -12,14 +12,10 @@ from qafd.view.contraction import drawn_contracted
 from qafd.view.groups import Groups
 from qafd.view.idioms import Idiom
 
-# Both ramps are monotone in lightness, so their order survives every color blindness and a
-# gray print; in the dark theme the strong end stays clear of the background.
-RAMPS: dict[str, dict[str, list[str]]] = {
-    "green": {"light": ["#f6e25a", "#b4d748", "#5fb24a", "#278c3f", "#0a6330"],
-              "dark": ["#f9ea7d", "#bede55", "#6cc155", "#34a354", "#168a4b"]},
-    "viridis": {"light": ["#fde725", "#7ad151", "#22a884", "#2a788e", "#3f2f78"],
-                "dark": ["#fde725", "#8bd850", "#2bb58c", "#3587a3", "#6f68b8"]},
-}
+# The ramp is monotone in lightness, so its order survives every color blindness and a gray print;
+# in the dark theme the strong end stays clear of the background.
+RAMP = {"light": ["#f6e25a", "#b4d748", "#5fb24a", "#278c3f", "#0a6330"],
+        "dark": ["#f9ea7d", "#bede55", "#6cc155", "#34a354", "#168a4b"]}
 # A picture that nothing is sure of: the same order of lightness, nearly without color.
 PALE = {"light": ["#eceade", "#d3d6c9", "#b3b9ae", "#8f988d", "#6c766c"],
         "dark": ["#e3e2d9", "#c3c7bb", "#a0a79c", "#7e877d", "#626b63"]}
@@ -50,8 +46,6 @@ class Drawing:
         Draw the flow passages carry between their entities instead of the passages.
     thickness : {"flow", "weight"}
         The quantity of an edge that is its thickness; edges have arrows only for flow.
-    ramp : str
-        A key of `RAMPS`.
     limit : int
         Nodes of a panel at most.
     aspect : float
@@ -63,12 +57,11 @@ class Drawing:
     Raises
     ------
     ParameterError
-        When `thickness` or `ramp` has no such option, or `limit` is below 1.
+        When `thickness` has no such option, or `limit` is below 1.
     """
 
     contract: bool = False
     thickness: str = "flow"
-    ramp: str = "green"
     limit: int = 150
     aspect: float = 1.45
     measures: tuple[str, str] | None = None
@@ -76,9 +69,6 @@ class Drawing:
     def __post_init__(self) -> None:
         if self.thickness not in ("flow", "weight"):
             raise ParameterError(f"thickness is {self.thickness!r}; it shows 'flow' or 'weight'")
-        if self.ramp not in RAMPS:
-            raise ParameterError(f"there is no color ramp {self.ramp!r}; choose from "
-                                 f"{', '.join(RAMPS)}")
         if self.limit < 1:
             raise ParameterError(f"limit is {self.limit}; a panel draws 1 node at least")
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from qafd.retrieve.base import SATURATED, WET, RetrievedNode
-from qafd.view.drawing import DIVERGING, PALE, RAMPS, Drawing, Look, Scale, largest_of, share_of
+from qafd.view.drawing import DIVERGING, PALE, RAMP, Drawing, Look, Scale, largest_of, share_of
 from qafd.view.shown import Shown
 from qafd.wording.panels import say_number, say_percent
 
@@ -20,7 +20,7 @@ def coloring(shown: Sequence[Shown], ranked: bool, drawing: Drawing, largest: Se
     if look.signed is not None:
         return DIVERGING, {**legend, "color": "difference", "low": "second only",
                            "high": "first only", "note": ""}
-    return PALE if look.unsure else RAMPS[drawing.ramp], legend
+    return PALE if look.unsure else RAMP, legend
 
 
 def _legend(shown: Sequence[Shown], ranked: bool, drawing: Drawing,

@@ -1,7 +1,6 @@
 """The Compare page: the results of several retrieval methods for one question, side by side."""
 
 from qafd.app.asking import ask_something, empty_workspace, question_box
-from qafd.app.compare.choice import compare_controls, enough
 from qafd.app.compare.columns import (
     answers_tab,
     column_passages_tab,
@@ -11,9 +10,14 @@ from qafd.app.compare.columns import (
     overlap_tab,
     table_tab,
 )
-from qafd.app.compare.comparison import compare_methods, prepare_layers, verdict_line
+from qafd.app.compare.comparison import (
+    compare_controls,
+    compare_methods,
+    enough,
+    prepare_layers,
+    verdict_line,
+)
 from qafd.app.compare.picture import compare_picture
-from qafd.app.conditions import conditions_panel
 from qafd.app.pages import draw_tabs, heading
 from qafd.app.picture import drawing_controls
 from qafd.app.workspaces import workspace
@@ -21,7 +25,6 @@ from qafd.retrieve import METHODS
 
 TABS = {"Differences": differences_tab, "Answers": answers_tab,
         "Passages": column_passages_tab, "Overlap": overlap_tab, "Numbers": numbers_tab,
-        "Conditions": lambda sides: conditions_panel(sides.knowledge, sides.graph, sides.plan),
         "Table": table_tab}
 
 

@@ -1,34 +1,31 @@
-"""The columns of the Compare page under the picture, one for each method."""
+"""The tabs of the Compare page under the picture, one column for each method."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
 
-from qafd.answer import Answer, Citation, where
+from qafd.answer import Answer, Citation, Written, where
 from qafd.app import markup
 from qafd.app.compare.comparison import Sides, answers_of
-from qafd.app.compare.written import written_answers
-from qafd.app.escaping import capitalize, escape_sentence, plain, safe
-from qafd.app.evaluate.gold import with_gold
-from qafd.app.links import in_document
-from qafd.app.markup import embolden, paragraph, small
-from qafd.app.result import retrieve_by
+from qafd.app.escaping import capitalize, plain, safe
+from qafd.app.explore.answer import say_leaving
+from qafd.app.markup import embolden, in_document, paragraph, small
+from qafd.app.provider import language_model, preferences, why_no_model
 from qafd.app.tables import columns_of, download, table
-from qafd.errors import ParameterError
-from qafd.evaluate import MEASURES, Trial, trial_of
-from qafd.evaluate.collection import gold_documents, gold_nodes
-from qafd.evaluate.gold import Question
+from qafd.errors import ModelError
 from qafd.export.comparison import FoundNode, Row, rows, rows_csv
-from qafd.knowledge import read_layer_states
+from qafd.knowledge import KnowledgeGraph, cite_reply, draft_answer, read_layer_states
+from qafd.models import Reply
+from qafd.models.cost import tokens_of
+from qafd.reading.text.markdown import answer_html
 from qafd.retrieve.base import SATURATED, Retrieval, StructureKind
 from qafd.retrieve.compare import ComparedMethod
 from qafd.retrieve.methods import is_method
 from qafd.runs.imported import FIRST, compare_node
 from qafd.view.panel import clean, shown_name
-from qafd.wording import count, join_words
+from qafd.wording import count
 from qafd.wording.answers import say_heading, say_status
-from qafd.wording.comparison import MEASURES as MEASURE_WORDS
 from qafd.wording.comparison import say_compared, word_missed
 from qafd.wording.documents import say_origin
 from qafd.wording.panels import say_state
@@ -48,11 +45,11 @@ def node_reasons(sides: Sides, selected: str | None) -> None:
     if selected not in nodes:
         return
     st.html(markup.heading(shown_name(nodes[selected])))
-    _draw_cells([markup.lines(embolden(safe(name)), safe(_say_why(column, selected, sides.choice.blind)))
+    _draw_cells([markup.lines(embolden(safe(name)), safe(_say_why(column, selected)))
              for name, column in sides.pairs])
 
 
-def _say_why(column: ComparedMethod, node_id: str, blind: bool) -> str:
+def _say_why(column: ComparedMethod, node_id: str) -> str:
     if column.retrieval is None:
         return "–"
     node = column.retrieval.node(node_id)
@@ -61,7 +58,7 @@ def _say_why(column: ComparedMethod, node_id: str, blind: bool) -> str:
     state = "retrieved"
     if node.state != SATURATED:
         state = f"not retrieved, {say_state(node.state)}"
-    return state if blind else f"{state}: {word_reason(node.reason)}"
+    return f"{state}: {word_reason(node.reason)}"
 
 
 def _failure(column: ComparedMethod) -> str:
@@ -70,9 +67,6 @@ def _failure(column: ComparedMethod) -> str:
 
 def differences_tab(sides: Sides) -> None:
     """Draw the passages and names that only some methods find."""
-    if sides.choice.blind:
-        st.write("The differences name the methods: reveal the names to read them.")
-        return
     differences = sides.comparison.differences()
     for difference in differences:
         st.html(paragraph(safe(word_missed(difference))))
@@ -146,7 +140,7 @@ def _open(citation: Citation) -> str:
 def column_passages_tab(sides: Sides) -> None:
     """Draw the passages within the budget, best first. Those of one method alone are marked.
 
-    The reports and summaries of a method precede them, unless the methods are hidden.
+    The reports and summaries of a method precede them.
     """
     only = sides.comparison.only("passages")
     origin = ""
@@ -160,8 +154,7 @@ def column_passages_tab(sides: Sides) -> None:
         if column.retrieval is None:
             cells.append(html + paragraph(safe(_failure(column))))
             continue
-        if not sides.choice.blind:
-            html += _reports(column.retrieval, origin)
+        html += _reports(column.retrieval, origin)
         for rank, passage in enumerate(column.retrieval.passages, 1):
             title = safe(f"{rank}. {passage.name}")
             if passage.id in only[column.name]:
@@ -216,17 +209,12 @@ def numbers_tab(sides: Sides) -> None:
                       "tokens"), found), formats={"tokens": "localized"})
     table(columns_of(("method", "time, ms", "nodes touched", "edges touched", "rounds"), worked),
           formats={"time, ms": "%.1f"})
-    _gold_table(sides)
     for notice in notices:
         st.caption(f":material/info: {plain(notice)}")
 
 
 def table_tab(sides: Sides) -> None:
     """Draw all nodes with the methods that found them, and the comparison as files."""
-    if sides.choice.blind:
-        st.write("The table has the scores and reasons of the methods: reveal the names to "
-                  "read it.")
-        return
     comparison = sides.comparison
     found = rows(comparison)
     if not found:
@@ -247,7 +235,7 @@ def _found_table(sides: Sides, found: Sequence[Row]) -> None:
         "kind": [clean(row.kind, 40) for row in found],
         "found by": [row.times for row in found]}
     config = {"name": st.column_config.TextColumn(width="medium")}
-    for at, name in enumerate(sides.names):
+    for at, (name, _) in enumerate(sides.pairs):
         shares: list[object] = []
         for row in found:
             one = row.found[at]
@@ -260,8 +248,8 @@ def _found_table(sides: Sides, found: Sequence[Row]) -> None:
                   key="compared rows")
     for at in event["selection"]["rows"]:
         if at < len(found):
-            st.html("".join(_reason(name, one) for name, one in
-                            zip(sides.names, found[at].found, strict=True)))
+            st.html("".join(_reason(name, one) for (name, _), one in
+                            zip(sides.pairs, found[at].found, strict=True)))
 
 
 def _reason(name: str, one: FoundNode | None) -> str:
@@ -271,50 +259,51 @@ def _reason(name: str, one: FoundNode | None) -> str:
     return paragraph(f"{embolden(safe(name))} {safe(words, 600)}")
 
 
-def _gold_table(sides: Sides) -> None:
-    """Draw the share of the needed passages and nodes that each method finds, where known."""
-    asked = with_gold(sides.knowledge, sides.comparison.question)
-    if asked is None:
+def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
+                    columns: Sequence[tuple[str, Retrieval]]) -> None:
+    """Draw a model's answer for each column, under its name or its letter.
+
+    All columns get the same prompt and token budget. Paid answers are shown again for free.
+    """
+    model = language_model(knowledge.url, "answer", question)
+    if model is None:
+        st.caption(plain(capitalize(why_no_model())))
         return
-    try:
-        known, _ = gold_documents(sides.knowledge, [asked])
-    except ParameterError as error:
-        st.caption(f":material/info: {escape_sentence(error)}")
-        return
-    entities, unknown = gold_nodes(sides.knowledge, sides.graph, [asked])
-    gold = [known[name] for name in asked.gold]
-    nodes = [entities.get(name, "") for name in asked.nodes]
-    trials = {name: trial_of(_whole(sides, column), sides.graph, gold, nodes)
-              for name, column in sides.pairs if column.retrieval}
-    columns: dict[str, list[object]] = {"method": list(trials)}
-    meanings = {}
-    for key, measure in MEASURES.items():
-        values = [measure(trial) for trial in trials.values()]
-        if any(value is not None for value in values):
-            words = MEASURE_WORDS[key]
-            columns[words.label] = list(values)
-            meanings[words.label] = words.meaning
-    columns["needed, not among its first 5"] = [_name_missed(asked, trial)
-                                                for trial in trials.values()]
-    table(columns, formats=dict.fromkeys(meanings, "%.2f"), meanings=meanings)
-    needs = [count(len(asked.gold), "document")]
-    if asked.nodes:
-        needs.append(count(len(asked.nodes), "name"))
-    st.caption(f"This question is known to need {join_words(needs)}; the page Evaluate measures "
-                "many such questions.")
-    for notice in unknown:
-        st.caption(f":material/info: {escape_sentence(clean(word_notice(notice), 400))}")
+    calls = preferences().calls
+    budget = calls.fit(budget)
+    drafts = [(name, draft_answer(knowledge, retrieval, budget=budget)) for name, retrieval in columns]
+    known = {name: model.find_stored(model.key(draft.messages, None, calls.reply_tokens))
+             for name, draft in drafts}
+    missing = [(name, draft) for name, draft in drafts if known[name] is None]
+    if missing:
+        sent = sum(tokens_of(draft.messages) for _, draft in missing)
+        would = f"{model.name} would read about {sent:,} tokens in {len(missing)} calls."
+        st.caption(plain(f"{would} {say_leaving()}"))
+        if st.button("Let the model answer each", key="write_each"):
+            # one connection for all calls, which would each open and close the file
+            with st.spinner(f"{len(missing)} calls"), knowledge.store():
+                for name, draft in missing:
+                    try:
+                        known[name] = model.complete(draft.messages, max_tokens=calls.reply_tokens)
+                    except ModelError as error:
+                        st.error(plain(f"{name}: {str(error)}"))
+    for number, (name, draft) in enumerate(drafts):
+        reply = known[name]
+        if reply is not None:
+            with st.container(border=True, key=f"answer{number}"):
+                _show(name, cite_reply(knowledge, draft, reply, model.name), reply, f"written{number}")
 
 
-def _whole(sides: Sides, column: ComparedMethod) -> Retrieval:
-    """Compute quality without a token budget, as the page Evaluate does."""
-    return retrieve_by(sides.knowledge, sides.graph, sides.version,
-                     sides.choice.methods[column.name], sides.plan)
-
-
-def _name_missed(asked: Question, trial: Trial) -> str:
-    missed = []
-    for name, place in zip(asked.gold, trial.ranks, strict=True):
-        if place is None or place > 5:
-            missed.append(clean(name, 120))
-    return "; ".join(missed)
+def _show(name: str, written: Written, reply: Reply, anchor: str) -> None:
+    st.html(markup.embolden(safe(name)) + answer_html(
+        written.text, {citation.number for citation in written.citations}, anchor))
+    for citation in written.citations:
+        text = citation.passage.text
+        quotes = [markup.mark_spans(text, [(start, end)], start, end) for start, end in citation.marks]
+        source = f"[{citation.number}] {safe(citation.passage.name)} — {safe(citation.where)}"
+        st.html(markup.anchor_source(f"{source}: {' … '.join(quotes)}", anchor, citation.number))
+    st.caption(plain("Written by {model}, {about}{sent} + {about}{written} tokens.".format(
+                         model=written.model,
+                         about="~" if reply.estimated else "",
+                         sent=f"{reply.tokens_in:,}",
+                         written=f"{reply.tokens_out:,}")))

@@ -1,52 +1,145 @@
-"""A question answered by every chosen method, and the methods that found the answer."""
+"""A question answered by every chosen method: the choice, the layers they need, and the verdict."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import partial
-from random import Random
+from typing import Any, cast
 
 import streamlit as st
 
 from qafd.answer import Answer
-from qafd.app.compare.choice import Choice
+from qafd.app.controls import ControlPlaces, controls, set_suggested
 from qafd.app.documents.models import start
 from qafd.app.documents.work import jobs_panel
 from qafd.app.escaping import escape_sentence, safe
 from qafd.app.evaluate.gold import needed_documents
-from qafd.app.keys import keys
 from qafd.app.markup import paragraph
+from qafd.app.provider import keys
 from qafd.app.result import plan_of, reader, retrieve_by
-from qafd.app.session import remember
-from qafd.errors import StoreError
+from qafd.app.session import bound, choose_option, forget_all_but, keep, put, remember, session
+from qafd.errors import ParameterError, StoreError
 from qafd.evaluate.key_passage import find_verdict
 from qafd.graph import Graph
 from qafd.ingest.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph, read_layer_states, version_of
 from qafd.records import QueryPlan
-from qafd.retrieve.compare import AT_ONCE, ComparedMethod, Comparison, make_column
-from qafd.retrieve.methods import label_of
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import Retriever
+from qafd.retrieve.compare import (
+    AT_ONCE,
+    BUDGET,
+    DEFAULT,
+    FEWEST,
+    MOST,
+    ComparedMethod,
+    Comparison,
+    make_column,
+)
+from qafd.retrieve.methods import PAPER, canonical, label_of, method_of
+from qafd.runs.imported import list_foreign
 from qafd.wording import count_words, join_some
 from qafd.wording.comparison import say_verdict
 
-LETTERS = "ABCDEF"  # of the columns when blind
+PREFIXES = {"qafd": "best", PAPER: "paper"}  # Explore's controls of the same method
+SEEDING = {"own": "Own", "question": "Question", "keywords": "Keywords"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The methods to compare, and how to show them."""
+
+    methods: Mapping[str, Retriever]
+    budget: int
+    lone: bool
+
+
+def compare_controls(knowledge: KnowledgeGraph) -> Choice:
+    """Draw methods, budget and parameters in the sidebar, and return the choice."""
+    with st.sidebar:
+        foreign = list_foreign(knowledge)
+        names = _methods([*METHODS, PAPER, *foreign])
+        budget = st.slider("Tokens of passages for each", 200, 8000, BUDGET, 100,
+                           **bound("budget"))
+        seeding = choose_option(
+            "Seeds", SEEDING, "seeding",
+            help=("Where methods begin: as each prefers, or for all that can at what the "
+                  "question names and the nearest passages, or at what is nearest to its "
+                  "keywords."))
+        lone = st.toggle("Found by one method", **bound("lone"),
+                         help="Color only the nodes that one method alone retrieves.")
+        if session().restart_controls:
+            _set_all_suggested(knowledge.graph)
+        methods = {name: foreign[name] if name in foreign else _method_controls(
+            name, seeding, knowledge.graph) for name in names}
+    return Choice(methods, int(budget), lone)
+
+
+def _set_all_suggested(graph: Graph) -> None:
+    session().restart_controls = False
+    forget_all_but("ws", "q", "methods", "budget", "seeding", "lone", "passages",
+                   "thickness")
+    for name in (*METHODS, PAPER):
+        set_suggested(method_of(name), PREFIXES.get(name, name), graph)
+
+
+def _method_controls(name: str, seeding: str, graph: Graph) -> Retriever:
+    """Return the method with the values of its controls. Shared parameters have no control here."""
+    method = method_of(name)
+    shared = {}
+    for spec in fields(cast("Any", method)):
+        if spec.name == "seeding" and seeding in spec.metadata["options"]:
+            shared["seeding"] = seeding
+    with st.expander(label_of(name)):
+        mass, basic, advanced = st.container(), st.container(), st.container()
+        return controls(method, PREFIXES.get(name, name), graph, ControlPlaces(basic, advanced, mass),
+                        shared)
+
+
+def _methods(options: list[str]) -> list[str]:
+    """Return the chosen methods; the link has their short names, or those of the systems."""
+    if keep("methods") not in st.session_state:
+        linked = []
+        for name in st.query_params.get_all("methods"):
+            try:
+                linked.append(name if name in options else canonical(name))
+            except ParameterError as error:
+                st.caption(f":material/info: {escape_sentence(error)}")
+        put("methods", list(dict.fromkeys(linked))[:MOST] or list(DEFAULT))
+        keep("methods")
+    names = st.multiselect(
+        "Methods", options, format_func=lambda name: label_of(name),
+        max_selections=MOST, key="methods",
+        help="Two to six, on this graph. Ours are re-implementations of the ideas; retrievals of "
+             "your own system are imported on Runs.")
+    if tuple(names) == DEFAULT:
+        st.query_params.pop("methods", None)
+    else:
+        st.query_params["methods"] = names
+    return names
+
+
+def enough(choice: Choice) -> bool:
+    """Return True if there are methods to compare; otherwise show a notice."""
+    if len(choice.methods) < FEWEST:
+        st.write(f"Choose {FEWEST} to {MOST} methods in the sidebar.")
+    return len(choice.methods) >= FEWEST
 
 
 @dataclass(frozen=True)
 class Sides:
-    """A comparison as the page shows it; `names` and `ideas` per column, letters when blind."""
+    """A comparison as the page shows it."""
 
     knowledge: KnowledgeGraph
     graph: Graph
     version: str
     plan: QueryPlan
     comparison: Comparison
-    names: tuple[str, ...]
-    ideas: tuple[str, ...]
     choice: Choice
 
     @property
     def pairs(self) -> list[tuple[str, ComparedMethod]]:
-        """Pair each shown name with its column."""
-        return list(zip(self.names, self.comparison.columns, strict=True))
+        """Pair the name of each method with its column."""
+        return [(column.label, column) for column in self.comparison.columns]
 
 
 def prepare_layers(knowledge: KnowledgeGraph, choice: Choice) -> None:
@@ -82,20 +175,12 @@ def compare_methods(knowledge: KnowledgeGraph, question: str, choice: Choice) ->
     graph = knowledge.graph
     version = version_of(graph)
     plan = plan_of(knowledge, graph, version, question, reader(knowledge, question))
-    names = list(choice.methods)
-    if choice.order:
-        Random(choice.order).shuffle(names)
     columns = []
-    for name in names:
-        retrieve = partial(retrieve_by, knowledge, graph, version, choice.methods[name], plan)
+    for name, method in choice.methods.items():
+        retrieve = partial(retrieve_by, knowledge, graph, version, method, plan)
         columns.append(make_column(name, label_of(name), retrieve, graph, choice.budget))
-    if choice.blind:
-        shown, ideas = tuple(LETTERS[:len(names)]), ("",) * len(names)
-    else:
-        shown = tuple(label_of(name) for name in names)
-        ideas = tuple(choice.methods[name].idea.split(";")[0] for name in names)
-    return Sides(knowledge, graph, version, plan, Comparison(question, choice.budget, tuple(columns)),
-                 shown, ideas, choice)
+    return Sides(knowledge, graph, version, plan, Comparison(question, choice.budget, tuple(columns)), choice)
+
 
 
 def verdict_line(sides: Sides) -> None:

@@ -5,15 +5,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from qafd.app.compare.choice import Choice
-from qafd.app.compare.comparison import Sides
+from qafd.app.compare.comparison import Choice, Sides
 from qafd.app.escaping import capitalize
 from qafd.app.picture import pick, place_nodes
 from qafd.app.result import explore_question, retrieve_by
 from qafd.app.session import compute_shared
 from qafd.graph import Graph
 from qafd.knowledge import read_layer_states
-from qafd.reasons import UNSTATED, NoticeKind
+from qafd.reasons import NoticeKind
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import WET, Retrieval, RetrievedNode
 from qafd.retrieve.compare import BUDGET, DEFAULT, ComparedMethod, make_column
@@ -47,27 +46,25 @@ def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) ->
     empty = Retrieval(sides.plan.question, "", {}, (), (), ())
     retrievals = [column.retrieval or empty for column in columns]
     largest = [largest_of(retrieval.nodes) for retrieval in retrievals]
-    idioms = [() if sides.choice.blind else idioms_of(retrieval) for retrieval in retrievals]
+    idioms = list(map(idioms_of, retrievals))
     # Without its passages, a method that finds nothing else would have no picture.
     contract = drawing.contract and all(column.found for column in columns if column.retrieval)
     if contract:
         retrievals = list(map(_contract, retrievals, idioms))
-    if sides.choice.blind:
-        retrievals = list(map(_anonymize, retrievals))
     names = _list_drawable(sides)
     frozen, others, boxes = compute_shared(
         "compared", (sides.knowledge.id, sides.version, sides.plan.question, names),
         lambda: _freeze(sides, names))
     positions = place_beside(frozen, _select_prominent(retrievals).values(),
                              _near(sides.graph, retrievals), ASPECT)
-    footers = map(partial(_footer, sides.choice), columns, retrievals)
-    captions = list(map(Caption, sides.names, sides.ideas, footers))
+    captions = []
+    for column, retrieval in zip(columns, retrievals, strict=True):
+        idea = sides.choice.methods[column.name].idea.split(";")[0]
+        captions.append(Caption(column.label, idea, _footer(sides.choice, column, retrieval)))
     if contract:
         others = tuple(node for node in others if node.kind != "passage")
-    thickness = "weight" if sides.choice.blind else drawing.thickness
     return panel_data(
-        retrievals, replace(drawing, contract=False, limit=DRAWN, aspect=ASPECT,
-                            thickness=thickness),
+        retrievals, replace(drawing, contract=False, limit=DRAWN, aspect=ASPECT),
         positions=positions, look=Look(
             captions, others, picked, sides.choice.lone, boxes=boxes, idioms=idioms, largest=largest,
             late=positions.keys() - frozen.keys()))
@@ -93,16 +90,6 @@ def _contract(retrieval: Retrieval, idioms: Sequence[Idiom]) -> Retrieval:
     return drawn_contracted(retrieval)
 
 
-def _anonymize(retrieval: Retrieval) -> Retrieval:
-    """Return a retrieval without reasons, masses, flows and touched nodes, which reveal the method."""
-    retained = {n.id for n in retrieval.retrieved}
-    return replace(
-        retrieval, nodes=tuple(replace(n, reason=UNSTATED, mass=0.0, capacity=0.0, source=0.0)
-                               for n in retrieval.nodes if n.id in retained),
-        edges=tuple(replace(e, flow=0.0) for e in retrieval.edges
-                    if e.source in retained and e.target in retained))
-
-
 def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
     """Return the graph's edges at drawn nodes, and the edges to nodes of a method's own."""
     near = []
@@ -123,9 +110,8 @@ def _footer(choice: Choice, column: ComparedMethod, drawn: Retrieval) -> str:
     size = len(drawn.nodes)
     ranked = count(len(column.retrieval.passages), "passage")
     parts = [say_retrieved(len(column.found), sum(n.state == WET for n in drawn.nodes)),
-             f"{ranked} ranked, {column.tokens:,} of {choice.budget:,} tokens"]
-    if not choice.blind:
-        parts.append(f"{column.retrieval.work.total_milliseconds:.0f} ms")
+             f"{ranked} ranked, {column.tokens:,} of {choice.budget:,} tokens",
+             f"{column.retrieval.work.total_milliseconds:.0f} ms"]
     parts += [word_notice(notice) for notice in column.retrieval.notices
               if notice.kind == NoticeKind.FOREIGN_UNMATCHED]
     if size > DRAWN:

@@ -1,6 +1,7 @@
-"""The parts of the Database page: the file, the question, its picture and its card."""
+"""The parts of the Database page: the file, the question, its picture, its card, and rows."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -8,7 +9,6 @@ from tempfile import TemporaryDirectory
 import streamlit as st
 
 from qafd.app.asking import asked_among
-from qafd.app.database.rows import changed_at, rows_of
 from qafd.app.escaping import brief, escape_sentence, plain
 from qafd.app.explore.card import draw_balance, heading
 from qafd.app.home import home
@@ -23,15 +23,17 @@ from qafd.app.session import (
     keep,
     put,
     put_next,
-    session,
+    remember,
     value_of,
 )
+from qafd.app.tables import columns_of
 from qafd.app.workspaces import offer_instead
 from qafd.errors import QafdError
 from qafd.models.embedder import local_embedder
 from qafd.resources import assets
 from qafd.retrieve.base import RetrievedNode
 from qafd.sql import box
+from qafd.sql.box import QueryRows
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.diffusion import METHOD, SchemaDiffusion
 from qafd.sql.sources import DDL, JSON, schema_from
@@ -149,15 +151,13 @@ def method_controls() -> SchemaDiffusion:
         mass = st.slider("Mass for each seed", 0.5, MASS, METHOD.mass, 0.5, **bound("dbmass"),
                          help=("Seeds are what the question names. Each table and column holds "
                                "1 of mass: more mass retrieves more of the schema."))
-        st.toggle("Mark the joins of the draft", True, **bound("dbpath"))
     return replace(METHOD, mass=mass)
 
 
 def asked_of(database: Database, question: str, method: SchemaDiffusion) -> DatabaseQuestion:
     """Ask the question, or return the remembered result."""
-    chosen = session().chosen_seeds.get((database.source, question))
-    asked = database.source, changed_at(database), question, method, chosen
-    return compute_shared("asked", asked, lambda: database.ask(question, method, chosen))
+    asked = database.source, changed_at(database), question, method
+    return compute_shared("asked", asked, lambda: database.ask(question, method))
 
 
 def status_line(asked: DatabaseQuestion) -> None:
@@ -182,7 +182,7 @@ def database_picture(asked: DatabaseQuestion) -> str | None:
         lambda: _freeze(asked))
     drawing = replace(chosen_drawing(), contract=False)
     key = f"schema-{Path(asked.database.source).stem}"
-    path = asked.path if value_of("dbpath", True) and asked.importance else ()
+    path = asked.path if asked.importance else ()
     return pick(lambda chosen: panel_data(
         [asked.retrieval], drawing,
         positions=add_new(positions, asked.retrieval), look=Look(
@@ -247,3 +247,35 @@ def why_line(asked: DatabaseQuestion, node: str) -> str:
     explanation = asked.explanation
     return (say_why(explanation.why(node)) if explanation.is_retrieved(node) else
             " ".join(say_why_not(explanation.why_not(node))))
+
+
+def rows_of(database: Database, sql: str, key: str) -> None:
+    """Return the rows that a statement selects, or its error; `key` names their place on the page."""
+    try:
+        rows: QueryRows = remember(key, (database.source, changed_at(database), sql),
+                                   lambda: box.run(Path(database.source), sql))
+    except QafdError as error:
+        st.error(escape_sentence(error), icon=":material/error:")
+        return
+    names = _distinct(rows.columns)
+    st.dataframe(columns_of(names, rows.rows), hide_index=True, key=key)
+    facts = [count(len(rows.rows), "row"),
+             f"{rows.milliseconds:.1f} ms", rows.cut]
+    st.caption(" · ".join(filter(None, facts)))
+
+
+def changed_at(database: Database) -> int:
+    """Return the time of the last change of a database file, in nanoseconds."""
+    return Path(database.source).stat().st_mtime_ns
+
+
+def _distinct(columns: Sequence[str]) -> list[str]:
+    """Return names of columns on one line, numbered if one occurs again."""
+    names: list[str] = []
+    for column in columns:
+        name = base = clean(column, 100) or "(no name)"
+        number = 1
+        while name in names:
+            name, number = f"{base} ({number})", number + 1
+        names.append(name)
+    return names

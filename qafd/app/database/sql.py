@@ -4,20 +4,19 @@ from dataclasses import replace
 
 import streamlit as st
 
-from qafd.app.database.rows import rows_of
+from qafd.app.database.question import rows_of
 from qafd.app.escaping import brief, escape_sentence, plain
 from qafd.app.pages import way
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
-from qafd.app.session import bound, exchange, put, put_next, session, value_of
+from qafd.app.session import bound, exchange, put, put_next, value_of
 from qafd.app.tables import columns_of, table
 from qafd.errors import ModelError
 from qafd.knowledge import KnowledgeGraph
-from qafd.models.cost import Metered, tokens_of
+from qafd.models.cost import tokens_of
 from qafd.models.instructions import instructions_of
 from qafd.sql import box
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.dialect import dialect_name
-from qafd.sql.plan import choose_seeds, seed_messages
 from qafd.sql.write import has_sql, read_sql, sql_messages, write_sql
 from qafd.wording import count
 from qafd.wording.databases import say_key
@@ -56,7 +55,6 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
         st.caption(plain(why_no_model().partition(";")[0].rstrip(".")) + ".")
         way("settings", "Language models")
         return
-    _seeds(asked, model)
     model = replace(model, accepts=has_sql)
     told = instructions_of(model)
     messages = sql_messages(asked, told.prompt("sql"))
@@ -81,29 +79,6 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
                     f"{known.tokens_out:,} tokens.")
         if read_sql(known.text) == value_of("sql", ""):
             st.caption("A model can be wrong: read the SQL before you trust its rows.")
-
-
-def _seeds(asked: DatabaseQuestion, model: Metered) -> None:
-    """Draw the button that lets the model choose the seeds, Prompt 5 of the paper."""
-    chosen = session().chosen_seeds
-    key = (asked.database.source, asked.plan.question)
-    if key in chosen:
-        if st.button("Seeds by rules again", help=f"{brief(model.name, 40)} chose the seeds."):
-            del chosen[key]
-            st.rerun()
-        return
-    messages = seed_messages(asked.plan.question, asked.database.schema,
-                             instructions_of(model).prompt("seeds"))
-    about = (f"About {tokens_of(messages):,} tokens: it is shown all tables and columns, and "
-             "names the parts of the question and where their diffusions start.")
-    if st.button("Let it choose the seeds", help=about):
-        try:
-            with st.spinner("One call"):
-                chosen[key] = choose_seeds(asked.plan.question, asked.database.schema, model)
-        except ModelError as error:
-            st.error(escape_sentence(error))
-        else:
-            st.rerun()
 
 
 def schema_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion | None) -> None:

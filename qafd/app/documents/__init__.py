@@ -2,13 +2,11 @@
 
 import streamlit as st
 
-from qafd.app.documents.document import show_document
+from qafd.app.documents.document import search, show_document
 from qafd.app.documents.intake import intake
 from qafd.app.documents.listing import documents_table
 from qafd.app.documents.models import ledger, plan_card, reading_controls
-from qafd.app.documents.search import search
 from qafd.app.documents.work import jobs_panel
-from qafd.app.documents.writing import writing_controls
 from qafd.app.pages import heading
 from qafd.app.workspaces import workspace
 
@@ -25,7 +23,6 @@ def show() -> None:
     intake(knowledge)
     reading_controls(knowledge)
     plan_card(knowledge)
-    writing_controls(knowledge)
     jobs_panel(knowledge, top)
     documents_table(knowledge)
     ledger(knowledge)

@@ -1,4 +1,4 @@
-"""One document to read, passage by passage, and the links that lead into it."""
+"""The documents to read: a search over them, and one of them passage by passage."""
 
 import re
 from collections.abc import Sequence
@@ -6,17 +6,66 @@ from collections.abc import Sequence
 import streamlit as st
 
 from qafd.answer import name_pages
-from qafd.app.escaping import brief, escape_sentence, safe
-from qafd.app.links import link
-from qafd.app.markup import keep_spaces, mark_spans
+from qafd.app.escaping import brief, escape_sentence, plain, safe
+from qafd.app.markup import embolden, in_document, keep_spaces, link, mark_spans, paragraph, small
 from qafd.app.page_images import show_page
-from qafd.app.session import WORKSPACE, empty, fresh_key, in_store, value_of
+from qafd.app.session import WORKSPACE, empty, fresh_key, in_store, keep, put, value_of
 from qafd.curate.excerpt import Excerpt, Passage, around, read_excerpt
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
-from qafd.storage.rows import Head
+from qafd.records import Mark
+from qafd.storage.rows import SEARCHED, Head, Hit
 from qafd.wording import count
+
+MORE = "found_more"
+
+
+def search(knowledge: KnowledgeGraph) -> None:
+    """Draw a search box, and the matching passages of the linked document or of all."""
+    document = st.query_params.get("doc")
+    if not len(knowledge.graph):
+        return
+    words = st.text_input(
+        "Search", key="within" if document else keep("search"), bind="query-params",
+        icon=":material/search:",
+        placeholder="Find words in this document" if document else
+        "Find words in the documents",
+        label_visibility="collapsed", help="Words in quotation marks are a phrase.") or ""
+    if not words.strip():
+        return
+    # as many more as were asked for, of these words
+    asked, more = value_of(MORE, (None, 0))
+    many = SEARCHED + (more if asked == (words, document) else 0)
+    with knowledge.store() as store:
+        found = store.passages.search(words, many, document)
+        marks = {name: store.documents.get(name).marks
+                 for name in {hit.chunk.document for hit in found.hits}}
+    if found.said:
+        st.caption(plain(found.said))
+    if not found.hits:
+        return
+    st.html("".join(_hit_html(hit, marks[hit.chunk.document]) for hit in found.hits))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        passages = count(found.total, "passage")
+        if found.total == len(found.hits):
+            st.caption(passages)
+        else:
+            st.caption(f"{passages}, the best {len(found.hits)} of them")
+            st.button("More", type="tertiary", on_click=put,
+                      args=(MORE, ((words, document), many)))
+
+
+def _hit_html(hit: Hit, marks: Sequence[Mark]) -> str:
+    chunk = hit.chunk
+    place = [safe(chunk.document, 120), name_pages(chunk, marks)]
+    if chunk.heading != chunk.title:
+        place.append(safe(chunk.heading, 120))
+    text = "".join(f"<mark>{keep_spaces(part)}</mark>" if on else keep_spaces(part) for part, on in hit.parts)
+    title = in_document(chunk.document, chunk.id, words=safe(chunk.title or chunk.document, 120))
+    head = f"{embolden(title)} {small(' · '.join(filter(None, place)))}"
+    return paragraph(f"{head}<br><span dir='auto'>{text}</span>", "found")
+
 
 _SPAN = re.compile(r"(\d{1,12})-(\d{1,12})")
 

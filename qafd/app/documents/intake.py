@@ -7,8 +7,7 @@ import streamlit as st
 
 from qafd.app.documents.models import choice_of, start
 from qafd.app.escaping import brief, escape_sentence, plain
-from qafd.app.keys import keys
-from qafd.app.provider import addresses_are_free
+from qafd.app.provider import addresses_are_free, keys
 from qafd.app.session import empty, fresh_key
 from qafd.app.workspaces import is_sample, new_workspace
 from qafd.errors import ParameterError, ParseError

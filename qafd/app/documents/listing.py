@@ -7,12 +7,11 @@ import streamlit as st
 
 from qafd.app.documents.models import notices, start
 from qafd.app.escaping import brief, plain
-from qafd.app.keys import keys
 from qafd.app.pages import way
+from qafd.app.provider import keys
 from qafd.app.session import compute_shared, empty, fresh_key, in_store, session
 from qafd.app.tables import SHARE_BAR, columns_of, table
 from qafd.curate.filelist import FileLine, listing
-from qafd.curate.unread import Unread, unread
 from qafd.ingest.erase import measure_footprint
 from qafd.ingest.jobs import enqueue, retry
 from qafd.ingest.reader import needs_languages
@@ -26,14 +25,11 @@ from qafd.wording.documents import (
     say_gone,
     say_moved,
     say_reader,
-    say_reading,
     say_staying,
 )
 
 TROUBLED = 5  # files whose trouble is also written below the table
 OFFERED = 2_000  # documents of a file up to which the list has them
-SHOWN = 30  # passages whose replies are shown
-LONGEST = 20_000  # characters of a reply
 
 
 def documents_table(knowledge: KnowledgeGraph) -> None:
@@ -54,7 +50,6 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     _actions(knowledge, lines, chosen)
     if len(chosen) == 1:
         _read(knowledge, chosen[0])
-    _replies(knowledge, [line for line in chosen or lines if line.retriable])
     if len(knowledge.graph):
         way("explore", "Explore the graph")
     st.caption("Tick a file to read, delete or retry it. A deleted file leaves the graph as "
@@ -239,32 +234,3 @@ def _read(knowledge: KnowledgeGraph, line: FileLine) -> None:
         if st.button("Read it", icon=":material/article:", key="read") and name:
             st.query_params["doc"] = name
             st.rerun()
-
-
-def _replies(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
-    """Show the replies of models that could not be read, file by file."""
-    with knowledge.store() as store:
-        found = {line.file.name: unread(store, line.file.name) for line in lines[:TROUBLED]}
-    for name, passages in found.items():
-        if not passages:
-            continue
-        with st.expander((f"What the model replied for {brief(name)}: "
-                          f"{count(len(passages), 'passage')}"), icon=":material/troubleshoot:"):
-            for one in passages[:SHOWN]:
-                _reply(one)
-            if len(passages) > SHOWN:
-                st.caption(f"The first {SHOWN}; `qafd docs --errors` has all.")
-
-
-def _reply(one: Unread) -> None:
-    place = f"{clean(one.document, 120)}, passage {one.number:,}"
-    if one.page is not None:
-        place = f"{place}, page {one.page}"
-    st.caption(plain(f"{place}: {say_reading(one.reason)}"))
-    for reply in one.replies:
-        if not reply:
-            st.caption("No reply that could be read.")
-        elif len(reply) > LONGEST:
-            st.code(reply[:LONGEST] + "…", language=None, wrap_lines=True)
-        else:
-            st.code(reply, language=None, wrap_lines=True)

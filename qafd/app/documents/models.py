@@ -1,15 +1,13 @@
 """The reader of the documents, this machine or a language model: plan, meter and ledger."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
 import streamlit as st
 
 from qafd.app.escaping import brief, plain
-from qafd.app.keys import keys
 from qafd.app.pages import way
-from qafd.app.provider import allow, preferences, spending
+from qafd.app.provider import allow, keys, preferences, spending
 from qafd.app.session import remember
 from qafd.app.tables import columns_of, table
 from qafd.ingest import plan
@@ -18,12 +16,11 @@ from qafd.ingest.reader import ModelChoice, choose, read_choice
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.address import OPENAI, check_address
 from qafd.models.estimate import RunPlan
-from qafd.storage import Workspace
 from qafd.storage.rows import Total
 from qafd.view.panel import clean
 from qafd.wording.documents import say_cap, say_embedding_plan, say_reading_plan, say_readings
 
-BY = {"run": "run", "document": "document", "chunk": "passage", "question": "question",
+BY = {"run": "run", "document": "document", "question": "question",
        "purpose": "purpose", "model": "model"}
 
 
@@ -190,27 +187,14 @@ def ledger(knowledge: KnowledgeGraph) -> None:
             by = st.segmented_control("Sum up by", list(BY), default="run", required=True,
                                       format_func=lambda key: BY[key], key="ledger_by") or "run"
             totals = store.ledger.totals(by)
-            names: dict[str, str] = {}
-            if by == "chunk":
-                for total in totals:
-                    names[total.what] = _name_passages(store, total.what.split())
             other = "questions" if by == "run" else "-"
-            rows = [(names.get(one.what, "") or one.what or other, one.calls, one.tokens_in, one.tokens_out,
+            rows = [(one.what or other, one.calls, one.tokens_in, one.tokens_out,
                      "~ by qafd" if one.estimated else "by the endpoint",
                      None if one.unpriced else one.cost, round(one.seconds, 1)) for one in totals]
             table(columns_of((BY[by], "calls", "tokens in", "tokens out", "tokens counted", "dollars",
                               "seconds"), rows))
             st.caption("A request for vectors is for many passages; it counts for their "
                         "document, or for none where there are several.")
-
-
-def _name_passages(store: Workspace, ids: Sequence[str]) -> str:
-    """Word the number of neighboring passages, "" for none."""
-    found = store.passages.get(ids).values()
-    if not found:
-        return ""
-    start, end = min(chunk.start for chunk in found), max(chunk.end for chunk in found)
-    return f"{next(iter(found)).document}, characters {start} to {end}"
 
 
 def _words(total: Total) -> str:

@@ -9,8 +9,8 @@ from streamlit.delta_generator import DeltaGenerator
 from qafd.app.documents.models import meter, start
 from qafd.app.error_display import with_errors_shown
 from qafd.app.escaping import brief, escape_sentence, plain
-from qafd.app.keys import keys
 from qafd.app.pages import way
+from qafd.app.provider import keys
 from qafd.app.session import exchange, session
 from qafd.ingest.jobs import cancel, estimate_unparsed, find_foreign, needs_worker, resume
 from qafd.knowledge import KnowledgeGraph

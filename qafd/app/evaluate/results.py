@@ -1,7 +1,7 @@
 """The results of an evaluation: verdict, chart, tables of numbers, and question by question."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -10,7 +10,7 @@ import streamlit as st
 from qafd.app.escaping import brief, plain, safe
 from qafd.app.figures import GREEN
 from qafd.app.markup import paragraph
-from qafd.app.pages import fold_tabs, way
+from qafd.app.pages import way
 from qafd.app.session import choose_option, forget, value_of
 from qafd.app.tables import columns_of, download, table
 from qafd.evaluate import Evaluation
@@ -31,7 +31,10 @@ SHARE = "%.3f"
 MISSED = "–"
 NAME_WIDTH = 18  # letters of a method's name on a line next to its bar
 OTHER_MEANINGS = {"all in 5": "The share of questions with all gold passages among the first 5",
-                  "MRR": "Mean of 1 / rank of the best gold passage"}
+                  "MRR": "Mean of 1 / rank of the best gold passage",
+                  "nodes": "Retrieved, mean: entities, passages and what layers add",
+                  "tokens": "Of the retrieved nodes, mean",
+                  "ms": "Median time of a retrieval once the question was read"}
 
 
 def verdict(result: Evaluation) -> str:
@@ -98,12 +101,10 @@ def chart(result: Evaluation, measure: str) -> None:
 
 
 def numbers(result: Evaluation, measure: str) -> None:
-    """Draw one row per method: differences, passages and nodes found, and cost."""
-    tables = {"Compared": _compare_table, "Passages": _passages}
-    if "node_f1" in result.measures:
-        tables["Nodes"] = _nodes
-    tables["Work"] = _work
-    fold_tabs(tables, result, measure)
+    """Draw one row per method: the differences by one measure, and all measures with the cost."""
+    _compare_table(result, measure)
+    with st.expander("All measures"):
+        _measures_table(result)
     download("Everything as JSON", lambda: json.dumps(result.to_dict(), ensure_ascii=False),
              "evaluation.json", "application/json")
 
@@ -127,35 +128,21 @@ def _compare_table(result: Evaluation, measure: str) -> None:
                     "difference (95%)": "Minus that of the first method, question by question"})
 
 
-def _passages(result: Evaluation, _: str) -> None:
-    measures = {"found in 5": "recall@5", "precision": "precision@5", "F1": "f1@5",
-                "found in 2": "recall@2"}
-    _shares(result, measures, {"found in 10": [score.recall[2] for score in result.scores],
-                               "all in 5": [score.complete for score in result.scores],
-                               "MRR": [score.reciprocal for score in result.scores]})
-
-
-def _nodes(result: Evaluation, _: str) -> None:
-    _shares(result, {"nodes found": "node_recall", "precision": "node_precision", "F1": "node_f1"}, {})
-
-
-def _shares(result: Evaluation, measures: Mapping[str, str], others: dict[str, list[Any]]) -> None:
-    """Return measures of each method by column title, and other shares."""
-    columns = others | {name: _means(result, measure) for name, measure in measures.items()}
-    meanings = {name: MEASURES[measure].meaning for name, measure in measures.items()}
-    table({"method": _methods(result), **columns}, formats=dict.fromkeys(columns, SHARE),
-          meanings=OTHER_MEANINGS | meanings)
-
-
-def _work(result: Evaluation, _: str) -> None:
+def _measures_table(result: Evaluation) -> None:
     scores = result.scores
-    table({"method": _methods(result), "nodes": [score.nodes for score in scores],
-           "tokens": [round(score.tokens) for score in scores],
-           "ms": [score.milliseconds for score in scores]},
-          formats={"nodes": "%.0f", "tokens": "localized", "ms": "%.1f"}, meanings={
-        "nodes": "Retrieved, mean: entities, passages and what layers add",
-        "tokens": "Of the retrieved nodes, mean",
-        "ms": "Median time of a retrieval once the question was read"})
+    columns: dict[str, list[Any]] = {}
+    meanings = dict(OTHER_MEANINGS)
+    for measure in result.measures:
+        words = MEASURES[measure]
+        columns[words.column] = _means(result, measure)
+        meanings[words.column] = words.meaning
+    columns["all in 5"] = [score.complete for score in scores]
+    columns["MRR"] = [score.reciprocal for score in scores]
+    formats = dict.fromkeys(columns, SHARE) | {"nodes": "%.0f", "tokens": "localized", "ms": "%.1f"}
+    columns["nodes"] = [score.nodes for score in scores]
+    columns["tokens"] = [round(score.tokens) for score in scores]
+    columns["ms"] = [score.milliseconds for score in scores]
+    table({"method": _methods(result), **columns}, formats=formats, meanings=meanings)
 
 
 def questions_table(result: Evaluation, measure: str) -> None:

@@ -1,25 +1,21 @@
 """The Explore page: a question, the subgraph that flow diffusion retrieves for it, and why."""
 
 from collections.abc import Callable
-from functools import partial
 
 import streamlit as st
 
 from qafd.app.asking import ask_something, empty_workspace, question_box
-from qafd.app.conditions import conditions_panel
+from qafd.app.component import tour
 from qafd.app.error_display import contain_errors, with_errors_shown
-from qafd.app.explore.answer import write_from_table
 from qafd.app.explore.card import card, edge_detail, node_detail
-from qafd.app.explore.contrast import contrast_tab
+from qafd.app.explore.conditions import conditions_tab
 from qafd.app.explore.explanation import explanation_of, next_in
 from qafd.app.explore.overview import overview_map
-from qafd.app.explore.paths import chosen_path, paths_tab
 from qafd.app.explore.question import draw_reading, how_it_was_read, keep_asked
-from qafd.app.explore.saved_run import keep_button
 from qafd.app.explore.sources import best_names
-from qafd.app.explore.tabs import certificate_tab, code_tab, passages_tab, table_tab
+from qafd.app.explore.tabs import certificate_tab, code_tab, keep_button, passages_tab, table_tab
 from qafd.app.explore.whatif import whatif_tab
-from qafd.app.explore.why import why_tab
+from qafd.app.explore.why import chosen_path, paths_tab, why_tab
 from qafd.app.pages import draw_tabs, heading
 from qafd.app.picture import both_weights, deselect, drawing_controls, ends_of, picture
 from qafd.app.result import (
@@ -34,7 +30,6 @@ from qafd.app.result import (
     status_line,
 )
 from qafd.app.session import bound, is_private, value_of
-from qafd.app.tour import tour
 from qafd.app.workspaces import workspace
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import LLM
@@ -45,7 +40,7 @@ from qafd.wording import join_words
 
 TABS: dict[str, Callable[[View], None]] = {
     "Passages": passages_tab, "Why": why_tab, "Paths": paths_tab, "What if": whatif_tab,
-    "Contrast": contrast_tab, "Table": table_tab, "Certificate": certificate_tab, "Code": code_tab}
+    "Table": table_tab, "Certificate": certificate_tab, "Code": code_tab}
 
 
 def show() -> None:
@@ -119,8 +114,4 @@ def _tabs(view: View) -> dict[str, Callable[[View], None]]:
     """Draw the tabs; exact retrieval needs a question of two conditions or more."""
     if count_conditions(view.graph, view.plan) < 2:
         return TABS
-    return TABS | {"Conditions": _conditions_tab}
-
-
-def _conditions_tab(view: View) -> None:
-    conditions_panel(view.knowledge, view.graph, view.plan, partial(write_from_table, view))
+    return TABS | {"Conditions": conditions_tab}

@@ -1,7 +1,6 @@
 """The answer next to the picture: quoted sentences or a model's streamed words, why, and the sources."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -29,8 +28,6 @@ from qafd.models import Reply, Streamed
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.prompts_answer import LENGTHS
 from qafd.reading.text.markdown import answer_html
-from qafd.records import QueryPlan
-from qafd.retrieve.base import Retrieval
 from qafd.wording import count, join_words
 from qafd.wording.answers import CHANCE, say_certainty, say_doubts, say_heading, say_status
 
@@ -155,21 +152,6 @@ def find_written(view: View) -> Written | None:
     draft = _draft(view)
     known = _find_reply(draft, model)
     return None if known is None else cite_reply(view.knowledge, draft, known, model.name)
-
-
-def write_from_table(view: View, retrieval: Retrieval, plan: QueryPlan) -> None:
-    """Draw a model's answer from the conditions of an exact retrieval, on request."""
-    model = language_model(view.knowledge.url, "answer", view.question)
-    if model is None:
-        return
-    draft = _draft(replace(view, retrieval=retrieval, plan=plan))
-    known, place = _find_reply(draft, model), st.empty()
-    if known is None and st.button("Write an answer from this table", key="write table"):
-        known = _ask(draft, model, place)
-    if known is not None:
-        written = cite_reply(view.knowledge, draft, known, model.name)
-        place.html(answer_html(written.text, {citation.number for citation in written.citations}))
-        _say_doubts(written, model)
 
 
 def _length() -> str:

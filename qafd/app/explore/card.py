@@ -9,8 +9,7 @@ from qafd.app import markup
 from qafd.app.escaping import plain, safe
 from qafd.app.explore.answer import draw_answer, find_written
 from qafd.app.explore.explanation import explanation_of, why_line
-from qafd.app.links import in_document
-from qafd.app.markup import embolden, italic, lines, paragraph, read_table, small
+from qafd.app.markup import embolden, in_document, italic, lines, paragraph, read_table, small
 from qafd.app.page_images import show_page
 from qafd.app.pages import way
 from qafd.app.result import View

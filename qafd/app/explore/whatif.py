@@ -13,7 +13,7 @@ from qafd.app.explore.explanation import explanation_of
 from qafd.app.picture import chosen_drawing, place_nodes
 from qafd.app.result import View
 from qafd.app.session import bound
-from qafd.app.tables import SHARE_BAR, columns_of, download_csv, table
+from qafd.app.tables import SHARE_BAR, columns_of, table
 from qafd.explain import Explanation
 from qafd.explain.paths import row_name
 from qafd.explain.sensitivity import Sensitivity
@@ -64,11 +64,10 @@ def _attribution(view: View, explanation: Explanation) -> None:
               f"{count(explanation.full, 'node')} would be lost and {len(loss.gained)} "
               f"gained. {plain(say_change(_answers(view, loss)))}")
     with st.expander("Most important sources"):
-        _attributions(explanation, foremost, found)
+        _attributions(explanation, foremost)
 
 
-def _attributions(explanation: Explanation, foremost: Sequence[Sensitivity],
-                  found: Sequence[Sensitivity]) -> None:
+def _attributions(explanation: Explanation, foremost: Sequence[Sensitivity]) -> None:
     rows = [(KINDS[one.kind], _thing(explanation, one), one.share, one.elasticity)
             for one in foremost]
     names = ("kind", "what", "mass that passes it", "importance lost per 1% of that mass")
@@ -76,9 +75,6 @@ def _attributions(explanation: Explanation, foremost: Sequence[Sensitivity],
     st.caption("The last column is the exact derivative of the solution: were one percent of "
                 "what passes there lost, the importance of all that is found beyond the "
                 "seeds would fall by so much.")
-    download_csv("Leaning CSV", ("kind", "what", "mass", "elasticity"),
-                 lambda: [(one.kind, _thing(explanation, one), one.share, one.elasticity)
-                          for one in found], "leaning.csv")
 
 
 def _without(one: Sensitivity) -> Change:

@@ -1,23 +1,28 @@
-"""The tab Why: a node's reasons in words, or the obstacle to it and its remedies."""
+"""The tabs Why and Paths: a node's reasons or the obstacle to it, and all paths of mass."""
 
 from collections.abc import Sequence
 
 import streamlit as st
 
+from qafd.app import markup
 from qafd.app.escaping import plain, safe
 from qafd.app.explore.card import balance_rows, quote, word_by_hand
 from qafd.app.explore.explanation import SEARCHED, explanation_of, node_choice
 from qafd.app.markup import paragraph, read_table
 from qafd.app.result import View
+from qafd.app.session import bound, value_of
 from qafd.app.tables import columns_of, table
-from qafd.explain import SeedShare, Why
+from qafd.explain import Explanation, SeedShare, Why
 from qafd.explain.edges import Gate, Strand
-from qafd.explain.paths import Paths
+from qafd.explain.paths import Paths, ReasoningPath
 from qafd.explain.whynot import WhyNot
 from qafd.view.drawing import share_of
+from qafd.view.panel import clean
 from qafd.wording.documents import say_by_hand
 from qafd.wording.explanations import (
     say_balance,
+    say_chain,
+    say_hop,
     say_path,
     say_remedy,
     say_size,
@@ -130,3 +135,75 @@ def _gates(gates: Sequence[Gate]) -> None:
 
 def _lead(text: str) -> None:
     st.html(paragraph(safe(text, 600), "lead"))
+
+
+MOST = 50
+LISTED = 12
+CHAINS = 5
+
+
+def chosen_path(view: View) -> tuple[str, ...]:
+    """Return the node ids of the path chosen in the list, which the picture highlights."""
+    # The list follows the picture, so a link's first run must read the address itself.
+    if value_of("tab", "") != "Paths":
+        return ()
+    chosen = value_of("path", None)
+    if chosen is None:
+        return ()
+    listed = _paths(explanation_of(view)).paths[:LISTED]
+    return next((path.nodes for k, path in enumerate(listed)
+                 if chosen in (str(k), _word_path(path))), ())
+
+
+def paths_tab(view: View) -> None:
+    """Draw the paths of mass from seeds to the nodes that hold it; together they are all the mass."""
+    explanation = explanation_of(view)
+    found = _paths(explanation)
+    if not found.paths:
+        st.write("No mass was poured, so no path was taken.")
+        return
+    _chains(explanation)
+    listed = found.paths[:LISTED]
+    _list(found, listed)
+
+
+def _chains(explanation: Explanation) -> None:
+    """Draw the ways to the answer name by name; the sentence of each hop is quoted once."""
+    found = explanation.chains(CHAINS)
+    if not found:
+        return
+    st.caption("From a seed to what the question asks for, with the sentence of each step.")
+    parts = []
+    quoted: set[str] = set()
+    for chain in found:
+        hops = [say_hop(hop) for hop in chain.hops]
+        new = [safe(clean(hop, 400)) for hop in hops if hop not in quoted]
+        quoted.update(hops)
+        parts.append(markup.paragraph("<br>".join([markup.embolden(safe(say_chain(chain))), *new])))
+    st.html("".join(parts))
+
+
+def _list(found: Paths, listed: Sequence[ReasoningPath]) -> None:
+    st.caption("Where the mass went, largest first. Choose a path to see it in the picture.")
+    st.radio("Paths", [str(k) for k in range(len(listed))], index=None, **bound("path"),
+             label_visibility="collapsed",
+             format_func=lambda k: _word_path(listed[int(k)]),
+             captions=[f"{p.mass:.3g} of mass, {p.share:.1%}"
+                       for p in listed])
+    more = found.paths[LISTED:]
+    st.caption(("{mass} more on {number} further paths, {rest} on all others: "
+                "{total} of mass in all.").format(
+                   mass=f"{sum(p.mass for p in more):.3g}",
+                   number=len(more),
+                   rest=f"{found.rest:.3g}",
+                   total=f"{found.total:.3g}"))
+
+
+def _paths(explanation: Explanation) -> Paths:
+    return explanation.paths(MOST)
+
+
+def _word_path(path: ReasoningPath) -> str:
+    if not path.part:
+        return plain(say_path(path))
+    return f"{plain(say_path(path))} (diffusion {path.part})"

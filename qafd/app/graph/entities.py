@@ -1,6 +1,6 @@
 """Entities: a table of them, and the card of the chosen one with its edits."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import streamlit as st
@@ -15,7 +15,7 @@ from qafd.app.session import bound, session
 from qafd.app.tables import columns_of, table
 from qafd.curate import entities as curate
 from qafd.curate.descriptions import Remark, remarks
-from qafd.curate.entities import Entity, find, hubs, orphans, similar
+from qafd.curate.entities import Entity, find, similar
 from qafd.curate.neighbors import LABEL, NOTE, Neighbor, connect, disconnect, neighbors
 from qafd.edits import STRENGTH, entity_names
 from qafd.knowledge import KnowledgeGraph
@@ -31,8 +31,6 @@ LISTED = 2000  # names that a box lists
 SENTENCES, MOST = 8, 60
 NEIGHBORS, LABELS, REMARKS, ALSO = 6, 4, 3, 6
 CARD = "entity"  # where a link leads that stands above the table
-ORDERS: dict[str, Callable[[tuple[Entity, ...]], tuple[Entity, ...]]] = {
-    "In most passages": tuple, "Hubs first": hubs, "Orphans": orphans}
 
 
 def entity_table(knowledge: KnowledgeGraph) -> None:
@@ -42,20 +40,16 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
         st.write("No name was found in these documents.")
         return
     with st.container(key="sift"):
-        finding, typing, ordering = st.columns([5, 3, 4])
+        finding, typing = st.columns([5, 3])
     words = finding.text_input("Find", **bound("find"),
                                placeholder="a name, or the beginnings of its words")
     types = sorted({_type(one) for one in known})
     kind = typing.selectbox("Type", types, index=None, placeholder="all",
                             **bound("type"),
                             format_func=lambda name: name or "(none)")
-    which = ordering.selectbox("Show", list(ORDERS), **bound("show"),
-                               help=("Hubs are in most relations. Orphans connect nothing: "
-                                     "they are in one passage and in no relation."))
     found = find(known, words)
     if kind is not None:
         found = tuple(one for one in found if _type(one) == kind)
-    found = ORDERS[which](found)
     awaited = _find_renamed(knowledge, known)
     if awaited:
         st.caption(plain(f"“{clean(awaited, 80)}” is listed when the graph is up to date."))

@@ -1,6 +1,6 @@
 """The Lab's experiments on the diffusion behind a question."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, fields, replace
 from functools import partial
 from itertools import zip_longest
@@ -10,13 +10,13 @@ import numpy as np
 import streamlit as st
 
 from qafd.app import figures
+from qafd.app.component import ORDERS, Staging, movie, movie_data
 from qafd.app.controls import most_seeds
 from qafd.app.escaping import brief, capitalize
 from qafd.app.evaluate.gold import bundled_questions, needed_documents
 from qafd.app.markup import read_table
-from qafd.app.movie import ORDERS, Staging, movie, movie_data
 from qafd.app.pages import way
-from qafd.app.picture import chosen_drawing, place_nodes
+from qafd.app.picture import place_nodes
 from qafd.app.result import View
 from qafd.app.session import bound, choose_option, put, remember, value_of
 from qafd.app.tables import download_csv
@@ -26,7 +26,7 @@ from qafd.flow.reference import RELEASED
 from qafd.flow.weights import VARIANTS
 from qafd.knowledge import read_corpus
 from qafd.lab.family import SHARES, first_passages, measure_family, solve_member
-from qafd.lab.movie import Movie, film, states
+from qafd.lab.movie import film
 from qafd.lab.robustness import returns
 from qafd.lab.sweep import Cell, Grid, masses_for, sweep
 from qafd.lab.timeline import reach, timeline
@@ -201,7 +201,7 @@ def movie_tab(view: View) -> None:
     ids = [graph.ids[row] for row in filmed.rows.tolist()]
     names = [row_name(graph, row) for row in filmed.rows.tolist()]
     places = {i: positions[node] for i, node in enumerate(ids) if node in positions}
-    staging = Staging(order="largest", aspect=ASPECT, ramp=chosen_drawing().ramp)
+    staging = Staging(order="largest", aspect=ASPECT)
     movie(movie_data(filmed, names, places, staging), key="movie")
     st.caption(f"The released code stops after {RELEASED.most_pushes} pushes, whatever is left "
                 "above capacity then; the exact solution leaves nothing.")
@@ -212,16 +212,6 @@ def movie_tab(view: View) -> None:
         converged = "yes" if take.converged else "no"
         rows.append((ORDERS[take.order], f"{len(take.pushed):,}", converged, f"{take.left:.2%}"))
     st.html(read_table(head, rows))
-    download_csv("Data as CSV", ("order", "push", "node", "excess", "objective"),
-                 lambda: _curves(filmed, names), "movie.csv", key="movie-csv")
-
-
-def _curves(filmed: Movie, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Draw node, excess and objective after every push of every order."""
-    for take in filmed.takes:
-        for i, state in enumerate(states(filmed, take)):
-            node = names[take.pushed[i - 1]] if i else ""
-            yield take.order, i, node, state.excess, state.objective
 
 
 def family_tab(view: View) -> None:

@@ -9,13 +9,13 @@ import streamlit as st
 
 from qafd import runs
 from qafd.app.asking import empty_workspace
-from qafd.app.compare.choice import PREFIXES
+from qafd.app.compare.comparison import PREFIXES
 from qafd.app.escaping import escape_sentence
 from qafd.app.pages import heading, page, way
 from qafd.app.picture import drawing_controls
-from qafd.app.runs.marking import draw_marks
 from qafd.app.runs.run import (
     draw_figures,
+    draw_marks,
     draw_question,
     draw_run,
     list_differences,
@@ -85,7 +85,7 @@ def _history(knowledge: KnowledgeGraph) -> History:
     """Draw the table of saved runs; the link names the selected ones."""
     if exchange("workspace", knowledge.id) != knowledge.id:
         # Explore would take the controls of another workspace for those of its link
-        forget_all_but("passages", "thickness", "ramp")
+        forget_all_but("passages", "thickness")
     with knowledge.store() as store:
         rows, deleted = runs.list_runs(store), store.runs.list_deleted()
     marks = read_marks(knowledge)

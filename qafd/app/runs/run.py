@@ -1,7 +1,8 @@
-"""A saved run drawn from its own numbers, and the tables of the difference of two."""
+"""A saved run drawn from its own numbers, its passages to mark, and the difference of two runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -9,15 +10,20 @@ import streamlit as st
 from qafd.app import markup
 from qafd.app.escaping import escape_sentence, plain, safe
 from qafd.app.explore.card import draw_balance, heading, importances
-from qafd.app.explore.tabs import both_tables, csv_buttons, draw_ranking
-from qafd.app.pages import fold_tabs
+from qafd.app.explore.tabs import both_tables, draw_ranking
+from qafd.app.pages import fold_tabs, way
 from qafd.app.picture import pick
+from qafd.app.result import plan_of, retrieve_by
 from qafd.app.session import compute_shared
-from qafd.app.tables import columns_of, download_csv, table
-from qafd.retrieve.base import RetrievedNode
-from qafd.retrieve.methods import label_of
+from qafd.app.tables import columns_of, table
+from qafd.evaluate.collection import name_passage
+from qafd.knowledge import KnowledgeGraph, version_of
+from qafd.reading.text.plaintext import one_line
+from qafd.retrieve.base import RetrievedNode, RetrievedPassage
+from qafd.retrieve.methods import is_method, label_of, method_of
 from qafd.runs import Quote, Run, changed_params
 from qafd.runs.difference import RunDifference, difference, settings_of
+from qafd.runs.imported import FIRST, mark_answer, read_marks
 from qafd.runs.verify import verify
 from qafd.view.drawing import Caption, Drawing, Look
 from qafd.view.panel import clean, panel_data
@@ -132,8 +138,6 @@ def _passages(run: Run) -> None:
 
 def _table(run: Run) -> None:
     both_tables(run.retrieval)
-    with st.container(horizontal=True):
-        csv_buttons(run.retrieval)
 
 
 def _settings(run: Run) -> None:
@@ -166,28 +170,61 @@ def list_differences(first: Run, second: Run) -> None:
 def _changes(change: RunDifference) -> None:
     rows = [(node.name, node.kind, "the first", node.importance) for node in change.lost]
     rows += [(node.name, node.kind, "the second", node.importance) for node in change.gained]
-    _difference_table(("name", "kind", "only in", "importance"), rows, "nodes",
+    _difference_table(("name", "kind", "only in", "importance"), rows,
                       "Both runs have the same nodes.")
 
 
 def _changed_passages(change: RunDifference) -> None:
     rows = [(p.title, p.document, "the first") for p in change.passages_lost]
     rows += [(p.title, p.document, "the second") for p in change.passages_gained]
-    _difference_table(("passage", "document", "only in"), rows, "passages",
+    _difference_table(("passage", "document", "only in"), rows,
                       "Both runs have the same passages.")
 
 
 def _changed_settings(change: RunDifference) -> None:
     rows = [(say_setting_name(name), *map(say_value, values)) for name, values in change.settings.items()]
-    _difference_table(("setting", "first", "second"), rows, "settings",
+    _difference_table(("setting", "first", "second"), rows,
                       "Both runs have the same settings.")
 
 
-def _difference_table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], name: str,
+def _difference_table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]],
                       nothing: str) -> None:
-    if not rows:
+    if rows:
+        table(columns_of(columns, rows))
+    else:
         st.write(nothing)
-        return
-    table(columns_of(columns, rows))
-    download_csv("Data as CSV", columns, lambda: rows, f"difference-{name}.csv",
-                 key=f"difference-{name}")
+
+
+SHOWN = 240  # characters of a passage
+
+
+def draw_marks(knowledge: KnowledgeGraph, run: Run) -> None:
+    """Draw the first passages of a run and of the flow, and mark those that answer, for Evaluate."""
+    question, own = run.retrieval.query, run.retrieval.method
+    marks = read_marks(knowledge)
+    chosen = marks.get(one_line(question), ())
+    st.header("Which passage answers?", anchor=False)
+    st.caption("One click marks it. Evaluate then measures all methods with the marked passages.")
+    graph, version = knowledge.graph, version_of(knowledge.graph)
+    plan = plan_of(knowledge, graph, version, question)
+    flow = retrieve_by(knowledge, graph, version, method_of("qafd").fit_to(graph), plan)
+    found: dict[str, tuple[RetrievedPassage, list[str]]] = {}
+    for name, retrieval in ((label_of(own), run.retrieval), (label_of("qafd"), flow)):
+        if name == label_of("qafd") and own == "qafd" and retrieval is flow:
+            continue
+        for place, passage in enumerate(retrieval.passages[:FIRST], 1):
+            found.setdefault(passage.id, (passage, []))[1].append(f"{name}: {place}")
+    for passage, places in found.values():
+        # a question of a file has documents as its gold
+        name = passage.document if passage.document in chosen else name_passage(passage)
+        marked = name in chosen
+        left, right = st.columns([1, 5], vertical_alignment="center")
+        left.button("Answers" if marked else "This answers", key=f"mark {run.id} {passage.id}",
+                    type="primary" if marked else "secondary",
+                    icon=":material/check:" if marked else None,
+                    on_click=partial(mark_answer, knowledge, question, name))
+        right.markdown(f"**{plain(clean(passage.name, 120))}** · {plain(', '.join(places))}  \n"
+                       f"{plain(clean(one_line(passage.text, SHOWN), SHOWN))}")
+    if marks:
+        methods = ["qafd", *([] if is_method(own) else [own])]
+        way("evaluate", f"Measure {count(len(marks), 'marked question')}", gold="Write", measure=methods)

@@ -5,10 +5,8 @@ import streamlit as st
 from qafd.app.access import access_settings
 from qafd.app.escaping import escape_sentence
 from qafd.app.pages import heading
-from qafd.app.provider import preferences
 from qafd.app.session import WORKSPACE, value_of
 from qafd.app.settings.endpoint import endpoint_settings
-from qafd.app.settings.prompts import prompt_settings
 from qafd.app.settings.workspace import remake, versions, wipe, workspace_settings
 from qafd.app.shortcuts import keyboard_settings
 from qafd.app.workspaces import location_of, workspace
@@ -30,8 +28,6 @@ def show() -> None:
             remake(knowledge)
         with models:
             endpoint_settings()
-            if preferences().provider != "offline":
-                prompt_settings(knowledge)
     except StoreError as error:
         # a damaged workspace can still be removed
         st.error(escape_sentence(error), icon=":material/error:")

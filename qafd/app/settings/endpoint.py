@@ -6,11 +6,13 @@ from typing import Any
 import streamlit as st
 
 from qafd.app.escaping import escape_sentence, plain
-from qafd.app.keys import forget_key, hold_key, key_for
 from qafd.app.provider import (
     addresses_are_free,
     allow,
     embedding_model,
+    forget_key,
+    hold_key,
+    key_for,
     leaves_this_machine,
     preferences,
     preferences_file,
