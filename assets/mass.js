@@ -216,7 +216,7 @@ function follow(run, problem) {
     shown = CALM.matches || !(Math.abs(left) >= 0.002 * problem.up) ? goal : shown + share * left;
     tell({ question: problem.question, mass: shown, places: problem.places, panel: panel(problem, pieces, shown) });
     for (const tick of document.querySelectorAll(".st-key-mass .ticks i")) {
-      tick.classList.toggle("full", parseFloat(tick.style.left) <= 100 * shown / problem.up);
+      tick.className = parseFloat(tick.style.left) <= 100 * shown / problem.up ? "full" : "coming";
     }
     if (shown !== goal) frame = requestAnimationFrame(step);
   };

@@ -5,6 +5,13 @@ const NS = "http://www.w3.org/2000/svg";
 const movies = new WeakMap();
 
 export default function ({ data, parentElement }) {
+  const link = parentElement.getRootNode().querySelector("link[rel=stylesheet]");
+  // The style comes by its own address; an unstyled page must not be measured.
+  if (link && !link.sheet) link.addEventListener("load", () => mount(data, parentElement), { once: true });
+  else mount(data, parentElement);
+}
+
+function mount(data, parentElement) {
   let m = movies.get(parentElement);
   if (!m || !m.root.isConnected) {
     m = create(parentElement.querySelector(".movie"));

@@ -14,10 +14,16 @@ export default function ({ data, parentElement, setStateValue }) {
   const turn = (turns.get(parentElement) ?? 0) + 1;
   turns.set(parentElement, turn);
   // The latest data is drawn, even if it is unpacked first; nothing is drawn on a closed page.
-  unpack(data).then((value) => turns.get(parentElement) === turn && parentElement.isConnected && show(value, parentElement, setStateValue));
+  Promise.all([unpack(data), styled(parentElement)]).then(([value]) => turns.get(parentElement) === turn && parentElement.isConnected && show(value, parentElement, setStateValue));
 }
 
 const unpack = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+
+// The style comes by its own address; an unstyled page must not be measured.
+const styled = (element) => {
+  const link = element.getRootNode().querySelector("link[rel=stylesheet]");
+  return link && !link.sheet && new Promise((done) => ["load", "error"].forEach((kind) => link.addEventListener(kind, done)));
+};
 
 export function show(data, parentElement, setStateValue) {
   let picture = pictures.get(parentElement);

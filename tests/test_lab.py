@@ -1,6 +1,6 @@
 """Tests of qafd.lab: each experiment against a direct solve, exact fractions or a hand count."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,10 +14,9 @@ from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.lab.movie import film
 from qafd.lab.planted import experiment
 from qafd.lab.robustness import returns
-from qafd.lab.sweep import Grid, sweep, vary
+from qafd.lab.sweep import Grid, sweep
 from qafd.lab.timeline import timeline
 from qafd.records import QueryPlan
-from qafd.retrieve import METHODS
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import FlowDiffusion
 
@@ -71,18 +70,6 @@ def test_a_sweep_reports_its_progress_and_refuses_what_makes_no_sense(corpus, pl
         sweep(corpus, plan, METHOD, Grid((), (5,), ("plain",)))
     with pytest.raises(ParameterError, match="not a passage"):
         sweep(corpus, plan, METHOD, Grid((1.0,), (5,), ("plain",)), ["nothing"])
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_a_variation_is_a_retrieval_of_its_own(name, apple, corpus, plan):
-    method = METHODS[name]().fit_to(corpus.graph)
-    if not method.needs:
-        name = fields(method)[-1].name
-        result, = vary(corpus, plan, method, {name: [getattr(method, name)]})
-        alone = apple.retrieve(plan, method)
-        assert result.size == sum(node.state == "saturated" for node in alone.nodes)
-    with pytest.raises(ParameterError, match="has no parameter 'colour'"):
-        vary(corpus, plan, method, {"colour": [1]})
 
 
 def test_every_entry_of_a_timeline_divides_retrieved_from_not(corpus, plan):

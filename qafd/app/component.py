@@ -72,9 +72,8 @@ def component(name: str) -> "ComponentRenderer":
 def _register(name: str, manager: BidiComponentManager) -> "ComponentRenderer":
     manifest = ComponentManifest("qafd", __version__, [ComponentConfig(name, assets().name)])
     manager.register_from_manifest(manifest, assets().parent)
-    # A style that arrives after the script would let it measure an unstyled page.
-    style = (assets() / f"{name}.css").read_text(encoding="utf-8")
-    return st.components.v2.component(f"qafd.{name}", html=f'<div class="{name}"></div>', css=style,
+    # Both are loaded once by their addresses: as text, the style would be sent with every run.
+    return st.components.v2.component(f"qafd.{name}", html=f'<div class="{name}"></div>', css=f"{name}.css",
                                       js=f"{name}.js")
 
 

@@ -205,12 +205,15 @@ def score_bar(parts: Sequence[tuple[str, float]], best_score: float) -> str:
 
 def ticks(places: Iterable[tuple[float, bool]], hint: str, label: str) -> str:
     """Draw ticks below a control at shares of its length; those of full nodes are long."""
-    marks = ""
-    for place, full in places:
-        name = " class='full'" if full else ""
-        marks += f"<i{name} style='left:{place:.2%}'></i>"
+    full = coming = ""
+    for place, is_full in places:
+        tick = f"<i style='left:{place:.1%}'></i>"
+        if is_full:
+            full += tick
+        else:
+            coming += tick
     return (f"<div role='img' class='ticks' title='{safe(hint)}' aria-label='{safe(label)}'>"
-            f"{marks}</div>")
+            f"<b>{full}</b>{coming}</div>")
 
 
 def in_document(document: str, chunk: str, spans: Iterable[tuple[int, int]] = (),
