@@ -139,21 +139,12 @@ def test_the_plan_holds_what_the_run_then_takes(path, server):
     indexed(path, server, files, embed_price=Price(3.0, 0.0))
     with open_workspace(path) as store:
         (total,) = store.ledger.totals("model")
-    words = [text for some in sent(server) for text in some if text != "word"]
-    assert found.calls[0] <= total.calls - 1 <= found.calls[1]  # one asks for the dimension
-    assert len(words) <= found.texts[1]
-    assert total.tokens_in <= found.tokens[1] + 1
-    assert found.cost == (pytest.approx(found.tokens[0] * 3e-6),
-                          pytest.approx(found.tokens[1] * 3e-6))
-    assert found.seconds is None
+    assert found.tokens / 2 <= total.tokens_in <= found.tokens + 1  # one asks for the dimension
+    assert found.cost == pytest.approx(found.tokens * 3e-6)
     after = plan(path, (), choice).embedding
     assert after is not None
-    assert (after.texts, after.calls, after.tokens) == ((0, 0), (0, 0), (0, 0))
-    assert after.seconds is not None
-    anew = plan(path, (), choice, anew=True).embedding
-    assert anew is not None
-    assert anew.texts[0] == 50 * 2 + 4  # each passage with its sentences
-    assert anew.calls[0] == 2
+    assert (after.tokens, after.cost) == (0, 0)
+    assert plan(path, (), choice, anew=True).embedding == found
 
 
 def test_a_text_that_is_too_long_has_the_mean_of_its_halves_and_harms_no_other(server):

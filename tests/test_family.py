@@ -83,6 +83,7 @@ def test_every_member_is_certified_and_reaches_no_farther_than_the_one_before(pr
     assert (members[0].x > 0).sum() > (members[-1].x > 0).sum()
     best = [first_passages(problem, member) for member in members]
     assert all(len(rows) <= 5 for rows in best)
+    assert {problem.layer.kinds[row] for row in np.concatenate(best)} == {"passage"}
     assert [float(x) for x in members[2].x[best[2]]] == sorted(members[2].x[best[2]], reverse=True)
 
 

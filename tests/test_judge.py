@@ -135,7 +135,7 @@ def test_a_judge_keeps_replies_that_grade_all_answers_and_never_exceeds_its_cap(
     def metered(given: list[str]) -> Metered:
         return Metered(Recorded(given), url, Meter(Cap(calls=3)), purpose="judge")
 
-    first = opinions(ASKED[:1], metered(["no grades", *replies(1, 2)[1:]]), ["a", "b"])
+    first = opinions(ASKED[:1], metered(['{"grades": []}', *replies(1, 2)[1:]]), ["a", "b"])
     assert first.unread == 1
     again = metered([replies(1, 2)[0]])  # the second round is stored, the first was of no use
     second = opinions(ASKED[:1], again, ["a", "b"])

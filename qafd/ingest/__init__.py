@@ -1,6 +1,5 @@
 """Files to graph: parse, chunk, extract, embed, log, assemble; stops and resumes anywhere."""
 
-import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +25,7 @@ from qafd.ingest.reader import (
 from qafd.ingest.update import GraphUpdate
 from qafd.models import Recorded
 from qafd.models.embedder import LocalEmbedder, PassageEmbedder
-from qafd.models.estimate import NO_READING, RunPlan, plan_embedding
+from qafd.models.estimate import NO_READING, EmbeddingPlan, RunPlan
 from qafd.reading.formats.graphs.passages import given_for
 from qafd.reading.names import LocalExtractor
 from qafd.reading.parsing import (
@@ -45,8 +44,6 @@ from qafd.storage import Location, Workspace, open_workspace, size_of
 from qafd.storage.packing import embedding_key, key_of
 from qafd.storage.rows import DocumentNameError, clean_name, now
 from qafd.time_left import ignore_progress
-
-_ENDS = re.compile(r"[.!?](?=\s|$)")
 
 WAIT_SECONDS = 0.3
 BATCH = 16  # passages a child reads at a time
@@ -199,31 +196,21 @@ def plan(location: Location, sources: Iterable[tuple[str, bytes]] = (),
         planned = extractor.plan(groups, choice.in_flight) if choice.model else NO_READING
         if not choice.embedder:
             return planned
-        sizes = _sizes_of(store, choice.embedder, anew, (passages | given).values())
-        return replace(planned, embedding=plan_embedding(
-            store, choice.embedder, choice.embed_rate, sizes, len({*files, *added})))
+        tokens = 3 * _count_unembedded(store, choice.embedder, anew, (passages | given).values())
+        rate = choice.embed_rate
+        return replace(planned, embedding=EmbeddingPlan(tokens, None if rate is None else rate.of(tokens, 0)))
 
 
-def _sizes_of(store: Workspace, model: str, anew: bool, unread: Iterable[Chunk]
-              ) -> list[tuple[int, int]]:
-    """Sentences and tokens of the passages, read or not, whose vectors are not stored."""
+def _count_unembedded(store: Workspace, model: str, anew: bool, unread: Iterable[Chunk]) -> int:
+    """Count the tokens of the passages, read or not, whose vectors are not stored."""
     log = store.log.read()
     pairs = list(zip(log.chunks, log.extractions, strict=True))
     keys = [key_of(model, *pair) for pair in pairs]
     missing = store.vectors.missing(keys)
-    sizes = []
-    for (passage, extraction), key in zip(pairs, keys, strict=True):
-        if anew or key in missing:
-            sizes.append((len(extraction.sentences), _tokens_of(passage)))
-    known = {passage.id for passage in log.chunks}
-    for passage in unread:
-        if passage.id not in known:
-            sizes.append((len(_ENDS.findall(passage.text)) or 1, _tokens_of(passage)))
-    return sizes
-
-
-def _tokens_of(passage: Chunk) -> int:
-    return count_tokens(f"{passage.title}\n{passage.text}")
+    needed = [chunk for chunk, key in zip(log.chunks, keys, strict=True) if anew or key in missing]
+    known = {chunk.id for chunk in log.chunks}
+    needed += [chunk for chunk in unread if chunk.id not in known]
+    return sum(count_tokens(f"{chunk.title}\n{chunk.text}") for chunk in needed)
 
 
 def extend(

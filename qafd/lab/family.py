@@ -77,8 +77,9 @@ def solve_member(problem: Problem, share: float, restart: float = RESTART) -> Fa
     source = sum_at(poured.rows, poured.mass, n)
     room = max(share, LEAST) * layer.capacity(problem.method.capacity).astype(np.float64)
     leak = (1 - share) * 2 * restart / (1 - restart) * degree
-    adjacent = csr_matrix((weight, layer.neighbors, layer.indptr), (n, n))
-    matrix = (diags(degree + leak) - adjacent).tocsr()
+    adjacent = csr_matrix(  # type: ignore[no-untyped-call]
+        (weight, layer.neighbors, layer.indptr), (n, n))
+    matrix = (diags(degree + leak) - adjacent).tocsr()  # type: ignore[no-untyped-call]
     x = _fill(matrix, source - room, ROUNDED * float(source.sum()))
     once = layer.starts < layer.neighbors
     rows = np.flatnonzero(leak > 0)
@@ -97,7 +98,8 @@ def _fill(matrix: csr_matrix, load: Floats, least: float) -> Floats:
     full = load > 0
     while full.any():
         rows = np.flatnonzero(full)
-        x[rows] = spsolve(matrix[rows][:, rows].tocsc(), load[rows])
+        x[rows] = spsolve(  # type: ignore[no-untyped-call]
+            matrix[rows][:, rows].tocsc(), load[rows])
         more = ~full & (load - matrix @ x > least)
         if not more.any():
             break

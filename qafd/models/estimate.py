@@ -1,15 +1,11 @@
 """Estimates of the cost of a run, from the least to the most."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from qafd.models import Message
-from qafd.models.cost import Metered, Price, tokens_of
+from qafd.models.cost import Metered, tokens_of
 from qafd.storage import Workspace, open_workspace
-
-REQUEST = 64  # texts of a request for vectors
-READ = 16  # passages that are read at a time, whose last request may not be full
 
 Range = tuple[float, float]
 Count = tuple[int, int]
@@ -17,16 +13,10 @@ Count = tuple[int, int]
 
 @dataclass(frozen=True)
 class EmbeddingPlan:
-    """The cost of vectors from an endpoint, from the least to the most; see `RunPlan`.
+    """The most that vectors from an endpoint take: a passage, once more as its sentences, and its names."""
 
-    `texts` are passages, their sentences and names; the most is a name for every fourth token.
-    """
-
-    texts: Count
-    calls: Count
-    tokens: Count
-    cost: Range | None
-    seconds: Range | None
+    tokens: int
+    cost: float | None
 
 
 @dataclass(frozen=True)
@@ -116,29 +106,3 @@ def _find_unanswered(store: Workspace, llm: Metered, messages: Sequence[Message]
         if follow is not None:
             messages = follow(messages, call.reply)
     return messages, 0
-
-
-def plan_embedding(store: Workspace, model: str, price: Price | None,
-                   texts: Iterable[tuple[int, int]], files: int) -> EmbeddingPlan:
-    """Return the plan of the vectors of some passages.
-
-    Parameters
-    ----------
-    texts : iterable of (sentences, tokens)
-        The counts of each passage, title included.
-    files : int
-        The number of files; the last request of each may not be full.
-    """
-    before = [total for total in store.ledger.totals("model") if total.what == model]
-    counts = list(texts)
-    tokens = sum(count for _, count in counts)
-    least = sum(1 + sentences for sentences, _ in counts)
-    most = least + math.ceil(tokens / 4)
-    calls = (math.ceil(least / REQUEST),
-             math.ceil(most / REQUEST) + math.ceil(len(counts) / READ) + files if counts else 0)
-    amount = (2 * tokens, 3 * tokens)  # a passage, and once more as its sentences
-    pace = before[0].seconds / before[0].calls if before else None
-    return EmbeddingPlan(
-        (least, most), calls, amount,
-        None if price is None else (price.of(amount[0], 0), price.of(amount[1], 0)),
-        None if pace is None else (calls[0] * pace, calls[1] * pace))

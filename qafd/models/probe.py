@@ -1,5 +1,6 @@
 """A probe of a model endpoint, by the smallest calls that show its abilities."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,78 +40,56 @@ def probe(llm: "Endpoint", embedder: "EndpointEmbedder | None" = None) -> Probe:
 
     Costs a few dozen tokens. A failure becomes a check that is not ok; nothing is raised.
     """
-    models, listing = _list_models(llm)
+    models: tuple[str, ...] = ()
+    try:
+        models = llm.models()
+        listing = _find_model(llm.name, models)
+    except ModelError as error:
+        listing = Check("models", False, str(error))
     checks = [listing]
     if listing.ok or models:
-        checks += [_window(llm)]
-    checks.append(_chat(llm))
+        checks.append(_try("context length", lambda: _window(llm)))
+    checks.append(_try("chat", lambda: _chat(llm)))
     if checks[-1].ok:
-        checks.append(_json(llm))
+        checks.append(_try("JSON", lambda: _json(llm)))
     if embedder is not None:
-        checks.append(_vectors(embedder))
+        checks.append(_try("embeddings", lambda: f"{embedder.name} gives {embedder.dimension} dimensions."))
     return Probe(tuple(checks), models)
 
 
-def _list_models(llm: "Endpoint") -> tuple[tuple[str, ...], Check]:
+def _try(name: str, ask: Callable[[], str]) -> Check:
+    """Return the sentence that a call ends in as a check, or its failure."""
     try:
-        models = llm.models()
+        return Check(name, True, ask())
     except ModelError as error:
-        return (), _report("models", error)
+        return Check(name, False, str(error))
+
+
+def _find_model(name: str, models: Sequence[str]) -> Check:
     if not models:
-        return models, Check("models", True,
-                             "The endpoint lists no models; the name is taken as it is.")
-    if llm.name in models:
-        return models, Check("models", True,
-                             f"{llm.name} is one of {len(models)} that the endpoint lists.")
-    return models, Check("models", False,
-                         f"{llm.name or '-'} is not among the endpoint's models: "
-                         f"{', '.join(models[:LISTED])}; choose one of them.")
+        return Check("models", True, "The endpoint lists no models; the name is taken as it is.")
+    if name in models:
+        return Check("models", True, f"{name} is one of {len(models)} that the endpoint lists.")
+    return Check("models", False, f"{name or '-'} is not among the endpoint's models: "
+                 f"{', '.join(models[:LISTED])}; choose one of them.")
 
 
-def _window(llm: "Endpoint") -> Check:
-    try:
-        size = llm.context_length()
-    except ModelError as error:
-        return _report("context length", error)
-    if not size:
-        return Check("context length", True,
-                     "The endpoint does not list the model's context length.")
-    return Check("context length", True,
-                 f"{size:,} tokens.")
+def _window(llm: "Endpoint") -> str:
+    size = llm.context_length()
+    return f"{size:,} tokens." if size else "The endpoint does not list the model's context length."
 
 
-def _chat(llm: "Endpoint") -> Check:
-    try:
-        reply = llm.complete((Message("user", "Reply with the word: ready"),), max_tokens=200)
-    except ModelError as error:
-        return _report("chat", error)
+def _chat(llm: "Endpoint") -> str:
+    reply = llm.complete((Message("user", "Reply with the word: ready"),), max_tokens=200)
     if reply.estimated:
-        return Check("chat", True,
-                     f"{llm.name} answers; it does not count tokens, so they are estimated.")
-    return Check("chat", True,
-                 f"{llm.name} answers, and counts its tokens.")
+        return f"{llm.name} answers; it does not count tokens, so they are estimated."
+    return f"{llm.name} answers, and counts its tokens."
 
 
-def _json(llm: "Endpoint") -> Check:
+def _json(llm: "Endpoint") -> str:
     try:
         llm.complete(_ASK, schema=_SCHEMA, max_tokens=200)
-    except MalformedReplyError:
-        return Check("JSON", False,
-                     f"{llm.name} did not write JSON: planning, judging and "
-                     "extraction will mostly fall back to the local rules.")
-    except ModelError as error:
-        return _report("JSON", error)
-    return Check("JSON", True,
-                 _JSON[llm.json_mode].format(mode=llm.json_mode))
-
-
-def _vectors(embedder: "EndpointEmbedder") -> Check:
-    try:
-        return Check("embeddings", True,
-                     f"{embedder.name} gives {embedder.dimension} dimensions.")
-    except ModelError as error:
-        return _report("embeddings", error)
-
-
-def _report(name: str, error: ModelError) -> Check:
-    return Check(name, False, str(error))
+    except MalformedReplyError as error:
+        raise ModelError(f"{llm.name} did not write JSON: planning, judging and extraction will mostly "
+                         "fall back to the local rules.") from error
+    return _JSON[llm.json_mode].format(mode=llm.json_mode)

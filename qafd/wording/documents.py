@@ -104,9 +104,8 @@ def say_writing_plan(plan: "RunPlan") -> str:
 
 def say_embedding_plan(plan: "EmbeddingPlan") -> str:
     """Word the cost of vectors from an endpoint."""
-    return (f"~{_count_range(plan.texts, 'text')} to embed; "
-            f"~{_count_range(plan.calls, 'call')}, ~{_count_range(plan.tokens, 'token')}; "
-            f"{_say_money(plan.cost)}; {_say_time(plan.seconds)}.")
+    cost = None if plan.cost is None else (0.0, plan.cost)
+    return f"At most ~{count(plan.tokens, 'token')} to embed; {_say_money(cost)}."
 
 
 def _say_range(ends: tuple[int, int]) -> str:
