@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     import openai
 
     from qafd.ingest.erase import Footprint
-    from qafd.ingest.reader import ModelChoice
 
 T = TypeVar("T")
 STEPS, MOST_STEPS = 2, 3
@@ -308,22 +307,10 @@ class KnowledgeGraph:
         return self._remote[1]
 
     def _load_embedder(self) -> Embedder:
-        from qafd.ingest.reader import read_choice
+        from qafd.ingest.reader import embedder_of, local_embedder_of, read_choice
 
         with self.store() as store:
-            return self._embedder_by(read_choice(store))
-
-    def _embedder_by(self, choice: "ModelChoice") -> Embedder:
-        """Load the embedding model that a choice names, even another than this workspace's.
-
-        Raises
-        ------
-        MissingKeyError
-            Its endpoint needs a key.
-        """
-        from qafd.ingest.reader import embedder_of, local_embedder_of
-
-        with self.store() as store:
+            choice = read_choice(store)
             meter = self._meter or Meter(choice.cap)
             return embedder_of(choice, store, self._keys, meter) or local_embedder_of(choice)
 

@@ -67,9 +67,7 @@ class Preferences:
         if not isinstance(self.answers, bool):
             raise ParameterError("answers is true or false")
         if self.provider not in PROVIDERS:
-            raise ParameterError("there is no provider {provider!r}; choose {known}".format(
-                                     provider=self.provider,
-                                     known=', '.join(PROVIDERS)))
+            raise ParameterError(f"there is no provider {self.provider!r}; choose {', '.join(PROVIDERS)}")
         for name, largest in LARGEST.items():
             value = getattr(self, name)
             kinds = (int, float) if name.endswith("dollars") else (int,)

@@ -1,12 +1,10 @@
 """Passages read by the workers of a Dask cluster, on this machine or on others."""
 
-import threading
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from qafd.errors import ModelError, ParameterError
-from qafd.ingest.engine import BatchExtractor, Here, Makers, Models, Workers
+from qafd.ingest.engine import BatchExtractor, Models, Workers, models_of, work_with
 from qafd.models.embedder import PassageEmbedder
 
 if TYPE_CHECKING:
@@ -17,7 +15,6 @@ MOST_PROCESSES = 64  # that one machine starts by itself
 CONNECT_SECONDS = 20
 RETRIES = 3  # of a batch whose worker raised; one whose worker died is read again anyway
 WAITING = 4  # batches that wait for each worker, so that none is idle while the graph is assembled
-_one_at_a_time = threading.Lock()  # of a worker: the models are made once and belong to one thread
 
 
 def parse_engine(text: str) -> int | str:
@@ -69,7 +66,7 @@ class Cluster(Workers):
         self._client = _connect(address)
         try:
             self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-            self.models: Models = self._result(self._client.submit(_models, self._makers, pure=False))
+            self.models: Models = self._result(self._client.submit(models_of, self._makers, pure=False))
         except TimeoutError:
             self.close()
             raise ModelError(f"The scheduler at {address} has no worker; start one with 'dask "
@@ -89,7 +86,7 @@ class Cluster(Workers):
         return WAITING * max(1, len(workers))
 
     def _submit(self, verb: str, argument: Sequence[Any]) -> Any:
-        return self._client.submit(_do, self._makers, verb, argument, pure=False, retries=RETRIES)
+        return self._client.submit(work_with, self._makers, verb, argument, pure=False, retries=RETRIES)
 
     def _result(self, future: Any) -> Any:
         from distributed import CancelledError, KilledWorker
@@ -118,19 +115,3 @@ def _connect(address: str) -> "Client":
     except (OSError, ValueError) as error:
         raise ParameterError(f"no Dask scheduler answers at {address} ({str(error)}); start "
                              "one with 'dask scheduler', or name another") from None
-
-
-@cache
-def _make(makers: Makers) -> Here:
-    extractor, embedder = makers
-    return Here(extractor(), embedder())
-
-
-def _models(makers: Makers) -> Models:
-    with _one_at_a_time:
-        return _make(makers).models
-
-
-def _do(makers: Makers, verb: str, argument: Sequence[Any]) -> Any:
-    with _one_at_a_time:
-        return getattr(_make(makers), verb)(argument)

@@ -41,7 +41,7 @@ class BatchExtractor(Protocol):
 
 
 Makers = tuple[Callable[[], BatchExtractor], Callable[[], PassageEmbedder]]
-_makers: Makers  # of a child process, set when it starts
+_one_at_a_time = threading.Lock()  # of a worker: the models are made once and belong to one thread
 
 
 class Models(NamedTuple):
@@ -214,12 +214,11 @@ class Pool(Workers):
 
     def __init__(self, extractor: Callable[[], BatchExtractor],
                  embedder: Callable[[], PassageEmbedder], processes: int = 2) -> None:
-        self._processes = processes
+        self._makers, self._processes = (extractor, embedder), processes
         # Forking a process that runs threads (the lease's pulse, a server) can deadlock.
-        self._pool = ProcessPoolExecutor(
-            processes, _Context(), _start, ((extractor, embedder),))
+        self._pool = ProcessPoolExecutor(processes, _Context(), _watch_parent)
         try:
-            answers = [self._pool.submit(_models) for _ in range(processes)]
+            answers = [self._pool.submit(models_of, self._makers) for _ in range(processes)]
             self.models = self._result(answers[0])
         except BaseException:  # Ctrl-C too: the children would outlive it
             self.close()
@@ -234,7 +233,7 @@ class Pool(Workers):
 
     def _submit(self, verb: str, argument: Sequence[Any]) -> Any:
         with _told_of_deaths():
-            return self._pool.submit(_do, verb, argument)
+            return self._pool.submit(work_with, self._makers, verb, argument)
 
     def _result(self, future: Any) -> Any:
         with _told_of_deaths():
@@ -251,9 +250,7 @@ def _told_of_deaths() -> Iterator[None]:
             "was read before is kept. Free some memory and resume.") from None
 
 
-def _start(makers: Makers) -> None:
-    global _makers
-    _makers = makers
+def _watch_parent() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True).start()
@@ -266,17 +263,21 @@ def _die_with(sentinel: int) -> None:
 
 
 @cache
-def _here() -> Here:
-    extractor, embedder = _makers
+def _make(makers: Makers) -> Here:
+    extractor, embedder = makers
     return Here(extractor(), embedder())
 
 
-def _models() -> Models:
-    return _here().models
+def models_of(makers: Makers) -> Models:
+    """Make the models of a worker and return their names."""
+    with _one_at_a_time:
+        return _make(makers).models
 
 
-def _do(verb: str, argument: Sequence[Any]) -> Any:
-    return getattr(_here(), verb)(argument)
+def work_with(makers: Makers, verb: str, argument: Sequence[Any]) -> Any:
+    """Do a method of `Here` in a worker."""
+    with _one_at_a_time:
+        return getattr(_make(makers), verb)(argument)
 
 
 @dataclass(frozen=True)

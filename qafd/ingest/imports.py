@@ -111,12 +111,9 @@ def _in_folder(folder: Path) -> list[Path]:
             if found and kind is _LIGHTRAG or len(absent) == 0:
                 return found
             if found and lacking is None:
-                lacking = ParameterError(("{folder} holds {found} of GraphRAG but no "
-                                          "{absent}, without which there is no graph; copy "
-                                          "it there from the output of the index.").format(
-                                             folder=place,
-                                             found=found[0].name,
-                                             absent=" and no ".join(absent)))
+                lacking = ParameterError(
+                    f"{place} holds {found[0].name} of GraphRAG but no {' and no '.join(absent)}, without "
+                    "which there is no graph; copy it there from the output of the index.")
     if lacking is not None:
         raise lacking
     raise ParameterError(f"{folder} holds neither GraphRAG's entities.parquet and "

@@ -28,7 +28,7 @@ def is_address(text: str) -> bool:
 
 
 def fetch(address: str, *, near: bool = False, resolver: Resolver | None = None,
-          seconds: float = SECONDS, most: int = _BYTES) -> tuple[str, bytes]:
+          seconds: float = SECONDS) -> tuple[str, bytes]:
     """The address of a page, which is the name of its document, and its bytes.
 
     Each redirect is checked like the address itself, and a host is connected to only where it was
@@ -41,8 +41,6 @@ def fetch(address: str, *, near: bool = False, resolver: Resolver | None = None,
         for another one that it redirects to.
     seconds : float
         All that fetching may take.
-    most : int
-        Bytes of the page; a longer one that reports it is refused before it is read.
 
     Raises
     ------
@@ -52,13 +50,13 @@ def fetch(address: str, *, near: bool = False, resolver: Resolver | None = None,
         The page cannot be reached, or is too large or no text.
     """
     place = _check_answer(address.strip())
-    limits = CallLimits(seconds, most + 100_000)  # the headers count too
+    limits = CallLimits(seconds, _BYTES + 100_000)  # the headers count too
     where = _where(urlsplit(place).hostname or "" if near else "", resolver)
     try:
         with limits.on(), bounded_client(seconds, where) as client:
-            return urldefrag(place)[0], _follow(client, place, most)
+            return urldefrag(place)[0], _follow(client, place)
     except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OSError) as error:
-        raise _failure(error, limits, place, seconds, most) from None
+        raise _failure(error, limits, place, seconds) from None
 
 
 def _where(trusted: str, resolver: Resolver | None) -> Callable[[str], Sequence[str]]:
@@ -82,18 +80,18 @@ def _check_answer(address: str) -> str:
     return address
 
 
-def _follow(client: httpx2.Client, place: str, most: int) -> bytes:
+def _follow(client: httpx2.Client, place: str) -> bytes:
     for _ in range(HOPS + 1):
         with client.stream("GET", place) as response:
             if response.is_redirect:
                 place = _check_answer(urljoin(place, response.headers["location"]))
                 continue
-            return _body(response, urlsplit(place).hostname or "", most)
+            return _body(response, urlsplit(place).hostname or "")
     raise ParseError(f"{one_line(place, 200)} redirects more than {HOPS} times; enter the "
                      "final address.")
 
 
-def _body(response: httpx2.Response, host: str, most: int) -> bytes:
+def _body(response: httpx2.Response, host: str) -> bytes:
     """Return the content of a page, in UTF-8 if its head names a character set."""
     if response.status_code >= 400:
         raise ParseError(f"{host} has no such page ({response.status_code}); check the address.")
@@ -102,8 +100,8 @@ def _body(response: httpx2.Response, host: str, most: int) -> bytes:
         raise ParseError(f"The page at {host} is of the kind {one_line(kind, 60)}, which holds "
                          "no text that can be read.")
     told = response.headers.get("content-length", "")
-    if told.isdecimal() and int(told) > most:
-        raise _too_large(host, most)
+    if told.isdecimal() and int(told) > _BYTES:
+        raise _too_large(host)
     data = response.read()
     charset = _CHARSET.search(kind)
     if charset and kind.startswith("text/"):
@@ -112,18 +110,18 @@ def _body(response: httpx2.Response, host: str, most: int) -> bytes:
     return data
 
 
-def _too_large(host: str, most: int) -> ParseError:
-    return ParseError(f"The page at {host} is larger than {most / 1e6:.0f} MB; save the part "
+def _too_large(host: str) -> ParseError:
+    return ParseError(f"The page at {host} is larger than {_BYTES / 1e6:.0f} MB; save the part "
                       "you need and add the file.")
 
 
-def _failure(error: Exception, limits: CallLimits, place: str, seconds: float,
-             most: int) -> ParameterError | ParseError:
+def _failure(error: Exception, limits: CallLimits, place: str, seconds: float
+             ) -> ParameterError | ParseError:
     host = urlsplit(place).hostname or ""
     if limits.refused:
         return ParameterError(f"{limits.refused}")
     if limits.broken == "size":
-        return _too_large(host, most)
+        return _too_large(host)
     if limits.broken or not limits.left or isinstance(error, httpx2.TimeoutException):
         return ParseError(f"{host} sent no complete page within {seconds:.0f} s; try again "
                           "later, or save the page and add the file.")

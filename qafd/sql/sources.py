@@ -171,10 +171,9 @@ def inspect_server(address: str) -> Schema:
                 references |= found.get_multi_foreign_keys(space)
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).strip()
-        raise SqlError(("{address} cannot be read ({error}); check the address, the user and "
-                        "that the server runs.").format(
-                           address=url.render_as_string(hide_password=True),
-                           error=reason.splitlines()[0][:200] if reason else "")) from None
+        raise SqlError(f"{url.render_as_string(hide_password=True)} cannot be read "
+                       f"({reason.splitlines()[0][:200] if reason else ''}); check the address, the user and "
+                       "that the server runs.") from None
     tables, joins = [], []
     for at, described in columns.items():
         name = _name_table(*at)
