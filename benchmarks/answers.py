@@ -28,8 +28,7 @@ from results import ROOT, write
 from qafd.evaluate.measures import intervals
 from qafd.flow import kernel
 from qafd.knowledge import KnowledgeGraph
-from qafd.reading.text.bm25 import content_words
-from qafd.reading.text.stems import stem, stems
+from qafd.reading.text.bm25 import content_words, stem, stems
 
 SEED, PASSAGES, SENTENCES = 0, 5, 4
 

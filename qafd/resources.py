@@ -1,5 +1,6 @@
-"""Paths of the files next to the code, in the wheel or in a checkout."""
+"""The files next to the code, in the wheel or in a checkout."""
 
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -20,3 +21,10 @@ def assets() -> Path:
 def app_file() -> Path:
     """Return the app's entry point."""
     return root() / "app.py"
+
+
+@cache
+def lexicon(file: str, name: str) -> frozenset[str]:
+    """Return a list of words that a rule needs; each file of assets/lexicons names its source and licence."""
+    words = tomllib.loads((assets() / "lexicons" / f"{file}.toml").read_text("utf-8"))
+    return frozenset(words[name].split())

@@ -11,7 +11,7 @@ from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.models import Reply
 from qafd.models.prompts import DONE, FIELD, RECORD
 from qafd.reading.names import LocalExtractor
-from qafd.reading.text.stems import stem
+from qafd.reading.text.bm25 import stem
 from qafd.records import Chunk, Extraction, node_id
 from qafd.retrieve.evidence import EvidenceIndex
 from qafd.retrieve.qafd import FlowDiffusion

@@ -26,6 +26,7 @@ from qafd.installation import check_workspace
 from qafd.knowledge import KnowledgeGraph, find_evidence
 from qafd.models import Recorded
 from qafd.models.embedder import LocalEmbedder
+from qafd.reading.formats.draft import Limits
 from qafd.reading.formats.graphs import read_graph_files
 from qafd.reading.formats.graphs.graph import (
     ImportedEdge,
@@ -33,7 +34,6 @@ from qafd.reading.formats.graphs.graph import (
     ImportedNode,
 )
 from qafd.reading.formats.graphs.passages import drafts_of, given_for
-from qafd.reading.formats.limits import Limits
 from qafd.reading.names import LocalExtractor
 from qafd.reading.parsing import parse_graph
 from qafd.reading.text import canonical, chunk
@@ -256,7 +256,7 @@ def test_lightrag_descriptions_keywords_and_chunks_are_understood(tmp_path: Path
     ([b"<graphml><graph><node id='a'/></graph></graphml>"], "no edge"),
     ([b"<graphml><graph><node id='a'>"], "damaged in line 1"),
     ([b"<?xml version='1.0'?><!DOCTYPE g [<!ENTITY a 'aaaa'>]><graphml>&a;</graphml>"],
-     "declares entities"),
+     "declares XML entities"),
     ([b'{"nodes": [1, 2]}'], 'needs "nodes" and "edges"'),
     ([b"[" * 100_000], "damaged or nested"),
     ([b"PAR1" + bytes(100)], "Parquet table is damaged"),

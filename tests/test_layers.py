@@ -33,7 +33,7 @@ ONLY_IN = {
     "psycopg": ("qafd/storage/postgres/",),
     "openai": ("qafd/models/remote.py", "qafd/models/endpoint_embedder.py"),
     "pyvis": ("qafd/export/__init__.py",),
-    "spacy": ("qafd/reading/names/__init__.py", "qafd/reading/names/dictionary.py", "qafd/plan/__init__.py"),
+    "spacy": ("qafd/reading/names/__init__.py", "qafd/reading/names/tagger.py", "qafd/plan/__init__.py"),
     "onnxruntime": ("qafd/models/embedder.py", "qafd/models/integers.py"),
     "onnx": ("qafd/models/integers.py",),
     "rjieba": ("qafd/reading/names/cjk.py",),

@@ -15,7 +15,7 @@ from qafd.plan.linking import (
 )
 from qafd.reading.names.tagger import tagger
 from qafd.reading.text import canonical
-from qafd.reading.text.slips import slips_between
+from qafd.reading.text.bm25 import slips_between
 from qafd.reasons import NoticeKind, notice
 
 

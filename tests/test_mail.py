@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from qafd.errors import ParseError
 from qafd.reading.parsing import Limits, parse, parse_with_notices
-from qafd.reading.text.table_rows import is_row
+from qafd.reading.text.lines import is_row
 from qafd.records import Document, mark_at
 
 letters = st.text(st.characters(categories=["L", "Nd"], max_codepoint=0x17f), min_size=1, max_size=30)

@@ -14,8 +14,8 @@ from PIL import Image
 from tiny import tiny_index
 
 from qafd.errors import ParseError
-from qafd.reading.formats.limits import Limits
-from qafd.reading.formats.page_image import find_quote, fold
+from qafd.reading.formats.draft import Limits
+from qafd.reading.formats.pdf import find_quote, fold
 from qafd.reading.parsing import draw_page
 from qafd.storage import open_workspace
 

@@ -416,8 +416,6 @@ UNREADABLE = {
     "page that nests without end": (b"<body><p>Text</p>" + b"<div>" * 5000 + b"more", "too deeply"),
     "page without text": (b"<html><script>only()</script></html>", "no text"),
     "records without text": (b'[{"text": ""}, {"text": " "}]', "no text"),
-    "windows program": (b"MZ\x90\0\x03" + bytes(200), "a Windows program.*txt, md, rst, html, pdf"),
-    "linux program": (b"\x7fELF\x02\x01" + bytes(200), "a Linux program"),
     "picture": (b"\x89PNG\r\n\x1a\n" + bytes(99), "a PNG picture.*OCR"),
     "old word file": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "old or password-protected"),
     "opendocument": (zipped({"mimetype": "", "content.xml": ""}), "OpenDocument"),

@@ -9,7 +9,7 @@ from qafd.graph import Graph
 from qafd.models.embedder import LocalEmbedder
 from qafd.plan import Planner
 from qafd.plan.spelling import SHORT, Vocabulary, common_words, is_english, right_word
-from qafd.reading.text.slips import slips_between
+from qafd.reading.text.bm25 import slips_between
 from qafd.reasons import NoticeKind
 
 WORDS = ("tramline", "tramlines", "trainline", "gearwheel", "gearwheels", "quernstone", "querns", "oxbow")

@@ -19,8 +19,8 @@ from qafd.models.prompts_conditions import exact_messages
 from qafd.plan.kinds import Beyond
 from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text.bm25 import words
+from qafd.reading.text.lines import is_row, row_cells
 from qafd.reading.text.markdown import CITED, bracket_citations
-from qafd.reading.text.table_rows import is_row, row_cells
 from qafd.records import Chunk, Mark, Vectors, mark_at
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.storage import Workspace

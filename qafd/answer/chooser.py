@@ -13,10 +13,9 @@ import numpy as np
 
 from qafd.plan.kinds import Asked, find_asked, rate_kind
 from qafd.reading.text import canonical
-from qafd.reading.text.bm25 import content_words, words
+from qafd.reading.text.bm25 import content_words, stem, stems, words
+from qafd.reading.text.lines import is_row
 from qafd.reading.text.scripts import length
-from qafd.reading.text.stems import stem, stems
-from qafd.reading.text.table_rows import is_row
 from qafd.records import Floats, QueryPlan, Vectors, node_id
 from qafd.resources import assets
 from qafd.retrieve.base import Retrieval, RetrievedPassage

@@ -14,8 +14,8 @@ from qafd.models import LLM, Reply
 from qafd.models.cost import Metered
 from qafd.models.instructions import instructions_of
 from qafd.models.prompts_write import follow_messages, read_follow
-from qafd.reading.text.lexicons import words as lexicon
 from qafd.reading.text.plaintext import has_digit, one_line, storable
+from qafd.resources import lexicon
 from qafd.retrieve.base import Retrieval
 from qafd.storage import Workspace
 from qafd.storage.rows import now

@@ -10,11 +10,10 @@ from qafd.answer import LIKELY, Answer, Citation, Sentence, cite
 from qafd.answer.chooser import Candidate, choose
 from qafd.plan.kinds import Beyond, find_beyond, is_kind
 from qafd.reading.names.languages import ENGLISH, language_of
-from qafd.reading.text.bm25 import content_words, words
+from qafd.reading.text.bm25 import content_words, stems, words
+from qafd.reading.text.lines import is_row, row_cells
 from qafd.reading.text.plaintext import has_digit
 from qafd.reading.text.scripts import length
-from qafd.reading.text.stems import stems
-from qafd.reading.text.table_rows import is_row, row_cells
 from qafd.records import QueryPlan, mark_at
 from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage
 from qafd.storage import Workspace

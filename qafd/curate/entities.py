@@ -12,8 +12,8 @@ from qafd.edits import MENTION_KINDS, entity_names, hidden_keys
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.reading.text import as_typed, canonical
+from qafd.reading.text.bm25 import slips_between
 from qafd.reading.text.scripts import is_unspaced
-from qafd.reading.text.slips import slips_between
 from qafd.records import GUESS, node_id
 from qafd.storage import Workspace
 

@@ -18,8 +18,7 @@ import numpy as np
 from qafd.explain.decomposition import Streams
 from qafd.explain.paths import row_name
 from qafd.plan.kinds import find_asked, rate_kind
-from qafd.reading.text.bm25 import content_words, words
-from qafd.reading.text.stems import stem
+from qafd.reading.text.bm25 import content_words, stem, words
 from qafd.records import Vectors, node_id
 from qafd.retrieve.base import RankedPassage
 from qafd.retrieve.qafd import Problem

@@ -7,9 +7,9 @@ from functools import cache
 from itertools import pairwise
 
 from qafd.reading.text.bm25 import words
+from qafd.reading.text.lines import is_row
 from qafd.reading.text.plaintext import has_digit
 from qafd.reading.text.scripts import is_unspaced
-from qafd.reading.text.table_rows import is_row
 from qafd.resources import assets
 from qafd.storage.rows import SentenceName
 

@@ -17,10 +17,10 @@ from qafd.graph import Graph
 from qafd.plan.name_columns import NameColumns, columns_of, letters_of, without_mark
 from qafd.plan.spelling import Vocabulary, common_words, right_word
 from qafd.reading.names import TYPES, proper_runs
-from qafd.reading.names.dictionary import is_in_dictionary
+from qafd.reading.names.tagger import is_in_dictionary
 from qafd.reading.text import NameIndex, as_typed, canonical, singular, variants, words_of
+from qafd.reading.text.bm25 import slips_between
 from qafd.reading.text.scripts import bears_no_capital, is_other, is_written_small
-from qafd.reading.text.slips import slips_between
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import Nodes, Vectors, node_id
 

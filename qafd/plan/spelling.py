@@ -8,7 +8,7 @@ from string import ascii_lowercase
 from tokenizers import Tokenizer
 
 from qafd.models.embedder import TOKENIZER_FILE, checked_file
-from qafd.reading.names.dictionary import is_in_dictionary
+from qafd.reading.names.tagger import is_in_dictionary
 from qafd.records import Nodes
 
 SHORT = 5  # letters below which most words are one slip away from each other

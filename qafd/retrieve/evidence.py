@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from qafd.graph import Graph
-from qafd.reading.text.stems import stem
+from qafd.reading.text.bm25 import stem
 from qafd.records import Nodes
 from qafd.retrieve.layers.sentences import Sentences
 from qafd.retrieve.matching import share

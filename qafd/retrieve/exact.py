@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from qafd.graph import Graph
-from qafd.reading.text.bm25 import content_words
-from qafd.reading.text.stems import stem, stems
+from qafd.reading.text.bm25 import content_words, stem, stems
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (

@@ -15,8 +15,7 @@ from qafd.flow.weights import Gates, Similarity, Weights, clip
 from qafd.graph import Graph
 from qafd.models.embedder import Embedder
 from qafd.reading.text import as_typed
-from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
-from qafd.reading.text.stems import stem
+from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words, stem
 from qafd.reasons import ReasonKind, reason
 from qafd.records import Edge, Floats, QueryPlan, Vectors
 from qafd.retrieve.base import Corpus, Retrieval

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qafd.graph import Graph
-from qafd.reading.text.bm25 import content_words
-from qafd.reading.text.stems import stem
+from qafd.reading.text.bm25 import content_words, stem
 from qafd.records import Floats
 from qafd.sql.box import Value
 from qafd.sql.schema import Column, Join, Schema, stems

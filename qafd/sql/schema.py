@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
-from qafd.reading.text.stems import stem
+from qafd.reading.text.bm25 import stem
 
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[^\W\d_A-Z]+|[A-Z][^\W\d_A-Z]*|\d+")
 _KEYS = ("id", "key", "code", "no", "nr", "num", "number", "ref")

@@ -18,7 +18,7 @@ from qafd.curate.descriptions import Remark, remarks
 from qafd.curate.neighbors import find_added
 from qafd.explain.edges import Along, Balance, Strand, mass_balance
 from qafd.knowledge import KnowledgeGraph, find_evidence
-from qafd.reading.text.table_rows import is_row
+from qafd.reading.text.lines import is_row
 from qafd.retrieve.base import Retrieval, RetrievedNode
 from qafd.storage.rows import Evidence
 from qafd.view.drawing import largest_of, share_of

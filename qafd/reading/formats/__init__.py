@@ -11,17 +11,15 @@ from collections import Counter
 from qafd.errors import ParseError
 from qafd.extensions import READERS, find_extensions
 from qafd.reading.formats.chats import is_subtitles, read_subtitles
-from qafd.reading.formats.draft import SAVE_AS, DocumentDraft, unsupported_error
+from qafd.reading.formats.draft import SAVE_AS, DocumentDraft, Limits, too_much, unsupported_error
 from qafd.reading.formats.excel import read_workbook, sheet_grids
-from qafd.reading.formats.feeds import FEEDS, read_feed
 from qafd.reading.formats.graphs import draft_graph, refuse_graph
 from qafd.reading.formats.graphs.markup import read_markup as read_graph_markup
 from qafd.reading.formats.grid import TableGrid
-from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.formats.mail import is_mail, read_mails
 from qafd.reading.formats.markdown import looks_like_markdown, read_markdown
 from qafd.reading.formats.packages import Package, open_package, read_epub
-from qafd.reading.formats.page import read_html
+from qafd.reading.formats.page import FEEDS, read_feed, read_html
 from qafd.reading.formats.pdf import read_pdf
 from qafd.reading.formats.plain import read_plain
 from qafd.reading.formats.powerpoint import read_presentation
@@ -118,26 +116,19 @@ _OFFICE = {"xl/workbook.xml": read_workbook, "ppt/presentation.xml": read_presen
 _OCR = "a picture has to go through text recognition (OCR) first"
 _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
     (b"\xd0\xcf\x11\xe0", "an old or password-protected Office file", SAVE_AS),
-    (b"MZ", "a Windows program", ""),
-    (b"\x7fELF", "a Linux program", ""),
-    (b"\xcf\xfa\xed\xfe", "a macOS program", ""),
-    (b"\xca\xfe\xba\xbe", "a macOS or Java program", ""),
     (b"\x89PNG", "a PNG picture", _OCR),
     (b"\xff\xd8\xff", "a JPEG picture", _OCR),
     (b"GIF8", "a GIF picture", _OCR),
     (b"II*\0", "a TIFF picture", _OCR),
     (b"MM\0*", "a TIFF picture", _OCR),
     (b"BM", "a bitmap picture", _OCR),
-    (b"RIFF", "a sound, video or WebP file", ""),
-    (b"ID3", "a sound file", ""),
-    (b"OggS", "a sound file", ""),
     (b"\x1f\x8b", "a gzip archive", "unpack it and add its files"),
     (b"BZh", "a bzip2 archive", "unpack it and add its files"),
     (b"\xfd7zXZ", "an xz archive", "unpack it and add its files"),
     (b"7z\xbc\xaf", "a 7z archive", "unpack it and add its files"),
     (b"Rar!", "a rar archive", "unpack it and add its files"),
     (b"\x28\xb5\x2f\xfd", "a zstd archive", "unpack it and add its files"),
-    (b"SQLite format 3", "an SQLite database", ""),
+    (b"SQLite format 3", "a SQLite database", "ask it on the page Database, or add files"),
     (b"PAR1", "a Parquet table", "save it as csv and add that; the tables of GraphRAG, entities "
      "and relationships, are imported together as a graph"),
 )
@@ -207,6 +198,4 @@ def _refuse(data: bytes) -> None:
     """Raise ParseError where the first bytes are those of a program's own format."""
     for magic, what, advice in _FOREIGN:
         if data.startswith(magic):
-            raise unsupported_error(what, advice) if advice else unsupported_error(what)
-    if data[4:8] == b"ftyp":
-        raise unsupported_error("a video or sound file")
+            raise unsupported_error(what, advice)

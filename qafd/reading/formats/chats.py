@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from qafd.reading.formats.draft import DocumentDraft
-from qafd.reading.formats.limits import Limits
+from qafd.reading.formats.draft import DocumentDraft, Limits
 from qafd.reading.text.lines import has_ended
 from qafd.reading.text.plaintext import label
 

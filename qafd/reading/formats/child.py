@@ -12,7 +12,7 @@ from qafd.errors import ParseError
 from qafd.reading.formats import Limits, read, read_grids
 from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.graphs import read_graph_files
-from qafd.reading.formats.page_image import draw_page
+from qafd.reading.formats.pdf import draw_page
 from qafd.reading.text import cut
 from qafd.records import Assertion, Description, Document, Mark, Mention
 from qafd.sandbox import limit

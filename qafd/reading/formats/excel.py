@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from qafd.reading.formats.draft import DocumentDraft
+from qafd.reading.formats.draft import DocumentDraft, too_much
 from qafd.reading.formats.grid import WIDEST, TableCell, TableGrid
-from qafd.reading.formats.limits import too_much
 from qafd.reading.formats.packages import Package
 
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\b[^>]*\bref=\"([A-Z]{1,3}\d{1,7}):([A-Z]{1,3}\d{1,7})\"")

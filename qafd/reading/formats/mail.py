@@ -3,8 +3,7 @@
 import re
 from typing import TYPE_CHECKING, cast
 
-from qafd.reading.formats.draft import DocumentDraft
-from qafd.reading.formats.limits import Limits, too_much
+from qafd.reading.formats.draft import DocumentDraft, Limits, too_much
 from qafd.reading.formats.page import read_markup
 from qafd.reading.formats.plain import add_fields, add_plain
 from qafd.reading.text.plaintext import clean, decode, label, one_line

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from qafd.reading.formats.draft import DocumentDraft
-from qafd.reading.formats.limits import Limits
+from qafd.reading.formats.draft import DocumentDraft, Limits
 from qafd.reading.formats.page import read_markup
 from qafd.reading.text.lines import gap_between, is_field, typed_width
 from qafd.reading.text.plaintext import clean

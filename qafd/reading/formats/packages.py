@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import DocumentDraft, worthy_title
-from qafd.reading.formats.limits import Limits
-from qafd.reading.formats.page import read_markup
+from qafd.reading.formats.draft import DocumentDraft, Limits, worthy_title
+from qafd.reading.formats.page import parse_xml, read_markup, refuse_entities
 from qafd.reading.text.plaintext import decode
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ class Package:
                 data = b""
                 if name.endswith((".xml", ".rels")):
                     data = _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/\2",
-                                       _without_entities(self.read(name)))
+                                       refuse_entities(self.read(name)))
                 if name == "[Content_Types].xml":
                     data = _WORD_KINDS.sub(b"openxmlformats-officedocument.wordprocessingml.document", data)
                 archive.writestr(name, data)
@@ -104,20 +103,6 @@ class Package:
         """Return the number of parts whose name matches a pattern, or how often they have some bytes."""
         parts = [name for name in self.names if re.fullmatch(pattern, name)]
         return sum(self.read(name).count(inside) for name in parts) if inside else len(parts)
-
-
-def parse_xml(data: bytes) -> "_Element":
-    """Return the root of an XML text; entities and document types are refused."""
-    from lxml import etree
-
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=False)
-    return etree.fromstring(_without_entities(data), parser)
-
-
-def _without_entities(data: bytes) -> bytes:
-    if b"<!ENTITY" in data or "<!ENTITY".encode("utf-16-le") in data:
-        raise ParseError("The file declares XML entities, which are not read; save it again.")
-    return data
 
 
 def read_epub(package: Package) -> DocumentDraft:

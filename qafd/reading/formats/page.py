@@ -1,4 +1,4 @@
-"""HTML: headings become marks, tables grids; hidden text and menus stay out."""
+"""Web pages and feeds: headings become marks, tables grids; hidden text and menus stay out."""
 
 import re
 from collections.abc import Sequence
@@ -7,12 +7,13 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import DocumentDraft, worthy_title
-from qafd.reading.formats.grid import TableCell
-from qafd.reading.formats.limits import Limits
+from qafd.reading.formats.draft import DocumentDraft, Limits, too_much, worthy_title
+from qafd.reading.formats.grid import TableCell, row_text
+from qafd.reading.text.plaintext import label, one_line
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
+
 
 _HIDDEN = frozenset((
     "script", "style", "noscript", "template", "svg", "iframe", "object", "embed",
@@ -67,6 +68,21 @@ def read_page(root: "_Element", draft: DocumentDraft) -> str:
             walk.skip_subtree()
     page.end_line("body", starts=False)
     return worthy_title(title) or ("" if headed else draft.title)
+
+
+def parse_xml(data: bytes) -> "_Element":
+    """Return the root of an XML text; entities and document types are refused."""
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=False)
+    return etree.fromstring(refuse_entities(data), parser)
+
+
+def refuse_entities(data: bytes) -> bytes:
+    """Return an XML text, which is refused if it declares entities."""
+    if b"<!ENTITY" in data or "<!ENTITY".encode("utf-16-le") in data:
+        raise ParseError("The file declares XML entities, which are not read; save it again.")
+    return data
 
 
 def _parse(text: str) -> "_Element | None":
@@ -306,3 +322,38 @@ def _is_hidden(element: "_Element") -> bool:
         or element.get("aria-hidden") == "true"
         or re.search(r"display\s*:\s*none|visibility\s*:\s*hidden", style) is not None
     )
+
+
+FEEDS = ("rss", "feed", "rdf")
+_FIELDS = (("Date", ("pubDate", "published", "updated", "date")), ("Author", ("author", "creator")),
+           ("Category", ("category",)))
+_TEXTS = ("encoded", "content", "description", "summary")
+
+
+def read_feed(name: str, text: str, limits: Limits) -> list[DocumentDraft]:
+    """Read the items of a feed with their dates and authors; the text of each may be HTML."""
+    root = parse_xml(text.lstrip().encode())
+    items = list(root.iter("{*}item", "{*}entry"))
+    if len(items) > limits.pieces:
+        raise too_much(limits.pieces, "items")
+    drafts = []
+    for number, item in enumerate(items, 1):
+        draft = DocumentDraft("feed", limits, f"{label(name)}#{number}", one_line(_text_of(item, ("title",))))
+        values = [(field, _text_of(item, tags)) for field, tags in _FIELDS]
+        draft.add(row_text(*zip(*values, strict=True)))
+        read_markup(_text_of(item, _TEXTS), draft)
+        if draft.empty:
+            draft.add(draft.title)
+        drafts.append(draft)
+    return drafts or [DocumentDraft("feed", limits)]
+
+
+def _text_of(item: "_Element", tags: tuple[str, ...]) -> str:
+    """Return the text of the first of some tags that an item has, or its term."""
+    for tag in tags:
+        found = item.find(f"{{*}}{tag}")
+        if found is not None:
+            text = "".join(found.itertext()).strip() or found.get("term", "")
+            if text:
+                return text
+    return ""

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
-from qafd.reading.formats.draft import DocumentDraft
+from qafd.reading.formats.draft import DocumentDraft, Limits
 from qafd.reading.formats.grid import row_text
-from qafd.reading.formats.limits import Limits
 from qafd.reading.text.lines import has_columns, has_ended, typed_width, unwrap
 from qafd.reading.text.plaintext import clean
 

@@ -10,11 +10,10 @@ from typing import Any
 
 from qafd.errors import ParseError
 from qafd.reading.formats.chats import conversations_of, write_conversations
-from qafd.reading.formats.draft import DocumentDraft
+from qafd.reading.formats.draft import DocumentDraft, Limits, too_much
 from qafd.reading.formats.graphs import draft_graph
 from qafd.reading.formats.graphs.tables import as_node_link, read_node_link
 from qafd.reading.formats.grid import TableGrid, names_columns, row_text
-from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.formats.markdown import read_notebook
 from qafd.reading.text import title_of_file
 from qafd.reading.text.plaintext import clean, label, one_line

@@ -3,8 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Any
 
-from qafd.reading.formats.draft import DocumentDraft
-from qafd.reading.formats.limits import Limits
+from qafd.reading.formats.draft import DocumentDraft, Limits
 from qafd.reading.formats.page import read_page
 from qafd.reading.text.plaintext import clean
 

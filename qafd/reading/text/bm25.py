@@ -1,20 +1,22 @@
-"""BM25 over the passages of a graph, kept word by word."""
+"""Words of texts with their stems and slips, and BM25 over the passages of a graph, kept word by word."""
 
 import re
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import snowballstemmer
 from scipy.sparse import csc_matrix, csr_matrix
 
 from qafd.arrays import TextBlock
 from qafd.reading.text import as_typed
-from qafd.reading.text.lexicons import words as lexicon
 from qafd.reading.text.scripts import is_unspaced, terms
 from qafd.records import Floats, Nodes
+from qafd.resources import lexicon
 
 # Words of questions that say nothing about the passage that answers them.
 FUNCTION_WORDS = lexicon("english", "function_words")
@@ -114,3 +116,31 @@ def words(text: str) -> list[str]:
     if is_unspaced(text):
         return terms(as_typed(text))
     return _WORD.findall((text if text.isascii() else as_typed(text)).casefold())
+
+
+_ENGLISH: Any = snowballstemmer.stemmer("english")
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text, those of "salinity_limit" too."""
+    return frozenset(stem(word) for word in words(text))
+
+
+@cache
+def stem(word: str) -> str:
+    """Return the part that a word has in common with its other forms."""
+    return str(_ENGLISH.stemWord(word))
+
+
+def slips_between(one: str, other: str) -> int:
+    """Count the slips of the keyboard between two words: a letter left out, put in or changed,
+    or two neighbors exchanged (Damerau and Levenshtein's distance, no letter moved twice)."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one):
+        above, before, row = before, row, [i + 1]
+        for j, there in enumerate(other):
+            row.append(min(before[j] + (letter != there), before[j + 1] + 1, row[j] + 1))
+            if i and j and letter == other[j - 1] and one[i - 1] == there:
+                row[-1] = min(row[-1], above[j - 1] + 1)
+    return row[-1]

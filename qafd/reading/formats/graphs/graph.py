@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 from qafd.errors import ParseError
+from qafd.reading.formats.draft import Limits, too_much
 from qafd.reading.formats.graphs.communities import ImportedCommunity, as_list, communities_of
-from qafd.reading.formats.limits import Limits, too_much
 from qafd.reading.text.plaintext import FORMULA, clean, one_line, storable
 
 NODES, EDGES = 50_000, 500_000

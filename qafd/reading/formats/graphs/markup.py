@@ -1,10 +1,17 @@
-"""GraphML and GEXF to rows, by an event parser that admits no entities."""
+"""GraphML and GEXF to rows."""
 
-from typing import Any
-from xml.parsers import expat
+from typing import TYPE_CHECKING
+
+from lxml import etree
 
 from qafd.errors import ParseError
 from qafd.reading.formats.graphs.graph import Rows
+from qafd.reading.formats.page import parse_xml
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_VALUES = ("data", "attvalue", "NodeLabel", "EdgeLabel")  # the last two of yEd
 
 
 def read_markup(text: str) -> Rows:
@@ -15,85 +22,51 @@ def read_markup(text: str) -> Rows:
     ParseError
         It is damaged, or declares entities, which could expand without end.
     """
-    reader = _MarkupReader()
-    parser = expat.ParserCreate("utf-8")
-    parser.buffer_text = True
-    parser.StartElementHandler = reader.start
-    parser.EndElementHandler = reader.end
-    parser.CharacterDataHandler = reader.characters
-    parser.EntityDeclHandler = _refuse
     try:
-        parser.Parse(text.lstrip().encode("utf-8", "replace"), True)
-    except expat.ExpatError as error:
-        raise ParseError(f"The {reader.rows.format} is damaged in line {error.lineno}; export "
-                         "the graph again.") from None
-    return reader.rows
-
-
-def _refuse(*_: Any) -> None:
-    raise ParseError("The XML declares entities, which can hide a bomb; export the graph again "
-                     "without them.")
-
-
-class _MarkupReader:
-    """Collects rows; both formats have nodes and edges with attributes that are declared before."""
-
-    def __init__(self) -> None:
-        self.rows = Rows("XML")
-        self._names: dict[tuple[str, str], str] = {}  # class of element and id of its attribute
-        self._kind = ""
-        self._open: list[dict[str, Any]] = []
-        self._key = ""
-        self._text: list[str] = []
-
-    def start(self, tag: str, values: dict[str, str]) -> None:
-        """Begin an element."""
-        tag = tag.rpartition(":")[2].lower()
-        if tag in ("graphml", "gexf"):
-            self.rows.format = {"graphml": "GraphML", "gexf": "GEXF"}[tag]
-        elif tag == "key":
-            name = values.get("attr.name") or values.get("yfiles.type") or values.get("id", "")
-            about = values.get("for", "all")
-            for kind in ("node", "edge") if about == "all" else (about,):
-                self._names[kind, values.get("id", "")] = name
-        elif tag == "attributes":
-            self._kind = values.get("class", "")
-        elif tag == "attribute":
-            self._names[self._kind, values.get("id", "")] = values.get("title", "")
-        elif tag in ("node", "edge"):
-            self._begin(tag, dict(values))
-        elif tag == "attvalue":
-            self._put(values.get("for") or values.get("id") or "", values.get("value", ""))
-        elif tag in ("data", "nodelabel", "edgelabel"):
-            self._key = values.get("key", "") if tag == "data" else "label"
-            self._text = []
-
-    def _begin(self, tag: str, row: dict[str, Any]) -> None:
-        """Begin a node or an edge; the id of an edge is ignored."""
-        if tag == "node":
-            self.rows.nodes.append(row)
-        else:
+        root = parse_xml(text.strip().encode("utf-8", "replace"))
+    except etree.XMLSyntaxError as error:
+        raise ParseError(f"The graph is damaged in line {error.lineno}; export it again.") from None
+    form = {"graphml": "GraphML", "gexf": "GEXF"}
+    rows = Rows(form.get(etree.QName(root).localname.lower(), "XML"))
+    names = _attribute_names(root)
+    for element in root.iter("{*}node", "{*}edge"):
+        kind = etree.QName(element).localname
+        row = dict(element.attrib)
+        if kind == "edge":
             row.pop("id", None)
-            self.rows.edges.append(row)
-        self.rows.check()
-        self._open.append(row)
+        (rows.nodes if kind == "node" else rows.edges).append(row)
+        rows.check()
+        for name, value in _values_of(element):
+            if value.strip():
+                row.setdefault(names.get((kind, name), name).strip().lower(), value.strip())
+    return rows
 
-    def end(self, tag: str) -> None:
-        """End an element."""
-        tag = tag.rpartition(":")[2].lower()
-        if tag in ("node", "edge") and self._open:
-            self._open.pop()
-        elif tag in ("data", "nodelabel", "edgelabel") and self._key:
-            self._put(self._key, "".join(self._text))
-            self._key = ""
 
-    def characters(self, text: str) -> None:
-        """Add the text between two tags."""
-        if self._key:
-            self._text.append(text)
+def _attribute_names(root: "_Element") -> dict[tuple[str, str], str]:
+    """Return the name of each attribute by the kind of element and its id."""
+    names: dict[tuple[str, str], str] = {}
+    for key in root.iter("{*}key"):
+        identity = key.get("id", "")
+        about = key.get("for", "all")
+        for kind in ("node", "edge") if about == "all" else (about,):
+            names[kind, identity] = key.get("attr.name") or key.get("yfiles.type") or identity
+    for group in root.iter("{*}attributes"):
+        for attribute in group:
+            names[group.get("class", ""), attribute.get("id", "")] = attribute.get("title", "")
+    return names
 
-    def _put(self, key: str, value: str) -> None:
-        if self._open and value.strip():
-            row = self._open[-1]
-            kind = "edge" if "target" in row else "node"
-            row.setdefault(self._names.get((kind, key), key).strip().lower(), value.strip())
+
+def _values_of(element: "_Element") -> list[tuple[str, str]]:
+    """Return the ids and values of the attributes of a node or an edge, without those of nodes in it."""
+    found = []
+    for value in element.iter(*(f"{{*}}{name}" for name in _VALUES)):
+        if next(value.iterancestors("{*}node", "{*}edge")) is not element:
+            continue
+        name = etree.QName(value).localname
+        if name == "attvalue":
+            found.append((value.get("for") or value.get("id") or "", value.get("value", "")))
+        elif name == "data":
+            found.append((value.get("key", ""), value.text or ""))
+        else:
+            found.append(("label", value.text or ""))
+    return found

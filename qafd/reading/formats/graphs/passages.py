@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from qafd.reading.formats.draft import DocumentDraft
+from qafd.reading.formats.draft import DocumentDraft, Limits
 from qafd.reading.formats.graphs.graph import ImportedEdge, ImportedGraph, ImportedNode
-from qafd.reading.formats.limits import Limits
 from qafd.reading.text import NameIndex, canonical
 from qafd.reading.text.plaintext import label, one_line
 from qafd.records import GIVEN, WEIGHT, Assertion, Chunk, Description, Extraction, Mention

@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import Any
 
 from qafd.errors import ParseError
+from qafd.reading.formats.draft import Limits
 from qafd.reading.formats.graphs.graph import SOURCES, TARGETS, Row, Rows
-from qafd.reading.formats.limits import Limits
 from qafd.reading.text.plaintext import one_line
 
 _SCALARS = (str, int, float)
