@@ -44,8 +44,10 @@ def make_database(name: str, data: bytes) -> TableFile:
         It has no table.
     """
     left_out = 0
+    tables = parse_tables(name, data)
+    titles = _distinct([title for title, _, _ in tables])
     with closing(sqlite3.connect(":memory:")) as database:
-        for title, columns, rows in parse_tables(name, data):
+        for title, (_, columns, rows) in zip(titles, tables, strict=True):
             values, types = list[list[object]](), list[str]()
             for column in zip(*rows, strict=True):
                 kind, number = _type_of([cell for cell in column if cell])
@@ -108,17 +110,16 @@ def _ends_in_total(columns: Sequence[Sequence[object]], types: Sequence[str]) ->
     return True
 
 
-def _distinct(columns: Sequence[str]) -> list[str]:
+def _distinct(names: Sequence[str]) -> list[str]:
     """Return names that differ without their case, as those of SQLite must."""
     seen: set[str] = set()
-    names = []
-    for column in columns:
-        name = column
+    distinct = []
+    for name in names:
         while name.casefold() in seen:
             name += " 2"
         seen.add(name.casefold())
-        names.append(name)
-    return names
+        distinct.append(name)
+    return distinct
 
 
 def _write_table(database: sqlite3.Connection, title: str, columns: Sequence[tuple[str, str]],

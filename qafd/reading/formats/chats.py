@@ -1,4 +1,4 @@
-"""Conversations: exports of Slack, Telegram and ChatGPT, and subtitles, as lines of author, time and text."""
+"""Chats of Slack, Telegram, ChatGPT and Claude, and subtitles, as lines of author, time and text."""
 
 import html
 import re
@@ -19,6 +19,7 @@ _LINK = re.compile(r"<((?:https?|mailto):[^<>|]*)(?:\|([^<>]*))?>")
 _WHO = ("from", "user", "username", "author", "sender", "role", "name")
 _WHEN = ("date", "ts", "timestamp", "create_time", "created_at")
 _MESSAGE_FORMS: tuple[set[str], ...] = ({"ts", "type"}, {"role", "content"})
+_LISTS = ("messages", "chat_messages")
 _LONGEST = 400  # characters of subtitles that no sentence ends
 
 
@@ -48,10 +49,12 @@ def conversations_of(value: Any) -> list[Conversation]:
         return []
     if _all_have(rows, "mapping", dict):
         return [Conversation(_title_of(row), list(_branch(row))) for row in rows]
-    if _all_have(rows, "messages", list):
-        return [Conversation(_title_of(row), _messages(row["messages"])) for row in rows]
-    messages = any(all(form <= row.keys() for row in rows) for form in _MESSAGE_FORMS)
-    return [Conversation("", _messages(rows))] if messages else []
+    for key in _LISTS:
+        if _all_have(rows, key, list):
+            return [Conversation(_title_of(row), _messages(row[key])) for row in rows]
+    formed = any(all(form <= row.keys() for row in rows) for form in _MESSAGE_FORMS)
+    found = _messages(rows) if formed else []
+    return [Conversation("", found)] if any(message.text for message in found) else []
 
 
 def _title_of(row: dict[str, Any]) -> str:

@@ -1,8 +1,10 @@
 """Excel workbooks through openpyxl: sheets are headings, and cells are read as they are shown."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from qafd.reading.formats.draft import DocumentDraft, too_much
@@ -22,9 +24,10 @@ Spans = Mapping[tuple[int, int], tuple[int, int, int]]
 def read_workbook(package: Package) -> DocumentDraft:
     """Read the visible sheets of a workbook; formulas are their last values."""
     draft = DocumentDraft("xlsx", package.limits)
-    for title, rows in _sheets_of(package, draft):
+    for title, tables in groupby(_sheets_of(package, draft), key=itemgetter(0)):
         draft.head(title)
-        draft.table(rows)
+        for _, rows in tables:
+            draft.table(rows)
     draft.skip("comment", package.count(r"xl/(?:comments/)?comments?\d*\.xml", b"<comment "))
     draft.skip("chart", package.count(r"xl/charts/chart\d*\.xml"))
     draft.skip("picture", package.count(r"xl/media/.*"))
@@ -32,14 +35,14 @@ def read_workbook(package: Package) -> DocumentDraft:
 
 
 def sheet_grids(package: Package) -> Iterator[tuple[str, TableGrid]]:
-    """Yield the title and the table of each visible sheet."""
+    """Yield each table of the visible sheets under the title of its sheet."""
     for title, rows in _sheets_of(package, DocumentDraft("xlsx", package.limits)):
         yield title, TableGrid(rows)
 
 
 def _sheets_of(package: Package, draft: DocumentDraft
                ) -> Iterator[tuple[str, list[list[TableCell | str]]]]:
-    """Yield the title and the rows of each visible sheet that has some; what is left out is counted.
+    """Yield the title of each visible sheet with the rows of a table in it; what is left out is counted.
 
     Sheets are streamed, as whole workbooks take fifty times their size in memory. openpyxl then
     gives no merged cells, comments or formulas, so these are found in the parts themselves.
@@ -54,13 +57,35 @@ def _sheets_of(package: Package, draft: DocumentDraft
         part = sheet._worksheet_path  # nothing public names it
         source = package.read(part) if part in package else b""
         draft.skip("formula without a value", len(_UNCOMPUTED.findall(source)))
-        rows = list(_rows_of(sheet, _spans_of(source), package.limits.text_characters))
-        if rows:
+        for rows in _tables_in(_rows_of(sheet, _spans_of(source), package.limits.text_characters)):
             yield sheet.title, rows
 
 
+def _tables_in(rows: Iterable[list[TableCell | str]]) -> Iterator[list[list[TableCell | str]]]:
+    """Yield the tables of a sheet: behind an empty row another one begins if it has other columns."""
+    table: list[list[TableCell | str]] = []
+    for filled, group in groupby(rows, key=bool):
+        block = list(group)
+        if not filled:
+            continue
+        if table and _is_other(block, table):
+            yield table
+            table = []
+        table += block
+    if table:
+        yield table
+
+
+def _is_other(block: list[list[TableCell | str]], table: list[list[TableCell | str]]) -> bool:
+    """Return True if rows have other columns than a table: a header or a title of their own, or one cell."""
+    if max(map(len, block)) == max(map(len, table)):
+        return False
+    grid = TableGrid(block)
+    return bool(grid.names or grid.above) or len(block) == len(block[0]) == 1
+
+
 def _rows_of(sheet: Any, spans: Spans, most: int) -> Iterator[list[TableCell | str]]:
-    """Yield the rows of a sheet that hold anything, from the first column on."""
+    """Yield the rows of a sheet, from the first column on; one that holds nothing is empty."""
     sheet.reset_dimensions()
     origins: dict[tuple[int, int], str] = {}
     merged = {row for row, _ in spans}
@@ -77,8 +102,8 @@ def _rows_of(sheet: Any, spans: Spans, most: int) -> Iterator[list[TableCell | s
         cells: list[TableCell | str] = [*texts]
         if number in merged:
             cells = _merge(number, texts, spans, origins)
-        if any(cell if isinstance(cell, str) else cell.text for cell in cells):
-            yield cells
+        filled = any(cell if isinstance(cell, str) else cell.text for cell in cells)
+        yield cells if filled else []
 
 
 def _merge(number: int, texts: Sequence[str], spans: Spans, origins: dict[tuple[int, int], str]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from qafd.reading.text.plaintext import COLUMN, one_line
 
 WIDEST = 500  # columns of a table
+FOOTER = 3  # words of a line below a table at least
 
 _NUMBER = re.compile(r"\d")
 _AMOUNT = re.compile(r"[-+\d.,%\s]+")
@@ -56,7 +57,7 @@ class TableGrid:
     groups : list of str
         For each row of the body the text of the row across all columns above it, or "".
     below : str
-        The text of a row across all columns at the end.
+        The text of a row across all columns at the end, or of a line in the first one alone.
     """
 
     def __init__(self, rows: Sequence[Sequence[TableCell | str]], heads: int | None = None) -> None:
@@ -68,9 +69,7 @@ class TableGrid:
         above = _count_above(places, bool(heads))
         self.above = [": ".join(_distinct(row)) for row in places[:above]]
         places = places[above:]
-        if heads is None:
-            heads = _guess_heads(places)
-        heads = max(0, heads - above)
+        heads = _guess_heads(places) if heads is None else max(0, heads - above)
         self.names = _join_heads(places[:heads]) if 0 < heads < len(places) and width > 1 else []
         self.body: list[list[str]] = []
         self.groups: list[str] = []
@@ -92,6 +91,9 @@ class TableGrid:
                 group = row[0].text
         if self.names and places and _is_across(places[-1]):
             self.below = group
+        elif self.names and len(self.body) > 1 and _is_footer(self.body):
+            self.below = self.body.pop()[0]
+            self.groups.pop()
 
     def as_rows(self) -> tuple[list[str], list[list[str]]]:
         """Return a name for each column, and the rows; groups are a column of their own.
@@ -191,6 +193,13 @@ def _distinct(row: Sequence[_Place]) -> list[str]:
 def _is_across(row: Sequence[_Place]) -> bool:
     """Return True if one cell fills a row of several columns."""
     return len(row) > 1 and row[-1].goes_on and bool(row[0].text) and all(place.goes_on for place in row[1:])
+
+
+def _is_footer(rows: Sequence[Sequence[str]]) -> bool:
+    """Return True if the last row is words in its first cell alone, as no other row is."""
+    first, *others = rows[-1]
+    alone = len(first.split()) >= FOOTER and not any(others)
+    return alone and all(any(row[1:]) for row in rows[:-1])
 
 
 def _count_above(places: Sequence[Sequence[_Place]], headed: bool) -> int:

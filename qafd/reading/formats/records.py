@@ -39,7 +39,7 @@ def read_json(
         lines = ending in ("jsonl", "ndjson") and as_node_link(value) is None  # an import is named so
         if not lines or isinstance(value, list):
             return _from_json(name, value, limits, notices)
-        return _from_records("jsonl", name, [value], limits)
+        return _from_lines(name, [value], limits)
     except ValueError as error:
         why = str(error)
     except RecursionError:
@@ -52,10 +52,17 @@ def read_json(
             notices.append(f"{len(broken)} {what} not JSON and left out: {numbers}.")
         if (linked := as_node_link(records)) is not None:
             return draft_graph(read_node_link(linked), name, limits, notices)
-        return _from_records("jsonl", name, records, limits)
+        return _from_lines(name, records, limits)
     if ending in ("json", "jsonl", "ndjson"):
         raise ParseError(f"The {ending.upper()} is damaged ({one_line(why)}); mend it and retry.")
     return []
+
+
+def _from_lines(name: str, records: list[Any], limits: Limits) -> list[DocumentDraft]:
+    """Return the documents of JSON lines: conversations, else records."""
+    if talks := conversations_of(records):
+        return write_conversations(name, talks, limits)
+    return _from_records("jsonl", name, records, limits)
 
 
 def _read_lines(text: str) -> tuple[list[Any], list[int]]:
@@ -111,7 +118,8 @@ def _from_records(kind: str, name: str, records: list[Any], limits: Limits
     if not any(_text_field(record) for record in records):
         draft = DocumentDraft(kind, limits)
         for record in records:
-            draft.add("\n".join(_flatten(record)))
+            for paragraph in _paragraphs(record):
+                draft.add(paragraph)
         return [draft]
     drafts: list[DocumentDraft] = []
     names: Counter[str] = Counter()
@@ -133,6 +141,22 @@ def _from_records(kind: str, name: str, records: list[Any], limits: Limits
     drafts = drafts or [DocumentDraft(kind, limits)]
     drafts[0].skip("record without text", skipped)
     return drafts
+
+
+def _paragraphs(record: Any) -> Iterator[str]:
+    """Yield the lines of a record; those of each record in a list of it are a paragraph of their own."""
+    lists = {}
+    if isinstance(record, dict):
+        lists = {key: value for key, value in record.items() if _is_records(value)}
+        record = {key: value for key, value in record.items() if key not in lists}
+    yield "\n".join(_flatten(record))
+    for key, rows in lists.items():
+        for row in rows:
+            yield "\n".join(_flatten(row, str(key)))
+
+
+def _is_records(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
 def _read_record(kind: str, record: Any, limits: Limits) -> DocumentDraft:
@@ -232,8 +256,8 @@ def read_csv(
         notices.append("The columns source and target look like edges of a graph; this was read as "
                        "a table, 'Graph file' or 'qafd import' reads it as a graph.")
     drafts = _read_rows(name, grid, limits)
-    if above:
-        drafts.insert(0, _text_above(above, drafts, limits))
+    if above or grid.below:
+        drafts.insert(0, _text_around([*above, grid.below], drafts, limits))
     return drafts
 
 
@@ -270,8 +294,8 @@ def _read_rows(name: str, grid: TableGrid, limits: Limits) -> list[DocumentDraft
     return [draft]
 
 
-def _text_above(lines: Sequence[str], drafts: list[DocumentDraft], limits: Limits) -> DocumentDraft:
-    """Return the lines above a table as a document, with the rows that are in one document with them."""
+def _text_around(lines: Sequence[str], drafts: list[DocumentDraft], limits: Limits) -> DocumentDraft:
+    """Return the lines above and below a table as a document, with the rows that are in one document."""
     draft = DocumentDraft("csv", limits)
     draft.add("\n".join(lines))
     if len(drafts) == 1 and not drafts[0].name:
