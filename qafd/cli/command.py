@@ -206,15 +206,6 @@ def require_location(db: "Location | None") -> "Location":
     return db
 
 
-def is_there(db: "Location") -> bool:
-    """Return True if anything exists at the named place, a workspace or not."""
-    if isinstance(db, str):
-        from qafd.storage import size_of
-
-        return size_of(db) is not None
-    return os.path.exists(db)  # Path.exists raises on names that are too long
-
-
 def make_folder(db: "Location") -> None:
     """Make the folder of a workspace file."""
     if not isinstance(db, str):
@@ -226,13 +217,11 @@ def find_workspace(db: "Location | None") -> "Location":
     from qafd.storage import place_of, size_of
 
     path = require_location(db)
-    written = place_of(path).written if isinstance(path, str) else path
-    if not is_there(path):
-        raise ParameterError(f"there is no workspace at {written}; 'qafd index FILE --db "
-                             f"{written}' makes one")
-    if size_of(path) == 0:
-        raise ParameterError(f"{written} is empty, not a workspace; 'qafd index FILE --db "
-                             f"{written}' makes one of it")
+    size = size_of(path)
+    if not size:
+        written = place_of(path).written
+        found = f"{written} is empty, not a workspace" if size == 0 else f"there is no workspace at {written}"
+        raise ParameterError(f"{found}; 'qafd index FILE --db {written}' makes one")
     return path
 
 

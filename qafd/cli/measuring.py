@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from qafd.cli import DONE
-from qafd.cli.command import Outcome, is_there, note, open_graph
+from qafd.cli.command import Outcome, note, open_graph
 from qafd.cli.foreign import model_for_sql
 from qafd.cli.models import ModelRequest, endpoint_named, price_at
 from qafd.cli.progress import ProgressLine
@@ -46,7 +46,7 @@ from qafd.models.prompts_answer import EMPOWERMENT, PAPER
 from qafd.reading.text.plaintext import one_line
 from qafd.runs.imported import read_columns
 from qafd.sql.database import Database
-from qafd.storage import Location
+from qafd.storage import Location, size_of
 from qafd.wording.comparison import MEASURES, say_differences, say_missed
 from qafd.wording.reasons import word_notice
 
@@ -286,7 +286,7 @@ def _workspace(asked: QuestionSet, source: str, file: Path | None, db: Location 
                 raise ParameterError("the questions bring no passages along; add --passages FILE, "
                                      "or --db FILE of a workspace that holds the documents")
             db = Path(stack.enter_context(TemporaryDirectory())) / "passages.db"
-        elif not passages and not is_there(db):
+        elif not passages and size_of(db) is None:
             raise ParameterError(f"there is no workspace at {db}; add --passages FILE")
         meter = stack.enter_context(ProgressLine())
         knowledge = (collection(db, source, passages, progress=meter.show) if passages
