@@ -137,3 +137,15 @@ def test_a_chain_can_end_at_a_given_name_of_any_kind(samples: dict[str, Knowledg
         assert chain.nodes[0] in explanation.retrieval.seeds
     best = explanation.chains()[0]
     assert explanation.chains(to=best.nodes[-1])[0].nodes[-1] == best.nodes[-1]
+
+
+def test_a_passage_that_came_after_the_question_is_in_no_chain(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.open(tmp_path / "shared.db")
+    knowledge.add_text("a.txt", "Ada Brenner met Karl Voss in Lindau.")
+    question = "Whom did Ada Brenner meet?"
+    explanation = knowledge.explain(question)
+    before = explanation.chains(3)
+    assert before
+    knowledge.add_text("b.txt", "Ada Brenner met Karl Voss in Lindau. Karl Voss met Eva Stein.")
+    assert explanation.chains(3) == before
+    assert "Eva Stein" in {hop.name for chain in knowledge.explain(question).chains(3) for hop in chain.hops}

@@ -160,7 +160,9 @@ class _ChainSearch:
                         for edge in inside if edge.label}
         for edge in inside:
             chunks.update(chunk for chunk, _ in edge.evidence)
-        self._texts = {key: (one.document, one.text) for key, one in store.passages.get(chunks).items()}
+        # others may have added passages since the graph was read
+        self._texts = {key: (one.document, one.text) for key, one in store.passages.get(chunks).items()
+                       if node_id("passage", key) in self._graph.row}
         mentions = mentions | store.passages.names(chunks - {chunk for chunk, _ in mentions})
         spans = store.passages.sentences(chunks)
         self._stating = store.passages.sentence_texts(
