@@ -71,6 +71,13 @@ def test_the_asked_cell_is_that_whose_column_is_named_and_value_is_not(
     assert find_cell(row, question) == asked
 
 
+def test_a_short_sentence_without_spaces_can_be_quoted(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph(tmp_path / "zh.db")
+    knowledge.add_text("zh.txt", "王小明于1982年毕业于北京大学物理系。\n\n"
+                                 "李丽出生于苏州。她在清华大学获得博士学位。")
+    assert knowledge.answer("李丽出生于哪里？").sentences[0].text == "李丽出生于苏州。"
+
+
 def test_a_row_is_written_in_two_columns_with_the_asked_cell_marked(tmp_path: Path) -> None:
     knowledge = KnowledgeGraph(tmp_path / "crew.db")
     knowledge.add_text("crew.csv", "Town,Head,Pumps\nBodo,Per Lund,12\nMandal,Una Berg,7\n")

@@ -110,7 +110,7 @@ def _is_statement(candidate: Candidate) -> bool:
         return True
     if candidate.asks or text in (candidate.heading, candidate.passage.title):
         return False
-    return size >= SHORT or has_digit(text) and size > 1 or text.endswith(".") and size == SHORT - 1
+    return size >= SHORT or has_digit(text) and size > 1 or text.endswith((".", "。")) and size == SHORT - 1
 
 
 def _find_sides(order: Sequence[Candidate], names: Sequence[str]) -> Iterator[Candidate]:
