@@ -103,6 +103,9 @@ class KnowledgeGraph:
         self._remote: tuple[object, Embedder] | None = None
         self.names_questions = True
         """False if the ledger is not to name the questions that an endpoint embeds."""
+        self.reader: LLM | None = None
+        """The model that reads questions where no other is named; by default the local rules."""
+        self.steps = STEPS
 
     @classmethod
     def open(cls, location: Location, keys: Mapping[str, str] | None = None,
@@ -322,7 +325,7 @@ class KnowledgeGraph:
         return embedder
 
     def plan(self, question: str, graph: Graph | None = None, *,
-             client: "LLM | openai.OpenAI | None" = None, model: str = "", steps: int = STEPS,
+             client: "LLM | openai.OpenAI | None" = None, model: str = "", steps: int | None = None,
              further: Iterable[str] = ()) -> QueryPlan:
         """Link a question to the names of `graph`, by default the current one.
 
@@ -333,7 +336,7 @@ class KnowledgeGraph:
             plan stays and a notice reports it.
         steps : int
             Retrievals at most, 1 to 3: after each but the last the model reads five passages and
-            may ask up to two further questions.
+            may ask up to two further questions; by default 2.
         further : iterable of str
             Further questions that are known already.
 
@@ -346,6 +349,7 @@ class KnowledgeGraph:
         """
         if not isinstance(question, str):
             raise ParameterError(f"a question is a text, not {type(question).__name__}")
+        client, steps = client or self.reader, self.steps if steps is None else steps
         if not 1 <= steps <= MOST_STEPS:
             raise ParameterError(f"steps is {steps}; choose 1, 2 or {MOST_STEPS}")
         question = storable(question)
@@ -360,9 +364,12 @@ class KnowledgeGraph:
             if client is None:
                 return plan
             llm = self._language_model(client, model)
+            if client is self.reader and isinstance(llm, Metered):
+                llm = llm.about(question=question)
             local, plan = plan, plan_by(llm, planner, plan)
-            # A model that could not read the question is not waited for again.
-            return plan if plan.planner == local.planner else self._step(llm, planner, plan, graph, steps)
+            if plan.further or plan.planner == local.planner:  # a model that failed is not waited for again
+                return plan
+            return self._step(llm, planner, plan, graph, steps)
 
     def _step(self, llm: LLM, planner: Planner, plan: QueryPlan, graph: Graph, steps: int) -> QueryPlan:
         """Return the plan with the further questions that a model asks, until it asks none."""

@@ -139,6 +139,19 @@ def test_a_model_reads_the_question_under_the_cap_of_the_answer(
     assert {row["what"] for row in json.loads(capsys.readouterr().out)} == {"plan", "answer"}
 
 
+@pytest.mark.parametrize("command", ["query", "compare"])
+def test_a_model_reads_the_question_of_other_commands_unless_told_not_to(
+        command: str, db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [command, BORN, "--db", db, "--model", "tiny", "--base-url", server.url, "--json"]
+    server.reply = write_reply
+    assert main(asked) == 0
+    assert "Where is Lisbon?" in capsys.readouterr().out
+    assert len(server.bodies) == 2
+    assert main([*asked, *RULES]) == 0
+    assert "Where is Lisbon?" not in capsys.readouterr().out
+    assert len(server.bodies) == 2
+
+
 def test_a_plan_by_a_model_that_changes_the_seeds_is_answered(
         db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     keywords = KEYWORDS.replace("Paper Lanterns", "Valparaíso").replace("birthplace", "harbor towns")

@@ -139,6 +139,18 @@ def test_at_most_two_questions_are_taken(questions: object, kept: list[str], son
     assert [one.question for one in songs.plan(FIRST, client=client).further] == kept
 
 
+def test_the_reader_of_a_workspace_reads_every_question(songs: KnowledgeGraph) -> None:
+    knowledge = KnowledgeGraph(songs.url)
+    knowledge.reader = Recorded([KEYWORDS, ask(NEXT)] * 2, name="big")
+    assert knowledge.retrieve(FIRST).further == (NEXT,)
+    found = knowledge.compare(FIRST, ["qafd", "vector"]).retrievals
+    assert {retrieval.further for retrieval in found.values()} == {(NEXT,)}
+    knowledge.reader, knowledge.steps = Recorded([KEYWORDS] * 2), 1
+    again = knowledge.retrieve(knowledge.plan(FIRST, further=[NEXT]))
+    assert again.further == (NEXT,)
+    assert knowledge.retrieve(FIRST).further == ()
+
+
 def test_an_answer_is_planned_by_its_model(songs: KnowledgeGraph) -> None:
     client = Recorded([KEYWORDS, ask(NEXT), "She was born in Valparaíso [1]."])
     answer = songs.answer(FIRST, client=client)

@@ -10,6 +10,7 @@ from qafd.cli import DONE, NOTHING_FOUND
 from qafd.cli.answering import CHAINS, answer_lines, chain_lines
 from qafd.cli.command import Outcome, note, open_graph
 from qafd.cli.inquiry import Inquiry
+from qafd.cli.models import ModelRequest
 from qafd.cli.streams import check_output, open_output, text_of, write_out
 from qafd.errors import ParameterError
 from qafd.export import html
@@ -32,19 +33,20 @@ from qafd.wording.comparison import word_missed
 from qafd.wording.reasons import word_notice
 
 
-def query(inquiry: Inquiry, keep: str | None) -> Outcome:
+def query(inquiry: Inquiry, keep: str | None, asked: ModelRequest, plan: str | None, steps: int) -> Outcome:
     """Retrieve for a question, and save the run if `keep` is a note."""
     knowledge = inquiry.knowledge
+    asked.read_for(knowledge, plan, steps)
     with knowledge.store():  # which all that is asked of it here uses
-        plan, method = inquiry.read()
-        retrieval = knowledge.retrieve(plan, method)
-        answer = knowledge.answer(retrieval, plan)
+        read, method = inquiry.read()
+        retrieval = knowledge.retrieve(read, method)
+        answer = knowledge.answer(retrieval, read)
         lines = [*_retrieval_lines(retrieval, answer)]
         if retrieval.method == "qafd" and retrieval.nodes:
-            lines += ["", *chain_lines(knowledge.explain(retrieval, plan=plan).chains(CHAINS))]
+            lines += ["", *chain_lines(knowledge.explain(retrieval, plan=read).chains(CHAINS))]
     if keep is not None:
         with knowledge.store() as store:
-            run = save_run(store, record_run(knowledge, retrieval, plan, note=keep))
+            run = save_run(store, record_run(knowledge, retrieval, read, note=keep))
         note(f"saved as {run}; 'qafd runs' lists saved runs")
     return Outcome(seal(retrieval.to_dict()), lines,
                    found=bool(retrieval.passages) and not (answer.abstained and answer.unknown),
@@ -98,8 +100,10 @@ def _export_graph(knowledge: KnowledgeGraph, form: str, out: Path | None) -> int
         return DONE if graph.node_count else NOTHING_FOUND
 
 
-def compare(db: Location | None, question: str, methods: str, budget: int) -> Outcome:
+def compare(db: Location | None, question: str, methods: str, budget: int, asked: ModelRequest,
+            plan: str | None, steps: int) -> Outcome:
     knowledge = open_graph(db)
+    asked.read_for(knowledge, plan, steps)
     comparison = knowledge.compare(text_of(question), _read_compared(knowledge, methods), budget=budget)
     failed = [column for column in comparison.columns if column.error]
     for column in failed:

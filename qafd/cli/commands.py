@@ -17,6 +17,7 @@ from qafd.cli.options import (
     name_option,
     out_option,
     question_argument,
+    reading_options,
     writing_options,
 )
 from qafd.cli.starting import app_options
@@ -47,6 +48,8 @@ def app() -> None:
 
 @command(as_json=False)
 @with_workspace
+@may_call_model
+@reading_options
 @work("serving.mcp")
 def mcp() -> None:
     """Serve a workspace over the Model Context Protocol.
@@ -66,6 +69,8 @@ def mcp() -> None:
                                               " default token.")
 @click.option("--otel", metavar="PLACE", help="Also write each question as a span of OpenTelemetry: to a "
                                               "file of OTLP JSON, or to http(s)://host/v1/traces.")
+@may_call_model
+@reading_options
 @work("serving.serve")
 def serve() -> None:
     """Serve a workspace to other programs over HTTP, read-only.
@@ -245,6 +250,8 @@ def edit() -> None:
 @asks()
 @click.option("--keep", is_flag=False, flag_value="", metavar="[NOTE]",
               help="Save the run, with a note if one is given.")
+@may_call_model
+@reading_options
 @work("asking.query")
 def query() -> None:
     """Retrieve the subgraph and passages for a question."""
@@ -254,6 +261,7 @@ def query() -> None:
 @asks()
 @may_call_model
 @writing_options
+@reading_options
 @click.option("--prompt", is_flag=True, help="Print the prompt for a model without sending it.")
 @click.option("--follow", is_flag=True,
               help="Complete the question from the last one that was asked here.")
@@ -287,6 +295,8 @@ def exact() -> None:
               "work too. NAME=FILE.jsonl, NAME=http://... or the NAME of imported runs adds "
               "a retriever of yours.")
 @click.option("--budget", type=int, default=1200, help="Tokens of passages for each method.")
+@may_call_model
+@reading_options
 @work("asking.compare")
 def compare() -> None:
     """Ask several methods the same question and list the differences."""
@@ -450,6 +460,8 @@ def doctor() -> None:
 @limit_option
 @click.option("--json", "out", metavar="OUT",
               help="File for the result; '-' is stdout.")
+@may_call_model
+@reading_options
 @work("measuring.retrieval")
 def retrieval() -> None:
     """Measure methods on questions with known supporting passages.
@@ -493,6 +505,7 @@ def conditions() -> None:
 @limit_option
 @may_call_model
 @writing_options
+@reading_options
 @click.option("--judge", type=click.Choice(["correct", "grades", "both", "empowerment"]),
               help="Let the model compare answers with the known ones, grade them by QAFD-RAG's five "
                    "criteria, do both, or grade them by SG-RAG's empowerment score.")

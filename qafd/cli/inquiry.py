@@ -37,7 +37,7 @@ class Inquiry:
         """The question itself, read from standard input if it is "-"."""
         return text_of(self.question)
 
-    def read(self, client: "LLM | None" = None, steps: int = 1) -> "tuple[QueryPlan, Retriever]":
+    def read(self, client: "LLM | None" = None, steps: int | None = None) -> "tuple[QueryPlan, Retriever]":
         """Read the question, by rules or a model, and prepare the method as the app does."""
         from qafd.retrieve.methods import read_methods
 

@@ -54,18 +54,20 @@ CRITERIA = {"correct": (), "grades": PAPER, "both": PAPER, "empowerment": EMPOWE
 
 
 def retrieval(questions: Path | None, passages: Path | None, methods: str, db: Location | None,
-              limit: int | None, out: str | None) -> int:
+              limit: int | None, out: str | None, asked: ModelRequest, plan: str | None,
+              steps: int) -> int:
     if out not in (None, "-"):
         check_output(Path(out), questions, passages, db)
     if questions is None:
-        asked, name = _read_marked(db, limit), ""
+        gold, name = _read_marked(db, limit), ""
     else:
-        asked, name = read_questions(_read(questions), questions.name, limit), questions.name
-    for notice in asked.notices:
+        gold, name = read_questions(_read(questions), questions.name, limit), questions.name
+    for notice in gold.notices:
         note(word_notice(notice))
-    with _workspace(asked, name, passages, db) as (knowledge, meter):
+    with _workspace(gold, name, passages, db) as (knowledge, meter):
+        asked.read_for(knowledge, plan, steps)
         kernel.warm()
-        result = evaluate(knowledge, asked.questions, read_columns(knowledge, methods),
+        result = evaluate(knowledge, gold.questions, read_columns(knowledge, methods),
                           progress=meter.show)
     for notice in result.notices:
         note(word_notice(notice))

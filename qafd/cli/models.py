@@ -153,6 +153,13 @@ class ModelRequest:
         return Metered(told, knowledge.url, Meter(cap), price, endpoint.base_url, purpose,
                        f"{purpose} {now()}", question=question)
 
+    def read_for(self, knowledge: "KnowledgeGraph", plan: str | None, steps: int) -> None:
+        """Let the model read the questions to a workspace, unless there is none or `plan` is "rules"."""
+        if plan == "model" and not self.model:
+            raise ParameterError("--plan model needs a model; name one with --model, or drop --plan")
+        if self.model and plan != "rules":
+            knowledge.reader, knowledge.steps = self.client(knowledge, "plan"), steps
+
     def _settings(self, endpoint: "Endpoint") -> CallSettings:
         """Return the settings of its calls: those of the file, unless an option differs.
 

@@ -58,7 +58,8 @@ limit_option = click.option("--limit", type=SOME, metavar="N", help="Only the fi
 writing_options = with_options(
     click.option("--length", type=click.Choice(["short", "paragraphs", "list", "phrase"]), default="short",
                  help="Length of a model's answer."),
-    click.option("--tokens", type=SOME, default=1500, help="Tokens of context that a model gets."),
+    click.option("--tokens", type=SOME, default=1500, help="Tokens of context that a model gets."))
+reading_options = with_options(
     click.option("--plan", type=click.Choice(["rules", "model"]),
                  help="Read questions by rules alone, or let --model name their keywords and ask further "
                       "ones; by default the model, if there is one."),

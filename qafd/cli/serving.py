@@ -5,6 +5,7 @@ from pathlib import Path
 
 from qafd.cli import DONE
 from qafd.cli.command import note
+from qafd.cli.models import ModelRequest
 from qafd.cli.starting import LOOPBACK, check_free
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
@@ -12,9 +13,10 @@ from qafd.knowledge import KnowledgeGraph
 VARIABLE = "QAFD_TOKEN"
 
 
-def mcp(knowledge: KnowledgeGraph) -> int:
+def mcp(knowledge: KnowledgeGraph, asked: ModelRequest, plan: str | None, steps: int) -> int:
     from qafd.serving.mcp import make_server, mend_input
 
+    asked.read_for(knowledge, plan, steps)
     server = make_server(knowledge)
     mend_input()
     server.run("stdio")
@@ -22,10 +24,12 @@ def mcp(knowledge: KnowledgeGraph) -> int:
 
 
 def serve(knowledge: KnowledgeGraph, port: int, host: str, name: tuple[str, ...],
-          token_file: Path | None, otel: str | None) -> int:
+          token_file: Path | None, otel: str | None, asked: ModelRequest, plan: str | None,
+          steps: int) -> int:
     from qafd.serving.http import ignore, make_app, make_server
     from qafd.serving.spans import record_spans
 
+    asked.read_for(knowledge, plan, steps)
     app = make_app(knowledge, _token(token_file), name, record_spans(otel) if otel else ignore)
     check_free(host, port)
     note(f"http://{host}:{port}/openapi.json")

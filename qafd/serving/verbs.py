@@ -1,8 +1,8 @@
 """Requests of other programs to a workspace, with citations.
 
 Each function takes a `KnowledgeGraph` and returns a frozen record of plain values, which MCP, HTTP
-and the retrievers of other frameworks pass on as they are. None of them changes the workspace or
-calls a language model.
+and the retrievers of other frameworks pass on as they are. None of them changes the
+documents; a language model reads the questions if `KnowledgeGraph.reader` is one.
 """
 
 from collections.abc import Callable, Sequence
