@@ -11,24 +11,24 @@ built from its source distribution:
     g++ -O3 -march=native -fPIC -shared -o libacl.so aclpagerank.cpp aclpagerank_weighted.cpp
 
 Peers solve other problems unless the column `computes` says otherwise. Writes results/peers.json.
+With `--passages` and `--questions` whole systems are measured instead: see `systems.py`, which writes
+results/systems.json.
 """
 
 import argparse
 import ctypes
 import os
+import sys
 import time
+from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import clarabel
-import igraph
 import numpy as np
-import osqp
 from numba import njit
 from planted import planted
 from results import write
 from scipy import sparse
-from sknetwork.ranking import PageRank
 
 from qafd.flow import kernel
 from qafd.flow.solver import solve
@@ -180,6 +180,9 @@ def laplacian(graph, gates, rows):
 
 def general(data, alpha):
     """OSQP and Clarabel on the whole of a small graph: same problem, times and objectives."""
+    import clarabel
+    import osqp
+
     graph, query, seeds = data.graph, data.queries[0], data.seeds[0]
     gates = Gates(Weights.of_variant("hybrid"), query)
     mass = source_mass(graph, seeds, "source-degree", alpha, "degree")
@@ -214,6 +217,9 @@ def general(data, alpha):
 
 def local(data, alpha, library, count):
     """Every local peer and the global PageRanks, medians over `count` queries."""
+    import igraph
+    from sknetwork.ranking import PageRank
+
     graph = data.graph
     peers = {"literal": Push(graph, True), "fifo": Push(graph, False)}
     acls = {name: Acl(library, graph, name == "acl, weighted")
@@ -278,11 +284,38 @@ def local(data, alpha, library, count):
              "computes": computes[peer]} for peer, rows in times.items()]
 
 
+def measure_systems(given):
+    """Print and write a row for each system as it is measured."""
+    from systems import measure
+
+    rows = []
+    for row in measure(given.passages, given.questions, given.limit, given.lightrag):
+        rows.append(row)
+        print(row, flush=True)
+        write("systems", rows, seed=0, notes=f"{given.limit} questions of {given.passages.parent.name}")
+
+
 def main():
+    """Measure, or say which package is missing."""
+    try:
+        _measure()
+    except ModuleNotFoundError as error:
+        sys.exit(f"{error.name} is not installed; pip install python-igraph scikit-network osqp clarabel "
+                 "lightrag-hku in an environment of its own")
+
+
+def _measure():
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--passages", type=Path)
+    parser.add_argument("--questions", type=Path)
+    parser.add_argument("--limit", type=int, default=100)
+    parser.add_argument("--lightrag", type=int, nargs="*", default=[100, 200, 400])
     parser.add_argument("--sizes", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--acl")
     arguments = parser.parse_args()
+    if arguments.passages:
+        measure_systems(arguments)
+        return
     kernel.load()
     warm = planted(3000, queries=2)
     local(warm, 10.0, arguments.acl, 1)
