@@ -56,7 +56,7 @@ reader_options = with_options(
                  "bundled one; a workspace that has vectors needs --re-embed."),
     click.option("--languages/--english", "languages", default=None,
                  help="Embed on this machine: documents in some 100 languages, or in English, which is "
-                      "twice as fast. Another choice than before computes all vectors again."),
+                      "faster. Another choice than before computes all vectors again."),
     click.option("--embed-url", "embedder_url",
               help="Address of the embedding model, if not --base-url."),
     click.option("--embed-price", type=float, metavar="DOLLARS",
