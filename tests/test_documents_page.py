@@ -51,6 +51,21 @@ def test_contents_are_those_counted_row_by_row(home: Path) -> None:
     assert all(c.entities and c.tokens for c in found.values())
 
 
+def test_bytes_that_are_there_under_another_name_are_not_added_twice(mine: KnowledgeGraph) -> None:
+    with mine.store() as store:
+        known = next(file for file in store.files.all() if file.name == "ada.txt")
+        text = store.documents.get("ada.txt").text
+    app = page("documents", ws="mine")
+    next(box for box in app.text_area if box.label == "Text").set_value(text)
+    next(box for box in app.text_input if box.label == "Name").set_value("copy.txt")
+    press(app, "Add the text")
+    assert [toast.value.replace("\\", "") for toast in app.toast] == [
+        "copy.txt has the content of ada.txt; not added twice."]
+    with mine.store() as store:
+        assert known in store.files.all()
+        assert "copy.txt" not in {file.name for file in store.files.all()}
+
+
 def test_dropped_files_are_read_at_once_and_what_failed_is_counted_with_its_reason(
         mine: KnowledgeGraph) -> None:
     app = page("documents", ws="mine")

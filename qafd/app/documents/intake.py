@@ -134,6 +134,21 @@ def _say_what_is_replaced(knowledge: KnowledgeGraph, names: list[str]) -> list[s
     return [f"Replaced by the files you added: {listed}. To keep both, add the new file under another name."]
 
 
+def _leave_out_twins(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]],
+                     sentences: list[str]) -> list[tuple[str, bytes]]:
+    """Return the files whose bytes the workspace does not have under another name, and report the others."""
+    first: dict[bytes, str] = {}
+    new = []
+    with knowledge.store() as store:
+        for name, data in files:
+            twin = store.files.find_twin(name, data) or first.setdefault(data, name)
+            if twin == name:
+                new.append((name, data))
+            else:
+                sentences.append(f"{clean(name, 80)} has the content of {clean(twin, 80)}; not added twice.")
+    return new
+
+
 def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
     if not files:
         st.warning("There is nothing to add yet; choose a file of at most 50 MB or write some "
@@ -142,9 +157,12 @@ def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
     sentences: list[str] = []
     given = [Given(name, name, partial(bytes, data)) for name, data in files]
     files = [(file.name, file.read()) for file in told_apart(given, sentences.append)]
+    files = _leave_out_twins(knowledge, files, sentences)
     sentences += _say_what_is_replaced(knowledge, [name for name, _ in files])
     for sentence in sentences:
         st.toast(plain(sentence), duration="long")
+    if not files:
+        return
     choice = choice_of(knowledge)
     if choice.model or choice.embedder:  # what costs money waits for its plan to be read
         with knowledge.store() as store:
