@@ -1,0 +1,106 @@
+"""HTML that the pages write of texts: marks, names, tables and bars."""
+
+import pytest
+
+from qafd.app import markup
+
+
+@pytest.mark.parametrize(("marks", "names", "stretch", "html"), [
+    ([(2, 4)], [], (0, None), "ab<mark>cd</mark>efgh"),
+    ([(2, 4), (3, 6)], [], (0, None), "ab<mark>c</mark><mark>d</mark><mark>ef</mark>gh"),
+    ([(0, 4)], [(2, 6)], (0, None), "<mark>ab</mark><mark><dfn>cd</dfn></mark><dfn>ef</dfn>gh"),
+    ([(0, 8)], [], (2, 5), "<mark>cde</mark>"),
+    ([(6, 99)], [], (0, 4), "abcd")])
+def test_spans_are_marked_in_a_stretch_of_a_text(
+        marks: list[tuple[int, int]], names: list[tuple[int, int]], stretch: tuple[int, int | None],
+        html: str) -> None:
+    assert markup.mark_spans("abcdefgh", marks, *stretch, names=names) == html
+
+
+def test_lines_are_kept_with_the_spaces_at_their_ends() -> None:
+    assert markup.keep_spaces("a \n  <b>\nc") == "a <br> &lt;b&gt;<br>c"
+    assert markup.keep_spaces("a\nb", " · ") == "a · b"
+    assert markup.mark_spans("a\nb", [], between=" · ") == "a · b"
+
+
+def test_the_longest_name_wins_and_parts_of_words_are_no_names() -> None:
+    names = {"Apple": "a", "Apple Inc.": "b", "C++": "c"}
+    assert markup.find_names("Apple Inc. and Apples, C++.", names) == [(0, 10, "Apple Inc."), (23, 26, "C++")]
+    assert markup.find_names("Apple", {}) == []
+
+
+def test_names_are_linked_in_text_and_not_in_tags() -> None:
+    html = markup.mark_names("<b title='Ada'>Ada &amp; Bob, Ada</b>", {"Ada": "n1", "Ada & Bob": "n<2"})
+    link = "<span class='name' role='button' tabindex='0' data-name='{}'>{}</span>"
+    linked = f"{link.format('n&lt;2', 'Ada &amp; Bob')}, {link.format('n1', 'Ada')}"
+    assert html == f"<b title='Ada'>{linked}</b>"
+
+
+@pytest.mark.parametrize(("parts", "best", "widths", "words"), [
+    ([("flow", 0.5), ("words", 0.25)], 1.0, ["50.00", "25.00"], ["flow 0.50", "words 0.25"]),
+    ([("flow", 1.5), ("words", 0.5)], 1.0, ["75.00", "25.00"], ["flow 1.50", "words 0.50"]),
+    ([("flow", 0.004), ("words", 0.005)], 1.0, ["0.50"], ["words 0.01"])])
+def test_a_score_is_a_bar_over_the_best_one(parts: list[tuple[str, float]], best: float, widths: list[str],
+                                            words: list[str]) -> None:
+    html = markup.score_bar(parts, best)
+    for width in widths:
+        assert f"width:{width}%" in html
+    for word in words:
+        assert f"</b> {word}</span>" in html
+    assert html.count("<i ") == html.count("■") == len(widths)
+    assert markup.score_bar([("flow", 0.004)], 1.0) == ""
+
+
+def test_a_bar_and_its_word_have_one_color() -> None:
+    html = markup.score_bar([("flow", 0.0), ("meaning", 0.5), ("words", 0.5)], 1.0)
+    for color in markup.COLORS[1:3]:
+        assert html.count(color) == 2
+    assert markup.COLORS[0] not in html
+
+
+def test_numbers_of_a_table_are_set_apart_and_texts_escaped() -> None:
+    assert markup.read_table(("name", "mass"), [("<i>", "1,204.5"), ("x", "7 of 9"), ("y", "-2e-5%")]) == (
+        "<table class='facts'><tr><th>name</th><th>mass</th></tr>"
+        "<tr><td>&lt;i&gt;</td><td class='number'>1,204.5</td></tr>"
+        "<tr><td>x</td><td>7 of 9</td></tr><tr><td>y</td><td class='number'>-2e-5%</td></tr></table>")
+
+
+def test_ticks_of_full_nodes_are_apart_from_those_to_come() -> None:
+    html = markup.ticks([(0.1, True), (0.255, True), (0.9, False)], "<hint>", "2 full")
+    assert html == ("<div role='img' class='ticks' title='&lt;hint&gt;' aria-label='2 full'>"
+                    "<b><i style='left:10.0%'></i><i style='left:25.5%'></i></b>"
+                    "<i style='left:90.0%'></i></div>")
+
+
+def test_an_overlap_is_a_number_on_a_color_by_its_size() -> None:
+    html = markup.matrix("Names", ["A", "<B>"], [[1.0, 0.25], [0.25, 0.0]])
+    assert "<caption>Names</caption><tr><td></td><th scope='col'>A</th><th scope='col'>&lt;B&gt;</th>" in html
+    assert html.count("rgb(52 163 84/0.60)'>1.00</td>") == 1
+    assert html.count("rgb(52 163 84/0.15)'>0.25</td>") == 2
+    assert html.index("<th scope='row'>A</th>") < html.index("<th scope='row'>&lt;B&gt;</th>")
+
+
+def test_the_asked_cell_of_a_row_is_marked() -> None:
+    html = markup.quote_row([("City", "Rome"), ("Size", "<2>")], 1)
+    assert html == ("<table class='quoted'><tr><th scope='row'>City</th><td>Rome</td></tr>"
+                    "<tr><th scope='row'>Size</th><td><mark>&lt;2&gt;</mark></td></tr></table>")
+
+
+@pytest.mark.parametrize(("html", "expected"), [
+    (markup.paragraph("a"), "<p>a</p>"), (markup.paragraph("a", "lead"), "<p class='lead'>a</p>"),
+    (markup.lines("a", "", "b"), "a<br>b"), (markup.heading("<a>"), "<h2>&lt;a&gt;</h2>"),
+    (markup.heading("a", "b"), "<h2>a</h2><small>b</small>"), (markup.best("a", True), "<b>a</b>"),
+    (markup.best("a", False), "a"), (markup.best("abc", True, 2), "<b>a…</b>"),
+    (markup.cite("1"), "<sup>1</sup>"),
+    (markup.bullets(["a", "<b>"]), "<ul><li>a</li><li>&lt;b&gt;</li></ul>"),
+    (markup.fold("a", "b"), "<details><summary>a</summary>b</details>"),
+    (markup.jump("a", "b"), "<a href='#b'>a ↓</a>"),
+    (markup.add_hint("a", "'b"), "<span title='&#x27;b'>a</span>"),
+    (markup.anchor_source("a", "b", 3), "<div id='b-3' class='source'>a</div>"),
+    (markup.side_by_side(["a", "b"], 3),
+     "<div class='beside' style='--columns:3'><section>a</section><section>b</section></div>"),
+    (markup.style_words({"a": 'b"'}), '<style>:root {--a: "b\\"";}</style>'),
+    (markup.link("compare", {"q": "a & b", "at": ["1-2", "3-4"]}, "x"),
+     "<a href='compare?q=a+%26+b&amp;at=1-2&amp;at=3-4' target='_blank'>x</a>")], ids=lambda text: text[:20])
+def test_parts_of_a_page_are_these_tags(html: str, expected: str) -> None:
+    assert html == expected
