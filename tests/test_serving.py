@@ -42,7 +42,7 @@ Result = TypeVar("Result")
 QUESTION = "Introduce Steve Jobs's products in Apple."
 TOKEN = "a-token-of-27-characters-ok"
 ASKED: dict[str, dict[str, Any]] = {
-    "search": {"words": "river", "limit": 2}, "query": {"question": QUESTION, "limit": 3, "tokens": 300},
+    "query": {"question": QUESTION, "limit": 3, "tokens": 300},
     "why": {"question": QUESTION, "node": "Steve Jobs"}, "answer": {"question": QUESTION},
     "neighbors": {"node": "¶ Steve Jobs", "limit": 3}, "paths": {"question": QUESTION, "node": "iPod"},
     "read": {"document": "steve-jobs.md", "start": 10, "tokens": 20}, "documents": {"start": 3, "limit": 2},
@@ -80,12 +80,12 @@ def test_retrieve_gives_the_passages_and_entities_of_the_library(
 
 @pytest.mark.parametrize("ask", [
     lambda kg: verbs.query(kg, " "), lambda kg: verbs.query(kg, "a", "none"),
-    lambda kg: verbs.search_passages(kg, "a", 0), lambda kg: verbs.search_passages(kg, "a", 51),
+    lambda kg: verbs.query(kg, "a", limit=0), lambda kg: verbs.query(kg, "a", limit=51),
     lambda kg: verbs.explain_why(kg, QUESTION, "Nobody Known"),
     lambda kg: verbs.neighbors(kg, "Nobody Known"), lambda kg: verbs.query(kg, "a", tokens=0),
     lambda kg: verbs.read(kg, "steve-jobs.md", -1), lambda kg: verbs.documents(kg, 0, 51),
     lambda kg: verbs.answer(kg, "a" * 2001), lambda kg: verbs.answer(kg, "who \ud800"),
-    lambda kg: verbs.search_passages(kg, "\udfff"),
+    lambda kg: verbs.query(kg, "\udfff"),
     lambda kg: verbs.explain_why(kg, QUESTION, "\ud800")],
     ids=["empty", "method", "limit 0", "limit 51", "node", "neighbor", "tokens", "start",
          "documents", "length", "surrogate",
@@ -159,8 +159,8 @@ def test_the_description_is_an_openapi_document() -> None:
     ("/v1/answer", {"question": "a"}, {"host": "evil.example"}, 421),
     ("/v1/answer", {}, {}, 400),
     ("/v1/answer", {"question": "a", "more": "b"}, {}, 400),
-    ("/v1/search", {"words": "a", "limit": "two"}, {}, 400),
-    ("/v1/search", {"words": "a", "limit": "9" * 400}, {}, 400),
+    ("/v1/query", {"question": "a", "limit": "two"}, {}, 400),
+    ("/v1/query", {"question": "a", "limit": "9" * 400}, {}, 400),
     ("/v1/erase", {}, {}, 404)],
     ids=["no token", "wrong token", "strange name", "nothing", "unknown", "word", "huge", "verb"])
 def test_http_refuses_by_status_in_one_sentence(
@@ -186,7 +186,7 @@ def test_http_refuses_a_body_that_it_cannot_read(
 def test_http_refuses_what_the_workspace_cannot_answer(path: Path) -> None:
     knowledge = KnowledgeGraph.open(path)
     path.write_bytes(b"no workspace any more" * 500)
-    reply = get(knowledge, "/v1/search", {"words": "Apple"})
+    reply = get(knowledge, "/v1/query", {"question": "Apple"})
     assert reply.status_code == 409
     assert list(reply.json()) == ["error"]
 
@@ -309,7 +309,7 @@ def test_mcp_answers_a_request_with_half_a_character(apple: KnowledgeGraph) -> N
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     sent = [{"id": 1, "method": "initialize", "params": hello}, {"method": "notifications/initialized"},
             {"id": 2, "method": "tools/call",
-             "params": {"name": "search", "arguments": {"words": "river \ud800"}}}]
+             "params": {"name": "query", "arguments": {"question": "river \ud800"}}}]
     with subprocess.Popen([sys.executable, "-m", "qafd", "mcp", "--db", apple.place.written],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdin is not None
@@ -320,7 +320,7 @@ def test_mcp_answers_a_request_with_half_a_character(apple: KnowledgeGraph) -> N
         replies = [json.loads(server.stdout.readline()) for _ in range(2)]
         server.stdin.close()
     assert replies[1]["id"] == 2
-    assert replies[1]["result"]["structuredContent"]["total"] > 0
+    assert replies[1]["result"]["structuredContent"]["sources"]
 
 
 def rounded(value: Any) -> Any:

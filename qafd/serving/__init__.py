@@ -1,1 +1,1 @@
-"""A workspace for other programs: four read-only verbs, spoken over MCP, HTTP and by retrievers."""
+"""A workspace for other programs: read-only verbs, spoken over MCP, HTTP and by retrievers."""

@@ -32,8 +32,6 @@ LONGEST = 2000  # characters of a question
 MOST_TOKENS = 20_000  # of one reply
 LONGEST_TOKEN = 40  # characters, with the space around it
 
-Words = Annotated[str, Field(description="Words to look for; a passage needs one of them.",
-                             max_length=LONGEST)]
 Question = Annotated[str, Field(description="A question about the documents.",
                                 max_length=LONGEST)]
 Method = Annotated[str, Field(
@@ -71,15 +69,6 @@ class FoundPassage:
         """Return the metadata of a document of another framework; `number` is its rank, from 1."""
         return {"file": self.document, "title": self.title, "heading": self.heading, "page": self.page,
                 "number": number, "id": self.id, "score": self.score, "start": self.start, "end": self.end}
-
-
-@dataclass(frozen=True)
-class SearchReply:
-    """The best of `total` passages that have the words; `remark` names words that no passage has."""
-
-    total: int
-    sources: tuple[FoundPassage, ...]
-    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -207,32 +196,6 @@ class AnswerReply:
     quotes: tuple[QuotedSentence, ...]
     citations: tuple[QuotedPlace, ...]
     remark: str = ""
-
-
-def search_passages(knowledge: KnowledgeGraph, words: Words, limit: Limit = 10) -> SearchReply:
-    """Find passages that have the words.
-
-    Parameters
-    ----------
-    words : str
-        The words to find.
-    limit : int
-        The number of passages, 1 to 50.
-
-    Raises
-    ------
-    ParameterError
-        There are no words, or the limit is out of its range.
-    """
-    _check(words, limit)
-    with knowledge.store() as store:
-        found = store.passages.search(words)
-    sources = []
-    for hit in found.hits[:limit]:
-        chunk = hit.chunk
-        sources.append(FoundPassage(chunk.document, chunk.title, chunk.text, chunk.start, chunk.end,
-                                    hit.score, chunk.page, chunk.heading, chunk.id))
-    return SearchReply(found.total, tuple(sources), found.said)
 
 
 def query(knowledge: KnowledgeGraph, question: Question, method: Method = "qafd",
@@ -413,7 +376,7 @@ def _find_row(graph: Graph, node: str) -> int:
     names = (name.removeprefix("¶").strip().casefold() for name in graph.names)
     row = next((row for row, name in enumerate(names) if name == wanted), None)
     if row is None:
-        raise ParameterError(f"the graph has no node {node[:80]!r}; `search` finds passages by their words")
+        raise ParameterError(f"the graph has no node {node[:80]!r}; `query` finds names and passages")
     return row
 
 
@@ -472,7 +435,7 @@ def _check_range(name: str, value: int, low: int, high: int) -> None:
 
 
 VERBS: dict[str, Callable[..., Any]] = {
-    "search": search_passages, "query": query, "why": explain_why, "answer": answer,
+    "query": query, "why": explain_why, "answer": answer,
     "neighbors": neighbors, "paths": paths, "read": read, "documents": documents,
     "conditions": conditions}
 """The requests by name, for MCP and HTTP."""
