@@ -262,11 +262,23 @@ def test_blocks_that_share_a_connection_stay_apart_in_transactions(tmp_path: Pat
         with knowledge.store() as inner:
             inner.notes.put("one", "1")
         assert outer.notes.get("one") == "1", "the inner block closed the outer one's connection"
+        with outer.lease.hold(), knowledge.store() as other:
+            other.lease.give_back()
+            assert outer.lease.writer == os.getpid(), "another block ended its lease"
         with outer.snapshot(), knowledge.store() as writer:
             assert outer.notes.get("one") == "1"
             writer.notes.put("one", "2")
             assert outer.notes.get("one") == "1", "a snapshot saw what was written after it"
         assert outer.notes.get("one") == "2"
+
+
+def test_a_damaged_workspace_can_be_removed(store, path):
+    store.close()
+    path.write_bytes(path.read_bytes()[:4096] + b"x" * 4096)
+    with pytest.raises(StoreError):
+        open_workspace(path).files.all()
+    remove_workspace(path)
+    assert not path.exists()
 
 
 def test_a_file_is_opened_while_others_close_it(tmp_path: Path) -> None:
