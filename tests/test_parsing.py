@@ -416,7 +416,7 @@ UNREADABLE = {
     "page that nests without end": (b"<body><p>Text</p>" + b"<div>" * 5000 + b"more", "too deeply"),
     "page without text": (b"<html><script>only()</script></html>", "no text"),
     "records without text": (b'[{"text": ""}, {"text": " "}]', "no text"),
-    "picture": (b"\x89PNG\r\n\x1a\n" + bytes(99), "a PNG picture.*OCR"),
+    "picture": (b"\x89PNG\r\n\x1a\n" + bytes(99), "a picture.*OCR"),
     "old word file": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "old or password-protected"),
     "opendocument": (zipped({"mimetype": "", "content.xml": ""}), "OpenDocument"),
     "zip": (zipped({"a.txt": "text"}), "a zip archive.*unpack"),

@@ -303,6 +303,7 @@ def test_a_sheet_has_its_title_joined_headers_footer_and_second_table(title: lis
 
 SHOWN = [  # values of cells with number formats, and how a sheet shows them
     (0.25, "0%", "25%"), (0.125, "0.0%", "12.5%"), (datetime(2024, 6, 1), "yyyy-mm-dd", "2024-06-01"),
+    (datetime(2024, 6, 1, 7, 45), "yyyy-mm-dd hh:mm", "2024-06-01 07:45"),
     (time(7, 45), "hh:mm", "07:45"), (1234.5, "#,##0.00", "1,234.50"), (3, "General", "3"),
     (0.1, "General", "0.1"), (timedelta(hours=30), "[h]:mm", "30:00"), (True, "General", "true")]
 
@@ -362,8 +363,8 @@ def test_a_row_across_all_columns_names_its_group_and_is_text_at_the_end() -> No
 
 
 @pytest.mark.parametrize(("last", "below"), [
-    (["Sealing ring", ""], ""), (["Prices are in crowns.", ""], "Prices are in crowns."),
-    (["Prices are in crowns.", "4"], "")])
+    (["Sealing ring", ""], ""), (["Prices in crowns.", ""], "Prices in crowns."),
+    (["Prices in crowns.", "4"], "")])
 def test_words_in_the_first_cell_alone_of_the_last_row_are_text(last: list[str], below: str) -> None:
     grid = TableGrid([["Item", "Price"], ["Seal", "40"], last], 1)
     assert (grid.below, len(grid.body)) == (below, 1 + (not below))

@@ -113,24 +113,15 @@ def _read_package(package: Package) -> DocumentDraft:
 
 
 _OFFICE = {"xl/workbook.xml": read_workbook, "ppt/presentation.xml": read_presentation}
-_OCR = "a picture has to go through text recognition (OCR) first"
-_FOREIGN: tuple[tuple[bytes, str, str], ...] = (
-    (b"\xd0\xcf\x11\xe0", "an old or password-protected Office file", SAVE_AS),
-    (b"\x89PNG", "a PNG picture", _OCR),
-    (b"\xff\xd8\xff", "a JPEG picture", _OCR),
-    (b"GIF8", "a GIF picture", _OCR),
-    (b"II*\0", "a TIFF picture", _OCR),
-    (b"MM\0*", "a TIFF picture", _OCR),
-    (b"BM", "a bitmap picture", _OCR),
-    (b"\x1f\x8b", "a gzip archive", "unpack it and add its files"),
-    (b"BZh", "a bzip2 archive", "unpack it and add its files"),
-    (b"\xfd7zXZ", "an xz archive", "unpack it and add its files"),
-    (b"7z\xbc\xaf", "a 7z archive", "unpack it and add its files"),
-    (b"Rar!", "a rar archive", "unpack it and add its files"),
-    (b"\x28\xb5\x2f\xfd", "a zstd archive", "unpack it and add its files"),
-    (b"SQLite format 3", "a SQLite database", "ask it on the page Database, or add files"),
-    (b"PAR1", "a Parquet table", "save it as csv and add that; the tables of GraphRAG, entities "
-     "and relationships, are imported together as a graph"),
+_FOREIGN: tuple[tuple[str, str, tuple[bytes, ...]], ...] = (  # what it is, what to do, how it begins
+    ("an old or password-protected Office file", SAVE_AS, (b"\xd0\xcf\x11\xe0",)),
+    ("a picture", "a picture has to go through text recognition (OCR) first",
+     (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*", b"BM")),
+    ("an archive", "unpack it and add its files",
+     (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!", b"\x28\xb5\x2f\xfd")),
+    ("a SQLite database", "ask it on the page Database, or add files", (b"SQLite format 3",)),
+    ("a Parquet table", "save it as csv and add that; the tables of GraphRAG, entities and relationships, "
+     "are imported together as a graph", (b"PAR1",)),
 )
 
 
@@ -196,6 +187,6 @@ def _plain(name: str, ending: str, text: str, limits: Limits, notices: list[str]
 
 def _refuse(data: bytes) -> None:
     """Raise ParseError where the first bytes are those of a program's own format."""
-    for magic, what, advice in _FOREIGN:
-        if data.startswith(magic):
+    for what, advice, magics in _FOREIGN:
+        if data.startswith(magics):
             raise unsupported_error(what, advice)
