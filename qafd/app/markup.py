@@ -151,13 +151,13 @@ def read_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f"<table class='facts'>{_row('th', head)}{''.join(_row('td', row) for row in rows)}</table>"
 
 
-def quote_row(cells: Iterable[tuple[str, str]], asked: int) -> str:
-    """Build a row of a table as one of its own, a column a line, with the asked cell marked."""
+def quote_row(cells: Iterable[tuple[str, str]], asked: int, number_html: str) -> str:
+    """Build a row of a table as one of its own, a column a line: the asked cell marked, the source behind."""
     rows = ""
     for place, (column, value) in enumerate(cells):
         html = f"<mark>{safe(value, 300)}</mark>" if place == asked else safe(value, 300)
         rows += f"<tr><th scope='row'>{safe(column, 80)}</th><td>{html}</td></tr>"
-    return f"<table class='quoted'>{rows}</table>"
+    return f"<div class='quoted'><table>{rows}</table>{number_html}</div>"
 
 
 def _row(tag: str, texts: Sequence[str]) -> str:

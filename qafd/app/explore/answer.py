@@ -67,7 +67,8 @@ def _quote_answer(view: View) -> None:
     for sentence in answer.sentences:
         number = markup.cite(f"[{sentence.cited}]")
         if sentence.cells:
-            html += markup.mark_names(markup.quote_row(sentence.cells, sentence.asked), names) + number
+            row = markup.quote_row(sentence.cells, sentence.asked, number)
+            html += markup.mark_names(row, names)
             continue
         words = markup.best(sentence.line, sentence.best, 300)
         html += markup.paragraph(f"{markup.mark_names(words, names)}\xa0{number}", "quoted")
