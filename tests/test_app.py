@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from qafd.app.workspaces import location_of
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
+from qafd.samples import EXAMPLES
 from qafd.storage import place_of, size_of
 
 ROOT = Path(__file__).parents[1]
@@ -81,7 +82,7 @@ def test_changing_the_workspace_starts_its_question_and_parameters_anew(home: Pa
     app.text_input(key="q").set_value("Who met Charles Babbage?").run()
     assert app.slider(key="best_mass").max < 60
     app.selectbox(key="ws").set_value("apple-amazon").run()
-    assert app.text_input(key="q").value == "Introduce Steve Jobs's products in Apple."
+    assert app.text_input(key="q").value == EXAMPLES["apple-amazon"][0]
     assert app.slider(key="best_mass").value == 30.0
 
 
