@@ -110,16 +110,16 @@ def command(name: str | None = None, *, as_json: bool = True, group: click.Group
     return decorate
 
 
-def work(place: str) -> Callable[[Function], Function]:
+def work(place: str) -> Callable[[Callable[[], None]], Callable[..., Any]]:
     """Let MODULE.FUNCTION of this package do what a command declares; it is imported when that runs."""
     module, function = place.split(".")
 
-    def decorate(declared: Function) -> Function:
+    def decorate(declared: Callable[[], None]) -> Callable[..., Any]:
         @wraps(declared)
         def run(*positional: Any, **options: Any) -> Any:
             _check_memory()
             return getattr(import_module(f"qafd.cli.{module}"), function)(*positional, **options)
-        return run  # type: ignore[return-value]
+        return run
     return decorate
 
 

@@ -254,11 +254,11 @@ def ask_further(client: LLM, planner: Planner, plan: QueryPlan, passages: Sequen
             max_tokens=instructed.calls.reply_tokens)
         questions = read_further(reply.text)
     except ModelError as error:
-        told = notice(NoticeKind.NOT_ASKED_FURTHER, model=client.name, text=str(error))
-        return replace(plan, notices=(*plan.notices, told))
+        failed = notice(NoticeKind.NOT_ASKED_FURTHER, model=client.name, text=str(error))
+        return replace(plan, notices=(*plan.notices, failed))
     new = [text for text in questions if text not in asked]
-    told = tuple(notice(NoticeKind.THEN_ASKED, text=text) for text in new)
-    return replace(plan, notices=(*plan.notices, *told),
+    asked_then = tuple(notice(NoticeKind.THEN_ASKED, text=text) for text in new)
+    return replace(plan, notices=(*plan.notices, *asked_then),
                    further=(*plan.further, *map(planner.plan, new)))
 
 

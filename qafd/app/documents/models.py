@@ -145,7 +145,7 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
             lambda: plan(knowledge.url, (), choice))
     waiting = [f.name for f in files if f.status in ("cancelled", "failed") or f.name in doubted]
     vectors = planned.embedding
-    if not planned.passages and not waiting and not (vectors and vectors.texts[1]):
+    if not planned.passages and not waiting and not (vectors and vectors.tokens):
         return
     with st.container(border=True):
         _say_plan(planned, choice)

@@ -69,8 +69,8 @@ def _repeated(text: str) -> list[tuple[int, int]]:
     words = [(found.start(), found.start() + len(found[0].rstrip("."))) for found in found_words(text)]
     places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for at in range(len(words)):
-        for run in _runs(text, words[at:at + (LETTERS if letters else WORDS)], letters):
-            places[text[slice(*run)]].append(run)
+        for span in _runs(text, words[at:at + (LETTERS if letters else WORDS)], letters):
+            places[text[slice(*span)]].append(span)
     twice = [run for run, spans in places.items() if len(spans) > 1]
     taken: list[tuple[int, int]] = []
     found = []

@@ -247,8 +247,11 @@ def _entries(connection: Connection, rows: Sequence[tuple[int, str]], extractor:
                 f"SELECT extraction, {columns} FROM {table} WHERE extraction IN "
                 "(SELECT CAST(value AS INTEGER) FROM json_each(?)) ORDER BY extraction, position", wanted):
             found[table][at].append(record(fields))
-    return tuple(Extraction(chunk, extractor, **{table: tuple(parts[at]) for table, parts in found.items()})
-                 for at, chunk in rows)
+    read = []
+    for at, chunk in rows:
+        parts: dict[str, Any] = {table: tuple(by_row[at]) for table, by_row in found.items()}
+        read.append(Extraction(chunk, extractor, **parts))
+    return tuple(read)
 
 
 def _values(part: Any) -> Iterator[Any]:
