@@ -41,11 +41,8 @@ def chain_lines(chains: Sequence[Chain]) -> Iterator[str]:
 def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prompt: bool,
            plan: str | None, steps: int, follow: bool) -> Outcome:
     """Answer a question, print the prompt for it, or complete it first from the last one."""
-    if plan == "model" and not asked.model:
-        raise ParameterError("--plan model needs a model; name one with --model, or drop --plan")
     knowledge, client, typed = inquiry.knowledge, None, ""
-    if plan is None:
-        plan = "model" if asked.model and not prompt else "rules"
+    plan = _choose_planner(plan, asked, prompt)
     if asked.model and not (prompt and plan == "rules"):
         client = asked.client(knowledge, "answer", inquiry.text)
     if follow:
@@ -60,14 +57,21 @@ def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prom
         return Outcome(messages, ["\n\n".join(message.content for message in messages)])
     keep_question(inquiry, typed)
     given, failure = knowledge.answer(retrieval, read), None
-    if client is not None:
-        try:
+    try:
+        if client is not None:
             given = write_answer(knowledge, retrieval, client, given, tokens, length, read)
-        except ModelError as error:
-            failure = error
+    except ModelError as error:
+        failure = error
     absent = given.abstained if given.written is None else given.written.abstained
     return Outcome(answer_data(given, failure), answer_lines(given), not absent, failure=failure,
                    instead="These sentences are quoted instead.")
+
+
+def _choose_planner(named: str | None, asked: ModelRequest, prompt: bool) -> str:
+    """Return who reads the question: as named, else the model that answers."""
+    if named == "model" and not asked.model:
+        raise ParameterError("--plan model needs a model; name one with --model, or drop --plan")
+    return named or ("model" if asked.model and not prompt else "rules")
 
 
 def _note_all(notices: Iterable[Notice]) -> None:

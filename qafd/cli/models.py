@@ -66,8 +66,25 @@ reader_options = with_options(
 
 def choose_reader(options: Mapping[str, Any], before: "ModelChoice") -> "ModelChoice":
     """Return the models of a workspace with those `reader_options` that were given."""
-    from qafd.models.address import OPENAI
     from qafd.models.cost import Price
+
+    given = _read_choice(options, before)
+    if given.get("model", before.model) != before.model:
+        given["price"] = None  # it was the other's
+    if given.get("embedder", before.embedder) != before.embedder:
+        given["embed_price"] = None
+    choice = replace(before, **given)
+    if options["price"] is not None:
+        remember_price(choice.model, Price(*options["price"]))
+    if options["embed_price"] is not None:
+        remember_price(choice.embedder, Price(options["embed_price"], 0.0))
+    choice = spending().set_prices(choice)
+    return replace(choice, cap=change_cap(options, choice.cap))
+
+
+def _read_choice(options: Mapping[str, Any], before: "ModelChoice") -> dict[str, Any]:
+    """Return the fields of a choice that options name: models with their addresses, and types."""
+    from qafd.models.address import OPENAI
 
     spelled = ("types", "price", "embed_price", "calls_most", "tokens_most", "cost_most")
     given: dict[str, Any] = {name: value for name, value in options.items()
@@ -83,17 +100,7 @@ def choose_reader(options: Mapping[str, Any], before: "ModelChoice") -> "ModelCh
     if options["types"] is not None:
         types = [name.strip() for name in options["types"].split(",")]
         given["types"] = tuple(name for name in types if name)
-    if given.get("model", before.model) != before.model:
-        given["price"] = None  # it was the other's
-    if given.get("embedder", before.embedder) != before.embedder:
-        given["embed_price"] = None
-    choice = replace(before, **given)
-    if options["price"] is not None:
-        remember_price(choice.model, Price(*options["price"]))
-    if options["embed_price"] is not None:
-        remember_price(choice.embedder, Price(options["embed_price"], 0.0))
-    choice = spending().set_prices(choice)
-    return replace(choice, cap=change_cap(options, choice.cap))
+    return given
 
 
 def remember_price(model: str, price: "Price") -> None:

@@ -121,21 +121,25 @@ class GraphChange:
                 hub_edges += mention_edges(key, hub.parts, hub.log, names[key], one.heading)
             else:
                 edges += mention_edges(key, entities[key], log, names[key], one.heading)
-        for reading in self._readings(chunks):
-            node = passage_node(reading.chunk)
-            nodes[node.id] = PlacedNode(
-                node, node.key, key_of(self._model, reading.chunk, reading.extraction))
-        sums = {key: gathered[key] if key in gathered and gathered[key].is_hub else None
-                for key in touched.keys}
+        nodes |= self._passages(chunks)
         was = {key for key in touched.keys if node_id("entity", key) in before}
         now = gathered.keys()
         assembly.put_nodes(nodes)
-        assembly.put_hubs(sums)
+        assembly.put_hubs(_hub_sums(touched.keys, gathered))
         assembly.put_mentions([node_id("entity", key) for key in touched.keys - hubs.keys()], edges)
         assembly.put_pairs(between, hub_edges)
         pairs = touched.pairs | self._with_partners(was ^ now)
         pairs |= self._synonyms(was - now, now - was)
         self._write_pairs(pairs)
+
+    def _passages(self, chunks: Sequence[Chunk]) -> dict[str, PlacedNode]:
+        """The nodes of some passages, by id."""
+        nodes = {}
+        for reading in self._readings(chunks):
+            node = passage_node(reading.chunk)
+            nodes[node.id] = PlacedNode(
+                node, node.key, key_of(self._model, reading.chunk, reading.extraction))
+        return nodes
 
     def _entities(self, keys: Iterable[str]) -> tuple[dict[str, dict[int, KeyPart]], list[Reading]]:
         """Those of some keys that are entities, what each of their passages says, these in order."""
@@ -277,6 +281,11 @@ def _first(near: Mapping[str, float]) -> dict[str, float]:
     """The nearest names, as many as are kept."""
     best = sorted(near, key=lambda other: (-near[other], other))[:SYNONYMS]
     return {other: near[other] for other in best}
+
+
+def _hub_sums(touched: Iterable[str], gathered: Mapping[str, Gathered]) -> dict[str, Gathered | None]:
+    """Return the sum of each touched name that is a hub now, None for the others."""
+    return {key: gathered[key] if key in gathered and gathered[key].is_hub else None for key in touched}
 
 
 def take_in(store: Workspace, model: str, documents: Collection[str], log: Log) -> bool:

@@ -52,6 +52,11 @@ def conversations_of(value: Any) -> list[Conversation]:
     for key in _LISTS:
         if _all_have(rows, key, list):
             return [Conversation(_title_of(row), _messages(row[key])) for row in rows]
+    return _read_loose(rows)
+
+
+def _read_loose(rows: Sequence[dict[str, Any]]) -> list[Conversation]:
+    """Return the one conversation of messages without a list around them; none without a text."""
     formed = any(all(form <= row.keys() for row in rows) for form in _MESSAGE_FORMS)
     found = _messages(rows) if formed else []
     return [Conversation("", found)] if any(message.text for message in found) else []

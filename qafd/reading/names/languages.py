@@ -22,6 +22,18 @@ _HAN = re.compile(f"[{HAN}]")
 _KANA = re.compile("[\u3041-\u30ff\uff66-\uff9f]")
 
 
+def _language_of_letters(text: str) -> str:
+    """Return the language of a text with many letters that have no case, "" for another text."""
+    letters = list(filter(str.isalpha, text))
+    rest = sum(letter.title() == letter.lower() for letter in letters)
+    if rest <= 0.3 * len(letters):
+        return ""
+    kana, han = len(_KANA.findall(text)), len(_HAN.findall(text))
+    if kana + han < 0.5 * rest:
+        return OTHER
+    return JAPANESE if kana > 0.1 * (kana + han) else CHINESE
+
+
 def language_of(text: str, least: int = 2) -> str:
     """Return the code of a text's language, `OTHER` or `UNKNOWN`.
 
@@ -34,14 +46,9 @@ def language_of(text: str, least: int = 2) -> str:
         Different function words that the shortest text must have; a question has one.
     """
     some = text[:_SAMPLE]
-    letters = list(filter(str.isalpha, some))
-    if is_other(some):
-        rest = sum(letter.title() == letter.lower() for letter in letters)
-        if rest > 0.3 * len(letters):
-            kana, han = len(_KANA.findall(some)), len(_HAN.findall(some))
-            if kana + han < 0.5 * rest:
-                return OTHER
-            return JAPANESE if kana > 0.1 * (kana + han) else CHINESE
+    by_letters = _language_of_letters(some) if is_other(some) else ""
+    if by_letters:
+        return by_letters
     words = _WORDS.findall(some.casefold())
     english = function_words(ENGLISH)
     if sum(word in english for word in words) >= SURE * len(words):
@@ -58,6 +65,7 @@ def language_of(text: str, least: int = 2) -> str:
             told.append((own.total(), len(function_words(code)), code))
     if told:
         return max(told)[-1]
+    letters = list(filter(str.isalpha, some))
     return ENGLISH if 2 * sum(map(str.isascii, letters)) >= len(letters) else UNKNOWN
 
 

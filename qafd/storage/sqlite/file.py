@@ -168,14 +168,15 @@ def _refuse_foreign(path: Path) -> None:
     """
     if path.stat().st_size < _SMALLEST:
         raise foreign_error(path)  # SQLite would take it for an empty database
-    address = f"{path.absolute().as_uri()}?immutable=1"
+    address = path.absolute().as_uri()
     for _ in range(3):
         before = _state(path)
         with suppress(sqlite3.DatabaseError):
-            return _check_mark(address, path.name)
+            return _check_mark(f"{address}?immutable=1", path.name)
         if before == _state(path):  # nobody wrote meanwhile, unseen by a look that takes no lock
             break
-    return _check_mark(address, path.name)
+    # A log has what the file lacks.
+    return _check_mark(f"{address}?{'mode=ro' if _has_log(path) else 'immutable=1'}", path.name)
 
 
 def _check_mark(address: str, name: str) -> None:
