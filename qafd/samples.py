@@ -15,10 +15,10 @@ SAMPLES = {
     "elements": "Elements: who found them, and who taught whom",
 }
 EXAMPLES = {
-    "apple-amazon": ("Which products did Apple bring out?",
-                     "Introduce Steve Jobs's products in Apple.",
+    "apple-amazon": ("Introduce Steve Jobs's products in Apple.",
                      "Which cultivar gave the Macintosh its name?",
-                     "Which river meets the Amazon near Manaus?"),
+                     "Which river meets the Amazon near Manaus?",
+                     "Which products did Apple bring out?"),
     "songbook": ("Where was the singer of Paper Lanterns born?",
                  "Who founded the prize that Salt Road won?",
                  "Which studio recorded the music for the film by Teodor Halvorsen?"),

@@ -19,7 +19,7 @@ from qafd.storage.sqlite.file import OLD_TABLES
 QUESTION = "Introduce Steve Jobs's products in Apple."
 ON_TOPIC = {"apple-inc.md", "macintosh.md", "steve-jobs.md", "tim-cook.md"}
 ANSWERS = {  # what the documents say, in the order of EXAMPLES
-    "apple-amazon": ("iPhone", "iPad", "McIntosh", "Rio Negro"),
+    "apple-amazon": ("iPad", "McIntosh", "Rio Negro", "iPhone"),
     "songbook": ("Valparaíso", "Étienne Castagne", "Tejo Studio"),
     "elements": ("Brightwater", "Jöns Jacob Berzelius", "Ytterby"),
 }
