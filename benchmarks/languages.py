@@ -24,7 +24,7 @@ METHODS = ["qafd", "vector", "lexical", "fusion", "pagerank .95"]
 
 
 class Letters(Containment):
-    """Whether sentences contain an accepted answer, in scripts with spaces between words or without."""
+    """Return True if sentences contain an accepted answer, in scripts with or without spaces."""
 
     @staticmethod
     def norm(text):

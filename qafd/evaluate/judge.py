@@ -109,9 +109,9 @@ def judge(question: str, texts: Sequence[str], client: LLM, repeats: int,
 
     Returns the grades by text, shape (rounds, criteria), and the number of rounds that could not be read.
     """
-    told = instructions_of(client).prompt("judge")
+    prompt = instructions_of(client).prompt("judge")
     found, failed = ask_rounds(
-        texts, client, repeats, lambda shown, number: judge_messages(question, shown, criteria, number, told),
+        texts, client, repeats, lambda some, number: judge_messages(question, some, criteria, number, prompt),
         judge_schema(len(texts), criteria), lambda reply: read_grades(reply, len(texts), criteria))
     return {text: np.array([grades[text] for grades in found]) for text in texts}, len(failed)
 

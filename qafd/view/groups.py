@@ -1,4 +1,4 @@
-"""What lies around the nodes of a picture: neighbors, documents and communities."""
+"""Surroundings of the nodes of a picture: neighbors, documents and communities."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence

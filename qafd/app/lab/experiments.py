@@ -224,8 +224,10 @@ def family_tab(view: View) -> None:
     problem = _problem(view)
     columns = {"PageRank": 0.0, f"at {share:.2f}": share, "Flow": 1.0}
     members = [solve_member(problem, each) for each in columns.values()]
-    names = [[clean(problem.layer.names[row], 60) for row in first_passages(problem, member)]
-             for member in members]
+    names = []
+    for member in members:
+        passages = first_passages(problem, member)
+        names.append([clean(problem.layer.names[row], 60) for row in passages])
     rows = [(str(place), *found) for place, found in enumerate(zip_longest(*names, fillvalue="–"), 1)]
     st.html(read_table(("place", *columns), rows))
     optimal = all(one.certificate.optimal for one in members)

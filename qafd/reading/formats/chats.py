@@ -57,8 +57,8 @@ def conversations_of(value: Any) -> list[Conversation]:
 
 def _read_loose(rows: Sequence[dict[str, Any]]) -> list[Conversation]:
     """Return the one conversation of messages without a list around them; none without a text."""
-    formed = any(all(form <= row.keys() for row in rows) for form in _MESSAGE_FORMS)
-    found = _messages(rows) if formed else []
+    shared = set(rows[0]).intersection(*rows)  # the fields that all have
+    found = _messages(rows) if any(form <= shared for form in _MESSAGE_FORMS) else []
     return [Conversation("", found)] if any(message.text for message in found) else []
 
 

@@ -148,7 +148,7 @@ def has_columns(line: str) -> bool:
 
 
 ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?=\S)")
-"""How an item of a list begins."""
+"""The beginning of an item of a list."""
 _LINE = re.compile(  # an item, a stamp of a chat or log, or who speaks or what follows
     r"(?m)^[ \t>]*((?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?=\S)|\[[^\[\]\n]{4,30}\][ \t]"
     rf"|{STAMP}"
