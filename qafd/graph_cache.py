@@ -83,8 +83,9 @@ def add_texts(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retrieval
     if "relation" in column(edges, "kind"):
         ends = [(edge.source, edge.target) for edge in edges if edge.kind == "relation"]
         labels = store.graph.labels(set(chain.from_iterable(ends)))
-        edges = tuple(replace(edge, label=labels.get(frozenset((edge.source, edge.target)), edge.label))
-                      for edge in edges)
+        edges = tuple(
+            replace(edge, label=label) if edge.kind == "relation" and (
+                label := labels.get(frozenset((edge.source, edge.target)))) else edge for edge in edges)
     return replace(retrieval, edges=edges, passages=tuple(passages))
 
 

@@ -414,14 +414,17 @@ class KnowledgeGraph:
         MissingLayerError
             The method needs a layer that is not built; the message shows how to build it.
         """
-        if graph is not None:
-            with self.store() as store:
-                return self._retrieve(question, method, graph, store, params)
-        if needs := method_by(method, params, self.graph).needs:
-            self._build_small(needs)
-        # a writer may be done with the next version before the passages of this one are read
-        with self.store() as store, store.snapshot():
-            return self._retrieve(question, method, _GRAPHS.get(store), store, params)
+        with self.store() as store:
+            now = graph or _GRAPHS.get(store)
+            needs = method_by(method, params, now).needs  # before a model is paid for the plan
+            if graph is None and needs:
+                self._build_small(needs)
+            plan = question if isinstance(question, QueryPlan) else self.plan(question, now)
+            if graph is not None:
+                return self._retrieve(plan, method, graph, store, params)
+            # a writer may be done with the next version before the passages of this one are read
+            with store.snapshot():
+                return self._retrieve(plan, method, _GRAPHS.get(store), store, params)
 
     def _build_small(self, needs: Iterable[str]) -> None:
         """Build layers in a graph of at most `BUILT_FOR` passages; a read-only file stays as it is."""
@@ -429,10 +432,9 @@ class KnowledgeGraph:
             with suppress(StoreError):  # the method says what it lacks
                 self.build_layers(needs)
 
-    def _retrieve(self, question: str | QueryPlan, method: str | Retriever, graph: Graph,
-                   store: Workspace, params: dict[str, Any]) -> Retrieval:
+    def _retrieve(self, plan: QueryPlan, method: str | Retriever, graph: Graph, store: Workspace,
+                  params: dict[str, Any]) -> Retrieval:
         chosen = method_by(method, params, graph)
-        plan = question if isinstance(question, QueryPlan) else self.plan(question, graph)
         if not len(graph):  # an unread workspace does not even know the dimension of its vectors
             return Retrieval(plan.question, name_of(chosen), params_of(chosen), (), (), (),
                              notices=plan.notices)
