@@ -30,7 +30,6 @@ class ReasonKind(StrEnum):
     NEAR_BY_MEANING = "near_by_meaning"  # place
     NEAR_BY_MEANING_AND_WORDS = "near_by_meaning_and_words"  # place
     HOLDS_VALUE = "holds_value"  # text
-    MODEL_CHOSE = "model_chose"  # confidence
     CHOSEN = "chosen"
     NO_NEIGHBORS = "no_neighbors"
     # Flow diffusion

@@ -29,7 +29,6 @@ from qafd.models.endpoint import Endpoint
 from qafd.models.instructions import TASKS, Instructed, Instructions, check_prompt
 from qafd.plan import Planner, ask_further
 from qafd.sql.database import Database
-from qafd.sql.plan import choose_seeds
 from qafd.sql.write import write_sql
 from qafd.storage import open_workspace
 
@@ -49,14 +48,9 @@ def own(task: str) -> Instructions:
     return Instructions({task: f"{MARK} {TASKS[task].prompt}"}, LIMITS)
 
 
-def ask_database(which: Callable[..., object]) -> Callable[[LLM, KnowledgeGraph], object]:
-    def ask(client: LLM, _: KnowledgeGraph) -> object:
-        database = Database.open(FERRIES, local_embedder())
-        question = "How many sailings were cancelled?"
-        if which is choose_seeds:
-            return choose_seeds(question, database.schema, client)
-        return write_sql(database.ask(question), client)
-    return ask
+def ask_database(client: LLM, _: KnowledgeGraph) -> object:
+    database = Database.open(FERRIES, local_embedder())
+    return write_sql(database.ask("How many sailings were cancelled?"), client)
 
 
 def marks(client: LLM, _: KnowledgeGraph) -> object:
@@ -81,8 +75,7 @@ ASKING: dict[str, tuple[Callable[[LLM, KnowledgeGraph], object], int]] = {
     "answer": (lambda client, songs: songs.answer(
         songs.retrieve("Where did Ada Lovelace meet?"), client=client), 701),
     "judge": (lambda client, _: judge("Where?", {"a": "London"}, client, repeats=1), 701),
-    "seeds": (ask_database(choose_seeds), 701),
-    "sql": (ask_database(write_sql), 701),
+    "sql": (ask_database, 701),
     "query": (lambda client, songs: read_conditions(songs, songs.plan("Who met Babbage?"), client), 701),
     "correct": (marks, 701),
     "follow": (lambda client, _: follow_up("And there?", BEFORE, client), 701),

@@ -15,11 +15,9 @@ from qafd.errors import SqlError
 from qafd.models import Recorded
 from qafd.models.embedder import local_embedder
 from qafd.resources import assets
-from qafd.runs.verify import seal, verify
 from qafd.sql import box
 from qafd.sql.database import Database
 from qafd.sql.dialect import check_select
-from qafd.sql.plan import SchemaPart, choose_seeds
 from qafd.sql.schema import Schema
 from qafd.sql.sources import read_json, schema_from, schema_json
 from qafd.sql.write import write_sql
@@ -249,21 +247,6 @@ def test_sql_that_cannot_be_run_is_sent_back_once_with_the_error() -> None:
     stubborn = Recorded(["SELECT x FROM booking", "SELECT y FROM booking"])
     assert write_sql(asked, stubborn) == "SELECT y FROM booking"
     assert len(stubborn.asked) == 2
-
-
-def test_seeds_of_a_model_are_its_columns_by_confidence(ports: Database) -> None:
-    reply = json.dumps({"parts": [{"question": "Which ports?", "pairs": [
-        {"source": "PORTS.Name", "target": "ferries.home_port", "confidence": 0.9},
-        {"source": "ports.Name", "target": "nowhere.none", "confidence": 0.4}]}]})
-    model = Recorded([reply])
-    chosen = choose_seeds("Which ports have ferries?", ports.schema, model)
-    assert chosen.parts == (SchemaPart("Which ports?", {
-        'ports."Name"' if 'ports."Name"' in ports.graph.row else "ports.Name": 0.9,
-        "ferries.home_port": 0.9}),)
-    asked = ports.ask("Which ports have ferries?", chosen=chosen)
-    assert {n.name for n in asked.retrieval.nodes if n.seed} == {"ports.Name", "ferries.home_port"}
-    assert verify(seal(asked.retrieval.to_dict())).ok
-    assert asked.plan.planner == model.name
 
 
 def test_the_command_prints_a_schema_that_the_next_one_reads(

@@ -403,8 +403,6 @@ def evaluation() -> None:
 @dialect_option
 @db_option
 @may_call_model
-@click.option("--seeds", type=click.Choice(["rules", "model"]), default="rules",
-              help="Choose seeds by rules or by the model.")
 @work("foreign.sql")
 def sql() -> None:
     """Draft SQL for a question to a database, read-only.

@@ -16,7 +16,6 @@ from qafd.runs.verify import seal
 from qafd.sql.box import QueryRows
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.diffusion import METHOD
-from qafd.sql.plan import choose_seeds
 from qafd.sql.sources import schema_from, schema_json
 from qafd.sql.write import has_sql, write_sql
 from qafd.storage import Location
@@ -24,25 +23,16 @@ from qafd.wording.databases import describe_draft, word_gap
 from qafd.wording.reasons import word_notice
 
 
-def sql(source: str, question: str, running: bool, dialect: str, db: Location | None, seeds: str,
+def sql(source: str, question: str, running: bool, dialect: str, db: Location | None,
         asked: ModelRequest, **parameters: Any) -> Outcome:
     text = text_of(question)
     client = model_for_sql(asked, db, text)
-    if seeds == "model" and client is None:
-        raise ParameterError("--seeds model has no model to ask; name one with --model, or leave the "
-                             "seeds to the rules")
     database = Database.open(source, local_embedder(), dialect)
-    chosen, notes = None, list[str]()
-    if client is not None and seeds == "model":
-        try:
-            chosen = choose_seeds(text, database.schema, client)
-        except ModelError as error:
-            notes.append(f"{one_line(str(error), 600)} The seeds were chosen by rules.")
-    found = database.ask(text, replace(METHOD, **parameters), chosen)
+    found = database.ask(text, replace(METHOD, **parameters))
     draft = found.draft
     start = "The draft" if draft.complete else "Complete this start: it"
     written, summary = draft.sql, f"{start} {describe_draft(draft)}."
-    notes += [*database.schema.notices, *map(word_notice, found.retrieval.notices)]
+    notes = [*database.schema.notices, *map(word_notice, found.retrieval.notices)]
     gaps = [word_gap(gap) for gap in draft.gaps]
     if client is None:
         notes += gaps

@@ -16,7 +16,7 @@ from qafd.models.prompts import EXTRACT
 from qafd.models.prompts_answer import ANSWER, FURTHER, JUDGE, PLAN
 from qafd.models.prompts_conditions import EXACT, QUERY
 from qafd.models.prompts_correct import CORRECT
-from qafd.models.prompts_sql import SEEDS, SQL
+from qafd.models.prompts_sql import SQL
 from qafd.models.prompts_write import FOLLOW, MERGE, REPORT, SUMMARY
 
 LONGEST_PROMPT = 20_000  # characters
@@ -52,7 +52,6 @@ TASKS: Mapping[str, ModelTask] = {
     "answer": ModelTask("Write an answer", "QAFD-RAG, Prompt 3", ANSWER, ("mark", "absent"), ("length",)),
     "judge": ModelTask("Grade answers", "QAFD-RAG, Prompt 4", JUDGE, ("mark", "keys"),
                   ("count", "criteria", "meanings")),
-    "seeds": ModelTask("Choose columns of a database", "QAFD-RAG, Prompt 5", SEEDS, ("mark",), ("most",)),
     "sql": ModelTask("Write SQL", "QAFD-RAG, Prompt 6", SQL, ("mark",), ("dialect",)),
     "query": ModelTask("Read the conditions of a question", "SG-RAG, Table 12", QUERY),
     "exact": ModelTask("Answer from a table of conditions", "SG-RAG, Table 15", EXACT, ("mark", "absent"),

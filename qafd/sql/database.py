@@ -34,7 +34,6 @@ from qafd.sql.diffusion import (
 )
 from qafd.sql.draft import SqlDraft, draft
 from qafd.sql.linking import LinkedSchema, link_schema
-from qafd.sql.plan import SchemaPlan
 from qafd.sql.schema import Schema
 from qafd.sql.sources import schema_from
 from qafd.sql.tables import holds_tables, write_database
@@ -78,30 +77,21 @@ class Database:
         weakref.finalize(opened, rmtree, folder)
         return opened
 
-    def ask(self, question: str, method: SchemaDiffusion = METHOD,
-            chosen: SchemaPlan | None = None) -> "DatabaseQuestion":
+    def ask(self, question: str, method: SchemaDiffusion = METHOD) -> "DatabaseQuestion":
         """Ask a question: find the part of the schema that it needs, and draft its SQL.
-
-        Parameters
-        ----------
-        chosen : SchemaPlan, optional
-            The seeds and parts that a model chose, see `qafd.sql.plan.choose_seeds`.
 
         Raises
         ------
         ParameterError
             The question is empty.
         """
-        planner = Planner(self.graph, self.embedder)
-        plan = planner.plan(storable(question))
-        if chosen is not None:
-            plan = replace(plan, planner=chosen.model)
+        plan = Planner(self.graph, self.embedder).plan(storable(question))
         values: tuple[Value, ...] = ()
         if self.schema.has_rows:
             values = box.find_values(Path(self.source), self.schema, *phrases(plan))
-        corpus = schema_corpus(self.graph, self.schema, values, chosen)
+        corpus = schema_corpus(self.graph, self.schema, values)
         retrieval = label_edges(method.retrieve(corpus, plan), self.schema)
-        sure = (ReasonKind.NAMED, ReasonKind.HOLDS_VALUE, ReasonKind.MODEL_CHOSE)
+        sure = (ReasonKind.NAMED, ReasonKind.HOLDS_VALUE)
         named = any(n.reason.kind in sure for n in retrieval.retrieved)
         lost = () if named else (notice(NoticeKind.NOTHING_NAMED),)
         return DatabaseQuestion(self, plan, values, method, corpus,

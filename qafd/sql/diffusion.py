@@ -22,7 +22,6 @@ from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.qafd import FlowDiffusion, Problem
 from qafd.retrieve.seeds import Passages, Seeds, match, near_keyword
 from qafd.sql.box import Value
-from qafd.sql.plan import SchemaPlan
 from qafd.sql.schema import Column, Schema, Table, words
 
 # Chosen on the 516 development questions of Spider 1, see docs/research.md.
@@ -74,8 +73,7 @@ def _text(node: Table | Column) -> str:
 class SchemaDiffusion(FlowDiffusion):
     """Query-aware flow diffusion over a schema.
 
-    Its corpus has the layers "schema", "values", the words of the question found in columns, and
-    "chosen", the seeds that a model named, or None.
+    Its corpus has the layers "schema", and "values", the words of the question found in columns.
     The paper pours 10 units for each node on the path from source to target, which fills a whole
     schema of some dozen columns; here it is `mass` for each seed.
     """
@@ -85,12 +83,7 @@ class SchemaDiffusion(FlowDiffusion):
     def problem(self, corpus: Corpus, plan: QueryPlan) -> Problem:
         """Build the problem of a question."""
         graph = corpus.graph
-        chosen: SchemaPlan | None = corpus.layer("chosen")
-        if chosen is not None:
-            seeds = weigh_seeds(graph, chosen.seeds)
-        else:
-            seeds = schema_seeds(graph, corpus.layer("schema"), plan, corpus.layer("values"),
-                                 self.seeds)
+        seeds = schema_seeds(graph, corpus.layer("schema"), plan, corpus.layer("values"), self.seeds)
         gates = Gates(Weights.of_variant(self.variant, self.a, self.b), plan.embedding,
                       similarity=Similarity(self.similarity, gamma=self.gamma))
         return Problem(self, corpus, plan, match(corpus.passages, plan), seeds, graph, gates,
@@ -100,19 +93,10 @@ class SchemaDiffusion(FlowDiffusion):
 METHOD = SchemaDiffusion(mass=2.0, seeds=10, rule="source-unit")
 
 
-def schema_corpus(graph: Graph, schema: Schema, values: Sequence[Value],
-                  chosen: SchemaPlan | None = None) -> Corpus:
+def schema_corpus(graph: Graph, schema: Schema, values: Sequence[Value]) -> Corpus:
     """Build the corpus that `SchemaDiffusion` retrieves from, for one question."""
-    layers = {"schema": schema, "values": values, "chosen": chosen}
+    layers = {"schema": schema, "values": values}
     return Corpus(graph, Passages.build(graph, lambda _: []), layers)
-
-
-def weigh_seeds(graph: Graph, chosen: Mapping[str, float]) -> Seeds:
-    """Return the seeds that a model chose, by id, with mass in proportion to their confidence."""
-    rows = np.array([graph.row[node] for node in chosen], np.int64)
-    confidence = np.array(list(chosen.values()))
-    return Seeds(rows, confidence / confidence.sum(), tuple(
-        reason(ReasonKind.MODEL_CHOSE, confidence=each) for each in chosen.values()))
 
 
 def schema_seeds(graph: Graph, schema: Schema, plan: QueryPlan, values: Sequence[Value],

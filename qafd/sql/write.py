@@ -2,7 +2,7 @@
 
 Prompt 6 of the paper (Appendix A5) in our own words: the model is given the paths of the largest
 mass. It never sees a row; of values only those that the question itself names. SQL that cannot be
-run is sent back once, with its fault. For Prompt 5 see `qafd.sql.plan`.
+run is sent back once, with its fault.
 """
 
 import json

@@ -16,7 +16,6 @@ _SEEDS = {
     ReasonKind.NEAR_BY_MEANING_AND_WORDS:
         "number {place} of the passages nearest to the question in meaning and words",
     ReasonKind.HOLDS_VALUE: "it holds “{text}”",
-    ReasonKind.MODEL_CHOSE: "the model chose it, confidence {confidence:.2f}",
     ReasonKind.CHOSEN: "it was chosen by hand",
 }
 _SENTENCES = {
@@ -116,7 +115,6 @@ _CAUSES = {
     ReasonKind.NEAR_BY_MEANING_AND_WORDS: (
         "it ranks {places} by meaning and words", "they rank {places} by meaning and words"),
     ReasonKind.HOLDS_VALUE: ("it holds “{text}”", "they hold “{text}”"),
-    ReasonKind.MODEL_CHOSE: ("the model chose it", "the model chose them"),
     ReasonKind.CHOSEN: ("it is a seed by choice", "they are seeds by choice"),
     ReasonKind.FILLED_FROM: (
         "it fills up with mass that comes mostly from {name}",
