@@ -187,7 +187,7 @@ def _refuse_lookup(host: str) -> tuple[Address, ...]:
     raise OSError(f"{host} is not looked up")
 
 
-def check_workspace(location: Location | None = None, deep: bool = False) -> list[Check]:
-    """Check the installation and, if one is named, a workspace; see `qafd.storage.examine`."""
+def check_workspace(location: Location, deep: bool = False) -> list[Check]:
+    """Check a workspace; see `qafd.storage.examine`."""
     return [Check(found.aspect, not found.faults, say_diagnosis(found))
             for found in examine(location, deep)]

@@ -60,7 +60,7 @@ DEFECTS = {
     "a passage that the graph forgot":
         ("passages", "DELETE FROM passages WHERE document = 'ada.txt'"),
     "an edge to a node that is gone":
-        ("graph", "DELETE FROM nodes WHERE name = 'Paris'"),
+        ("graph anew", "DELETE FROM nodes WHERE name = 'Paris'"),
     "a passage that the search index forgot":
         ("search", "INSERT INTO passages_fts (passages_fts, rowid, title, text) "
                    "SELECT 'delete', rowid, title, text FROM passages LIMIT 1"),
@@ -92,18 +92,18 @@ DEFECTS = {
     "a trigger that was dropped":
         ("tables", "DROP TRIGGER passages_insert"),
     "no edges":
-        ("graph", "DELETE FROM edges"),
+        ("graph anew", "DELETE FROM edges"),
     "no vectors":
         ("vectors", "DELETE FROM embeddings"),
     "a vector that is missing in a graph that nothing makes anew":
         ("vectors", "DELETE FROM embeddings WHERE id = 1"),
     "a weight that is not what was assembled":
-        ("graph", "UPDATE edges SET similarity = similarity * 1.001 WHERE kind = 2"),
+        ("graph anew", "UPDATE edges SET similarity = similarity * 1.001 WHERE kind = 2"),
     "a node with the vector of another one":
-        ("graph", "UPDATE nodes SET vectors = (SELECT vectors FROM nodes WHERE name = 'Ada') "
+        ("graph anew", "UPDATE nodes SET vectors = (SELECT vectors FROM nodes WHERE name = 'Ada') "
                   "WHERE name = 'Cyd'"),
     "a passage that is no longer shown as it was":
-        ("graph", "UPDATE passages SET heading = 'x'"),
+        ("graph anew", "UPDATE passages SET heading = 'x'"),
     "a vector that is missing":
         ("graph anew", "DELETE FROM embeddings WHERE id = 1"),
 }

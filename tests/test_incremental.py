@@ -120,8 +120,7 @@ def put(store, name, words, title):
 
 def faults(store):
     """What the graph has otherwise than the one that its log gives, assembled as a whole."""
-    found = set(map(str, store.assembly.find_altered()))
-    found |= {table for table, many in store.assembly.differences(assemble_stored(store)).items() if many}
+    found = {table for table, many in store.assembly.differences(assemble_stored(store)).items() if many}
     before = seen(store)
     with suppress(Undone), store.transaction():
         store.assembly.drop()

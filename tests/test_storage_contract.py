@@ -46,7 +46,7 @@ from qafd.storage import (
     remove_workspace,
     size_of,
 )
-from qafd.storage.full_assembly import FullAssembly, PackedLog
+from qafd.storage.full_assembly import FullAssembly, PackedLog, assemble_stored
 from qafd.storage.packing import embedding_key
 from qafd.storage.rows import Call, DocumentNameError, RunRow, clean_name, now
 
@@ -595,7 +595,7 @@ def test_a_dropped_graph_comes_back_the_same(store: Workspace, url: str) -> None
     before = store.graph.digest()
     store.assembly.drop()
     assert tiny_index(url) == before
-    assert store.assembly.find_altered() == ()
+    assert not any(store.assembly.differences(assemble_stored(store)).values())
 
 
 def test_evidence_points_at_the_sentence_and_the_name_in_the_document(store: Workspace) -> None:
@@ -752,8 +752,6 @@ def test_the_ledger_sums_what_was_spent_and_keeps_replies_of_use(empty: Workspac
         2, 5, 0.5, 1)
     assert [total.what for total in empty.ledger.totals("purpose", "r2")] == ["answer", "extract"]
     assert empty.ledger.useless_replies(["c"], 2) == {"c": ("no",)}
-    assert empty.ledger.has_read("m/1")
-    assert not empty.ledger.has_read("n/1")
     assert empty.ledger.replies({"a.txt"}) == 3
     empty.ledger.forget_replies(["a.txt"])
     assert empty.ledger.good_call("k") is None

@@ -18,7 +18,8 @@ def doctor(db: Location | None, quick: bool, deep: bool, endpoint: bool, model: 
     checks = installation(home(), Configuration(
         environment.get("QAFD_PASSWORD"), environment.get("OPENAI_API_KEY", ""),
         environment.get("OPENAI_BASE_URL", ""), environment.get("STREAMLIT_SERVER_ADDRESS", "")))
-    checks += check_workspace(None if quick else db, deep=deep)
+    if db is not None and not quick:
+        checks += check_workspace(db, deep=deep)
     if endpoint:
         checks += _probe(model, base_url, embed_model)
     found = [{"name": check.name, "ok": check.ok, "sentence": check.text,

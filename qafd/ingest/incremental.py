@@ -78,8 +78,8 @@ class GraphChange:
         self._postings = store.postings
 
     def write(self, touched: Touched, facts: Facts, chunks: Sequence[Chunk],
-              gone: Iterable[str]) -> None:
-        """Bring nodes and edges up to date.
+              gone: Iterable[str]) -> bool:
+        """Bring nodes and edges up to date; True when that changed any.
 
         Parameters
         ----------
@@ -124,13 +124,13 @@ class GraphChange:
         nodes |= self._passages(chunks)
         was = {key for key in touched.keys if node_id("entity", key) in before}
         now = gathered.keys()
-        assembly.put_nodes(nodes)
-        assembly.put_hubs(_hub_sums(touched.keys, gathered))
-        assembly.put_mentions([node_id("entity", key) for key in touched.keys - hubs.keys()], edges)
-        assembly.put_pairs(between, hub_edges)
+        changes = [assembly.put_nodes(nodes), assembly.put_hubs(_hub_sums(touched.keys, gathered)),
+                   assembly.put_mentions([node_id("entity", key) for key in touched.keys - hubs.keys()],
+                                         edges),
+                   assembly.put_pairs(between, hub_edges)]
         pairs = touched.pairs | self._with_partners(was ^ now)
         pairs |= self._synonyms(was - now, now - was)
-        self._write_pairs(pairs)
+        return self._write_pairs(pairs) or any(changes)
 
     def _passages(self, chunks: Sequence[Chunk]) -> dict[str, PlacedNode]:
         """The nodes of some passages, by id."""
@@ -230,7 +230,7 @@ class GraphChange:
         near = nearest_names(keys, names, sorted(row[key] for key in sought), most=len(keys))
         return {key: near.get(key, {}) for key in sought}
 
-    def _write_pairs(self, pairs: set[tuple[str, str]]) -> None:
+    def _write_pairs(self, pairs: set[tuple[str, str]]) -> bool:
         """Make all edges between the two names of each pair again, those by hand too."""
         joined, cut = edges_by_hand(self._edits)
         ends = [frozenset(spot[:2]) for spot in joined] + list(cut) + self._by_hand_before()
@@ -246,7 +246,7 @@ class GraphChange:
         for edge in synonym_edges(there, self._store.names.near(there)):
             if {edge.source, edge.target} in ids:
                 edges.append(edge)
-        self._store.assembly.put_pairs(
+        return self._store.assembly.put_pairs(
             [(node_id("entity", low), node_id("entity", high)) for low, high in pairs],
             connect_by_hand(edges, row.keys(), self._edits))
 
@@ -300,18 +300,16 @@ def take_in(store: Workspace, model: str, documents: Collection[str], log: Log) 
     MissingVectorsError
         The change cannot be taken in.
     """
-    sums = store.assembly.sums()
     numbers = store.postings.rows(documents)
     gone = numbers.keys() - {chunk.id for chunk in log.chunks}
     facts = Facts(store, log.edits)
     facts.remember(store.postings.passages(numbers.values()))
     touched = facts.forget(numbers[chunk] for chunk in gone)
-    store.assembly.put_passages(gone, log.chunks)
+    changed = store.assembly.put_passages(gone, log.chunks)
     more = facts.take_in(documents, log)
     touched.keys |= more.keys
     touched.pairs |= more.pairs
-    GraphChange(store, model, log.edits).write(touched, facts, log.chunks, gone)
-    changed = store.assembly.sums() != sums
+    changed |= GraphChange(store, model, log.edits).write(touched, facts, log.chunks, gone)
     store.assembly.settle(log.revision, changed)
     store.postings.hold(state_of(store, log.edits))
     return changed

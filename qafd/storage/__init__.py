@@ -42,7 +42,7 @@ class Backend(Protocol):
     def size_of(self, url: str) -> int | None:
         """See `qafd.storage.size_of`."""
 
-    def examine(self, url: str | None, deep: bool) -> Iterator[Diagnosis]:
+    def examine(self, url: str, deep: bool) -> Iterator[Diagnosis]:
         """See `qafd.storage.examine`."""
 
     def open_workspace(self, url: str, read_only: bool, make: bool) -> Workspace:
@@ -85,18 +85,16 @@ def size_of(location: Location) -> int | None:
     return _backend(url).size_of(url)
 
 
-def examine(location: Location | None = None, deep: bool = False) -> Iterator[Diagnosis]:
-    """Examine a workspace and its database for damage; nothing is written or repaired.
-
-    Without a workspace only what keeps those that are files is looked at.
+def examine(location: Location, deep: bool = False) -> Iterator[Diagnosis]:
+    """Examine a workspace for damage; nothing is written or repaired.
 
     Parameters
     ----------
     deep : bool
-        Also make the graph again from the log and compare: some seconds per thousand passages.
+        Also make the graph again from the log and compare every row: some seconds per thousand passages.
     """
-    url = None if location is None else _url(location)
-    return _backend(url or f"{FILES}://").examine(url, deep)
+    url = _url(location)
+    return _backend(url).examine(url, deep)
 
 
 class _Shared(threading.local):

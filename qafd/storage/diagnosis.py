@@ -9,16 +9,13 @@ from typing import Any
 class Aspect(StrEnum):
     """Aspect that is examined; its comment lists the values of its diagnosis."""
 
-    ENGINE = "sqlite"  # found, wanted
     FILE = "file"
     DISK = "disk"  # size, free
     PAGES = "pages"
     TABLES = "tables"
-    LOG_MODE = "log mode"  # mode
     TEXTS = "texts"
     LOG = "log"
     PASSAGES = "passages"  # passages, or grown
-    GRAPH = "graph"
     SEARCH = "search"
     VECTORS = "vectors"
     JOBS = "jobs"
@@ -30,22 +27,18 @@ class Aspect(StrEnum):
 class FaultKind(StrEnum):
     """Kind of fault; its comment lists the values it has."""
 
-    OLD_ENGINE = "old_engine"
     MISSING_FILE = "missing_file"  # place
     REFUSED = "refused"  # error
     LITTLE_SPACE = "little_space"
     UNREADABLE = "unreadable"  # error
     UNSOUND = "unsound"  # error
     OTHER_DEFINITION = "other_definition"  # table
-    NO_LOG_MODE = "no_log_mode"
     CHANGED_DOCUMENT = "changed_document"  # document
     CHANGED_PASSAGE = "changed_passage"  # passage, document
     MISPLACED_PASSAGE = "misplaced_passage"  # passage, document
     CHANGED_EXTRACTION = "changed_extraction"  # passage
     SHOWN_PASSAGE = "shown_passage"  # passage, document
     MISSING_PASSAGE = "missing_passage"  # passage, document
-    OTHER_COUNT = "other_count"  # table, found, assembled
-    OTHER_ROWS = "other_rows"  # table
     NOT_INDEXED = "not_indexed"  # passage
     LOOSE_ENTRY = "loose_entry"  # entry
     WRONG_LENGTH = "wrong_length"  # key, size, dimension

@@ -166,10 +166,8 @@ def size_of(url: str) -> int | None:
         return int(size)
 
 
-def examine(url: str | None, deep: bool) -> Iterator[Diagnosis]:
+def examine(url: str, deep: bool) -> Iterator[Diagnosis]:
     """Examine a workspace and its server for faults."""
-    if url is None:
-        return
     try:
         with WorkspaceSchema.open(url, read_only=True) as schema:
             store = PostgresWorkspace(schema)

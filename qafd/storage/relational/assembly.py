@@ -1,6 +1,5 @@
-"""The tables of the graph as assembled: what a new assembly or a change replaces, and checksums of it."""
+"""The tables of the graph as assembled: what a new assembly or a change replaces."""
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +10,6 @@ import numpy as np
 
 from qafd.assemble.entities import Gathered
 from qafd.records import Chunk, Edge
-from qafd.storage.diagnosis import Fault, FaultKind, fault
 from qafd.storage.full_assembly import FullAssembly
 from qafd.storage.packing import MENTION, edge_row, hash_number
 from qafd.storage.relational.base import (
@@ -25,6 +23,7 @@ from qafd.storage.relational.base import (
     to_json_numbers,
     upsert,
 )
+from qafd.storage.relational.graph import SqlGraph
 from qafd.storage.relational.postings import clear_facts
 from qafd.storage.relational.vectors import sweep_vectors
 from qafd.storage.rows import PlacedNode
@@ -44,11 +43,11 @@ class SqlAssembly(Part):
         with self._file.transaction() as connection:
             if int(meta(connection, "assembled", "-1")) >= made.revision:
                 return False
-            before, sums = _kept_sums(connection), Sums()
+            graph = SqlGraph(self._file)
+            before = graph.digest()
             for table, rows in _whole_rows(connection, made):
-                sums[table] = _replace(connection, table, rows)
-            changed = before != sums
-            set_meta(connection, "row_sums", json.dumps(sums))
+                _replace(connection, table, rows)
+            changed = graph.digest() != before
             self.settle(made.revision, changed)
         return changed
 
@@ -68,63 +67,57 @@ class SqlAssembly(Part):
                 "SELECT key, counts, sums FROM hubs WHERE key IN (SELECT value FROM json_each(?))",
                 (to_json(keys),))}
 
-    def put_passages(self, gone: Iterable[str], chunks: Iterable[Chunk]) -> None:
-        """Remove passages by id, and bring others in or up to date."""
+    def put_passages(self, gone: Iterable[str], chunks: Iterable[Chunk]) -> bool:
+        """Remove passages by id, and bring others in or up to date.
+
+        True if that changed the table; so do the methods that follow.
+        """
         rows: _Rows = {(chunk.id,): _passage_row(chunk) for chunk in chunks}
         for passage in gone:
             rows[passage,] = None
-        self._revise("passages", rows, "id IN (SELECT value FROM json_each(?))",
+        return self._revise("passages", rows, "id IN (SELECT value FROM json_each(?))",
                      json.dumps([at[0] for at in rows]))
 
-    def put_nodes(self, nodes: Mapping[str, PlacedNode | None]) -> None:
+    def put_nodes(self, nodes: Mapping[str, PlacedNode | None]) -> bool:
         """Let these be the nodes with these ids; None where there is none."""
         rows: _Rows = dict.fromkeys((hash_number(key),) for key in nodes)
         with self._file.transaction() as connection:
             for row in _node_rows(connection, [node for node in nodes.values() if node]):
                 rows[row[:1]] = row
-            self._revise("nodes", rows, f"number IN {NUMBERS}", to_json_numbers(nodes))
+            return self._revise("nodes", rows, f"number IN {NUMBERS}", to_json_numbers(nodes))
 
-    def put_hubs(self, hubs: Mapping[str, Gathered | None]) -> None:
+    def put_hubs(self, hubs: Mapping[str, Gathered | None]) -> bool:
         """Let these be the sums of these keys; None where none are kept."""
         rows: _Rows = dict.fromkeys((key,) for key in hubs)
         rows |= {(key,): _hub_row(key, hub) for key, hub in hubs.items() if hub}
-        self._revise("hubs", rows, "key IN (SELECT value FROM json_each(?))",
-                     to_json(hubs))
+        return self._revise("hubs", rows, "key IN (SELECT value FROM json_each(?))", to_json(hubs))
 
-    def put_mentions(self, sources: Iterable[str], edges: Iterable[Edge]) -> None:
+    def put_mentions(self, sources: Iterable[str], edges: Iterable[Edge]) -> bool:
         """Let these be all edges that lead from some entities to passages, without the factors of
         their nodes."""
-        self._revise("edges", _edge_rows(edges), f"kind = {MENTION} AND source IN {NUMBERS}",
-                     to_json_numbers(sources))
+        return self._revise("edges", _edge_rows(edges), f"kind = {MENTION} AND source IN {NUMBERS}",
+                            to_json_numbers(sources))
 
-    def put_pairs(self, pairs: Iterable[tuple[str, str]], edges: Iterable[Edge]) -> None:
+    def put_pairs(self, pairs: Iterable[tuple[str, str]], edges: Iterable[Edge]) -> bool:
         """Let these be all edges between the two nodes of each pair; those of mentions without the
         factors of their nodes."""
         both = [(hash_number(low), hash_number(high)) for low, high in pairs]
-        self._revise("edges", _edge_rows(edges),
-                     "(source, target) IN (SELECT CAST(json_extract(value, '$[0]') AS BIGINT), "
-                     "  CAST(json_extract(value, '$[1]') AS BIGINT) FROM json_each(?))",
-                     json.dumps([*both, *((high, low) for low, high in both)]))
+        return self._revise("edges", _edge_rows(edges),
+                            "(source, target) IN (SELECT CAST(json_extract(value, '$[0]') AS BIGINT), "
+                            "  CAST(json_extract(value, '$[1]') AS BIGINT) FROM json_each(?))",
+                            json.dumps([*both, *((high, low) for low, high in both)]))
 
-    def _revise(self, table: str, rows: _Rows, scope: str, asked: str) -> None:
-        """Let these rows, by their keys, be those of a table in a scope, and keep its sums."""
-        key, rest = _GRAPH_TABLES[table]
+    def _revise(self, table: str, rows: _Rows, scope: str, asked: str) -> bool:
+        """Let these rows, by their keys, be those of a table in a scope; True if others were there."""
+        key, _ = _GRAPH_TABLES[table]
         with self._file.transaction() as connection:
             old = {row[:len(key)]: row for row in connection.execute(
                 f"SELECT {_columns(table)} FROM {table} WHERE {scope}", (asked,))}
             gone = [at for at in old if rows.get(at) is None]
             fresh = [row for at, row in rows.items() if row is not None and old.get(at) != row]
-            if not gone and not fresh:
-                return
-            sums = _kept_sums(connection)
-            count, total = sums[table]
-            change = sum(map(_hash_row, fresh)) - sum(_hash_row(old[at]) for at in gone)
-            change -= sum(_hash_row(old[row[:len(key)]]) for row in fresh if row[:len(key)] in old)
-            count += sum(row[:len(key)] not in old for row in fresh) - len(gone)
-            sums[table] = count, f"{(int(total, 16) + change) % _ROUND:x}"
-            set_meta(connection, "row_sums", json.dumps(sums))
             connection.executemany(_delete(table), gone)
             connection.executemany(_upsert(table), fresh)
+            return bool(gone or fresh)
 
     def settle(self, revision: int, changed: bool) -> None:
         """Note that the graph is that of this revision of the log, and whether that changed it."""
@@ -135,11 +128,6 @@ class SqlAssembly(Part):
             if changed:
                 bump(connection, "graph_revision")
 
-    def sums(self) -> str:
-        """Of each table of the graph the rows and the sum of their hashes; "" where none is kept."""
-        with self._file.snapshot() as connection:
-            return json.dumps(_kept_sums(connection))
-
     def drop(self) -> None:
         """Throw away what was computed from the log; the next assembly makes it again."""
         with self._file.transaction() as connection:
@@ -148,26 +136,8 @@ class SqlAssembly(Part):
             sweep_vectors(connection)
             self._file.index_words(connection, anew=True)
             connection.execute("DELETE FROM layers")
-            connection.execute("DELETE FROM meta WHERE key = 'row_sums'")
             clear_facts(connection)
             bump(connection, "log_revision")
-
-    def find_altered(self) -> tuple[Fault, ...]:
-        """Find the rows altered since the last assembly, for each table of the graph.
-
-        Nothing is known of a graph from before assemblies kept counts and checksums.
-        """
-        with self._file.reading() as connection:
-            kept = json.loads(meta(connection, "row_sums", "{}"))
-            found = _sums(connection) if kept else {}
-            faults = []
-            for table, (rows, digest) in kept.items():
-                if found[table][0] != rows:
-                    faults.append(fault(FaultKind.OTHER_COUNT, table=table, found=found[table][0],
-                                        assembled=rows))
-                elif found[table][1] != digest:
-                    faults.append(fault(FaultKind.OTHER_ROWS, table=table))
-            return tuple(faults)
 
 
 _GRAPH_TABLES = {
@@ -177,43 +147,6 @@ _GRAPH_TABLES = {
     "edges": (("source", "target", "kind", "label"), ("similarity", "count", "evidence")),
     "hubs": (("key",), ("counts", "sums")),
 }
-
-
-Sums = dict[str, tuple[int, str]]
-"""Of each table of the graph: how many rows it has, and the sum of their hashes as text."""
-_ROUND = 1 << 256
-
-
-def _sums(connection: Connection) -> Sums:
-    """The number of rows of each table of the graph, and the sum of their SHA-256.
-
-    A sum does not depend on their order, and a changed row changes it by what it was and is.
-    """
-    return {table: _sum(connection.execute(f"SELECT {_columns(table)} FROM {table}"))
-            for table in _GRAPH_TABLES}
-
-
-def _sum(rows: Iterable[Sequence[Any]], count: int = 0, total: str = "0") -> tuple[int, str]:
-    """Count rows and sum their hashes, added to those of others."""
-    whole = int(total, 16)
-    for row in rows:
-        count += 1
-        whole += _hash_row(row)
-    return count, f"{whole % _ROUND:x}"
-
-
-def _kept_sums(connection: Connection) -> Sums:
-    """The sums that are kept; made where an upgrade of the tables dropped them."""
-    kept = meta(connection, "row_sums")
-    if not kept:
-        return _sums(connection)
-    return {table: (rows, total) for table, (rows, total) in json.loads(kept).items()}
-
-
-def _hash_row(row: Sequence[Any]) -> int:
-    parts = [value if isinstance(value, bytes) else f"{value!r}\n".encode("utf-8", "surrogatepass")
-             for value in row]
-    return int.from_bytes(hashlib.sha256(b"".join(parts)).digest())
 
 
 def _columns(table: str) -> str:
@@ -288,11 +221,9 @@ def _upsert(table: str) -> str:
             f"IS NOT ({', '.join(f'excluded.{column}' for column in rest)})")
 
 
-def _replace(connection: Connection, table: str, rows: Iterable[Sequence[tuple[Any, ...]]]
-             ) -> tuple[int, str]:
-    """Make the table hold exactly these rows, which come in batches; their number and sum."""
+def _replace(connection: Connection, table: str, rows: Iterable[Sequence[tuple[Any, ...]]]) -> None:
+    """Make the table hold exactly these rows, which come in batches."""
     key, rest = _GRAPH_TABLES[table]
-    sums = 0, "0"
     if table == "passages":  # they keep their numbers, which nodes and facts have
         gone = set(connection.execute(f"SELECT {', '.join(key)} FROM {table}"))
         statement = _upsert(table)
@@ -304,6 +235,4 @@ def _replace(connection: Connection, table: str, rows: Iterable[Sequence[tuple[A
     for some in rows:
         connection.executemany(statement, some)
         gone.difference_update(row[:len(key)] for row in some)
-        sums = _sum(some, *sums)
     connection.executemany(_delete(table), gone)
-    return sums

@@ -64,10 +64,6 @@ def _passages(_: Workspace, connection: Connection) -> Iterator[Fault]:
         yield fault(FaultKind.MISSING_PASSAGE, passage=row[0], document=row[1])
 
 
-def _graph(store: Workspace, _: Connection) -> Iterator[Fault]:
-    yield from store.assembly.find_altered()
-
-
 def _vectors(store: Workspace, connection: Connection) -> Iterator[Fault]:
     name, dimension = store.vectors.embedder
     for row, checksum_of, vectors in connection.execute("SELECT id, checksum, vectors FROM embeddings"):
@@ -123,6 +119,6 @@ def _graph_anew(store: Workspace, connection: Connection) -> Iterator[Fault]:
 
 LOOKS: Looks = (
     (Aspect.TEXTS, _texts), (Aspect.LOG, _log), (Aspect.PASSAGES, _passages),
-    (Aspect.GRAPH, _graph), (Aspect.VECTORS, _vectors), (Aspect.JOBS, _jobs),
+    (Aspect.VECTORS, _vectors), (Aspect.JOBS, _jobs),
     (Aspect.RUNS, _runs))
 DEEP: Looks = ((Aspect.GRAPH_ANEW, _graph_anew),)

@@ -27,10 +27,7 @@ class SqlLog(Part):
 
     def count_assembled(self) -> int:
         """Count the passages of the graph."""
-        with self._file.reading() as connection:
-            if sums := meta(connection, "row_sums"):
-                return int(json.loads(sums)["passages"][0])
-            return int(connection.execute("SELECT count(*) FROM passages").fetchone()[0])
+        return int(self._row("SELECT count(*) FROM passages")[0])
 
     def pending(self, source: str, extractor: str) -> tuple[Chunk, ...]:
         """The passages of a file that this extractor has still to read, in order.
@@ -370,13 +367,6 @@ class SqlLedger(Part):
                 "ORDER BY llm_calls.id DESC", to_json(chunks)):
             found[chunk] = (*found.get(chunk, ()), reply)[:most]
         return found
-
-    def has_read(self, extractor: str) -> bool:
-        """Return True if a model was called to read passages as this extractor."""
-        return self._row(
-            "SELECT 1 FROM llm_calls WHERE purpose = 'extract' "
-            "AND substr(?, 1, length(model) + 1) = model || '/'",
-            extractor) is not None
 
     def replies(self, documents: Collection[str]) -> int:
         """Count the replies about these documents or about a question, except its plan."""

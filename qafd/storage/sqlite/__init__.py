@@ -27,7 +27,7 @@ from qafd.storage.sqlite.file import (
     translate_errors,
     writable,
 )
-from qafd.storage.sqlite.soundness import examine_file, find_unsound, look_at_engine
+from qafd.storage.sqlite.soundness import examine_file, find_unsound
 
 HEARTBEAT_SECONDS = 3.0
 STALE_SECONDS = 20.0
@@ -248,13 +248,11 @@ def size_of(url: str) -> int | None:
     return path.stat().st_size if path.is_file() else None
 
 
-def examine(url: str | None, deep: bool) -> Iterator[Diagnosis]:
-    """Examine a file and the SQLite that reads it for faults."""
-    yield look_at_engine()
-    if url is not None:
-        place = path_at(url)
-        yield from examine_file(
-            place, lambda connection: SqliteWorkspace(WorkspaceFile(connection, place)), deep)
+def examine(url: str, deep: bool) -> Iterator[Diagnosis]:
+    """Examine a file for faults."""
+    place = path_at(url)
+    return examine_file(
+        place, lambda connection: SqliteWorkspace(WorkspaceFile(connection, place)), deep)
 
 
 def remove_files(url: str) -> None:

@@ -20,8 +20,6 @@ from qafd.storage.sqlite.file import (
     create_tables,
 )
 
-SQLITE = (3, 37, 0)
-
 
 def examine_file(place: Path, open_part: Callable[[sqlite3.Connection], Workspace], deep: bool
             ) -> Iterator[Diagnosis]:
@@ -38,13 +36,6 @@ def examine_file(place: Path, open_part: Callable[[sqlite3.Connection], Workspac
                 yield examine.look_at(aspect, look, store, sqlite3.DatabaseError)
     except StoreError as error:
         yield Diagnosis(Aspect.FILE, (fault(FaultKind.REFUSED, error=error),))
-
-
-def look_at_engine() -> Diagnosis:
-    """Check that the SQLite of this Python is new enough."""
-    old = sqlite3.sqlite_version_info < SQLITE
-    return Diagnosis(Aspect.ENGINE, (fault(FaultKind.OLD_ENGINE),) if old else (), {
-        "found": sqlite3.sqlite_version, "wanted": ".".join(map(str, SQLITE))})
 
 
 def _look_at_space(place: Path) -> Diagnosis:
@@ -83,12 +74,6 @@ def _tables(_: Workspace, connection: Connection) -> Iterator[Fault]:
             pass  # text that is none raises
 
 
-def _log_mode(_: Workspace, connection: Connection) -> Iterator[Fault]:
-    # "delete" is that of a file that has not been opened for writing yet
-    if connection.execute("PRAGMA journal_mode").fetchone()[0] not in ("wal", "delete"):
-        yield fault(FaultKind.NO_LOG_MODE)
-
-
 def _search(_: Workspace, connection: Connection) -> Iterator[Fault]:
     for (passage,) in connection.execute(
             "SELECT id FROM passages WHERE rowid NOT IN (SELECT id FROM passages_fts_docsize)"):
@@ -124,7 +109,7 @@ def _matches(connection: Connection, word: str) -> list[tuple[int, float]]:
 
 
 LOOKS: examine.Looks = (
-    (Aspect.PAGES, _pages), (Aspect.TABLES, _tables), (Aspect.LOG_MODE, _log_mode),
+    (Aspect.PAGES, _pages), (Aspect.TABLES, _tables),
     *examine.LOOKS, (Aspect.SEARCH, _search))
 DEEP: examine.Looks = (
     *examine.DEEP, (Aspect.SEARCH_ANEW, _search_anew))
