@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from qafd.export import table_csv
+from qafd.export import cell, table_csv
 from qafd.export.formats import ExportFormat
 from qafd.view.panel import clean
 
@@ -17,6 +17,8 @@ Columns = Mapping[str, Iterable[Any]]
 def table(columns: Columns, *, formats: Mapping[str, str] | None = None,
           meanings: Mapping[str, str] | None = None, **options: Any) -> Any:
     """Draw a table by its columns, and return the value of `st.dataframe`.
+
+    Its reader can save it as CSV, so no text can be run as a formula by a spreadsheet.
 
     Parameters
     ----------
@@ -37,15 +39,15 @@ def table(columns: Columns, *, formats: Mapping[str, str] | None = None,
             config[name] = st.column_config.NumberColumn(help=meaning, format=formats[name])
         elif meaning:
             config[name] = st.column_config.Column(help=meaning)
-    cells = {name: _clean_cells(values) for name, values in columns.items()}
+    cells = {cell(name): _clean_cells(values) for name, values in columns.items()}
     column_config = dict(config.items())
     options.setdefault("placeholder", "")
     return st.dataframe(cells, hide_index=True, column_config=column_config, **options)
 
 
 def _clean_cells(values: Iterable[Any]) -> list[Any]:
-    """Cut long texts, and remove characters that would hide or turn others."""
-    return [clean(value, LONGEST) if isinstance(value, str) else value for value in values]
+    """Cut long texts, remove characters that would hide or turn others, and quote formulas."""
+    return [cell(clean(value, LONGEST)) if isinstance(value, str) else value for value in values]
 
 
 def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:

@@ -26,7 +26,7 @@ from qafd.app.session import (
     remember,
     value_of,
 )
-from qafd.app.tables import columns_of
+from qafd.app.tables import columns_of, table
 from qafd.app.workspaces import offer_instead
 from qafd.errors import QafdError
 from qafd.models.embedder import local_embedder
@@ -258,7 +258,7 @@ def rows_of(database: Database, sql: str, key: str) -> None:
         st.error(escape_sentence(error), icon=":material/error:")
         return
     names = _distinct(rows.columns)
-    st.dataframe(columns_of(names, rows.rows), hide_index=True, key=key)
+    table(columns_of(names, rows.rows), key=key)
     facts = [count(len(rows.rows), "row"),
              f"{rows.milliseconds:.1f} ms", rows.cut]
     st.caption(" · ".join(filter(None, facts)))

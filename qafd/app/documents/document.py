@@ -10,6 +10,7 @@ from qafd.app.escaping import brief, escape_sentence, plain, safe
 from qafd.app.markup import embolden, in_document, keep_spaces, link, mark_spans, paragraph, small
 from qafd.app.page_images import show_page
 from qafd.app.session import WORKSPACE, empty, fresh_key, in_store, keep, put, value_of
+from qafd.app.tables import columns_of, table
 from qafd.curate.excerpt import Excerpt, Passage, around, read_excerpt
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
@@ -138,12 +139,12 @@ def _list(knowledge: KnowledgeGraph, shown: Excerpt) -> None:
         return
     with knowledge.store() as store:
         lines = store.documents.outline(shown.document.name)
-    rows = [{"passage": line.number, "page": line.page, "heading": line.heading,
-             "begins": " ".join(line.opening.split())} for line in lines]
-    event = st.dataframe(
-        rows, hide_index=True, height=280, on_select="rerun", selection_mode="single-row",
+    columns = columns_of(("passage", "page", "heading", "begins"), (
+        (line.number, line.page, line.heading, line.opening) for line in lines))
+    event = table(
+        {name: values for name, values in columns.items() if any(values)},
+        height=280, on_select="rerun", selection_mode="single-row",
         key=fresh_key(f"passages {shown.document.name}"),
-        column_order=[name for name in rows[0] if any(row[name] for row in rows)],
         column_config={"passage": st.column_config.NumberColumn(width=70),
                        "page": st.column_config.NumberColumn(width=60, help="Where it begins")})
     for row in event["selection"]["rows"]:
