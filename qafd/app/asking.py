@@ -87,9 +87,9 @@ def ask_something(knowledge: KnowledgeGraph) -> None:
     graph = knowledge.graph
     st.write("Ask a question to see which part of the graph answers it, and why.")
     with st.container(horizontal=True, gap="small"):
-        for question in compute_shared("suggested", (knowledge.id, version_of(graph)),
-                               lambda: in_store(
-                                   knowledge, lambda store: questions_of(store, graph))):
+        at = knowledge.id, version_of(graph)
+        for question in compute_shared("suggested", at, lambda: in_store(
+                knowledge, lambda store: questions_of(store, graph)), at):
             st.button(brief(question), key=f"ask {question}",
                       on_click=put, args=(QUESTION, question))
 

@@ -49,7 +49,7 @@ def chosen_drawing() -> Drawing:
 
 
 def _recall_layout(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset[str]]:
-    return compute_shared("frozen", (view.about, view.method.rule), lambda: _freeze(view))
+    return compute_shared("frozen", (view.about, view.method.rule), lambda: _freeze(view), view.at)
 
 
 def _freeze(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset[str]]:
@@ -83,7 +83,7 @@ def scale(view: View, drawing: Drawing) -> Scale | None:
     """Return the scale of colors and widths at every mass of the question."""
     method = replace(view.method, mass=type(view.method)().mass)
     read = view.knowledge.id, view.version, view.plan.question, view.plan.planner
-    return compute_shared("scale", (read, method, drawing), lambda: _scale(view, method, drawing))
+    return compute_shared("scale", (read, method, drawing), lambda: _scale(view, method, drawing), view.at)
 
 
 def _scale(view: View, method: FlowDiffusion, drawing: Drawing) -> Scale | None:
@@ -164,7 +164,7 @@ def _animate(view: View, drawing: Drawing, positions: Positions, steady: Scale |
         return
     widest = replace(method, mass=highest)
     data = compute_shared("mass", (view.about, widest, drawing),
-                  lambda: _mass_data(view, widest, drawing, positions, steady))
+                          lambda: _mass_data(view, widest, drawing, positions, steady), view.at)
     if data is not None:
         component("mass")(key=f"mass-{view.knowledge.name}", data=data)
 
@@ -196,7 +196,7 @@ def _key(view: View) -> str:
 
 def groups_of(view: View) -> Groups:
     """Return the documents and communities of all that the picture may show."""
-    return compute_shared("groups", (view.about, view.method.rule), lambda: _groups(view))
+    return compute_shared("groups", (view.about, view.method.rule), lambda: _groups(view), view.at)
 
 
 def _groups(view: View) -> Groups:

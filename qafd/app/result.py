@@ -49,6 +49,11 @@ class View:
         return self.knowledge.id, self.version, self.question
 
     @property
+    def at(self) -> tuple[str, str]:
+        """The workspace and the version of its graph."""
+        return self.knowledge.id, self.version
+
+    @property
     def certificate(self) -> dict[str, Any]:
         """The certificate of the diffusion, as plain values."""
         assert self.retrieval.certificate is not None
@@ -139,7 +144,8 @@ def plan_of(knowledge: KnowledgeGraph, graph: Graph, version: str, question: str
     """Return the plan of a question by a model or the local rules, kept in memory."""
     if client is not None:
         return _read((knowledge.id, version), question, client.name, knowledge, graph, client)
-    return compute_shared("plan", (knowledge.id, version, question), lambda: knowledge.plan(question, graph))
+    return compute_shared("plan", (knowledge.id, version, question), lambda: knowledge.plan(question, graph),
+                          (knowledge.id, version))
 
 
 # A model that failed is asked again after a minute; good replies are in the workspace.
@@ -154,7 +160,7 @@ def retrieve_by(knowledge: KnowledgeGraph, graph: Graph, version: str, method: R
     """Retrieve by a method; repeats come from memory."""
     asked = plan.question, plan.planner, *(further.question for further in plan.further)
     return compute_shared("retrieval", (knowledge.id, version, asked, method),
-                  lambda: knowledge.retrieve(plan, method, graph=graph))
+                          lambda: knowledge.retrieve(plan, method, graph=graph), (knowledge.id, version))
 
 
 def status_line(view: View, following: str = "") -> None:

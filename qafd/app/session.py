@@ -4,8 +4,9 @@ Values of widgets are in `st.session_state` under the keys of the widgets; all e
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import streamlit as st
@@ -170,17 +171,53 @@ def remember(name: str, key: object, compute: Callable[[], T]) -> T:
     return cast("T", computed[name][1])
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
-def _compute_shared(name: str, key: object, _compute: Callable[[], Any]) -> Any:  # noqa: ARG001
-    return _compute()
+VERSIONS = 2  # of a graph, whose results are kept: a session may be at work on the one before
 
 
-def compute_shared(name: str, key: object, compute: Callable[[], T]) -> T:
+@dataclass
+class _Result:
+    """A result that the first session computes that asks for it; `at` as in `compute_shared`."""
+
+    at: tuple[str, str]
+    lock: Lock = field(default_factory=Lock)
+    done: bool = False
+    value: Any = None
+
+    def get(self, compute: Callable[[], Any]) -> Any:
+        with self.lock:
+            if not self.done:
+                self.value, self.done = compute(), True
+            return self.value
+
+
+class SharedResults:
+    """The `most` results used last, of each workspace those of the `VERSIONS` used last."""
+
+    def __init__(self, most: int = 256) -> None:
+        self._most, self._lock = most, Lock()
+        self._results: dict[Hashable, _Result] = {}
+
+    def get(self, key: Hashable, at: tuple[str, str], compute: Callable[[], Any]) -> Any:
+        """Return the result under a key, computed if it is not here."""
+        with self._lock:
+            result = self._results.pop(key, None) or _Result(at)
+            self._results[key] = result
+            used = [other.at for other in reversed(self._results.values()) if other.at[0] == at[0]]
+            stale = [*dict.fromkeys(used)][VERSIONS:]
+            kept = [(name, other) for name, other in self._results.items() if other.at not in stale]
+            self._results = dict(kept[-self._most:])
+        return result.get(compute)
+
+
+_SHARED = SharedResults()
+
+
+def compute_shared(name: str, key: Hashable, compute: Callable[[], T], at: tuple[str, str] = ("", "")) -> T:
     """Compute once for all sessions under a name and a key; nobody may change the result.
 
-    The least recently used results are dropped first.
+    `at` is the workspace and the version of its graph that the result is of.
     """
-    return cast("T", _compute_shared(name, key, compute))
+    return cast("T", _SHARED.get((name, key), at, compute))
 
 
 def in_store(knowledge: "KnowledgeGraph", do: Callable[["Workspace"], T]) -> T:

@@ -54,7 +54,7 @@ def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) ->
     names = _list_drawable(sides)
     frozen, others, boxes = compute_shared(
         "compared", (sides.knowledge.id, sides.version, sides.plan.question, names),
-        lambda: _freeze(sides, names))
+        lambda: _freeze(sides, names), (sides.knowledge.id, sides.version))
     positions = place_beside(frozen, _select_prominent(retrievals).values(),
                              _near(sides.graph, retrievals), ASPECT)
     captions = []

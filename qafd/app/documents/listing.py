@@ -42,8 +42,8 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     _draw_size(knowledge, lines)
     chosen = _table(lines)
     _word_trouble(lines)
-    if compute_shared("other languages", (knowledge.id, version_of(knowledge.graph)),
-                      lambda: in_store(knowledge, needs_languages)):
+    at = knowledge.id, version_of(knowledge.graph)
+    if compute_shared("other languages", at, lambda: in_store(knowledge, needs_languages), at):
         offer = offer_languages("choose another embedding model in Settings", is_installed())
         st.caption(f":material/translate: {plain(offer)}")
         way("settings", "Choose the embedding model")

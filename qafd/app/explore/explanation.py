@@ -31,7 +31,8 @@ def explanation_of(view: View) -> Explanation:
     plan = view.plan
     parts = plan.question, plan.planner, tuple(asked.question for asked in plan.further)
     return compute_shared("explanation", (view.knowledge.id, view.version, parts, view.method),
-                  lambda: view.knowledge.explain(view.retrieval, graph=view.graph, plan=plan))
+                          lambda: view.knowledge.explain(view.retrieval, graph=view.graph, plan=plan),
+                          view.at)
 
 
 def node_choice(graph: Graph, explanation: Explanation) -> str:
@@ -71,7 +72,8 @@ def entered_path(view: View) -> Entries | None:
         return None
     run, end = explanation.runs[0], session().highest_mass
     widest = replace(view.method, mass=end)
-    return compute_shared("entered", (view.about, widest), lambda: _find_entries(run, end)) or run.entered
+    found = compute_shared("entered", (view.about, widest), lambda: _find_entries(run, end), view.at)
+    return found or run.entered
 
 
 def next_in(view: View) -> str:

@@ -24,7 +24,8 @@ def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
     `asking` is True on the page with the question box.
     """
     graph = knowledge.graph
-    drawn = compute_shared("map", (knowledge.id, version_of(graph)), lambda: overview(graph))
+    at = knowledge.id, version_of(graph)
+    drawn = compute_shared("map", at, lambda: overview(graph), at)
     if not len(drawn):
         st.caption("No name was found in these documents.")
         return

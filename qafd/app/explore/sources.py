@@ -151,7 +151,7 @@ def _listed_chains(view: View) -> tuple[Chain, ...]:
 
 def _chains(view: View) -> tuple[Chain, ...]:
     """Return the best ways from the question to the answering name and to names of the asked kind."""
-    return compute_shared("chains", (view.about, view.method), lambda: _find_chains(view))
+    return compute_shared("chains", (view.about, view.method), lambda: _find_chains(view), view.at)
 
 
 def _find_chains(view: View) -> tuple[Chain, ...]:

@@ -28,7 +28,8 @@ PAIRS = 8  # shown at a time
 
 def known_entities(knowledge: KnowledgeGraph) -> tuple[Entity, ...]:
     """Return the entities of a workspace, from the cache if nothing changed."""
-    return compute_shared("entities", state_of(knowledge), lambda: in_store(knowledge, entities))
+    state = state_of(knowledge)
+    return compute_shared("entities", state, lambda: in_store(knowledge, entities), state[:2])
 
 
 def state_of(knowledge: KnowledgeGraph) -> tuple[str, str, tuple[Edit, ...]]:
@@ -94,8 +95,9 @@ def _undo(store: Workspace, number: int) -> None:
 
 def possibly_two(knowledge: KnowledgeGraph) -> None:
     """Draw the entities that may be two things, each with the passages of both and a name to split by."""
-    found = compute_shared("mixed", state_of(knowledge), lambda: in_store(
-        knowledge, lambda store: find_mixed(store, knowledge.graph)))
+    state = state_of(knowledge)
+    found = compute_shared("mixed", state, lambda: in_store(
+        knowledge, lambda store: find_mixed(store, knowledge.graph)), state[:2])
     for mixed in found[:PAIRS]:
         name = clean(mixed.entity.name, 80)
         with st.expander(plain(f"Possibly two: {name}")), st.form(f"split {mixed.entity.id}", border=False):
@@ -122,8 +124,9 @@ def duplicates(knowledge: KnowledgeGraph) -> None:
     """Draw possible splits, then possible duplicates, each with a sentence about both."""
     possibly_two(knowledge)
     with st.spinner("Looking for names that may be one"):
-        found = compute_shared("alike", state_of(knowledge), lambda: in_store(
-            knowledge, lambda store: suggestions(store, knowledge.graph)))
+        state = state_of(knowledge)
+        found = compute_shared("alike", state, lambda: in_store(
+            knowledge, lambda store: suggestions(store, knowledge.graph)), state[:2])
     if not found:
         st.write("No two names look like one entity.")
         return
