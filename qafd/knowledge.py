@@ -187,8 +187,7 @@ class KnowledgeGraph:
         """Add an existing graph, with its entities and relations unchanged.
 
         `paths` are those of `qafd.ingest.imports.read_graph`: GraphML, GEXF, node-link JSON, a CSV
-        of edges, the tables of GraphRAG, or the folder that it or LightRAG wrote. Communities of
-        GraphRAG become the layer "communities" while the workspace has nothing else.
+        of edges, the tables of GraphRAG, or the folder that it or LightRAG wrote.
 
         Raises
         ------
@@ -201,10 +200,7 @@ class KnowledgeGraph:
         from qafd.ingest.imports import read_graph
 
         name, graph = read_graph(paths)
-        done = index(self.url, [(name, graph.to_json())], processes=processes, **listeners)
-        if graph.communities:
-            self.build_layers(["communities"])
-        return done
+        return index(self.url, [(name, graph.to_json())], processes=processes, **listeners)
 
     def rename(self, entity: str, name: str) -> int:
         """Give an entity another name, or merge it with the entity of that name.

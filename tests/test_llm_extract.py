@@ -258,13 +258,6 @@ def test_a_reply_is_paid_again_when_nothing_of_it_stands_in_the_passage(server, 
     assert len(server.bodies) == 3  # the bad one twice, the good one once
 
 
-def test_gleaning_adds_what_was_missed():
-    reading, model = read('("entity"<|>London<|>place<|>A city.)', GOOD, gleanings=1)
-    assert [d.source for d in reading.extraction.descriptions if d.kind] == [
-        "london", "ada lovelace", "charles babbage", "engine"]
-    assert model.asked[1].messages[-2].role == "assistant"
-
-
 def test_the_passage_stands_between_marks_that_it_cannot_hold():
     system, user = extract_messages([CHUNK])
     mark = user.content.split()[0]

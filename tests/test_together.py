@@ -117,14 +117,3 @@ def test_the_plan_says_what_is_then_called_and_the_graph_is_the_same_one_by_one(
     assert calls == {1: 10, 4: 3}
     with open_workspace(tmp_path / "1.db") as one, open_workspace(tmp_path / "4.db") as four:
         assert one.graph.digest() == four.graph.digest()
-
-
-@pytest.mark.replies(reply=names_in_each)
-def test_gleaning_on_a_workspace_that_was_read_costs_what_its_plan_says(path, server: FaultServer) -> None:
-    files = [("a.txt", long_text(6))]
-    for gleanings, given in ((0, files), (1, ()), (2, ()), (1, ())):
-        with open_workspace(path) as store:
-            choose(store, ModelChoice("tiny", server.url, together=1, gleanings=gleanings))
-        planned, before = plan(path, given), len(server.bodies)
-        tiny_index(path, given)
-        assert planned.calls[0] == len(server.bodies) - before <= planned.calls[1]

@@ -30,7 +30,6 @@ from qafd.records import Chunk, Description, Extraction
 from qafd.retrieve.layers import (
     LAYERS,
     WRITABLE,
-    LayerOrigin,
     LayerState,
     layers_of,
     merged_descriptions,
@@ -91,7 +90,7 @@ def test_the_plan_is_what_is_called_and_every_text_is_the_model_s(
     assert planned.calls[0] == len(server.bodies) > 0
     assert all("Written: " in text for text in texts(knowledge, name))
     state = layer(knowledge, name)
-    assert (state.origin, state.model, state.written) == (LayerOrigin.WRITTEN, "tiny", state.texts)
+    assert (state.model, state.written) == ("tiny", state.texts)
     assert plan_layers(knowledge, [name], model(knowledge, server)).calls == (0, 0)
 
 

@@ -97,9 +97,9 @@ def serve() -> None:
 @click.option("--dry-run", is_flag=True, help="Print the estimated cost and stop.")
 @work("indexing.index_files")
 def index_files() -> None:
-    """Add files, folders and web pages, and build their graph.
+    """Add files and folders, and build their graph.
 
-    FILES are files, folders or http(s):// addresses of pages; '-' reads text from stdin.
+    FILES are files or folders; '-' reads text from stdin.
     """
 
 

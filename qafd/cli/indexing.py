@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any
 
 from qafd.cli import NOTHING_FOUND
@@ -27,7 +26,6 @@ from qafd.ingest.folders import Given, find_files
 from qafd.ingest.imports import read_graph
 from qafd.ingest.jobs import estimate_unparsed
 from qafd.ingest.reader import ModelChoice, choose, needs_languages, read_choice
-from qafd.ingest.web import fetch, is_address
 from qafd.models.multilingual import is_installed
 from qafd.reading.text.plaintext import one_line
 from qafd.storage import Location, Workspace, open_workspace, size_of
@@ -47,10 +45,10 @@ Source = tuple[str, bytes]
 def index_files(db: Location | None, files: tuple[str, ...], again: str | None, sync: bool, name: str,
                 dry_run: bool, engine: int | str, **reader: Any) -> Outcome | int:
     path = require_location(db)
-    pages, given = _gather(files, name)
-    if files and not pages and not given and not sync:
+    given = [Given(name, name, stdin)] if files == ("-",) else find_files(files, note)
+    if files and not given and not sync:
         return NOTHING_FOUND
-    sources = chain(pages, ((file.name, file.read()) for file in given))
+    sources = ((file.name, file.read()) for file in given)
     before = _choice_before(path)
     if before is None and not files and not dry_run:
         raise ParameterError(f"there is no workspace at {path} yet; name files or folders to "
@@ -69,15 +67,6 @@ def index_files(db: Location | None, files: tuple[str, ...], again: str | None, 
     failed, stopped = _work(path, _without_twins(path, sources), engine)
     with open_workspace(path) as store:
         return outcome_of(store, failed=failed, interrupted=stopped)
-
-
-def _gather(files: Sequence[str], name: str) -> tuple[list[Source], list[Given]]:
-    """Return the pages, fetched, as if one cannot be nothing is added, and the files, not read yet."""
-    if files == ("-",):
-        return [(name, stdin())], []
-    # The user of a shell could fetch pages of a private network anyway.
-    pages = [fetch(file, near=True) for file in files if is_address(file)]
-    return pages, find_files([file for file in files if not is_address(file)], note)
 
 
 def _sync(store: Workspace, folders: Sequence[str], names: Sequence[str], delete: bool) -> None:
@@ -193,8 +182,7 @@ def import_graph(db: Location | None, files: tuple[str, ...], dry_run: bool) -> 
         require_location(db)
     name, graph = read_graph(files)
     found = {"name": name, "format": graph.format, "nodes": len(graph.nodes),
-             "edges": len(graph.edges), "texts": len(graph.texts),
-             "communities": len(graph.communities)}
+             "edges": len(graph.edges), "texts": len(graph.texts)}
     lines = [f"{one_line(name, 200)}: {graph.summary}"]
     if dry_run:
         return Outcome({**found, "notices": graph.notices}, lines, notes=graph.notices)
@@ -206,8 +194,6 @@ def import_graph(db: Location | None, files: tuple[str, ...], dry_run: bool) -> 
     with ProgressLine() as meter:
         index(path, [(name, graph.to_json())], progress=meter.show, stopped=stopped,
               keys=keys_of_environment())
-        if graph.communities and not stopped():
-            open_graph(path).build_layers(["communities"], meter)
     with open_workspace(path) as store:
         file = next(file for file in store.files.all() if file.name == clean_name(name))
     if file.error:

@@ -50,5 +50,5 @@ def _list(knowledge: KnowledgeGraph) -> Outcome:
 
 def _layer_line(layer: LayerState) -> str:
     line = f"{layer.name:12} {layer.state:8} {layer.size / 1e6:8.1f} MB  {layer.built_at}"
-    origin = say_origin(layer.origin, layer.state, layer.model, layer.written, layer.texts)
+    origin = say_origin(layer.model, layer.written, layer.texts)
     return f"{line}  {origin}".rstrip()

@@ -39,8 +39,6 @@ reader_options = with_options(
     click.option("--entity-types", "types", metavar="A,B,...",
               help="Types of entities to extract."),
     click.option("--language", help="Language of descriptions and keywords."),
-    click.option("--gleaning", "gleanings", type=int, metavar="N",
-                 help="Ask N more times for missed entities."),
     click.option("--together", type=int, metavar="N",
               help="Passages in one call."),
     click.option("--reply-tokens", type=int, metavar="N",

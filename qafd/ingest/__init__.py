@@ -32,13 +32,11 @@ from qafd.reading.parsing import (
     ALONE,
     CHILD,
     Ask,
-    parse_communities,
     parse_with_notices,
     refuse_size,
 )
 from qafd.reading.text import count_tokens
 from qafd.records import Chunk
-from qafd.retrieve.layers.imported import keep_communities
 from qafd.sandbox import ForkServer
 from qafd.storage import Location, Workspace, open_workspace, size_of
 from qafd.storage.packing import embedding_key, key_of
@@ -326,7 +324,6 @@ def _parse(store: Workspace, name: str, ask: Ask = ALONE) -> None:
         return
     try:
         parsed = parse_with_notices(name, data, ask=ask)
-        graph = parse_communities(data)
         passages = list(zip(parsed.documents, parsed.passages, strict=True))
         if not any(chunks for _, chunks in passages):
             raise ParseError("The file holds no text; nothing was added.")
@@ -336,8 +333,6 @@ def _parse(store: Workspace, name: str, ask: Ask = ALONE) -> None:
                 if given := parsed.given.get(document.name):
                     for number, one in enumerate(chunks):
                         store.log.give(one, given_for(given, one, opening=not number))
-            if stored and graph is not None:
-                keep_communities(store, name, graph)
     except (ParseError, DocumentNameError) as error:
         store.files.fail(name, str(error))
 

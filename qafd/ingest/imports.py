@@ -25,11 +25,8 @@ __all__ = ["GRAPH_ENDINGS", "ImportedEdge", "ImportedGraph", "ImportedNode", "Im
 Kind = Sequence[Sequence[str]]
 """The files of a program: one of each line, in the order of preference, makes a graph."""
 
-_TABLES = ("entities", "relationships", "text_units", "communities", "community_reports")
+_TABLES = ("entities", "relationships", "text_units")
 _NEEDED = 2  # of these tables
-_WITHOUT = {
-    "text_units": "There is no table text_units, so descriptions become the passages.",
-    "communities": "There is no table communities, so communities are computed from the graph."}
 _GRAPHRAG: tuple[Kind, ...] = tuple(
     tuple((f"{table}.{ending}", f"create_final_{table}.{ending}") for table in _TABLES)
     for ending in ("parquet", "jsonl", "json", "csv"))
@@ -71,15 +68,11 @@ def _beginning(path: Path) -> bytes:
 
 
 def note_missing(names: Sequence[str], graph: ImportedGraph) -> ImportedGraph:
-    """The graph of some files, with a notice for each table of GraphRAG that is not among them."""
-    notices: list[str] = []
-    for kind in _GRAPHRAG:
-        tables = dict(zip(_TABLES, kind, strict=True))
-        if not set(tables["relationships"]).isdisjoint(names):
-            for table, sentence in _WITHOUT.items():
-                if set(tables[table]).isdisjoint(names):
-                    notices.append(sentence)
-    return replace(graph, notices=(*graph.notices, *notices))
+    """The graph of some files, with a notice if GraphRAG's texts are not among them."""
+    notice = "There is no table text_units, so descriptions become the passages."
+    bare = any(not set(relations).isdisjoint(names) and set(texts).isdisjoint(names)
+               for _, relations, texts in _GRAPHRAG)
+    return replace(graph, notices=(*graph.notices, notice)) if bare else graph
 
 
 def name_of(files: Sequence[PurePath]) -> str:

@@ -24,7 +24,6 @@ from qafd.models.prompts import (
     again,
     extract_messages,
     last_passage,
-    more,
     read_passages,
 )
 from qafd.records import Chunk, Extraction, Vectors
@@ -65,10 +64,6 @@ class _Heard:
     records: Sequence[Records]
     cut: int
 
-    def __add__(self, more: "_Heard") -> "_Heard":
-        records = [one + other for one, other in zip(self.records, more.records, strict=True)]
-        return _Heard(records, min(self.cut, more.cut))
-
 
 Pair = tuple[Chunk, Extraction]
 """A passage and its local reading."""
@@ -90,18 +85,16 @@ class ModelExtractor:
         Entity types to look for; another type that the model gives is kept as "OTHER".
     language : str
         Of descriptions and keywords.
-    gleanings : int
-        How often to ask for what was missed.
     reply_tokens : int
         Most that a reply may have.
     """
 
     def __init__(self, llm: LLM, types: Sequence[str] = ENTITY_TYPES, language: str = "English",
-                 gleanings: int = 0, reply_tokens: int = REPLY_TOKENS) -> None:
+                 reply_tokens: int = REPLY_TOKENS) -> None:
         self._llm, self._types, self._language = llm, tuple(types), language
-        self._gleanings, self._limit = gleanings, reply_tokens
+        self._limit = reply_tokens
         self._prompt = instructions_of(llm).prompt("extract")
-        options = repr((self._messages([])[0].content, gleanings)).encode()
+        options = self._messages([])[0].content.encode()
         self.name = f"{llm.name}/records-3-{hashlib.sha256(options).hexdigest()[:8]}"
 
     def read(self, chunk: Chunk, local: Extraction) -> ModelReading:
@@ -143,14 +136,7 @@ class ModelExtractor:
         if retry and not self._grounds(pairs, reply):
             messages = again(messages, reply.text if reply is not None else "")
             reply = self._reply(llm, messages)
-        heard = _heard(reply, count)
-        for _ in range(self._gleanings):
-            if reply is None or not self._grounds(pairs, reply):
-                break
-            messages = more(messages, reply.text)
-            reply = self._reply(llm, messages)
-            heard += _heard(reply, count)
-        return heard
+        return _heard(reply, count)
 
     def _messages(self, chunks: Sequence[Chunk]) -> tuple[Message, ...]:
         return extract_messages(chunks, self._types, self._language, self._prompt)
@@ -187,7 +173,7 @@ class ModelExtractor:
         assert isinstance(self._llm, Metered)
         asked = ([chunk for chunk in group if _has_letters(chunk)] for group in groups)
         return plan_run(self._llm, ((self._messages(group), len(group)) for group in asked if group),
-                        self._limit, rounds=1 + self._gleanings, follow=more, in_flight=in_flight)
+                        self._limit, in_flight=in_flight)
 
 
 def _heard(reply: Reply | None, count: int) -> _Heard:

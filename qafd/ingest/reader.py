@@ -35,7 +35,7 @@ class ModelChoice:
     ----------
     model, base_url : str
         The language model that extracts, and its endpoint.
-    types, language, gleanings
+    types, language
         See `ModelExtractor`.
     in_flight : int
         Calls at a time.
@@ -61,7 +61,6 @@ class ModelChoice:
     base_url: str = OPENAI
     types: tuple[str, ...] = ENTITY_TYPES
     language: str = "English"
-    gleanings: int = 0
     in_flight: int = 4
     together: int = TOGETHER
     deadline: float = 120.0
@@ -75,7 +74,7 @@ class ModelChoice:
     languages: bool = False
 
     def __post_init__(self) -> None:
-        for name, low, high in (("gleanings", 0, 3), ("in_flight", 1, 32), ("attempts", 1, 10),
+        for name, low, high in (("in_flight", 1, 32), ("attempts", 1, 10),
                                 ("together", 1, 16), ("reply_tokens", 1, 1_000_000),
                                 ("deadline", 0.1, 3600)):
             if not low <= getattr(self, name) <= high:
@@ -104,6 +103,7 @@ def read_choice(store: Workspace) -> ModelChoice:
     if not stored:
         return ModelChoice()
     values = json.loads(stored)
+    values.pop("gleanings", None)  # of earlier versions
     prices = {name: Price(**price) for name in ("price", "embed_price")
               if (price := values.pop(name, None))}
     return ModelChoice(**{**values, **prices, "types": tuple(values["types"]),
@@ -134,7 +134,7 @@ def choose(store: Workspace, choice: ModelChoice) -> None:
     if choice.languages and not before.languages:
         check_installed()
     same = all(getattr(before, name) == getattr(choice, name)
-               for name in ("model", "types", "language", "gleanings"))
+               for name in ("model", "types", "language"))
     with store.transaction():
         store.log.choose(json.dumps(asdict(choice)), anew=not same)
         if choice.languages != before.languages and store.vectors.embedder[0]:
@@ -189,7 +189,7 @@ def extractor_of(choice: ModelChoice, store: Workspace, llm: LLM, meter: Meter |
     """A language model as an extractor of this workspace."""
     told = Instructed(llm, Instructions(prompts_in(store)))
     paid = Metered(told, store.place.url, meter or Meter(), choice.rate, choice.base_url, "extract", run)
-    return ModelExtractor(paid, choice.types, choice.language, choice.gleanings, choice.reply_tokens)
+    return ModelExtractor(paid, choice.types, choice.language, choice.reply_tokens)
 
 
 class Local:

@@ -146,27 +146,9 @@ def destinations(host: str, private: bool, resolver: Resolver | None = None) -> 
     return tuple(map(str, near if private else allowed))
 
 
-def public_destinations(host: str, resolver: Resolver | None) -> tuple[str, ...]:
-    """Return the addresses of a host in the public network.
-
-    Raises
-    ------
-    ParameterError
-        The host has no public address.
-    OSError
-        It cannot be resolved.
-    """
-    allowed = destinations(host, private=False, resolver=resolver)
-    public = [place for place in allowed if _reached(ip_address(place)).is_global]
-    if not public:
-        raise ParameterError(f"{host} ({allowed[0]}) is in a private network; a page there is "
-                             "fetched only if its own address was entered")
-    return tuple(public)
-
-
 def _no_endpoint(host: str) -> ParameterError:
     return ParameterError(f"{host} is a link-local, metadata, multicast, reserved or empty address, "
-                          "not a model endpoint or page; enter another one (127.0.0.1 for "
+                          "not a model endpoint; enter another one (127.0.0.1 for "
                           "this machine)")
 
 

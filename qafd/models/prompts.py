@@ -56,10 +56,6 @@ Your reply held no record in the form that was asked for, or none whose names st
 passage. Write the records only, each in one pair of brackets with {field} between its fields, \
 with names as the passage spells them, as in the example above."""
 
-_MORE = """\
-Some entities or relations are still missing. Add only the missing records, in the \
-same form, then {done}"""
-
 
 @dataclass(frozen=True)
 class Records:
@@ -100,11 +96,6 @@ def again(messages: Sequence[Message], reply: str) -> tuple[Message, ...]:
     """Build the same request after a useless reply, which is shown."""
     shown = [Message("assistant", reply[:SHOWN])] if reply.strip() else []
     return (*messages, *shown, Message("user", fill(_AGAIN, field=FIELD)))
-
-
-def more(messages: Sequence[Message], reply: str) -> tuple[Message, ...]:
-    """Build the request of the gleaning pass, for records that the reply missed."""
-    return (*messages, Message("assistant", reply), Message("user", fill(_MORE, done=DONE)))
 
 
 _EMPTY = re.compile(r"(\W{50})\W+")

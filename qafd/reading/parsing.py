@@ -149,19 +149,6 @@ def parse_tables(name: str, data: bytes, limits: Limits = Limits()  # noqa: B008
     return [(title, columns, rows) for title, columns, rows in _ask_child(request, data, limits)["tables"]]
 
 
-def parse_communities(data: bytes) -> ImportedGraph | None:
-    """Return the graph of an imported file that has communities; None for any other file.
-
-    Raises
-    ------
-    ParseError
-        As `parse_graph` does.
-    """
-    if not data.startswith(IMPORTED) or b'"communities": [{' not in data:
-        return None
-    return parse_graph([data])
-
-
 def draw_page(data: bytes, page: int, quotes: Sequence[str] = (),
               limits: Limits = Limits()) -> bytes:  # noqa: B008
     """Return a page of a PDF, from 1, as a PNG of about 1,000 pixels across, with quotes marked on it.

@@ -47,9 +47,7 @@ class CommunityReports(Method):
     nearest reports; passages in the order of the communities, then by how many members they
     mention. A passage's score is 1 / rank.
 
-    Deviations: reports are extractive (`qafd.retrieve.layers.communities`), but where an index of
-    GraphRAG was imported, they are its own, and with as many entities the higher rank comes
-    before the nearer report, as in local search; the map-reduce over all
+    Deviations: reports are extractive (`qafd.retrieve.layers.communities`); the map-reduce over all
     reports of global search is a choice by similarity; the names in the question come before the
     nearest entities; an entity is compared by its passages and sentences, not by a written
     description; ties of passages go to the cosine with the question. `communities` replaces
@@ -85,11 +83,10 @@ class CommunityReports(Method):
         found: Communities = corpus.layer("communities")
         near = clip((found.vectors @ plan.embedding).astype(np.float64))  # (k,)
         home = found.cut(self.level, len(graph))
-        seeds, similarity, ranks = np.zeros(0, np.int64), np.zeros(0), np.zeros(len(near))
+        seeds, similarity = np.zeros(0, np.int64), np.zeros(0)
         if self.selection == "local":
             seeds, similarity = _entities(graph, plan, self.entities)
-            ranks = found.ranks if len(found.ranks) else ranks
-        chosen, votes = self._choose(home, near, ranks, seeds)
+        chosen, votes = self._choose(home, near, seeds)
         left_out = reason(ReasonKind.COMMUNITY_LEFT_OUT)
         reasons = {row: reason(ReasonKind.NEAR_ENTITY, left_out, place=place)
                    for place, row in enumerate(seeds.tolist(), 1)}
@@ -122,13 +119,13 @@ class CommunityReports(Method):
             structures=tuple(Structure(StructureKind.REPORT, float(near[at]), (), found.titles[at],
                                        found.texts[at]) for at in chosen.tolist()))
 
-    def _choose(self, home: Nodes, near: Floats, ranks: Floats, seeds: Nodes) -> tuple[Nodes, Nodes]:
+    def _choose(self, home: Nodes, near: Floats, seeds: Nodes) -> tuple[Nodes, Nodes]:
         """Return the communities taken, best first, and how many seeds each community has."""
         own = home[seeds]
         votes = np.bincount(own[own >= 0], minlength=len(near))
         some = np.unique(own if self.selection == "local" else home)
         some = some[some >= 0]
-        order = np.lexsort((some, -near[some], -ranks[some], -votes[some]))
+        order = np.lexsort((some, -near[some], -votes[some]))
         return some[order[:self.communities]], votes
 
 

@@ -146,7 +146,7 @@ def column_passages_tab(sides: Sides) -> None:
     origin = ""
     for layer in read_layer_states(sides.knowledge):
         if layer.name == "communities":
-            origin = say_origin(layer.origin, layer.state, layer.model, layer.written, layer.texts)
+            origin = say_origin(layer.model, layer.written, layer.texts)
     cells = []
     for name, column in sides.pairs:
         tokens = f"{column.tokens:,} of {sides.comparison.budget:,} tokens"

@@ -1,4 +1,4 @@
-"""Adding to the documents: files, folders, text, web pages and graphs."""
+"""Adding to the documents: files, folders, text and graphs."""
 
 from functools import partial
 from pathlib import PurePosixPath
@@ -7,15 +7,14 @@ import streamlit as st
 
 from qafd.app.documents.models import choice_of, start
 from qafd.app.escaping import brief, escape_sentence, plain
-from qafd.app.provider import addresses_are_free, keys
+from qafd.app.provider import keys
 from qafd.app.session import empty, fresh_key
 from qafd.app.workspaces import is_sample, new_workspace
-from qafd.errors import ParameterError, ParseError
+from qafd.errors import ParseError
 from qafd.extensions import READERS, find_extensions
 from qafd.ingest.folders import Given, number_name, told_apart
 from qafd.ingest.imports import GRAPH_ENDINGS, ImportedGraph, name_of, note_missing
 from qafd.ingest.jobs import enqueue
-from qafd.ingest.web import LONGEST, fetch
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.parsing import ENDINGS, parse_graph
 from qafd.storage.rows import clean_name
@@ -26,14 +25,13 @@ MANY = 6  # names that a sentence has at most
 
 
 def intake(knowledge: KnowledgeGraph) -> None:
-    """Upload files, a folder or a graph, paste text, or name a web page."""
+    """Upload files, a folder or a graph, or paste text."""
     if is_sample(knowledge):
         with st.container(border=True):
             st.markdown(plain(f"{knowledge.name} is a sample: what you add here becomes part "
                                "of your copy of it. Make a workspace for your own documents:"))
             new_workspace("own_workspace")
-    files, folder, paste, page, graph = st.tabs(
-        ["Files", "Folder", "Paste text", "Web page", "Graph file"])
+    files, folder, paste, graph = st.tabs(["Files", "Folder", "Paste text", "Graph file"])
     with files:
         uploads = st.file_uploader(
             ("Text, Markdown, reStructuredText, HTML, PDF, Word, Excel, PowerPoint, CSV, JSON, "
@@ -51,10 +49,6 @@ def intake(knowledge: KnowledgeGraph) -> None:
         if st.form_submit_button("Add the text", type="primary"):
             _add(knowledge, [(_free(knowledge, name.strip() or "note.txt"), text.encode())]
                  if text.strip() else [])
-    with page, st.form("page", clear_on_submit=False, border=False):
-        address = st.text_input("Address of the page", max_chars=LONGEST, key="address")
-        if st.form_submit_button("Add the page", type="primary"):
-            _web_page(knowledge, address.strip())
     with graph:
         _graph_file(knowledge)
 
@@ -67,20 +61,6 @@ def _take_in(knowledge: KnowledgeGraph, key: str, files: list[tuple[str, bytes]]
         st.rerun()
 
 
-def _web_page(knowledge: KnowledgeGraph, address: str) -> None:
-    if not address:
-        _add(knowledge, [])
-        return
-    try:
-        with st.spinner("Fetching the page"):
-            # one of this machine's network only where the app is its owner's alone
-            found = fetch(address, near=addresses_are_free())
-    except (ParameterError, ParseError) as error:
-        st.warning(escape_sentence(error))
-        return
-    _add(knowledge, [found])
-
-
 def _graph_file(knowledge: KnowledgeGraph) -> None:
     """Upload a graph, list its contents, and add it."""
     uploads = st.file_uploader(
@@ -91,8 +71,8 @@ def _graph_file(knowledge: KnowledgeGraph) -> None:
         "A CSV needs the columns source and target (or from and to, head and tail, subject "
          "and object); weight, label and description are optional. Choose files together "
          "that make one graph: tables of edges and nodes, GraphRAG's entities, "
-         "relationships, text_units, communities and community_reports (Parquet, JSON lines, "
-         "JSON or CSV), or LightRAG's .graphml and kv_store_text_chunks.json.")
+         "relationships and text_units (Parquet, JSON lines, JSON or CSV), or LightRAG's .graphml "
+         "and kv_store_text_chunks.json.")
     if not uploads:
         return
     try:

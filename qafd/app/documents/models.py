@@ -57,11 +57,8 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
                           index=options.index(now) if now in options else 0, key="reader",
                           format_func=lambda i: _name(options[i]))
             types = st.text_input("Entity types", ", ".join(other.types))
-            left, right = st.columns(2)
-            language = left.text_input("Language of descriptions", other.language)
-            gleanings = right.number_input("Ask again for what was missed", 0, 3,
-                                           other.gleanings)
-            st.caption("With another model, other types, another language or more questions "
+            language = st.text_input("Language of descriptions", other.language)
+            st.caption("With another model, other types or another language "
                         "all passages are read again, when you start it below.")
             if st.form_submit_button("Use this"):
                 pick = options[at]
@@ -69,7 +66,7 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
                     allow(pick.base_url)
                     pick = replace(
                         pick, types=tuple(t.strip() for t in types.split(",") if t.strip()),
-                        language=language.strip() or "English", gleanings=int(gleanings))
+                        language=language.strip() or "English")
                 with knowledge.store() as store:
                     choose(store, wanted.set_prices(replace(pick, embedder=now.embedder,
                                                         embedder_url=now.embedder_url,

@@ -85,12 +85,11 @@ def label(name: str) -> str:
     """Return a user's file name as text to show: no `..`, drive, root, control or direction characters.
 
     It names a document in the workspace and is never used as a path. The end, where the
-    ending is, survives when a name is too long. The address of a web page keeps its form.
+    ending is, survives when a name is too long.
     """
     parts = [" ".join(part.split()) for part in re.split(r"[/\\\n]+", clean(name[-1000:]))]
     kept = [part for part in parts if part.strip(". ") and not re.fullmatch("[A-Za-z]:", part)]
-    text = "/".join(kept)[-240:].lstrip("/ ") or "document"
-    return re.sub(r"^(https?:)/(?=[^/])", r"\1//", text)
+    return "/".join(kept)[-240:].lstrip("/ ") or "document"
 
 
 def decode(data: bytes, declared: str | None = None) -> tuple[str, bool]:

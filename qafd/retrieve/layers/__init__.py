@@ -6,9 +6,8 @@ and the texts that a language model wrote for it: built again or updated, its by
 
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from enum import StrEnum
 from functools import partial
 from typing import Any, ClassVar, Protocol, Self
 from weakref import WeakKeyDictionary
@@ -24,7 +23,6 @@ from qafd.models.instructions import instructions_of
 from qafd.records import Vectors
 from qafd.retrieve.layers.communities import Communities
 from qafd.retrieve.layers.descriptions import Descriptions
-from qafd.retrieve.layers.imported import KEPT, find_kept, make_communities
 from qafd.retrieve.layers.sentences import Sentences
 from qafd.retrieve.layers.summaries import Summaries
 from qafd.retrieve.layers.texts import Embeds, Texts, texts_of
@@ -40,7 +38,6 @@ from qafd.retrieve.layers.writing import (
     keep_author,
 )
 from qafd.storage import Workspace
-from qafd.storage.rows import LayerRow
 from qafd.time_left import ignore_progress
 
 BATCH = 64  # texts embedded between two reports
@@ -78,14 +75,6 @@ Report = Callable[[str, int, int], None]
 """Called with the layer at work, how many of its texts are embedded, and how many there are."""
 
 
-class LayerOrigin(StrEnum):
-    """The origin of a layer."""
-
-    COMPUTED = "computed"
-    WRITTEN = "written"
-    IMPORTED = "imported"
-
-
 @dataclass(frozen=True)
 class LayerState:
     """A layer of a workspace: `state` is "built", "stale" (of another graph) or "missing".
@@ -97,7 +86,6 @@ class LayerState:
     state: str
     built_at: str = ""
     size: int = 0
-    origin: LayerOrigin = LayerOrigin.COMPUTED
     model: str = ""
     written: int = 0
     texts: int = 0
@@ -127,8 +115,8 @@ def bring_up_to_date(
 ) -> tuple[str, ...]:
     """Build the layers among `names` that are missing or stale; return their names.
 
-    Communities that were imported are taken as they are while the graph is that of the import. A text
-    that a language model wrote is used where its input is the same; none is asked, see `write_layers`.
+    A text that a language model wrote is used where its input is the same; none is asked, see
+    `write_layers`.
 
     Raises
     ------
@@ -197,12 +185,10 @@ def plan_layers(store: Workspace, embedder: Embeds, names: Iterable[str], client
     with store.snapshot():
         graph = store.graph.read()
         texts = texts_of(graph, store)
-        given = find_kept(store, store.layers.rows())
     for name in _check_names(names):
-        if given is None or name != "communities":
-            writer = Kept(store.place.url, author)
-            build(name, graph, texts, embedder, writer=writer)
-            requests |= writer.requests
+        writer = Kept(store.place.url, author)
+        build(name, graph, texts, embedder, writer=writer)
+        requests |= writer.requests
     return plan_run(client, ((messages, 1) for messages in requests.values()), author.limit,
                     in_flight=IN_FLIGHT)
 
@@ -240,22 +226,15 @@ class _Builder:
             texts = texts_of(graph, store)
             olds = {}
             for name in names:
-                if name in rows and (rows[name].builder < 0 or rows[name].builder == LAYERS[name].builder):
+                if name in rows and rows[name].builder == LAYERS[name].builder:
                     olds[name] = unpack(name, store.layers.body(name))
-            builders = _builders(store, rows)
-            given = store.layers.body(KEPT) if builders["communities"] < 0 else None
         built = []
         for name in names:
             if self._stopped():
                 break
             writer = writer_of(name)
-            if given is not None and name == "communities":
-                known = _map_vectors(olds.get(name))
-                layer: Layer = make_communities(
-                    graph, given, _Remembering(self._embedder, known, name, self._report))
-            else:
-                layer = build(name, graph, texts, self._embedder, olds.get(name), self._report, writer)
-            store.layers.put(name, version, builders[name], pack(layer))
+            layer = build(name, graph, texts, self._embedder, olds.get(name), self._report, writer)
+            store.layers.put(name, version, LAYERS[name].builder, pack(layer))
             self._count(name, writer)
             built.append(name)
         return tuple(built)
@@ -282,40 +261,25 @@ def merged_descriptions(store: Workspace) -> dict[str, str]:
 def states(store: Workspace) -> tuple[LayerState, ...]:
     """List the state of each layer of a workspace, in the order of LAYERS."""
     with store.snapshot():
-        rows, version = store.layers.rows(), store.graph.version
-        builders, author = _builders(store, rows), find_author(store)
+        rows, version, author = store.layers.rows(), store.graph.version, find_author(store)
     found = []
-    for name, builder in builders.items():
+    for name, kind in LAYERS.items():
         row = rows.get(name)
         if row is None:
             found.append(LayerState(name, "missing"))
             continue
-        state = "built" if (row.version, row.builder) == (version, builder) else "stale"
+        state = "built" if (row.version, row.builder) == (version, kind.builder) else "stale"
         layer = LayerState(name, state, row.built_at, row.size)
         written, count = author.counts.get(name, (0, 0)) if author else (0, 0)
-        if row.builder < 0:
-            layer = replace(layer, origin=LayerOrigin.IMPORTED)
-        elif author is not None and written:
-            layer = replace(layer, origin=LayerOrigin.WRITTEN, model=author.model, written=written,
-                            texts=count)
+        if author is not None and written:
+            layer = replace(layer, model=author.model, written=written, texts=count)
         found.append(layer)
     return tuple(found)
 
 
 def kept_layers(store: Workspace) -> set[str]:
-    """Return the layers that are to follow the graph: those that were built, and imported communities."""
-    rows = store.layers.rows()
-    names = rows.keys() & LAYERS.keys()
-    return names | {"communities"} if KEPT in rows else names
-
-
-def _builders(store: Workspace, rows: Mapping[str, LayerRow]) -> dict[str, int]:
-    """Return the builder that each layer must have; below zero where it is imported."""
-    builders = {name: kind.builder for name, kind in LAYERS.items()}
-    kept = find_kept(store, rows)
-    if kept is not None:
-        builders["communities"] = kept.builder
-    return builders
+    """Return the layers that are to follow the graph: those that were built."""
+    return store.layers.rows().keys() & LAYERS.keys()
 
 
 _LAYERS: WeakKeyDictionary[Graph, dict[str, Layer]] = WeakKeyDictionary()
@@ -327,10 +291,9 @@ def layers_of(graph: Graph, store: Workspace, names: Sequence[str]) -> dict[str,
     if missing := [name for name in names if name not in read]:
         with store.snapshot():
             version, rows = store.graph.version_at(graph.revision), store.layers.rows()
-            builders = _builders(store, rows)
             for name in missing:
                 row = rows.get(name)
-                if row and (row.version, row.builder) == (version, builders[name]):
+                if row and (row.version, row.builder) == (version, LAYERS[name].builder):
                     read[name] = unpack(name, store.layers.body(name))
     return read
 

@@ -10,7 +10,7 @@ from graspologic_native import hierarchical_leiden  # type: ignore[attr-defined]
 from scipy.sparse import csr_matrix
 
 from qafd.graph import Graph
-from qafd.records import Floats, Nodes, Vectors
+from qafd.records import Nodes, Vectors
 from qafd.retrieve.layers.texts import Embeds, Texts, fit_texts
 from qafd.retrieve.layers.writing import LayerText, Writer
 
@@ -24,9 +24,6 @@ SHOWN, SHOWN_TOKENS = 30, 1200  # names, relations and sentences each, and token
 @dataclass(frozen=True, eq=False)
 class Communities:
     """Hierarchical Leiden communities (Edge et al.) with a report on each.
-
-    Those of an imported index of GraphRAG are taken as they are, with its reports: see
-    `qafd.retrieve.layers.imported`.
 
     Relations weigh the number of sentences that assert them; entities without a relation are in
     no community. A report that no language model has written lists the key entities (by number of
@@ -45,11 +42,9 @@ class Communities:
         The key entities, and the report.
     vectors : ndarray of float32, shape (k, d)
         Of the reports.
-    ranks : ndarray of float, shape (k,) or (0,)
-        How much each report matters, where an import has ranks.
     """
 
-    builder: ClassVar[int] = 2
+    builder: ClassVar[int] = 3
 
     level: Nodes = field(repr=False)
     parent: Nodes = field(repr=False)
@@ -57,7 +52,6 @@ class Communities:
     titles: tuple[str, ...] = field(repr=False)
     texts: tuple[str, ...] = field(repr=False)
     vectors: Vectors = field(repr=False)
-    ranks: Floats = field(repr=False, default_factory=lambda: np.zeros(0))
 
     @classmethod
     def build(cls, graph: Graph, texts: Texts, embedder: Embeds, writer: Writer, /) -> Self:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,8 +12,7 @@ from typing import Any
 
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import Limits, too_much
-from qafd.reading.formats.graphs.communities import ImportedCommunity, as_list, communities_of
-from qafd.reading.text.plaintext import FORMULA, clean, one_line, storable
+from qafd.reading.text.plaintext import clean, one_line, storable
 
 NODES, EDGES = 50_000, 500_000
 NAME = 100  # characters of a name at most
@@ -38,6 +37,7 @@ _TEXTS = ("text_unit_ids", "source_id", "source_ids", "chunk_ids", "tuids")
 _NO_LABELS = {"directed", "undirected", "mutual", "1", "0"}
 _OWN = {"relation", "mention", "synonym", "by_hand", "extracted"}  # kinds of edges in our own exports
 _SEPARATOR = re.compile(r"\s*<SEP>\s*")
+_QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,6 @@ class ImportedGraph:
     edges: tuple[ImportedEdge, ...]
     texts: tuple[ImportedText, ...] = ()
     notices: tuple[str, ...] = ()
-    communities: tuple[ImportedCommunity, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -99,9 +98,6 @@ class ImportedGraph:
                    "weight)")
         if self.texts:
             summary += f", {len(self.texts):,} {'texts' if len(self.texts) > 1 else 'text'}"
-        if self.communities:
-            reports = _share(sum(bool(one.text) for one in self.communities), len(self.communities))
-            summary += f", {len(self.communities):,} communities ({reports} with a report)"
         return summary
 
     def to_json(self) -> bytes:
@@ -118,9 +114,6 @@ class ImportedGraph:
                               description=e.description, text_unit_ids=e.texts)
                       for e in self.edges],
             "texts": [_fill(id=t.id, text=t.text, title=t.title) for t in self.texts],
-            "communities": [_fill(community=c.id, level=c.level, parent=c.parent, title=c.title,
-                                    entity_ids=c.members, full_content=c.text, rank=c.rank)
-                            for c in self.communities],
         }
 
 
@@ -132,16 +125,11 @@ class Rows:
     nodes: list[Row] = field(default_factory=list)
     edges: list[Row] = field(default_factory=list)
     texts: list[Row] = field(default_factory=list)
-    communities: list[Row] = field(default_factory=list)
-    reports: list[Row] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
 
     def check(self) -> None:
         """Raise ParseError when it is already too large."""
         _check_size(len(self.nodes), len(self.edges))
-        if len(self.communities) > NODES:
-            raise ParseError(f"The graph has more than {NODES:,} communities; import it "
-                             "without them.")
 
 
 def _check_size(nodes: int, edges: int) -> None:
@@ -172,26 +160,13 @@ def graph_of(parts: Sequence[Rows], limits: Limits) -> ImportedGraph:
     length = sum(len(text.text) for text in texts.values())
     length += sum(len(node.description) for node in nodes.values())
     length += sum(len(edge.description) for edge in edges)
-    communities = _communities(whole, nodes)
-    length += sum(len(one.text) for one in communities)
     if length > limits.text_characters:
         raise too_much(limits.text_characters, "characters of text")
     _check_size(len(nodes), len(edges))
     if ignored := _count_ignored(whole):
         whole.notices.append(f"Attributes that were not read: {ignored}.")
     return ImportedGraph(whole.format, tuple(nodes.values()), tuple(edges), tuple(texts.values()),
-                         tuple(dict.fromkeys(whole.notices)), communities)
-
-
-def _communities(whole: Rows, nodes: Mapping[str, ImportedNode]) -> tuple[ImportedCommunity, ...]:
-    """Return the communities of these nodes, which they name by id or by name."""
-    named = {node.name: key for key, node in reversed(list(nodes.items()))}
-
-    def node_of(value: Any) -> str:
-        key = _id(value)
-        return key if key in nodes else named.get(one_line(key, NAME), "")
-
-    return communities_of(whole.communities, whole.reports, node_of, whole.notices)
+                         tuple(dict.fromkeys(whole.notices)))
 
 
 def _join(parts: Sequence[Rows]) -> Rows:
@@ -201,15 +176,10 @@ def _join(parts: Sequence[Rows]) -> Rows:
         whole.nodes += part.nodes
         whole.edges += part.edges
         whole.texts += part.texts
-        whole.communities += part.communities
-        whole.reports += part.reports
         whole.notices += part.notices
         whole.check()
     if whole.edges and all(edge.get("kind") in _OWN for edge in whole.edges):
-        if all("flow" in edge for edge in whole.edges):
-            _only_entities(whole)
-        elif all("count" in edge for edge in whole.edges):
-            _with_passages(whole)
+        _keep_relations(whole)
     return whole
 
 
@@ -252,64 +222,21 @@ def _edges(whole: Rows, nodes: dict[str, ImportedNode], texts: Mapping[str, Impo
     return edges
 
 
-def _only_entities(whole: Rows) -> None:
+def _keep_relations(whole: Rows) -> None:
     """Keep entities and their relations of our own exports, which documents do not make."""
-    passages = sum(node.get("kind") == "passage" for node in whole.nodes)
-    whole.nodes = [{"id": node["id"], "name": _first(node, _NAMES)} for node in whole.nodes
-                   if node.get("kind") == "entity"]
     relations = [row for row in whole.edges if row["kind"] == "relation"]
-    if not whole.nodes and "source_name" in whole.edges[0]:
-        for row in relations:
-            whole.nodes.append({"id": row["source"], "name": row["source_name"]})
-            whole.nodes.append({"id": row["target"], "name": row["target_name"]})
-    whole.edges = [{"source": row["source"], "target": row["target"],
-                    "label": row.get("label", "")} for row in relations]
-    if not whole.edges:
+    if not relations:
         raise ParseError("This is a part of a graph, as exported here, in which no name relates "
                          "to another; import the file that the graph is from.")
+    passages = sum(node.get("kind") == "passage" for node in whole.nodes)
     if passages:
-        whole.notices.append(f"Left out: {passages:,} passages, whose texts an export has not.")
-
-
-def _with_passages(whole: Rows) -> None:
-    """Make passages of our own whole graphs texts again, with their mentions.
-
-    Equal names are joined again, and the weight of a relation follows its names and an older import.
-    """
-    whole.texts = []
-    inside: dict[str, list[str]] = defaultdict(list)
-    for row in whole.edges:
-        if row["kind"] == "mention":
-            inside[row["source"]].append(row["target"])
-    nodes: Sequence[Row] = whole.nodes
-    edges: Sequence[Row] = whole.edges
-    if whole.format == "CSV":
-        nodes, edges = list(map(_unquote, nodes)), list(map(_unquote, edges))
-    whole.nodes, whole.edges = [], []
-    for row in nodes:
-        if row.get("kind") == "passage":
-            whole.texts.append({"id": row["id"], "text": row.get("text", ""),
-                                "title": row.get("title", "")})
-        elif row.get("kind") == "entity":
-            whole.nodes.append({
-                "id": row["id"], "name": _first(row, _NAMES), "type": row.get("type", ""),
-                "description": row.get("description", ""), "text_unit_ids": inside[row["id"]]})
-    for row in edges:
-        if row["kind"] == "relation":
-            places = [place.rpartition(":")[0] for place in row.get("evidence", "").split()]
-            whole.edges.append({
-                "source": row["source"], "target": row["target"], "label": row.get("label", ""),
-                "description": row.get("description", ""), "weight": row.get("strength", ""),
-                "text_unit_ids": places})
-
-
-def _unquote(row: Row) -> dict[str, Any]:
-    """Return a row without the apostrophes that keep spreadsheets from running texts."""
-    plain = dict(row)
-    for name, value in row.items():
-        if isinstance(value, str) and value.startswith("'") and FORMULA.match(value, 1):
-            plain[name] = value[1:]
-    return plain
+        whole.notices.append(f"Left out: {passages:,} passages; copy the workspace to keep them.")
+    whole.nodes = [row for row in whole.nodes if row.get("kind") == "entity"]
+    for row in () if whole.nodes else relations:
+        for end in ("source", "target"):
+            whole.nodes.append({"id": row[end], "name": row.get(f"{end}_name", row[end])})
+    whole.edges = [{name: row.get(name, "") for name in ("source", "target", "label", "description")}
+                   for row in relations]
 
 
 def _node(row: Row, texts: Mapping[str, ImportedText]) -> ImportedNode:
@@ -379,8 +306,18 @@ def _weight(row: Row) -> tuple[float | None, bool]:
 
 
 def _texts(row: Row, texts: Mapping[str, ImportedText]) -> tuple[str, ...]:
-    ids = as_list(_first(row, _TEXTS), r"<SEP>|[,;]")
+    ids = _as_list(_first(row, _TEXTS))
     return tuple(dict.fromkeys(key for key in map(_id, ids) if key in texts))
+
+
+def _as_list(value: Any) -> list[Any]:
+    """Return the items of a list, also of one that a table has as a text: "['a', 'b']"."""
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    text = str(value)
+    if text.startswith("[") and (quoted := _QUOTED.findall(text)):
+        return [one or other for one, other in quoted]
+    return re.split(r"<SEP>|[,;]", text)
 
 
 def _count_ignored(whole: Rows) -> str:

@@ -14,7 +14,6 @@ from qafd.reading.formats.graphs.graph import SOURCES, TARGETS, Row, Rows
 from qafd.reading.text.plaintext import one_line
 
 _SCALARS = (str, int, float)
-_MEMBERS = {"entity_ids", "entities", "relationship_ids"}  # of a community
 _NEO4J = re.compile(r"[^:]*:(id|start_id|end_id|type|label)(?:\(.*\))?|_(id|start|end|type|labels)")
 _NEO4J_NAMES = {"id": "id", "start_id": "source", "start": "source", "end_id": "target", "end": "target",
                 "type": "label", "label": "type", "labels": "type"}
@@ -87,10 +86,6 @@ def read_node_link(value: Mapping[str, Any]) -> Rows:
         rows.nodes.append(node if "id" in node else {"id": number, **node})
     rows.edges = [_lower(edge) for edge in value["edges"]]
     rows.texts = [_lower(text) for text in value.get("texts", []) if isinstance(text, dict)]
-    communities = value.get("communities")
-    for one in communities if isinstance(communities, list) else ():
-        if isinstance(one, dict) and "community" in one:
-            rows.communities.append(_lower(one))
     rows.notices = [note for note in about.get("notices", []) if isinstance(note, str)]
     rows.check()
     return rows
@@ -188,7 +183,7 @@ def read_parquet(data: bytes) -> Rows:
 
 
 def read_records(form: str, records: list[Row], columns: list[str] | None = None) -> Rows:
-    """Return records as edges, communities, reports on them, texts or nodes, by their columns.
+    """Return records as edges, texts or nodes, by their columns; communities are counted as left out.
 
     Raises
     ------
@@ -202,10 +197,8 @@ def read_records(form: str, records: list[Row], columns: list[str] | None = None
     ends = any(name in names for name in SOURCES), any(name in names for name in TARGETS)
     if all(ends):
         rows.edges = records
-    elif "level" in names and names & {"community", "raw_community"} and names & _MEMBERS:
-        rows.communities = records
-    elif {"community", "level", "rank"} <= names and names & {"full_content", "summary"}:
-        rows.reports = records
+    elif "level" in names and names & {"community", "raw_community"}:
+        rows.notices.append(f"Left out: {len(records):,} rows about communities, which are computed here.")
     elif "text" in names and names & {"id", "tuid"} and not names & (_NODES - {"id"}):
         rows.texts = records
     elif names & _NODES and not ends[1]:
