@@ -27,7 +27,7 @@ from qafd.time_left import ignore_progress
 KEPT = 4  # graphs that are kept
 AT_ONCE = 10_000  # passages whose texts are read at a time
 LARGE = 10_000  # nodes from which a graph is kept as columns
-BUILDER = 6  # changes when columns are made or kept differently
+BUILDER = 7  # changes when columns are made or kept differently
 
 
 class GraphCache:

@@ -38,7 +38,7 @@ from qafd.models.cost import Meter, Metered
 from qafd.models.embedder import Embedder, local_embedder
 from qafd.models.estimate import RunPlan
 from qafd.models.instructions import Instructed, Instructions
-from qafd.plan import Planner, ask_further, conditions_by, plan_by
+from qafd.plan import Planner, ask_further, plan_by
 from qafd.plan.spelling import Vocabulary
 from qafd.reading.text.plaintext import storable
 from qafd.records import Nodes, QueryPlan, mark_at
@@ -662,19 +662,6 @@ class KnowledgeGraph:
 def version_of(graph: Graph) -> str:
     """Name the state of the workspace that a graph was read from."""
     return _GRAPHS.version(graph)
-
-
-def read_conditions(knowledge: KnowledgeGraph, plan: QueryPlan, client: "LLM | openai.OpenAI",
-                    model: str = "", *, graph: Graph | None = None) -> QueryPlan:
-    """Add the conditions that a model reads in the question, for the method "exact".
-
-    `client` and `model` are as for `answer`. When the model fails, or adds names that
-    neither the question nor the graph has, the rules stay and a notice of the plan reports it.
-    """
-    with knowledge.store() as store:  # else the call would open and close the file
-        merged = store.edits.map_merged()
-        planner = Planner(graph or knowledge.graph, knowledge._embedder_for(plan.question), merged)
-        return conditions_by(knowledge._language_model(client, model), planner, plan)
 
 
 def check_conditions(knowledge: KnowledgeGraph, retrieval: Retrieval) -> tuple[AnswerConditions, ...]:

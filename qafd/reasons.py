@@ -151,7 +151,6 @@ class NoticeKind(StrEnum):
     READ_WITHOUT = "read_without"  # model, text
     THEN_ASKED = "then_asked"  # text
     NOT_ASKED_FURTHER = "not_asked_further"  # model, text
-    CONDITIONS_BY_RULES = "conditions_by_rules"  # model, text
     NAME_UNKNOWN = "name_unknown"  # name
     NAME_IN_PART = "name_in_part"  # name, part
     NAME_SHORT = "name_short"  # name, other

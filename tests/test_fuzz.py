@@ -31,7 +31,6 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.models import Reply, with_json
 from qafd.models.prompts import last_passage, read_passages
 from qafd.models.prompts_answer import judge_schema, read_grades, read_plan
-from qafd.models.prompts_conditions import holds_query, read_query
 from qafd.models.prompts_correct import correct_schema, read_correct
 from qafd.models.prompts_write import read_follow
 from qafd.models.thoughts import hear
@@ -159,11 +158,10 @@ def test_random_replies_of_models_are_read_or_refused(rounds: Rounds) -> None:
         return read(with_json(Reply(text, 1, 1), schema).text)
 
     readers: dict[str, Callable[[str], object]] = {
-        "plans": partial(read_json, {}, read_plan), "conditions": partial(read_json, {}, read_query),
+        "plans": partial(read_json, {}, read_plan),
         "grades": partial(read_json, judge_schema(2), partial(read_grades, count=2)),
         "corrections": partial(read_json, correct_schema(2), partial(read_correct, count=2)),
         "passages": partial(read_passages, count=3), "last": last_passage,
-        "held": lambda text: holds_query(Reply(text, 1, 1)),
         "follow-ups": lambda text: read_follow(Reply(text, 1, 1)), "thoughts": lambda text: hear(text, ())}
     for _ in rounds:
         text = _reply(rounds.chance)

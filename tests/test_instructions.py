@@ -18,7 +18,6 @@ from qafd.ingest.llm_extract import ModelExtractor
 from qafd.ingest.reader import ModelChoice, choose, keep_prompt, prompts_in
 from qafd.knowledge import (
     KnowledgeGraph,
-    read_conditions,
     set_prompt,
 )
 from qafd.models import LLM, Message, Recorded
@@ -76,7 +75,6 @@ ASKING: dict[str, tuple[Callable[[LLM, KnowledgeGraph], object], int]] = {
         songs.retrieve("Where did Ada Lovelace meet?"), client=client), 701),
     "judge": (lambda client, _: judge("Where?", {"a": "London"}, client, repeats=1), 701),
     "sql": (ask_database, 701),
-    "query": (lambda client, songs: read_conditions(songs, songs.plan("Who met Babbage?"), client), 701),
     "correct": (marks, 701),
     "follow": (lambda client, _: follow_up("And there?", BEFORE, client), 701),
 }

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from rapidfuzz.distance import OSA
 
 from qafd.graph import Graph
 from qafd.models.embedder import LocalEmbedder
 from qafd.plan import Planner
 from qafd.plan.spelling import SHORT, Vocabulary, common_words, is_english, right_word
-from qafd.reading.text.bm25 import slips_between
 from qafd.reasons import NoticeKind
 
 WORDS = ("tramline", "tramlines", "trainline", "gearwheel", "gearwheels", "quernstone", "querns", "oxbow")
@@ -25,7 +25,7 @@ VOCABULARY = Vocabulary({*COUNTS, "mill"}.__contains__, spread)
 
 def by_comparing_all(typed: str) -> str:
     """The word of the passages that is one slip away, not by another ending, and in most of them."""
-    near = [word for word in WORDS if slips_between(typed, word) == 1
+    near = [word for word in WORDS if OSA.distance(typed, word) == 1
             and not word.startswith(typed) and not typed.startswith(word)]
     return min(near, key=lambda word: (-COUNTS[word], word), default="")
 
@@ -49,7 +49,7 @@ def test_a_word_with_slips_is_the_one_that_comparing_all_finds(word: str, data: 
         assert found == wanted
     else:  # no passage has one: it may be an English word
         assert not found or found in common_words()
-        assert not found or slips_between(typed, found) == 1
+        assert not found or OSA.distance(typed, found) == 1
 
 
 @pytest.mark.parametrize("typed", [

@@ -15,7 +15,6 @@ from qafd.models import Message, Reply
 from qafd.models.embedder import Embedder
 from qafd.models.instructions import USUAL, Instructions
 from qafd.models.prompts_answer import ABSENT, answer_messages
-from qafd.models.prompts_conditions import exact_messages
 from qafd.plan.kinds import Beyond
 from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text.bm25 import words
@@ -172,8 +171,7 @@ def draft(retrieval: Retrieval, store: Workspace, ways: Sequence[ReasoningPath |
     if answers:
         context = build_table_context(retrieval, answers, budget)
         return Draft(retrieval.query, context,
-                     exact_messages(retrieval.query, context.text, length,
-                                    told.prompt("exact")))
+                     answer_messages(retrieval.query, context.text, length, told.prompt("exact")))
     context = build_context(retrieval, store, ways, budget)
     return Draft(retrieval.query, context,
                  answer_messages(retrieval.query, context.text, length, told.prompt("answer")))

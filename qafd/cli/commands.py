@@ -407,8 +407,8 @@ def evaluation() -> None:
 def sql() -> None:
     """Draft SQL for a question to a database, read-only.
 
-    SOURCE is a SQLite file, a table (.csv, .tsv, .xlsx), .sql or .json with a schema, a .duckdb file, or
-    an address as postgresql://user@host/name. With --model a language model writes the SQL too; its
+    SOURCE is a SQLite file, a table (.csv, .tsv, .xlsx), .sql with a schema, a .duckdb file, or an
+    address as postgresql://user@host/name. With --model a language model writes the SQL too; its
     calls are noted in the workspace that --db names.
     """
 
@@ -418,10 +418,10 @@ def sql() -> None:
 @dialect_option
 @work("foreign.schema")
 def schema() -> None:
-    """Print the schema of a database as JSON, without rows.
+    """Print the schema of a database as CREATE TABLE statements, without rows.
 
-    SOURCE is the same as for `qafd sql`. The app opens the JSON on its page Database, so the address and
-    the password of a server stay here.
+    SOURCE is the same as for `qafd sql`. The app opens the printed file on its page Database, so the
+    address and the password of a server stay here.
     """
 
 

@@ -1,7 +1,6 @@
 """The command for answers that meet all conditions of a question."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from qafd.cli.answering import answer_data, answer_lines, write_answer
@@ -10,12 +9,8 @@ from qafd.cli.models import ModelRequest
 from qafd.cli.streams import text_of
 from qafd.errors import ModelError
 from qafd.explain.conditions import AnswerConditions, ConditionRow
-from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph, check_conditions, read_conditions
-from qafd.models.cost import Metered
-from qafd.models.prompts_conditions import holds_query
+from qafd.knowledge import KnowledgeGraph, check_conditions
 from qafd.reading.text.plaintext import one_line
-from qafd.records import QueryPlan
 from qafd.retrieve.conditions import restate_conditions
 from qafd.retrieve.evidence import LEVELS
 from qafd.retrieve.exact import ExactMatches
@@ -31,7 +26,9 @@ def exact(knowledge: KnowledgeGraph, question: str, evidence: str, answers: int,
     client = asked.client(knowledge, "answer", text) if asked.model else None
     method = ExactMatches(evidence=evidence, answers=answers)
     graph = knowledge.graph
-    plan = _plan(knowledge, graph, text, conditions, client)
+    plan = knowledge.plan(text, graph)
+    if conditions:
+        plan = restate_conditions(graph, plan, conditions)
     knowledge.build_layers(method.needs)
     retrieval = knowledge.retrieve(plan, method, graph=graph)
     found = check_conditions(knowledge, retrieval)
@@ -46,16 +43,6 @@ def exact(knowledge: KnowledgeGraph, question: str, evidence: str, answers: int,
         return Outcome(data, lines, notes=notices, failure=error)
     data["written"] = answer_data(given, None)["written"]
     return Outcome(data, [*answer_lines(given), "", *lines], notes=notices)
-
-
-def _plan(knowledge: KnowledgeGraph, graph: Graph, text: str, conditions: Sequence[str],
-          client: Metered | None) -> QueryPlan:
-    """Read the conditions of a question, by a model if there is one, or take those given."""
-    plan = knowledge.plan(text, graph)
-    if client is not None:
-        reading = replace(client, purpose="plan", accepts=holds_query)
-        plan = read_conditions(knowledge, plan, reading, graph=graph)
-    return restate_conditions(graph, plan, conditions) if conditions else plan
 
 
 def _lines(found: Sequence[AnswerConditions]) -> Iterator[str]:

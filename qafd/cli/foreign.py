@@ -1,6 +1,5 @@
 """Other people's databases: what of a schema a question needs, a draft of the SQL, and its rows."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,7 @@ from qafd.runs.verify import seal
 from qafd.sql.box import QueryRows
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.diffusion import METHOD
-from qafd.sql.sources import schema_from, schema_json
+from qafd.sql.sources import schema_from, write_ddl
 from qafd.sql.write import has_sql, write_sql
 from qafd.storage import Location
 from qafd.wording.databases import describe_draft, word_gap
@@ -59,8 +58,8 @@ def schema(source: str, dialect: str) -> Outcome:
     found = schema_from(source, dialect)
     for notice in found.notices:
         note(notice)
-    data = schema_json(found)
-    return Outcome(data, [json.dumps(data, ensure_ascii=False, indent=1)])
+    statements = write_ddl(found)
+    return Outcome({"dialect": found.dialect, "sql": statements}, [statements])
 
 
 def model_for_sql(asked: ModelRequest, db: Location | None, question: str) -> Metered | None:

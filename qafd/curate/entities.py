@@ -8,11 +8,12 @@ from difflib import get_close_matches
 from enum import StrEnum
 from itertools import combinations
 
+from rapidfuzz.distance import OSA
+
 from qafd.edits import MENTION_KINDS, entity_names, hidden_keys
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.reading.text import as_typed, canonical
-from qafd.reading.text.bm25 import slips_between
 from qafd.reading.text.scripts import is_unspaced
 from qafd.records import GUESS, node_id
 from qafd.storage import Workspace
@@ -229,7 +230,7 @@ def may_be_one(one: str, other: str) -> bool:
 def _has_own_word(own: Iterable[str], others: Iterable[str]) -> bool:
     """Return True if a word is not another's abbreviation or misspelling."""
     for word in own:
-        if not any(_is_short_for(word, other) or slips_between(word, other) <= 1 for other in others):
+        if not any(_is_short_for(word, other) or OSA.distance(word, other) <= 1 for other in others):
             return True
     return False
 

@@ -13,8 +13,7 @@ from qafd.errors import ParameterError
 from qafd.models import LLM, Message, Reply
 from qafd.models.calls import CallSettings
 from qafd.models.prompts import EXTRACT
-from qafd.models.prompts_answer import ANSWER, FURTHER, JUDGE, PLAN
-from qafd.models.prompts_conditions import EXACT, QUERY
+from qafd.models.prompts_answer import ANSWER, EXACT, FURTHER, JUDGE, PLAN
 from qafd.models.prompts_correct import CORRECT
 from qafd.models.prompts_sql import SQL
 from qafd.models.prompts_write import FOLLOW, MERGE, REPORT, SUMMARY
@@ -53,7 +52,6 @@ TASKS: Mapping[str, ModelTask] = {
     "judge": ModelTask("Grade answers", "QAFD-RAG, Prompt 4", JUDGE, ("mark", "keys"),
                   ("count", "criteria", "meanings")),
     "sql": ModelTask("Write SQL", "QAFD-RAG, Prompt 6", SQL, ("mark",), ("dialect",)),
-    "query": ModelTask("Read the conditions of a question", "SG-RAG, Table 12", QUERY),
     "exact": ModelTask("Answer from a table of conditions", "SG-RAG, Table 15", EXACT, ("mark", "absent"),
                   ("length",)),
     "correct": ModelTask("Compare answers with known ones", "", CORRECT, ("mark",), ("count",)),

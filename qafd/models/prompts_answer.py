@@ -90,6 +90,22 @@ Rules:
 - Add nothing that the data does not support, and do not guess.
 """ + CITING
 
+EXACT = """\
+Your role: you answer questions about the documents of the user, from a table of candidates.
+
+Your task: say which of the candidates answers the question, in the length and format that is \
+asked for, and for each condition of the question what shows that it is met.
+
+Rules:
+- The answer is one or several of the candidates, by their names as the table has them, and \
+nothing else. Where the table does not decide it, reply exactly: {absent}
+- The table says of each candidate which conditions it meets. Those that meet all come before \
+those that do not; when several meet equally many, name all of them and say so. Of a candidate \
+that does not meet all, say which condition is open.
+- Add nothing that the data does not support, and do not guess.
+""" + CITING
+"""SG-RAG's Table 15 in our own words: an answer from the matches."""
+
 JUDGE = """\
 Your role: you are an expert who grades answers to questions.
 

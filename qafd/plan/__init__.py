@@ -19,20 +19,18 @@ from qafd.models.prompts_answer import (
     read_further,
     read_plan,
 )
-from qafd.models.prompts_conditions import QUERY_SCHEMA, query_messages, read_query
 from qafd.plan.asking import find_asking
 from qafd.plan.linking import Named, named_in, names_of
-from qafd.plan.query_graph import find_name, names_linked
 from qafd.plan.spelling import Vocabulary
 from qafd.reading.names.cjk import TERM
 from qafd.reading.names.foreign import names_of as names_in_other
 from qafd.reading.names.languages import ENGLISH, function_words, language_of
 from qafd.reading.names.tagger import tagger
-from qafd.reading.text import canonical, singular, words_of
+from qafd.reading.text import canonical, words_of
 from qafd.reading.text.plaintext import clean
 from qafd.reading.text.scripts import is_written_small
 from qafd.reasons import Notice, NoticeKind, notice
-from qafd.records import Keyword, OnDemand, QueryGraph, QueryPlan
+from qafd.records import Keyword, OnDemand, QueryPlan
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -167,48 +165,6 @@ class Planner:
                 names[self._names.mean(keyword.text, vector) or ""] = None
         names.pop("", None)
         return replace(plan, keywords=kept, keyword_vectors=vectors, names=tuple(names), planner=planner)
-
-    def ground(self, plan: QueryPlan, query: QueryGraph) -> QueryPlan:
-        """Return the plan with the conditions that a language model read, their names linked to entities.
-
-        A name that no entity has is left out with its conditions and `unread`.
-
-        Raises
-        ------
-        MalformedReplyError
-            A name is neither in the question nor in the graph, or no condition is left.
-        """
-        labels = [node.key for node in query.nodes if node.key]
-        vectors = self._embedder.embed(labels)
-        keys: dict[str, str] = {}
-        for label, vector in zip(labels, vectors, strict=True):
-            known = self._names.get(label) or self._names.get(singular(label))
-            if not known and not find_name(plan.question, label):
-                raise MalformedReplyError(f"the model's query graph has “{label[:80]}”, which "
-                                          "neither the question nor the graph names.")
-            known = known or self._names.mean(label, vector)
-            if known:
-                keys[label] = known
-        linked = names_linked(query, keys)
-        if not linked.conditions:
-            raise MalformedReplyError("the graph has none of the names of the model's query graph.")
-        return replace(plan, conditions=linked)
-
-
-def conditions_by(client: LLM, planner: Planner, plan: QueryPlan) -> QueryPlan:
-    """Return a plan with the query graph of a language model, by SG-RAG's Table 12.
-
-    When the model fails, or its reply does not fit the question, the rules read the conditions
-    and a notice has the reason.
-    """
-    try:
-        instructed = instructions_of(client)
-        reply = client.complete(query_messages(plan.words, instructed.prompt("query")),
-                                schema=QUERY_SCHEMA, max_tokens=instructed.calls.reply_tokens)
-        return planner.ground(plan, read_query(reply.text))
-    except ModelError as error:
-        told = notice(NoticeKind.CONDITIONS_BY_RULES, model=client.name, text=str(error))
-        return replace(plan, notices=(*plan.notices, told))
 
 
 def _read_other(asked: str, language: str) -> tuple[list[Named], list[str]]:

@@ -3,31 +3,29 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from enum import Enum, auto
-from functools import cached_property
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
+from rapidfuzz.distance import OSA
+from rapidfuzz.process import extract
 
 from qafd.graph import Graph
-from qafd.plan.name_columns import NameColumns, columns_of, letters_of, without_mark
+from qafd.plan.name_columns import NameColumns, columns_of, without_mark
 from qafd.plan.spelling import Vocabulary, common_words, right_word
 from qafd.reading.names import TYPES, proper_runs
 from qafd.reading.names.tagger import is_in_dictionary
 from qafd.reading.text import NameIndex, as_typed, canonical, singular, variants, words_of
-from qafd.reading.text.bm25 import slips_between
 from qafd.reading.text.scripts import bears_no_capital, is_other, is_written_small
 from qafd.reasons import Notice, NoticeKind, notice
-from qafd.records import Nodes, Vectors, node_id
+from qafd.records import Vectors, node_id
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-ALIKE = 0.85  # share of letters from which a name of several words is another one misspelled
+WRONG = 0.15  # share of letters up to which a name of several words is another one misspelled
 LONG = 6  # letters that a single word must have
 SLIPS = 9  # letters from which a word may have two slips, else one
 NEAREST = 0.8  # cosine from which a name stands for one that the graph does not know
@@ -219,41 +217,24 @@ class Names:
         return list(found)
 
     def alike(self, key: str) -> str:
-        """Return the key of the entity whose name is spelled most like a canonical one, "" for none.
+        """Return the key of the entity whose name has the fewest slips against a canonical one, "" for none
+        (`is_misspelled`) and where several have as few.
 
-        Of one word it is the name with the fewest slips (`is_misspelled`): none where several have
-        as few, or where the word is short or a common English one.
+        There is none for one word that is short or a common English one.
         """
         typed = as_typed(key)
-        names, lengths, letters = self._spelled
-        if " " in typed:
-            shared = np.minimum(letters, letters_of([typed])).sum(axis=1, dtype=np.int64)
-            may = np.flatnonzero(2 * shared / (lengths + len(typed)) >= ALIKE)
-            close = get_close_matches(typed, [names[at] for at in may.tolist()], 1, ALIKE)
-            return self._mean(close[0]) or "" if close and is_misspelled(typed, close[0]) else ""
-        if len(typed) < LONG or not typed.isalpha() or typed in common_words():
+        several = " " in typed
+        if not several and (len(typed) < LONG or not typed.isalpha() or typed in common_words()):
             return ""
-        other = np.abs(letters.astype(np.int64) - letters_of([typed])).sum(axis=1)
-        slips: dict[str, int] = {}
-        for at in np.flatnonzero((other <= 4) & (np.abs(lengths - len(typed)) <= 2)).tolist():
-            name = names[at]
-            if len(name) >= LONG - 1 and is_misspelled(typed, name):
-                slips[name] = slips_between(typed, name)
-        least = min(slips.values(), default=0)
-        found = {self._mean(name) or "" for name, many in slips.items() if many == least}
-        return found.pop() if len(found) == 1 else ""
-
-    @cached_property
-    def _spelled(self) -> tuple[Sequence[str], Nodes, npt.NDArray[np.uint16]]:
-        """The names as typed, their lengths (k,) and letters (k, 27): they bound how alike two are
-        without comparing them."""
-        columns = self._columns
-        more = [name for name in self._typed if columns.typed.find(name) is None]
-        if not more:
-            return columns.typed, columns.lengths, columns.letters
-        return ([*columns.typed, *more],
-                np.concatenate([columns.lengths, [len(name) for name in more]]),
-                np.concatenate([columns.letters, letters_of(more)]))
+        most = int(WRONG * len(typed)) if several else 2
+        column = self._columns.typed
+        near = np.abs(np.diff(column.bounds) - len(typed.encode())) <= 3 * most  # bytes of a letter
+        known = [*column.pick(np.flatnonzero(near)), *self._typed]
+        found: dict[str, int] = {}
+        for name, slips, _ in extract(typed, known, scorer=OSA.distance, score_cutoff=most, limit=None):
+            if slips == min(found.values(), default=slips) and is_misspelled(typed, name):
+                found[self._mean(name) or ""] = slips
+        return found.popitem()[0] if len(found) == 1 else ""
 
     def link(self, asked: str, named: Sequence[Named], found: Sequence[FoundName],
              embed: Callable[[str], Vectors], common: set[str],
@@ -449,10 +430,10 @@ def is_misspelled(typed: str, name: str) -> bool:
     that end alike, since another ending makes another word."""
     words, others = typed.split(), name.split()
     if len(words) != len(others):
-        return slips_between(typed, name) <= 2
+        return OSA.distance(typed, name) <= 2
     for word, other in zip(words, others, strict=True):
         most = 2 if len(word) >= SLIPS and word[-1] == other[-1] else 1
-        if slips_between(word, other) > most:
+        if OSA.distance(word, other) > most:
             return False
     return True
 

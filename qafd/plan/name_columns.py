@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, fields
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
 from qafd.arrays import Array, Arrays, TextBlock, VectorColumn, flatten, take_rows, unflatten
 from qafd.graph import Graph
@@ -35,8 +34,6 @@ class NameColumns:
         The names as they may be typed, sorted; one typed like several means the last of them.
     meant : ndarray, shape (t,)
         The place in `keys` of the meaning of each.
-    lengths, letters : ndarray, shapes (t,) and (t, 27)
-        The length of each typed name, and its count of each letter.
     marked, sharing : TextBlock and ndarray, length m
         The names that an imported graph gives several nodes, without their distinguishing marks, sorted,
         and the places in `keys` of each.
@@ -50,8 +47,6 @@ class NameColumns:
     shown: Nodes = field(repr=False)
     typed: TextBlock = field(repr=False)
     meant: Nodes = field(repr=False)
-    lengths: Nodes = field(repr=False)
-    letters: npt.NDArray[np.uint16] = field(repr=False)
     marked: TextBlock = field(repr=False)
     sharing: Nodes = field(repr=False)
     openings: TextBlock = field(repr=False)
@@ -78,7 +73,7 @@ class NameColumns:
         return cls(
             rows, take_rows(graph.name_vectors, rows), TextBlock.of(keys),
             _column(shown[key] for key in keys), TextBlock.of(typed),
-            _column(meant[name] for name in typed), _column(map(len, typed)), letters_of(typed),
+            _column(meant[name] for name in typed),
             TextBlock.of(marked), _column(sharing),
             TextBlock.of([opening for opening, _ in openings]), _column(at for _, at in openings))
 
@@ -137,12 +132,3 @@ def _open(typed: Sequence[str]) -> list[tuple[str, int]]:
 
 def _column(numbers: Iterable[int]) -> Nodes:
     return np.fromiter(numbers, np.int64)
-
-
-def letters_of(names: Sequence[str]) -> npt.NDArray[np.uint16]:
-    """Count each letter from a to z, and other characters, in each name, shape (k, 27)."""
-    code = np.frombuffer("".join(names).encode("ascii", "replace"), np.uint8).astype(np.int64)
-    column = np.where((code >= ord("a")) & (code <= ord("z")), code - ord("a"), 26)
-    row = np.repeat(np.arange(len(names)), [len(name) for name in names])
-    times = np.bincount(27 * row + column, minlength=27 * len(names))
-    return times.reshape(-1, 27).astype(np.uint16)

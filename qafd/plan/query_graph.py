@@ -236,32 +236,6 @@ def restate_query_graph(query: QueryGraph, wanted: Mapping[str, bool]) -> QueryG
     return _without_loose(replace(query, nodes=tuple(nodes), conditions=tuple(conditions)))
 
 
-def names_linked(query: QueryGraph, keys: Mapping[str, str]) -> QueryGraph:
-    """Return the graph with the keys of entities in the place of canonical names, each entity once.
-
-    A name without an entity is left out with its conditions, and `unread`.
-    """
-    nodes: list[QueryNode] = []
-    places: dict[int, int] = {}
-    at: dict[str, int] = {}
-    left = []
-    for place, node in enumerate(query.nodes):
-        key = keys.get(node.key, "")
-        if node.key and not key:
-            left.append(node.text)
-            continue
-        if not node.key or key not in at:
-            at[key or f" {place}"] = len(nodes)
-            nodes.append(replace(node, key=key))
-        places[place] = at[key or f" {place}"]
-    conditions = []
-    for one in query.conditions:
-        if one.source in places and one.target in places:
-            conditions.append(replace(one, source=places[one.source], target=places[one.target]))
-    return _without_loose(QueryGraph(
-        tuple(nodes), tuple(dict.fromkeys(conditions)), (*query.unread, *left)))
-
-
 def _without_loose(query: QueryGraph) -> QueryGraph:
     """Return the graph without nodes that no condition has, but for the answer."""
     ends = {one.source for one in query.conditions} | {one.target for one in query.conditions}

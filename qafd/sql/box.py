@@ -93,7 +93,7 @@ def read_ddl(path: Path, dialect: str) -> Schema:
                     dialect=dialect)
     if not found["tables"]:
         raise SqlError(f"{path.name} has no CREATE TABLE statement that can be read; choose a "
-                       "SQLite file, or the DDL or JSON of a schema.")
+                       "SQLite file, or the DDL of a schema.")
     return _schema(found, found["dialect"], has_rows=False)
 
 

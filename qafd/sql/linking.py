@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 # Chosen on the 516 development questions of Spider 1 (benchmarks/schema_linking.py).
 FOREMOST, LIKELY, HALF = 0.7, 0.5, 0.5
-LONG = 18  # words of a question from which it may ask for more of a table than it names
-
-GROUPING = {"each", "per", "every"}
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 
@@ -89,9 +86,7 @@ def link_schema(question: str, schema: Schema, graph: Graph, named: Floats, scor
 
     Tables are those that the question names in full or whose values it has, further ones of which
     it has a word and that have at least 0.7 of the best evidence, and one more that is joined to
-    these and has a column with words that no other has. Tables in between are added. A table at the
-    end of a join is left out where the other side has its key and a short question asks for nothing
-    else of it.
+    these and has a column with words that no other has. Tables in between are added.
     In these tables a column is needed when the question has half of its name's words, and no others
     that it names in full have them.
 
@@ -111,10 +106,7 @@ def link_schema(question: str, schema: Schema, graph: Graph, named: Floats, scor
     ordered = sorted(chosen, key=lambda name: (-evidence[name], name))
     joins, unjoined, alternatives = join_tables(schema, ordered, asked)
     tables = {*ordered, *(end for join in joins for end in (join.table, join.target))}
-    labels = {value.label for value in held}
-    if len(asked.words) <= LONG:
-        joins = _drop_parents(asked, schema, tables, joins, labels)
-    columns = {*_find_columns(asked, schema, tables), *labels}
+    columns = {*_find_columns(asked, schema, tables), *(value.label for value in held)}
     for join in schema.joins:
         if {join.table, join.target} <= tables and join.table != join.target:
             for pair in join.pairs:
@@ -274,53 +266,6 @@ def _find_missing_column(asked: QuestionWords, schema: Schema, graph: Graph, sco
                 words <= asked.content and words & missing):
             fits.append(column)
     return max(fits, key=lambda column: score[graph.row[column.sql]], default=None)
-
-
-def _drop_parents(asked: QuestionWords, schema: Schema, tables: set[str], joins: Sequence[Join],
-                  held: Collection[str]) -> tuple[Join, ...]:
-    """Take out of `tables` those of which only the key is asked for, which another table has.
-
-    The table that the question names first stays, and one behind "each" or "per".
-    """
-    places = {name: asked.find(schema.table[name].stems) for name in tables}
-    first = min((name for name in tables if places[name]),
-                key=lambda name: places[name].start, default="")
-    grouped = {name for name, found in places.items() if found and GROUPING.intersection(
-        asked.words[max(found.start - 1, 0):found.start])}
-    left = list(joins)
-    while True:
-        between = [join for join in schema.joins if {join.table, join.target} <= tables
-                   and join.table != join.target]
-        children: dict[str, set[str]] = {name: set() for name in tables}
-        for join in between:
-            children[join.target].add(join.table)
-        referring = {join.table for join in between}
-        spare = [join for join in left if len(children[join.target]) == 1
-                 and join.target not in referring and join.target not in {first, *grouped}
-                 and not _asks_more(asked, schema, join, tables, held)]
-        if not spare:
-            return tuple(left)
-        left.remove(spare[0])
-        tables.discard(spare[0].target)
-
-
-def _asks_more(asked: QuestionWords, schema: Schema, join: Join, tables: Collection[str],
-               held: Collection[str]) -> bool:
-    """Return True if a question asks for more of a join's target than its key, and only that has it."""
-    parent = schema.table[join.target]
-    for column in parent.columns:
-        if column.label in held:
-            return True
-        if column.key or column.name in join.target_columns:
-            continue
-        words = {word for word in column.own_stems if word in asked.content} - set(parent.stems)
-        if not words or len(words) < HALF * len(column.own_stems):
-            continue
-        elsewhere = [other for other in schema.columns if not other.key and other.table in tables
-                     and other.table != parent.name and words <= set(other.own_stems)]
-        if not elsewhere:
-            return True
-    return False
 
 
 def _find_ways(graph: "networkx.Graph", reached: Sequence[str], table: str) -> list[list[str]]:

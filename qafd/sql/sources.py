@@ -1,11 +1,10 @@
-"""Sources of a schema: a SQLite file, tables, DDL, JSON, a DuckDB file, or a server's catalog.
+"""Sources of a schema: a SQLite file, tables, DDL, a DuckDB file, or a server's catalog.
 
 Only a SQLite file, a CSV file and a workbook can be asked for rows. Of all others names, types and
 references are read, never a row.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,7 +14,7 @@ from qafd.sql import box
 from qafd.sql.schema import SQLITE, Column, Join, Schema, Table
 from qafd.sql.tables import holds_tables, write_database
 
-DDL, JSON, DUCKDB = (".sql", ".ddl"), (".json",), (".duckdb", ".ddb")
+DDL, DUCKDB = (".sql", ".ddl"), (".duckdb", ".ddb")
 SECONDS = 15  # until a server that does not answer is given up
 _DRIVERS = {"postgresql": "psycopg", "mysql": "pymysql", "mariadb": "pymysql"}
 _DIALECTS = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql", "sqlite": SQLITE,
@@ -28,10 +27,10 @@ def schema_from(source: str | Path, dialect: str = "") -> Schema:
     Parameters
     ----------
     source : str or Path
-        A SQLite file, .csv, .tsv or .xlsx, .sql or .ddl, .json, .duckdb, or an address that
+        A SQLite file, .csv, .tsv or .xlsx, .sql or .ddl, .duckdb, or an address that
         SQLAlchemy knows, as postgresql://user@host/name.
     dialect : str
-        Of DDL and JSON that do not say it, as sqlglot calls it.
+        Of DDL that does not say it, as sqlglot calls it.
 
     Raises
     ------
@@ -45,12 +44,10 @@ def schema_from(source: str | Path, dialect: str = "") -> Schema:
     path = Path(source)
     if not path.is_file():
         raise ParameterError(f"there is no file {str(path)}; name a SQLite database, a table, the DDL "
-                             "or JSON of a schema, or the address of a server")
+                             "of a schema, or the address of a server")
     ending = path.suffix.lower()
     if ending in DDL:
         return box.read_ddl(path, dialect)
-    if ending in JSON:
-        return read_json(path, dialect)
     if holds_tables(path):
         with TemporaryDirectory() as folder:
             return write_database(path, Path(folder))[1]
@@ -59,50 +56,29 @@ def schema_from(source: str | Path, dialect: str = "") -> Schema:
     return box.read_schema(path)
 
 
-def read_json(path: Path, dialect: str = "") -> Schema:
-    """Return the schema in a JSON file as `schema_json` writes it.
+def write_ddl(schema: Schema) -> str:
+    """Return a schema as CREATE TABLE statements, which `schema_from` reads back, without rows."""
+    from sqlglot import exp
 
-    Raises
-    ------
-    SqlError
-        It is none.
-    """
-    if path.stat().st_size > box.LARGEST_DDL:
-        raise SqlError(f"{path.name} is larger than {box.LARGEST_DDL / 1e6:,.1f} MB; leave out "
-                       "what is no schema.")
-    try:
-        value = json.loads(path.read_text("utf-8"))
-        tables = [_read_table(str(table["name"]), table["columns"]) for table in value["tables"]]
-        joins = [_read_join(*join) for join in value.get("joins", ())]
-        dialect = dialect or str(value.get("dialect") or SQLITE)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise SqlError(f"{path.name} is no JSON of a schema ({str(error)[:100]}); it is an "
-                       "object with tables, each with a name and columns, and joins.") from None
-    if not tables or not all(table.columns for table in tables):
-        raise SqlError(f"{path.name} has no table, or one without columns; name them.")
-    return Schema.of(tables, joins, dialect=dialect, has_rows=False)
+    def quote(names: Sequence[str]) -> str:
+        return ", ".join(exp.to_identifier(name, quoted=True).sql(schema.dialect) for name in names)
 
+    def place(name: str) -> str:
+        space, _, own = name.rpartition(".")
+        return exp.table_(own, db=space or None, quoted=True).sql(schema.dialect)
 
-def schema_json(schema: Schema) -> dict[str, Any]:
-    """Return a schema as plain values, which `read_json` reads back; no value of a row is among them."""
-    return {
-        "dialect": schema.dialect,
-        "tables": [{"name": table.name, "columns": [
-            {"name": column.name, "type": column.type, "key": column.key}
-            for column in table.columns]} for table in schema.tables],
-        "joins": [pair for join in schema.joins if not join.inferred for pair in join.pairs]}
-
-
-def _read_table(name: str, columns: Sequence[Mapping[str, Any]]) -> Table:
-    return Table(name, tuple(
-        Column(name, str(column["name"]), str(column.get("type") or ""), bool(column.get("key")))
-        for column in columns))
-
-
-def _read_join(own: str, other: str) -> Join:
-    table, _, column = own.rpartition(".")
-    target, _, target_column = other.rpartition(".")
-    return Join(table, (column,), target, (target_column,))
+    lines = [f"-- dialect: {schema.dialect}"]
+    for table in schema.tables:
+        parts = [f"{quote([column.name])} {column.type}".strip() for column in table.columns]
+        key = [column.name for column in table.columns if column.key]
+        if key:
+            parts.append(f"PRIMARY KEY ({quote(key)})")
+        for join in schema.joins:
+            if join.table == table.name and not join.inferred:
+                parts.append(f"FOREIGN KEY ({quote(join.columns)}) REFERENCES {place(join.target)} "
+                             f"({quote(join.target_columns)})")
+        lines.append(f"CREATE TABLE {place(table.name)} (\n  " + ",\n  ".join(parts) + "\n);")
+    return "\n".join(lines)
 
 
 def inspect_duckdb(path: Path) -> Schema:

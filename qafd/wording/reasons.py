@@ -201,7 +201,6 @@ _NOTICES = {
     NoticeKind.READ_WITHOUT: "The question was read without {model}: {text}",
     NoticeKind.THEN_ASKED: "Then asked: {text}",
     NoticeKind.NOT_ASKED_FURTHER: "{model} asked no further question: {text}",
-    NoticeKind.CONDITIONS_BY_RULES: "The conditions were read by rules, not by {model}: {text}",
     NoticeKind.NAME_UNKNOWN: "These documents do not mention “{name}”.",
     NoticeKind.NAME_IN_PART: "These documents do not mention “{name}”, only {part}.",
     NoticeKind.NAME_ALIKE: "These documents do not mention “{name}”; it is read as {other} (similar "

@@ -36,7 +36,7 @@ from qafd.sql import box
 from qafd.sql.box import QueryRows
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.diffusion import METHOD, SchemaDiffusion
-from qafd.sql.sources import DDL, JSON, schema_from
+from qafd.sql.sources import DDL, schema_from
 from qafd.sql.tables import TABLES, make_database
 from qafd.view.drawing import Caption, Look
 from qafd.view.layout import Positions
@@ -62,7 +62,7 @@ def databases() -> dict[str, Path]:
 
 CHOSEN = "database"
 SQLITE_FILE = ".sqlite"
-KINDS = (SQLITE_FILE, *DDL, *JSON)
+KINDS = (SQLITE_FILE, *DDL)
 """How the names of files end that are kept here; another ending is taken for a SQLite file."""
 
 
@@ -102,8 +102,8 @@ def _upload(found: dict[str, Path]) -> None:
     given = st.file_uploader("A SQLite file, a table or a schema", key=fresh_key("database file"),
                              label_visibility="collapsed")
     st.caption(f"A SQLite file of at most {box.LARGEST >> 20} MB, a table (.csv, .tsv, .xlsx), or a schema "
-                "without rows: DDL (.sql) or JSON. It is checked and copied; your file stays as it is. "
-                "`qafd schema` writes the JSON of a PostgreSQL, MySQL or DuckDB database.")
+                "without rows: DDL (.sql). It is checked and copied; your file stays as it is. "
+                "`qafd schema` writes the DDL of a PostgreSQL, MySQL or DuckDB database.")
     if given is None:
         return
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(given.name).stem).strip("-")[:60] or "database"
