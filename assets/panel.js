@@ -34,7 +34,6 @@ export function show(data, parentElement, setStateValue) {
     pictures.set(parentElement, picture);
   }
   picture.send = (id) => setStateValue("selected", id);
-  picture.ask = (ids) => setStateValue("expanded", ids);
   update(picture, data);
   if (picture.anew) fit(picture);
 }
@@ -160,7 +159,7 @@ function toolbar(p) {
   p.found.setAttribute("role", "status");
   p.find.oninput = () => { p.look.sought = p.find.value; p.hit = -1; seek(p); };
   p.find.onkeydown = (event) => sought(p, event);
-  p.expand = button(p.tools, "", words.expand, () => expand(p), "expand");
+
   button(p.tools, "−", words.out, () => zoom(p, 1 / 1.4));
   button(p.tools, "+", words.in, () => zoom(p, 1.4));
   button(p.tools, words.reset, words.all, () => { p.placed.clear(); p.homes = null; reset(p); });
@@ -324,13 +323,6 @@ function center(p, c, id) {
   view(p, Math.max(p.k, 1.8), home.x / c.w - 0.5, home.y / c.h - 0.5);
   draw(p);
   hover(p, id, c);
-}
-
-// Shows or hides the neighbors of the selected node that no mass reached.
-function expand(p, id = p.selected) {
-  const open = p.data.expanded ?? [];
-  if (!open.includes(id) && !(p.data.more && id === p.data.selected)) return;
-  p.ask(open.includes(id) ? open.filter((other) => other !== id) : [...open, id]);
 }
 
 async function copied({ currentTarget: button }) {
@@ -957,9 +949,6 @@ function select(p, id) {
 }
 
 function mark(p) {
-  const opened = p.data.expanded?.includes(p.selected), more = p.selected === p.data.selected && p.data.more;
-  p.expand.hidden = !opened && !more;
-  say(p.expand, opened ? words.less : put(words.neighbors, { number: p.data.more }));
   const path = p.data.path ?? [], steps = new Set(path.slice(1).map((id, i) => JSON.stringify([path[i], id].sort())));
   for (const c of p.cards) {
     c.svg.classList.toggle("traced", path.length > 0);
@@ -1054,7 +1043,7 @@ function pointers(p, c) {
     else if (far) leap(c, n, far);
     else if (event.key === "Enter" || event.key === " ") select(p, n.id !== p.selected ? n.id : null);
     else if (event.key === "e") turn(p, c, n);
-    else if (event.key === "x") expand(p, n.id);
+
     else return;
     event.preventDefault();
     event.stopPropagation();

@@ -92,21 +92,30 @@ def test_the_weight_changes_the_names_that_answer_a_question_of_the_sample(home:
     assert listed["Query-aware"] - listed["Plain"] == {"iPad", "iPhone"}
 
 
-def numbers(**controls: str | list[str]) -> list[Table]:
-    return [frame.value for frame in page("compare", view="Numbers", q=Q, **controls).dataframe]
+def compared(**controls: str | list[str]) -> Table:
+    """The table of Compare: names, then passages within the budget, with a column for each method."""
+    return page("compare", view="Table", q=Q, **controls).dataframe[0].value
+
+
+def names_of(table: Table, method: int) -> int:
+    return int(table[table["kind"] != "passage"].iloc[:, 3 + method].notna().sum())
+
+
+def passages(table: Table) -> int:
+    return int((table["kind"] == "passage").sum())
 
 
 @pytest.mark.parametrize(("controls", "effect"), [
-    ({"budget": "400"}, lambda now, was: (now[0]["tokens"] <= 400).all() and was[0]["tokens"].max() > 400),
-    ({"methods": ["vector", "lexical"]}, lambda now, _: len(now[0]) == 2),
-    ({"best_mass": "5"}, lambda now, was: now[0]["names"][0] < was[0]["names"][0]
-                                          and now[0]["names"][1] == was[0]["names"][1]),
-    ({"seeding": "Keywords"}, lambda now, was: list(now[0]["names"]) != list(was[0]["names"])),
+    ({"budget": "400"}, lambda now, was: 0 < passages(now) < passages(was)),
+    ({"methods": ["vector", "lexical"]}, lambda now, was: (len(now.columns), len(was.columns)) == (5, 7)),
+    ({"best_mass": "5"}, lambda now, was: names_of(now, 0) < names_of(was, 0)
+                                          and names_of(now, 1) == names_of(was, 1)),
+    ({"seeding": "Keywords"}, lambda now, was: [names_of(now, at) for at in range(4)]
+                                                 != [names_of(was, at) for at in range(4)]),
 ], ids=["budget", "methods", "mass", "seeds"])
-def test_a_control_of_compare_changes_its_numbers(
-        controls: dict[str, str | list[str]], effect: Callable[[list[Table], list[Table]], bool],
-        home: Path) -> None:
-    assert effect(numbers(**controls), numbers())
+def test_a_control_of_compare_changes_what_its_methods_find(
+        controls: dict[str, str | list[str]], effect: Callable[[Table, Table], bool], home: Path) -> None:
+    assert effect(compared(**controls), compared())
 
 
 def test_the_tabs_are_drawn_on_request_and_by_a_link_to_one(home: Path) -> None:

@@ -93,18 +93,3 @@ def test_seed_shares_sum_to_one_and_are_sums_of_paths(variant: str, seed: int) -
     assert (share * d.mass[:, None])[wet] == pytest.approx(wanted[wet], abs=1e-9 * d.source.sum())
 
 
-@pytest.mark.parametrize(("variant", "seed"), CASES)
-def test_what_passed_a_mark_is_the_sum_of_the_paths_over_it(variant: str, seed: int) -> None:
-    d = solved(variant, seed)
-    rng = np.random.default_rng(seed)
-    nodes = rng.random((len(d.rows), 3)) < 0.2
-    edges = rng.random((len(d.u), 3)) < 0.2
-    edge = {(u, v): e for e, (u, v) in enumerate(zip(d.u.tolist(), d.v.tolist(), strict=True))}
-    wanted = np.zeros((len(d.rows), 3))
-    for path, mass in every_path(d).items():
-        for k in range(3):
-            steps = zip(path, path[1:], strict=False)
-            if nodes[list(path), k].any() or any(edges[edge[step], k] for step in steps):
-                wanted[path[-1], k] += mass
-    found = Streams.of(d).share_passed(nodes, edges) * d.mass[:, None]
-    assert found == pytest.approx(wanted, abs=1e-9 * max(1.0, d.source.sum()))

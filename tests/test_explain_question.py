@@ -10,7 +10,6 @@ import pytest
 from qafd.cli import main
 from qafd.errors import ParameterError
 from qafd.explain import Explanation
-from qafd.explain.contrast import contrast, core
 from qafd.explain.edges import mass_balance
 from qafd.explain.whatif import Change
 from qafd.flow.solver import solve
@@ -99,27 +98,6 @@ def test_a_retrieval_of_another_method_or_version_is_refused(
         apple.explain(replace(told.retrieval, method="dense"))
     with pytest.raises(ParameterError, match="the graph has changed"):
         apple.explain(replace(told.retrieval, revision=-1))
-
-
-def test_a_contrast_is_antisymmetric_and_its_parts_are_all_nodes(
-        apple: KnowledgeGraph, told: Explanation) -> None:
-    other = apple.retrieve("Which cultivar gave the Macintosh its name?")
-    there, back = contrast(told.retrieval, other), contrast(other, told.retrieval)
-    assert dict(there.signed) == {node: -d for node, d in back.signed}
-    assert there.only_first == back.only_second
-    second = {n.id for n in other.nodes if n.state == "saturated"}
-    assert set(there.both) == full(told) & second
-    assert there.overlap == pytest.approx(len(full(told) & second) / len(full(told) | second))
-    assert all(-1 <= d <= 1 for _, d in there.signed)
-    assert contrast(other, other).overlap == 1.0
-
-
-def test_the_core_counts_in_how_many_phrasings_a_node_is(
-        apple: KnowledgeGraph, told: Explanation) -> None:
-    others = [apple.retrieve(q) for q in ("What did Steve Jobs make?", "Apple products")]
-    found = dict(core([told.retrieval, *others]))
-    sets = [{n.id for n in r.nodes if n.state == "saturated"} for r in (told.retrieval, *others)]
-    assert found == {node: sum(node in s for s in sets) for node in set().union(*sets)}
 
 
 @pytest.mark.parametrize("budget", [1.0, 100.0, 412.0, 2000.0])

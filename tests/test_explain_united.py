@@ -1,12 +1,10 @@
 """Explanations of questions with further ones, against the diffusions of each solved anew."""
 
-from fractions import Fraction
 
 import pytest
 
 from qafd.errors import ParameterError
 from qafd.explain import Explanation
-from qafd.explain.sensitivity import sensitivities
 from qafd.explain.whynot import why_not
 from qafd.flow.solver import solve
 from qafd.knowledge import KnowledgeGraph
@@ -78,26 +76,6 @@ def test_why_not_names_the_mass_of_the_control_at_which_a_part_fills_the_node(
     for factor, inside in ((1 + 1e-6, True), (1 - 1e-6, False)):
         again = songs.retrieve(told.plan, mass=enters * factor)
         assert ({n.id for n in again.nodes if n.state == "saturated"} >= {wet}) == inside
-
-
-def test_sensitivities_add_up_over_the_parts(told: Explanation) -> None:
-    joint = {(a.kind, a.name or a.rows): a for a in told.sensitivities()}
-    poured = found = Fraction(0)
-    share: dict[object, Fraction] = {}
-    elasticity: dict[object, Fraction] = {}
-    for part in told.runs:
-        d = part.diffusion
-        mass, counted = Fraction(d.source.sum()), (d.x > 0) & (d.source == 0)
-        j = Fraction(d.x[counted if counted.any() else d.x > 0].sum())
-        poured, found = poured + mass, found + j
-        for a in sensitivities([(part.streams, part.places)]):
-            key = (a.kind, a.name or a.rows)
-            share[key] = share.get(key, Fraction(0)) + Fraction(a.share) * mass
-            elasticity[key] = elasticity.get(key, Fraction(0)) + Fraction(a.elasticity) * j
-    assert joint.keys() == share.keys()
-    for key, one in joint.items():
-        assert one.share == pytest.approx(float(share[key] / poured))
-        assert one.elasticity == pytest.approx(float(elasticity[key] / found))
 
 
 def test_a_plan_of_another_question_is_refused(songs: KnowledgeGraph) -> None:

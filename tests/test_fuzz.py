@@ -229,7 +229,6 @@ class Asker:
             yield "edges", lambda edge=edge: say_along(explanation.along(edge.source, edge.target))
         yield "paths", lambda: [say_path(path) for path in explanation.paths(5).paths]
         yield "chains", lambda: explanation.chains(3)
-        yield "sensitivities", explanation.sensitivities
 
     def _say_why(self, id: str) -> str:
         assert self._explanation is not None

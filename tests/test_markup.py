@@ -72,14 +72,6 @@ def test_ticks_of_full_nodes_are_apart_from_those_to_come() -> None:
                     "<i style='left:90.0%'></i></div>")
 
 
-def test_an_overlap_is_a_number_on_a_color_by_its_size() -> None:
-    html = markup.matrix("Names", ["A", "<B>"], [[1.0, 0.25], [0.25, 0.0]])
-    assert "<caption>Names</caption><tr><td></td><th scope='col'>A</th><th scope='col'>&lt;B&gt;</th>" in html
-    assert html.count("rgb(52 163 84/0.60)'>1.00</td>") == 1
-    assert html.count("rgb(52 163 84/0.15)'>0.25</td>") == 2
-    assert html.index("<th scope='row'>A</th>") < html.index("<th scope='row'>&lt;B&gt;</th>")
-
-
 def test_the_asked_cell_of_a_row_is_marked() -> None:
     html = markup.quote_row([("City", "Rome"), ("Size", "<2>")], 1, "<sup>3</sup>")
     assert html.count("<mark>") == 1

@@ -378,7 +378,6 @@ def test_a_document_is_read_in_parts(empty: Workspace) -> None:
     assert (head.source, head.passages, head.characters, head.original) == (
         "a.txt", 5, len("\n".join(texts)), True)
     assert empty.documents.passages("a.txt", 2, 3) == chunks[1:4]
-    assert [line.number for line in empty.documents.outline("a.txt")] == [1, 2, 3, 4, 5]
     assert empty.documents.number_of("a.txt", chunks[3].id) == 4
     assert empty.documents.number_of("b.txt", chunks[3].id) is None
     assert empty.documents.part("a.txt", 4, 7) == ("met", ())

@@ -29,7 +29,7 @@ QUESTIONS = {
 TABS = {
     "explore": ("tab", ("Passages", "Why", "Paths", "What if", "Table",
                         "Certificate", "Code")),
-    "compare": ("view", ("Differences", "Answers", "Passages", "Overlap", "Numbers")),
+    "compare": ("view", ("Differences", "Answers", "Passages", "Table")),
     "lab": ("experiment", ("Sweep", "Timeline", "Movie", "Robustness")),
     "graph": ("part", ("Entities", "Map", "Possible duplicates", "Edits")),
     "evaluate": ("gold", ("Write", "Upload")),

@@ -13,7 +13,7 @@ from streamlit.components.v2.get_bidi_component_manager import get_bidi_componen
 from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 
 from qafd import __version__
-from qafd.app.session import session
+from qafd.app.session import count_turn
 from qafd.flow.reference import RELEASED
 from qafd.resources import assets
 from qafd.view.drawing import RAMP
@@ -39,14 +39,11 @@ def panels(data: dict[str, Any], *, key: str, name: str = "panel") -> str | None
 
     The root element's `data-painted` counts the runs of the script that have been drawn.
     """
-    turns = session().turns
-    turns[key] += 1
-    text = json.dumps({**data, "run": turns[key]}, separators=(",", ":"))
+    text = json.dumps({**data, "run": count_turn(key)}, separators=(",", ":"))
     # A move of a slider sends all of it again: compressed it is a fifth.
     result = component(name)(key=key, data=zlib.compress(text.encode()),
-                                default={"selected": data["selected"], "expanded": []},
-                                on_selected_change=lambda: None,
-                                on_expanded_change=lambda: None)
+                                default={"selected": data["selected"]},
+                                on_selected_change=lambda: None)
     selected: str | None = result.selected
     return selected
 
@@ -55,12 +52,6 @@ def read_selection(key: str) -> str | None:
     """Return the selection of the instance `key` before it is drawn in this run."""
     state = st.session_state.get(key)
     return state.get("selected") if state else None
-
-
-def read_expanded(key: str) -> list[str]:
-    """Return the nodes to show neighbors of in the instance `key`."""
-    state = st.session_state.get(key)
-    return list(state.get("expanded") or ()) if state else []
 
 
 def component(name: str) -> "ComponentRenderer":

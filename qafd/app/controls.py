@@ -117,7 +117,7 @@ def set_to(key: str) -> float:
         number = float(value_of(key, 0.0))
     except ValueError:
         return 0.0
-    untouched = session().seen.get(f"suggested {key}") == number
+    untouched = session().results.get(f"suggested {key}") == number
     return number if math.isfinite(number) and not untouched else 0.0
 
 

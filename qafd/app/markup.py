@@ -174,18 +174,6 @@ def side_by_side(cells_html: Sequence[str], columns: int = 2) -> str:
     return f"<div class='beside' style='--columns:{columns}'>{cells}</div>"
 
 
-def matrix(title: str, names: Sequence[str], rows: Sequence[Sequence[float]]) -> str:
-    """Build a table of shares between every two names, as numbers on colors."""
-    head = "".join(f"<th scope='col'>{safe(name)}</th>" for name in names)
-    body = ""
-    for name, row in zip(names, rows, strict=True):
-        cells = "".join(f"<td style='background:rgb(52 163 84/{0.6 * share:.2f})'>{share:.2f}</td>"
-                        for share in row)
-        body += f"<tr><th scope='row'>{safe(name)}</th>{cells}</tr>"
-    return (f"<table class='overlap'><caption>{safe(title)}</caption><tr><td></td>{head}</tr>"
-            f"{body}</table>")
-
-
 def score_bar(parts: Sequence[tuple[str, float]], best_score: float) -> str:
     """Return the parts of a score as a bar, as wide as its share of the best score, and words.
 

@@ -9,10 +9,9 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from qafd.app.component import component, panels, read_expanded, read_selection
+from qafd.app.component import component, panels, read_selection
 from qafd.app.result import View, retrieve_by
 from qafd.app.session import bound, choose_option, compute_shared, exchange, session, value_of
-from qafd.explain.contrast import contrast
 from qafd.explain.paths import row_name
 from qafd.knowledge import read_corpus
 from qafd.retrieve.base import RetrievedNode
@@ -20,11 +19,11 @@ from qafd.retrieve.compare import find_off_topic
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.view.contraction import drawn_contracted
 from qafd.view.drawing import Caption, Drawing, Look, Scale, scale_of
-from qafd.view.groups import Groups, group, new_neighbors, passages_of, with_neighbors
+from qafd.view.groups import Groups, group, passages_of
 from qafd.view.layout import Positions
 from qafd.view.mass import mass_data
 from qafd.view.panel import clean, panel_data
-from qafd.view.placement import ASPECT, DRAWN, add_new, freeze, place_beside
+from qafd.view.placement import ASPECT, DRAWN, add_new, freeze
 from qafd.wording.panels import say_alone
 
 TOP = 2.0  # of the suggested mass, where colors and widths end
@@ -104,24 +103,13 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = (), named: Seque
     key = _key(view)
     # Another question begins with its answer, not with the selection of the one before.
     fresh = exchange(key, view.question) != view.question
-    opened = [] if fresh else read_expanded(key)
-    retrieval = with_neighbors(view.retrieval, view.graph, opened, drawing.contract)
-    known, others = place_nodes(view)
-    positions = known
-    if opened:
-        edges = ((e.source, e.target) for e in retrieval.edges)
-        positions = place_beside(known, retrieval.nodes, edges)
+    positions, others = place_nodes(view)
     unsure, steady, groups = view.lacks_answer, scale(view, drawing), groups_of(view)
 
-    def joined(node: str | None) -> int:
-        present = {n.id for n in view.retrieval.nodes}
-        return len(new_neighbors(view.graph, node, present, drawing.contract)) if node else 0
-
     def draw(chosen: str | None) -> dict[str, Any]:
-        data = panel_data([retrieval], drawing, positions=positions, look=Look(
+        data = panel_data([view.retrieval], drawing, positions=positions, look=Look(
             [caption(view)], others, selected=chosen, path=path, graph_size=len(view.graph), scale=steady,
-            groups=groups, unsure=unsure, expanded=opened, more=joined(chosen), named=named,
-            possible=possible, late=positions.keys() - known.keys()))
+            groups=groups, unsure=unsure, named=named, possible=possible))
         return {**data, "edges": True, "mass": view.method.mass}
 
     selected = pick(draw, key, fresh=fresh)
@@ -136,18 +124,21 @@ def both_weights(view: View, drawing: Drawing) -> str | None:
     """
     plain = retrieve_by(view.knowledge, view.graph, view.version,
                       replace(view.method, variant="plain"), view.plan)
-    found = contrast(plain, view.retrieval)
+    full = {node.id for node in plain.retrieved}
+    only_aware = [node.id for node in view.retrieval.retrieved if node.id not in full]
+    full = {node.id for node in view.retrieval.retrieved}
+    only_plain = [node.id for node in plain.retrieved if node.id not in full]
     known, others = place_nodes(view)
     positions = add_new(known, plain)
     drawing = replace(drawing, contract=False)
     captions = []
     off_topic = len(find_off_topic(plain, view.retrieval))
     for title, idea, only, off in (
-            ("Plain", "edges as wide as the graph has them", found.only_first, off_topic),
-            ("Query-aware", "edges wide toward the question", found.only_second, 0)):
+            ("Plain", "edges as wide as the graph has them", only_plain, off_topic),
+            ("Query-aware", "edges wide toward the question", only_aware, 0)):
         names = [clean(row_name(view.graph, view.graph.row[id]), 40) for id in only]
         captions.append(Caption(title, idea, f"off topic: {off} · {say_alone(names)}"))
-    signed = dict.fromkeys(found.only_first, 1.0) | dict.fromkeys(found.only_second, -1.0)
+    signed = dict.fromkeys(only_plain, 1.0) | dict.fromkeys(only_aware, -1.0)
     key = f"both-{view.knowledge.name}"
     return pick(lambda chosen: panel_data(
         [plain, view.retrieval], drawing, positions=positions, look=Look(

@@ -3,7 +3,6 @@
 Values of widgets are in `st.session_state` under the keys of the widgets; all else is here.
 """
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
@@ -25,20 +24,23 @@ PRIVATE = "private"
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class Coming:
+    """A value that a widget gets before it is drawn next."""
+
+    value: object
+
+
 @dataclass
 class Session:
     """The memory of a session; every field begins empty."""
 
-    kept: dict[str, object] = field(default_factory=dict)
-    """Values of widgets that outlive a visit to another page, by key."""
-    coming: dict[str, object] = field(default_factory=dict)
-    """Values that widgets get before they are drawn next, by key."""
-    seen: dict[str, object] = field(default_factory=dict)
-    """Values of the last run, for `exchange`."""
-    computed: dict[str, tuple[object, Any]] = field(default_factory=dict)
-    """The last result under a name and its key, for `remember`."""
-    turns: Counter[str] = field(default_factory=Counter)
-    """Numbers of times that a widget was emptied or a component drawn, by name."""
+    widgets: dict[str, object] = field(default_factory=dict)
+    """Values of widgets that outlive a visit to another page, by key; a `Coming` one is set before the
+    widget is drawn next."""
+    results: dict[str, Any] = field(default_factory=dict)
+    """Values of the last run by name: what `exchange` returns, what `remember` computed with its
+    key, and the turns of widgets that were emptied."""
 
     linked: bool = False
     """True once the first run has read the link that opened the app."""
@@ -63,8 +65,6 @@ class Session:
     """A typed API key, after the address it is for."""
     meter: "Meter | None" = None
     """Cost of this session's questions."""
-    meant: tuple[str, str] | None = None
-    """A node and its new name, until that is confirmed."""
     gold_files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     """The names and bytes of uploaded questions, by the id of the workspace."""
     finished: str = ""
@@ -82,9 +82,9 @@ def session() -> Session:
 
 def keep(key: str) -> str:
     """Keep the value of a widget across pages, unless a link has another; return its key."""
-    values = session().kept
-    if key in session().coming:
-        st.session_state[key] = session().coming.pop(key)
+    values = session().widgets
+    if isinstance(coming := values.get(key), Coming):
+        st.session_state[key] = coming.value
     if key in st.session_state:
         # Setting it takes it along to the widget of the same key on another page.
         st.session_state[key] = values[key] = st.session_state[key]
@@ -116,18 +116,18 @@ def choose_option(label: str, options: Mapping[T, str], key: str, default: T | N
 def keep_linked(key: str) -> None:
     """Keep a link's value of a widget that is not drawn now."""
     if key in st.query_params:
-        session().kept[key] = st.query_params[key]
+        session().widgets[key] = st.query_params[key]
 
 
 def forget(key: str) -> None:
     """Drop the value of a kept widget."""
-    session().kept.pop(key, None)
+    session().widgets.pop(key, None)
     st.session_state.pop(key, None)
 
 
 def forget_all_but(*keys: str) -> None:
     """Drop the values of all kept widgets but these."""
-    for key in set(session().kept) - set(keys):
+    for key in set(session().widgets) - set(keys):
         forget(key)
 
 
@@ -138,7 +138,7 @@ def put(key: str, value: object) -> None:
 
 def put_next(key: str, value: object) -> None:
     """Set a kept widget in the next run, where this one has drawn it already."""
-    session().coming[key] = value
+    session().widgets[key] = Coming(value)
 
 
 def value_of(key: str, default: T) -> T:
@@ -147,7 +147,8 @@ def value_of(key: str, default: T) -> T:
         return cast("T", st.session_state[key])
     if key in st.query_params:
         return cast("T", st.query_params[key])
-    return cast("T", session().kept.get(key, default))
+    value = session().widgets.get(key, default)
+    return cast("T", value.value if isinstance(value, Coming) else value)
 
 
 def is_private() -> bool:
@@ -157,18 +158,18 @@ def is_private() -> bool:
 
 def exchange(name: str, value: T) -> T:
     """Return the value of the run before under a name, at first `value` itself, and store `value`."""
-    seen = session().seen
-    before = cast("T", seen.get(name, value))
-    seen[name] = value
+    results = session().results
+    before = cast("T", results.get(name, value))
+    results[name] = value
     return before
 
 
 def remember(name: str, key: object, compute: Callable[[], T]) -> T:
     """Return the last result under a name if its key is the same, else compute it."""
-    computed = session().computed
-    if name not in computed or computed[name][0] != key:
-        computed[name] = key, compute()
-    return cast("T", computed[name][1])
+    results = session().results
+    if name not in results or results[name][0] != key:
+        results[name] = key, compute()
+    return cast("T", results[name][1])
 
 
 VERSIONS = 2  # of a graph, whose results are kept: a session may be at work on the one before
@@ -228,15 +229,22 @@ def in_store(knowledge: "KnowledgeGraph", do: Callable[["Workspace"], T]) -> T:
 
 def recall(name: str, key: object) -> Any:
     """Return the result of `remember` under a name, None where its key is another."""
-    of, result = session().computed.get(name, (None, None))
+    of, result = session().results.get(name, (None, None))
     return result if of == key else None
+
+
+def count_turn(name: str) -> int:
+    """Count one more turn of something that begins anew, and return the number."""
+    results = session().results
+    results[f"turn {name}"] = results.get(f"turn {name}", 0) + 1
+    return int(results[f"turn {name}"])
 
 
 def fresh_key(name: str) -> str:
     """Return the key of a widget that `empty` clears."""
-    return f"{name}{session().turns[name]}"
+    return f"{name}{session().results.get(f'turn {name}', 0)}"
 
 
 def empty(name: str) -> None:
     """Let the widget of `fresh_key` begin empty in the next run."""
-    session().turns[name] += 1
+    count_turn(name)

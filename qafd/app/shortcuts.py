@@ -23,7 +23,6 @@ SHORTCUTS = (
     Shortcut(("G",), "to the picture: arrow keys walk, Page keys follow importance, Enter selects"),
     Shortcut(("F",), "to the search of the picture; Enter goes on to the next node it finds"),
     Shortcut(("E",), "at a node of the picture: its next edge, the widest first"),
-    Shortcut(("X",), "at the selected node: show or fold its neighbors that no mass reached"),
     Shortcut(("Shift + ←",), "at a node of the picture: move it, by any arrow key"),
     Shortcut(("+", "-", "0"), "zoom in, zoom out, show everything"),
     Shortcut(("Esc",), "select nothing"),

@@ -11,7 +11,7 @@ from qafd.app.escaping import escape_sentence, plain
 from qafd.app.home import home
 from qafd.app.pages import page
 from qafd.app.provider import keys, preferences, spending
-from qafd.app.session import WORKSPACE, is_private, put_next, session
+from qafd.app.session import WORKSPACE, Coming, is_private, put_next, session
 from qafd.errors import ParameterError, QafdError
 from qafd.ingest.jobs import needs_worker, start_worker
 from qafd.knowledge import KnowledgeGraph
@@ -139,9 +139,9 @@ def choose_workspace() -> bool:
     """The box that chooses the workspace, on every page; whether the one of the link is there."""
     choices = names()
     asked = st.query_params.get(WORKSPACE)
-    coming = session().coming.pop(WORKSPACE, None)
-    if coming is not None:
-        asked = st.session_state[WORKSPACE] = str(coming)
+    coming = session().widgets.pop(WORKSPACE, None)
+    if isinstance(coming, Coming):
+        asked = st.session_state[WORKSPACE] = str(coming.value)
     if st.session_state.get(WORKSPACE, choices[0]) not in choices:
         st.session_state[WORKSPACE] = choices[0]
     elif asked is None and WORKSPACE in st.session_state:

@@ -147,7 +147,9 @@ def entity(store: Workspace, name: str) -> Entity:
     key = canonical(name)
     for one in entities(store, store.edits.map_merged().get(key, key)) if key else ():
         return one
-    raise ParameterError(f"there is no entity called {name!r}; 'qafd entities' lists them")
+    near = [repr(one.name) for one in similar(entities(store), name)]
+    remedy = f"did you mean {', '.join(near)}?" if near else "'qafd entities' lists them"
+    raise ParameterError(f"there is no entity called {name!r}; {remedy}")
 
 
 def call(store: Workspace, known: str, name: str) -> int:

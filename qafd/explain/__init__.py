@@ -14,14 +14,7 @@ from qafd.explain.decomposition import Streams
 from qafd.explain.edges import Along, Balance, Strand, along, make_strand, mass_balance
 from qafd.explain.entry import entries
 from qafd.explain.paths import Paths, ReasoningPath, describe_paths, row_name
-from qafd.explain.sensitivity import (
-    Places,
-    Sensitivity,
-    documents_of,
-    find_places,
-    nearest_error,
-    sensitivities,
-)
+from qafd.explain.places import Places, documents_of, find_places
 from qafd.explain.whatif import Change, Effect, apply_change
 from qafd.explain.whynot import WhyNot, why_not
 from qafd.flow.homotopy import Path
@@ -109,7 +102,7 @@ class RunExplanation:
 
     @cached_property
     def places(self) -> Places:
-        """The documents of its passages and relations."""
+        """The documents that it passed."""
         return find_places(self.problem, self.diffusion, self.open_store)
 
     @cached_property
@@ -214,10 +207,7 @@ class Explanation:
     @property
     def documents(self) -> tuple[str, ...]:
         """Documents that mass passed, by name."""
-        names: set[str] = set()
-        for run in self.runs:
-            names |= run.places.nodes.keys() | run.places.edges.keys()
-        return tuple(sorted(names))
+        return tuple(sorted(frozenset().union(*(run.places.documents for run in self.runs))))
 
     def is_retrieved(self, node: str) -> bool:
         """Return True if a node is full, for some diffusion where there are several."""
@@ -297,12 +287,6 @@ class Explanation:
                 found += find_chains(run.problem, run.streams, run.retrieval.ranking, store, most, end)
         return best_chains(found, most)
 
-    def sensitivities(self, node: str | None = None) -> tuple[Sensitivity, ...]:
-        """Return documents, edges and seeds that the importance found, or one node's, rests on;
-        most first."""
-        row = None if node is None else self.find(node)
-        return sensitivities([(run.streams, run.places) for run in self.runs], row)
-
     def change(self, *, nodes: Iterable[str] = (), edges: Iterable[tuple[str, str]] = (),
                seeds: Iterable[str] = (), documents: Iterable[str] = ()) -> Change:
         """Make a change from names, for `what_if`; a seed of any diffusion can go.
@@ -347,7 +331,7 @@ class Explanation:
         documents = documents_of(self.graph, self.runs[0].open_store)
         rows = [row for row, name in documents.items() if name == document]
         if not rows:
-            raise nearest_error("there is no document {name!r} in this graph", document,
+            raise _nearest_error("there is no document {name!r} in this graph", document,
                                 difflib.get_close_matches(document, sorted(set(documents.values())), 3, 0.4))
         return rows
 
@@ -385,7 +369,7 @@ class Explanation:
                 return rows[0]
         folded = {name.casefold(): name for name in graph.names}
         near = difflib.get_close_matches(wanted, folded, 3, 0.5)
-        raise nearest_error("there is no node {name!r} in this graph", node,
+        raise _nearest_error("there is no node {name!r} in this graph", node,
                             [folded[name] for name in near])
 
 
@@ -421,3 +405,9 @@ def explain(corpus: Corpus, retrieval: Retrieval, plan: QueryPlan, open_store: C
         runs.append(RunExplanation(corpus.graph, part, open_store, evidence, problem,
                                    problem.solve()))
     return Explanation(corpus.graph, retrieval, plan, method, tuple(runs))
+
+
+def _nearest_error(template: str, name: str, near: Sequence[str]) -> ParameterError:
+    """Return the error for an unknown name, with similar ones."""
+    rest = f"; did you mean {', '.join(map(repr, near))}?" if near else ", nor one with a name like it"
+    return ParameterError(template.format(name=name[:80]) + rest)

@@ -16,13 +16,10 @@ from functools import cached_property
 from graphlib import TopologicalSorter
 
 import numpy as np
-import numpy.typing as npt
 
 from qafd.flow.solver import Diffusion
 from qafd.graph import sum_at
 from qafd.records import Floats, Nodes
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -75,32 +72,14 @@ class Streams:
         """
         d = self.diffusion
         seeds = np.flatnonzero(d.source > 0)
-        poured = np.zeros((len(d.rows), len(seeds)))
-        poured[seeds, np.arange(len(seeds))] = d.source[seeds]
-        return seeds, self._spread(poured, np.zeros((len(d.rows), 1), np.bool_),
-                                   np.zeros((len(d.u), 1), np.bool_))
-
-    def share_passed(self, nodes: Flags, edges: Flags) -> Floats:
-        """Return the share of each node's mass that passed a marked node or edge, shape (t, g).
-
-        Parameters
-        ----------
-        nodes, edges : ndarray of bool, shape (t, g) and (e, g)
-            Marks of g groups, such as documents.
-        """
-        clean = self._spread(self.diffusion.source[:, None], nodes, edges)
-        return np.where(self.through[:, None] > 0, 1.0 - clean, 0.0)
-
-    def _spread(self, poured: Floats, nodes: Flags, edges: Flags) -> Floats:
-        """Return the share of each node's mass that was poured so and passed no marked node or edge."""
-        d, share = self.diffusion, np.where(nodes, 0.0, poured)
+        share = np.zeros((len(d.rows), len(seeds)))
+        share[seeds, np.arange(len(seeds))] = d.source[seeds]
         for i in self.order.tolist():
             near = self.arriving[i]
-            arrived = d.flow[near, None] * np.where(edges[near], 0.0, share[d.u[near]])
-            share[i] += np.where(nodes[i], 0.0, arrived.sum(axis=0))
+            share[i] += (d.flow[near, None] * share[d.u[near]]).sum(axis=0)
             if self.through[i] > 0:
                 share[i] /= self.through[i]
-        return share
+        return seeds, share
 
     def carriers(self, u: int, v: int, visible: Collection[int]) -> list[tuple[int | None, float]]:
         """Return the flow from row u to row v by passage and, as None, over their own edge; largest first.

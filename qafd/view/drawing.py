@@ -156,10 +156,6 @@ class Look:
         Meaning of colors and widths; by default they are relative to the largest of the panel.
     groups : Groups or None
         Groups by which the picture can be colored and filtered.
-    expanded : sequence of str
-        The nodes whose neighbors are shown too.
-    more : int
-        Number of neighbors of the selected node that could be shown too.
     named : sequence of str
         Ids of nodes whose names are always shown, full or not.
     possible : collection of str
@@ -180,8 +176,6 @@ class Look:
     largest: Sequence[float] = ()
     scale: Scale | None = None
     groups: Groups | None = None
-    expanded: Sequence[str] = ()
-    more: int = 0
     named: Sequence[str] = ()
     possible: Collection[str] = ()
 

@@ -2,41 +2,15 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from qafd.graph import Graph
-from qafd.reasons import ReasonKind, reason
-from qafd.retrieve.base import DRY, Retrieval, RetrievedEdge, RetrievedNode
 from qafd.retrieve.layers.communities import partition
-from qafd.wording import count
 
 MOST = 12  # new neighbors of one node
 NEAR = 200  # neighbors of a node that are looked at
-
-
-def with_neighbors(retrieval: Retrieval, graph: Graph, opened: Iterable[str],
-                   through_passages: bool) -> Retrieval:
-    """Add to a retrieval the foremost neighbors of some nodes, which no mass reached.
-
-    Parameters
-    ----------
-    through_passages : bool
-        Take the nodes that share passages with a node instead of the passages.
-    """
-    nodes = {node.id: node for node in retrieval.nodes}
-    touched, edges = set(nodes), list(retrieval.edges)
-    for node in opened:
-        for row, shared in new_neighbors(graph, node, touched, through_passages):
-            other = graph.ids[row]
-            nodes.setdefault(other, RetrievedNode(
-                other, graph.names[row], str(graph.kinds[row]), 0.0, 0.0, DRY,
-                reason(ReasonKind.UNREACHED)))
-            label = count(shared, "shared passage")
-            edges.append(RetrievedEdge(node, other, "relation", 0.0, 0.0,
-                                       label if through_passages else ""))
-    return replace(retrieval, nodes=tuple(nodes.values()), edges=tuple(edges))
 
 
 def new_neighbors(graph: Graph, node: str, known: Collection[str],

@@ -108,8 +108,6 @@ def _state(look: Look, index: Mapping[str, int]) -> dict[str, Any]:
         "boxes": look.boxes,
         "path": [node for node in look.path if node in index],
         "groups": _name_groups(look.groups) if look.groups else None,
-        "expanded": list(look.expanded),
-        "more": look.more,
         "crowd": [look.scale.nodes, look.scale.edges] if look.scale else None,
         "selected": look.selected,
         "named": list(look.named),

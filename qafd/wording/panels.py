@@ -26,8 +26,7 @@ _WORDS = {
     "found": "{number} found", "hit": "{number} of {all}: {name}", "view": "View",
     "only_full": "Retrieved only", "moving": "Moving flow", "folded": "+{number} touched",
     "filtered": "{number} hidden by the filter",
-    "expand": "Show or fold the neighbors of the selected node (X)",
-    "neighbors": "+{number} neighbors", "less": "Fold neighbors", "more": "Hidden labels: {number}",
+    "more": "Hidden labels: {number}",
     "hint": "click selects · drag pans · ctrl + wheel zooms · double click resets",
     "touch": "a tap selects · drag pans · hold and drag moves a node · two fingers zoom · double tap resets"}
 """The texts of the component that draws panels, by their names there."""

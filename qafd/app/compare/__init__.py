@@ -6,8 +6,6 @@ from qafd.app.compare.columns import (
     column_passages_tab,
     differences_tab,
     node_reasons,
-    numbers_tab,
-    overlap_tab,
     table_tab,
 )
 from qafd.app.compare.comparison import (
@@ -24,8 +22,7 @@ from qafd.app.workspaces import workspace
 from qafd.retrieve import METHODS
 
 TABS = {"Differences": differences_tab, "Answers": answers_tab,
-        "Passages": column_passages_tab, "Overlap": overlap_tab, "Numbers": numbers_tab,
-        "Table": table_tab}
+        "Passages": column_passages_tab, "Table": table_tab}
 
 
 def show() -> None:

@@ -1,7 +1,6 @@
 """The tabs of the Compare page under the picture, one column for each method."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import streamlit as st
 
@@ -12,9 +11,9 @@ from qafd.app.escaping import capitalize, plain, safe
 from qafd.app.explore.answer import say_leaving
 from qafd.app.markup import embolden, in_document, paragraph, small
 from qafd.app.provider import language_model, preferences, why_no_model
-from qafd.app.tables import columns_of, download, table
+from qafd.app.tables import download, table
 from qafd.errors import ModelError
-from qafd.export.comparison import FoundNode, Row, rows, rows_csv
+from qafd.export.comparison import Row, rows, rows_csv
 from qafd.knowledge import KnowledgeGraph, cite_reply, draft_answer, read_layer_states
 from qafd.models import Reply
 from qafd.models.cost import tokens_of
@@ -29,7 +28,7 @@ from qafd.wording.answers import say_heading, say_status
 from qafd.wording.comparison import say_compared, word_missed
 from qafd.wording.documents import say_origin
 from qafd.wording.panels import say_state
-from qafd.wording.reasons import word_notice, word_reason
+from qafd.wording.reasons import word_reason
 
 
 def _draw_cells(cells_html: Sequence[str]) -> None:
@@ -180,39 +179,6 @@ def _reports(retrieval: Retrieval, origin: str) -> str:
     return html
 
 
-def overlap_tab(sides: Sides) -> None:
-    """Draw the Jaccard overlap of every two methods that did not fail, as a colored table."""
-    worked = [(name, column) for name, column in sides.pairs if not column.error]
-    names = [name for name, _ in worked]
-    comparison = replace(sides.comparison, columns=tuple(column for _, column in worked))
-    st.caption("Jaccard index: nodes of both methods over nodes of either; 1 means the same nodes.")
-    _draw_cells([markup.matrix(title, names, comparison.overlap(of).tolist())
-             for of, title in (("nodes", "Names"), ("passages", "Passages within the budget"))])
-
-
-def numbers_tab(sides: Sides) -> None:
-    """Draw size, tokens, time and work of every method."""
-    nodes, passages = sides.comparison.only("nodes"), sides.comparison.only("passages")
-    found, worked, notices = [], [], []
-    for name, column in sides.pairs:
-        one = column.retrieval
-        if one is None:
-            continue
-        found.append((name, len(column.found), len(nodes[column.name]), len(one.passages),
-                      len(passages[column.name]), column.tokens))
-        work = one.work
-        worked.append((name, work.total_milliseconds, work.nodes_touched, work.edges_touched,
-                       work.rounds))
-        notices += [f"{name}: {clean(word_notice(notice), 400)}" for notice in one.notices]
-    # Two tables: all columns of one do not fit next to the sidebar.
-    table(columns_of(("method", "names", "names only here", "passages", "passages only here",
-                      "tokens"), found), formats={"tokens": "localized"})
-    table(columns_of(("method", "time, ms", "nodes touched", "edges touched", "rounds"), worked),
-          formats={"time, ms": "%.1f"})
-    for notice in notices:
-        st.caption(f":material/info: {plain(notice)}")
-
-
 def table_tab(sides: Sides) -> None:
     """Draw all nodes with the methods that found them, and the comparison as files."""
     comparison = sides.comparison
@@ -229,7 +195,7 @@ def table_tab(sides: Sides) -> None:
 def _found_table(sides: Sides, found: Sequence[Row]) -> None:
     st.caption(f"{count(len(found), 'row')}: names, then passages within the budget; those of the "
                 "most methods first. A score is shown over the method's largest, of a "
-                "passage over that of its best; choose a row to read the reasons.")
+                "passage over that of its best.")
     columns: dict[str, list[object]] = {
         "name": [clean(row.name, 120) for row in found],
         "kind": [clean(row.kind, 40) for row in found],
@@ -244,19 +210,7 @@ def _found_table(sides: Sides, found: Sequence[Row]) -> None:
         # Short names, so that six methods fit next to the sidebar.
         config[name] = st.column_config.NumberColumn(clean(name.split()[0], 40), format="percent",
                                                      help=plain(name))
-    event = table(columns, column_config=config, on_select="rerun", selection_mode="single-row",
-                  key="compared rows")
-    for at in event["selection"]["rows"]:
-        if at < len(found):
-            st.html("".join(_reason(name, one) for (name, _), one in
-                            zip(sides.pairs, found[at].found, strict=True)))
-
-
-def _reason(name: str, one: FoundNode | None) -> str:
-    words = "not found"
-    if one:
-        words = f"number {one.rank}: {word_reason(one.reason)}"
-    return paragraph(f"{embolden(safe(name))} {safe(words, 600)}")
+    table(columns, column_config=config)
 
 
 def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,

@@ -9,8 +9,7 @@ from qafd.answer import name_pages
 from qafd.app.escaping import brief, escape_sentence, plain, safe
 from qafd.app.markup import embolden, in_document, keep_spaces, link, mark_spans, paragraph, small
 from qafd.app.page_images import show_page
-from qafd.app.session import WORKSPACE, empty, fresh_key, in_store, keep, put, value_of
-from qafd.app.tables import columns_of, table
+from qafd.app.session import WORKSPACE, in_store, keep, put, value_of
 from qafd.curate.excerpt import Excerpt, Passage, around, read_excerpt
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
@@ -92,7 +91,6 @@ def show_document(knowledge: KnowledgeGraph) -> bool:
     if chunk and asked is None:
         st.caption("The passage of the link is no longer in this document, which has changed "
                     "since; here is its beginning.")
-    _list(knowledge, shown)
     spans = _spans(st.query_params.get_all("at"))
     _way(shown, "top")
     left, right = st.columns([3, 2], gap="medium")
@@ -130,28 +128,6 @@ def _head(knowledge: KnowledgeGraph, head: Head) -> None:
                            on_click="ignore", icon=":material/download:",
                            help="The text as it is stored." if head.original else
                            "The text as it is stored. The file itself is not kept once it is read.")
-
-
-def _list(knowledge: KnowledgeGraph, shown: Excerpt) -> None:
-    """List all passages; selecting one scrolls to it."""
-    many = shown.document.passages
-    if many < 2 or not st.toggle(f"List its {many:,} passages", key="passage_list"):
-        return
-    with knowledge.store() as store:
-        lines = store.documents.outline(shown.document.name)
-    columns = columns_of(("passage", "page", "heading", "begins"), (
-        (line.number, line.page, line.heading, line.opening) for line in lines))
-    event = table(
-        {name: values for name, values in columns.items() if any(values)},
-        height=280, on_select="rerun", selection_mode="single-row",
-        key=fresh_key(f"passages {shown.document.name}"),
-        column_config={"passage": st.column_config.NumberColumn(width=70),
-                       "page": st.column_config.NumberColumn(width=60, help="Where it begins")})
-    for row in event["selection"]["rows"]:
-        empty(f"passages {shown.document.name}")
-        _leave("at", "from")
-        st.query_params["passage"] = lines[row].chunk
-        st.rerun()
 
 
 def _way(shown: Excerpt, place: str) -> None:

@@ -1,6 +1,5 @@
 """The waiting and running work on documents: its progress, and questions to ask afterwards."""
 
-import time
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -22,38 +21,22 @@ from qafd.view.panel import clean
 from qafd.wording import count, join_words, say_left
 from qafd.wording.documents import say_job, say_read
 
-STARTING = 0.04
-"""Of the bar: what the seconds before the first file take."""
 READING = "extracting"
-PHASES = {"parsing": (STARTING, 0.8), READING: (STARTING, 0.8), "embedding": (0.8, 0.9),
+PHASES = {"parsing": (0.0, 0.8), READING: (0.0, 0.8), "embedding": (0.8, 0.9),
           "assembling": (0.9, 0.95), "comparing names": (0.95, 1.0), "building layers": (0.95, 1.0)}
 """Where the phases begin and end on the bar."""
 UNITS = {"parsing": "file", "embedding": "vector", "comparing names": "name",
          "building layers": "text"}
 FAILURES, FOREMOST = 5, 12  # files and names in the summary
-HALF = 2.0  # seconds in which half of the start is shown
 
 
 @dataclass
 class Advance:
-    """The progress of a job's bar, which never goes back."""
+    """The progress of a job's bar, which never goes back, and the time left in its phase."""
 
-    began: float = field(default_factory=time.monotonic)
     share: float = 0.0
-    paces: dict[str, TimeLeft] = field(default_factory=dict)
-
-    def reach(self, share: float) -> float:
-        """Move on to a share, if that is further."""
-        self.share = max(self.share, min(share, 1.0))
-        return self.share
-
-    def begin(self) -> float:
-        """Return the share before the first file is read, which grows with the seconds."""
-        waited = time.monotonic() - self.began
-        return self.reach(STARTING * waited / (waited + HALF))
-
-    def pace(self, stage: str) -> TimeLeft:
-        return self.paces.setdefault(stage, TimeLeft())
+    phase: str = ""
+    pace: TimeLeft = field(default_factory=TimeLeft)
 
 
 def jobs_panel(knowledge: KnowledgeGraph, top: DeltaGenerator | None = None) -> None:
@@ -152,30 +135,24 @@ def job_bar(workspace: str, store: Workspace, job: Job) -> tuple[float, str]:
     parsed yet.
     """
     advance = _advance(workspace, job.id)
-    if job.state == "queued":
-        return advance.begin(), f"{_word_job(store, job)}: waiting to start"
-    if job.state == "paused":
-        return advance.share, f"{_word_job(store, job)}: paused"
-    if not job.stage:
-        return advance.begin(), f"{_word_job(store, job)}: starting"
-    reading = job.stage in ("parsing", READING)
-    pace = advance.pace(READING if reading else job.stage)
+    if job.state in ("queued", "paused") or not job.stage:
+        state = {"queued": "waiting to start", "paused": "paused"}.get(job.state, "starting")
+        return advance.share, f"{_word_job(store, job)}: {state}"
+    phase = READING if job.stage == "parsing" else job.stage
     total = count(job.total, UNITS.get(job.stage, "passage"))
-    if job.stage == READING:
-        ahead = estimate_unparsed(store, job.id)
-        pace.note(job.done, job.total + ahead)
-        if 0 < ahead < float("inf"):
-            # two digits: each file that is parsed would change the others
-            total = "about {passages}".format(
-                        passages=count(int(float(f"{job.total + ahead:.2g}")), "passage"))
-    elif not reading:
-        pace.note(job.done, job.total)
-    if reading or READING not in advance.paces or advance.pace(READING).share == 1:
+    ahead = estimate_unparsed(store, job.id) if job.stage == READING else 0.0
+    if 0 < ahead < float("inf"):
+        # two digits: each file that is parsed would change the others
+        total = f"about {count(int(float(f'{job.total + ahead:.2g}')), 'passage')}"
+    # The graph is made now and then while passages are read.
+    if phase == READING or advance.phase != READING or advance.pace.share == 1:
+        if advance.phase != phase:
+            advance.phase, advance.pace = phase, TimeLeft()
+        if job.stage != "parsing":
+            advance.pace.note(job.done, job.total + ahead)
         begin, end = PHASES.get(job.stage, (0.0, 1.0))
-        if not advance.paces.keys() & {READING, "assembling"}:
-            begin = STARTING  # there is nothing to read, only layers to build
-        advance.reach(begin + (end - begin) * pace.share)
-    return advance.share, _word_progress(job, total, say_left(pace.left))
+        advance.share = max(advance.share, begin + (end - begin) * advance.pace.share)
+    return advance.share, _word_progress(job, total, say_left(advance.pace.left))
 
 
 def _word_job(store: Workspace, job: Job) -> str:

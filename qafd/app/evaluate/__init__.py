@@ -2,7 +2,8 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from threading import Event, Thread
+from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Event
 
 import streamlit as st
 
@@ -39,20 +40,10 @@ class Running:
                  methods: Mapping[str, Retriever]) -> None:
         kernel.warm()
         self.progress = Progress(STAGE, 0, len(questions) * len(methods))
-        self.result: Evaluation | None = None
-        self.error: Exception | None = None
         self.cancel = Event()
         self.pace = TimeLeft()
-        self._thread = Thread(target=self._run, args=(knowledge, questions, methods), daemon=True)
-        self._thread.start()
-
-    def _run(self, knowledge: KnowledgeGraph, questions: Sequence[Question],
-             methods: Mapping[str, Retriever]) -> None:
-        try:
-            self.result = evaluate(knowledge, questions, methods, progress=self._note,
-                                   stopped=self.cancel.is_set)
-        except Exception as error:  # noqa: BLE001  the page raises it
-            self.error = error
+        self.future = ThreadPoolExecutor(1).submit(evaluate, knowledge, questions, methods,
+                                                   progress=self._note, stopped=self.cancel.is_set)
 
     def _note(self, progress: Progress) -> None:
         self.progress = progress
@@ -61,8 +52,7 @@ class Running:
 
     def over(self, seconds: float = 0) -> bool:
         """Wait for some seconds, and return True if it has ended."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+        return not wait([self.future], seconds).not_done
 
 
 def choose_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
@@ -107,10 +97,9 @@ def measure_methods(knowledge: KnowledgeGraph, asked: QuestionSet,
     if not current.over(1.5):
         st.fragment(with_errors_shown(_watch), run_every=0.5)(current)
         return None
-    if current.error is not None:
+    if current.future.exception() is not None:
         del known[key]  # so that it can be tried again
-        raise current.error
-    return current.result
+    return current.future.result()
 
 
 def _watch(current: Running) -> None:

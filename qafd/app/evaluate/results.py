@@ -27,14 +27,12 @@ from qafd.wording.comparison import (
 from qafd.wording.reasons import word_notice
 
 FIRST = ("recall@5", "f1@5", "node_f1")  # measures that are offered before "More measures"
-SHARE = "%.3f"
 MISSED = "–"
 NAME_WIDTH = 18  # letters of a method's name on a line next to its bar
-OTHER_MEANINGS = {"all in 5": "The share of questions with all gold passages among the first 5",
-                  "MRR": "Mean of 1 / rank of the best gold passage",
-                  "nodes": "Retrieved, mean: entities, passages and what layers add",
-                  "tokens": "Of the retrieved nodes, mean",
-                  "ms": "Median time of a retrieval once the question was read"}
+COLUMNS = {"difference (95%)": "Minus that of the first method, question by question",
+           "nodes": "Retrieved, mean: entities, passages and what layers add",
+           "tokens": "Of the retrieved nodes, mean",
+           "ms": "Median time of a retrieval once the question was read"}
 
 
 def verdict(result: Evaluation) -> str:
@@ -101,48 +99,22 @@ def chart(result: Evaluation, measure: str) -> None:
 
 
 def numbers(result: Evaluation, measure: str) -> None:
-    """Draw one row per method: the differences by one measure, and all measures with the cost."""
-    _compare_table(result, measure)
-    with st.expander("All measures"):
-        _measures_table(result)
+    """Draw one row per method: the measure, its difference from that of the first method, and the cost."""
+    scores, words = result.scores, MEASURES[measure]
+    gaps = [""] + [say_gap(score.differences[measure]) for score in scores[1:]]
+    table({"method": _methods(result), words.label: [score.intervals[measure].mean for score in scores],
+           "95%": [say_interval(score.intervals[measure]) for score in scores],
+           "difference (95%)": gaps, "nodes": [score.nodes for score in scores],
+           "tokens": [round(score.tokens) for score in scores],
+           "ms": [score.milliseconds for score in scores]},
+          formats={words.label: "%.3f", "nodes": "%.0f", "tokens": "localized", "ms": "%.1f"},
+          meanings={words.label: words.meaning, **COLUMNS})
     download("Everything as JSON", lambda: json.dumps(result.to_dict(), ensure_ascii=False),
-             "evaluation.json", "application/json")
+             "evaluation.json", "application/json", help="With every measure, question by question.")
 
 
 def _methods(result: Evaluation) -> list[str]:
     return [score.label for score in result.scores]
-
-
-def _means(result: Evaluation, measure: str) -> list[float]:
-    return [score.intervals[measure].mean for score in result.scores]
-
-
-def _compare_table(result: Evaluation, measure: str) -> None:
-    first, *others = result.scores
-    gaps = [""] + [say_gap(score.differences[measure]) for score in others]
-    label = MEASURES[measure].label
-    table({"method": _methods(result), label: _means(result, measure),
-           "95%": [say_interval(score.intervals[measure]) for score in result.scores],
-           "difference (95%)": gaps}, formats={label: SHARE},
-          meanings={label: MEASURES[measure].meaning,
-                    "difference (95%)": "Minus that of the first method, question by question"})
-
-
-def _measures_table(result: Evaluation) -> None:
-    scores = result.scores
-    columns: dict[str, list[Any]] = {}
-    meanings = dict(OTHER_MEANINGS)
-    for measure in result.measures:
-        words = MEASURES[measure]
-        columns[words.column] = _means(result, measure)
-        meanings[words.column] = words.meaning
-    columns["all in 5"] = [score.complete for score in scores]
-    columns["MRR"] = [score.reciprocal for score in scores]
-    formats = dict.fromkeys(columns, SHARE) | {"nodes": "%.0f", "tokens": "localized", "ms": "%.1f"}
-    columns["nodes"] = [score.nodes for score in scores]
-    columns["tokens"] = [round(score.tokens) for score in scores]
-    columns["ms"] = [score.milliseconds for score in scores]
-    table({"method": _methods(result), **columns}, formats=formats, meanings=meanings)
 
 
 def questions_table(result: Evaluation, measure: str) -> None:

@@ -10,7 +10,7 @@ from qafd.app import markup
 from qafd.app.escaping import brief, escape_sentence, plain, safe
 from qafd.app.provider import language_model
 from qafd.app.result import MODEL_READS, View
-from qafd.app.session import QUESTION, empty, fresh_key, put, put_next, session, value_of
+from qafd.app.session import QUESTION, empty, fresh_key, put, put_next, recall, session, value_of
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.samples import EXAMPLES
@@ -91,10 +91,9 @@ def keep_asked(knowledge: KnowledgeGraph, question: str, private: bool = False) 
 
     A private question is recorded in this session only.
     """
-    asked, seen = (knowledge.id, question), session().seen
-    if seen.get("asked") == asked or question in EXAMPLES.get(knowledge.name, ()):
+    if question in EXAMPLES.get(knowledge.name, ()) or recall("asked", knowledge.id) == question:
         return
-    seen["asked"] = asked
+    session().results["asked"] = knowledge.id, question
     if private:
         session().own_questions.setdefault(knowledge.id, []).insert(0, question)
         return

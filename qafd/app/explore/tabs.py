@@ -255,7 +255,7 @@ def keep_button(view: View) -> None:
             key = _form(view)
             if key is None:
                 return
-            session().computed[KEPT] = shown, key  # also where a deleted run was
+            session().results[KEPT] = shown, key  # also where a deleted run was
         st.caption(":material/bookmark_added: Saved. It will not change.")
         way("runs", "See it in Runs", run=key)
 

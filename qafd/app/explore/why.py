@@ -6,12 +6,11 @@ import streamlit as st
 
 from qafd.app import markup
 from qafd.app.escaping import plain, safe
-from qafd.app.explore.card import balance_rows, quote, word_by_hand
+from qafd.app.explore.card import quote, word_by_hand
 from qafd.app.explore.explanation import SEARCHED, explanation_of, node_choice
 from qafd.app.markup import paragraph, read_table
 from qafd.app.result import View
 from qafd.app.session import bound, value_of
-from qafd.app.tables import columns_of, table
 from qafd.explain import Explanation, SeedShare, Why
 from qafd.explain.edges import Gate, Strand
 from qafd.explain.paths import Paths, ReasoningPath
@@ -69,8 +68,6 @@ def _shares(why: Why) -> None:
             st.write(f"**{share_of(inflow.flow, why.balance.reached):.0%}** of what reached it came "
                      f"straight from **{plain(inflow.source)}**")
             _quotes(inflow)
-    with st.expander("Numbers"):
-        _balance(why)
 
 
 def _seeds_and_ways(seeds: Sequence[SeedShare], ways: Paths) -> None:
@@ -92,14 +89,6 @@ def _quotes(inflow: Strand) -> None:
         st.html("".join(quote(e) for e in inflow.sentences))
     elif not inflow.added:
         st.caption(say_unquoted(inflow.kind))
-
-
-def _balance(why: Why) -> None:
-    balance = why.balance
-    table(columns_of(("what", "mass"), balance_rows(balance)), formats={"mass": "%.9f"})
-    st.caption(f"In minus out is what it holds; the difference is {abs(balance.error):.0e}, "
-                "which is rounding. Mass is counted in the units of its control; ways and "
-                "shares split what passes a node in equal proportions.")
 
 
 def _why_not(why: WhyNot) -> None:

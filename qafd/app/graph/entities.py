@@ -11,11 +11,11 @@ from qafd.app.explore.card import draw_remarks, draw_sentences
 from qafd.app.graph.edits import known_entities, save_edit
 from qafd.app.markup import paragraph
 from qafd.app.pages import way
-from qafd.app.session import bound, session
+from qafd.app.session import bound
 from qafd.app.tables import columns_of, table
 from qafd.curate import entities as curate
 from qafd.curate.descriptions import Remark, remarks
-from qafd.curate.entities import Entity, find, similar
+from qafd.curate.entities import Entity, find
 from qafd.curate.neighbors import LABEL, NOTE, Neighbor, connect, disconnect, neighbors
 from qafd.edits import STRENGTH, entity_names
 from qafd.knowledge import KnowledgeGraph
@@ -23,11 +23,11 @@ from qafd.plan.suggest import about
 from qafd.reading.text import canonical
 from qafd.records import node_id
 from qafd.view.panel import clean
-from qafd.wording import count, join_some
+from qafd.wording import count
 from qafd.wording.documents import say_grounds
 
 ROWS = 500  # entities of the table
-LISTED = 2000  # names that a box lists
+LISTED = 2000  # names that a box offers
 SENTENCES, MOST = 8, 60
 NEIGHBORS, LABELS, REMARKS, ALSO = 6, 4, 3, 6
 CARD = "entity"  # where a link leads that stands above the table
@@ -126,46 +126,24 @@ def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> No
 def _naming(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
     """Draw the form that renames, merges or hides an entity."""
     with st.form(f"call {one.id}", border=False):
-        name = _name("Call it", known, one, "another name, or another entity", True,
+        name = _name("Call it", known, one, "another name, or another entity",
                      "A new name renames it. The name of another entity makes the two one.")
         with st.container(horizontal=True):
             called = st.form_submit_button("Rename or merge", type="primary")
             hidden = st.form_submit_button("Hide",
                                            help="This is no entity: it leaves the graph.")
-    if called and name and _is_meant(knowledge, known, one, name):
+    if called and name:
         save_edit(knowledge, partial(curate.call, known=one.name, name=name), name)
     if hidden:
         save_edit(knowledge, partial(curate.hide, known=one.name))
 
 
-def _name(label: str, known: Sequence[Entity], one: Entity, placeholder: str, free: bool,
+def _name(label: str, known: Sequence[Entity], one: Entity, placeholder: str,
           meaning: str | None = None) -> str:
-    """Draw a box for the name of another entity, `free` for any name; long lists are not sent."""
-    if len(known) > LISTED:
-        return st.text_input(label, placeholder=placeholder, help=meaning).strip()
-    return st.selectbox(label, [other.name for other in known if other.id != one.id], index=None,
-                        accept_new_options=free, placeholder=placeholder, help=meaning) or ""
-
-
-def _is_called(knowledge: KnowledgeGraph, known: Sequence[Entity], name: str) -> bool:
-    """Return True if this is an entity's name, or was before an edit."""
-    with knowledge.store() as store:
-        key = store.edits.map_merged().get(canonical(name), canonical(name))
-    return any(key == other.key for other in known)
-
-
-def _is_meant(knowledge: KnowledgeGraph, known: Sequence[Entity], one: Entity, name: str) -> bool:
-    """Return True if a typed name is an entity's or surely new; ask once if similar names exist."""
-    asked, session().meant = session().meant, None
-    if len(known) <= LISTED or asked == (one.id, name) or _is_called(knowledge, known, name):
-        return True
-    near = [other.name for other in similar(known, name) if other.id != one.id]
-    if near:
-        session().meant = one.id, name
-        st.caption(plain(f"No entity is called “{clean(name, 60)}”. Names like it: "
-                          f"{clean(join_some(near, 5), 300)}. Type one of them to make the two "
-                          "one, or press again to give this new name."))
-    return not near
+    """Draw a box for a name: the best connected entities are offered, any other name can be typed."""
+    offered = [other.name for other in known[:LISTED] if other.id != one.id]
+    return st.selectbox(label, offered, index=None, accept_new_options=True, placeholder=placeholder,
+                        help=meaning) or ""
 
 
 def _edges(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity],
@@ -192,7 +170,7 @@ def _edges(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity],
 
 
 def _connecting(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
-    other = _name("Connect to", known, one, "another entity", False)
+    other = _name("Connect to", known, one, "another entity")
     label = st.text_input(
         "How it is related to that", max_chars=LABEL, placeholder="founded",
         help=(f"The edge leads from {brief(one.name, 60)} to the other entity and says this. "
@@ -203,16 +181,8 @@ def _connecting(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity])
     st.caption(f"Its strength is {STRENGTH:g}, as of a name in a passage that it fits well. "
                 "What is removed stays away when documents are read again, but passages that "
                 "name both still lead from one to the other. Edits takes both back.")
-    if not pressed or not other:
-        return
-    if len(known) > LISTED and not _is_called(knowledge, known, other):
-        like = [near.name for near in similar(known, other)]
-        words = "No entity is called “{name}”; names like it: {listed}.".format(
-                    name=clean(other, 60),
-                    listed=clean(join_some(like, 5), 300) or "none")
-        st.caption(plain(words))
-        return
-    save_edit(knowledge, partial(connect, one=one.name, other=other, label=label, note=note))
+    if pressed and other:
+        save_edit(knowledge, partial(connect, one=one.name, other=other, label=label, note=note))
 
 
 def _neighbor(knowledge: KnowledgeGraph, one: Entity, other: Neighbor,

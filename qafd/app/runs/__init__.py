@@ -165,7 +165,7 @@ def _upload(knowledge: KnowledgeGraph) -> None:
             return
     if len(done.ids) == 1:
         st.query_params["run"] = done.ids[0]
-    session().computed["imported"] = knowledge.id, say_imported(done, name.strip()) if done.results else ()
+    session().results["imported"] = knowledge.id, say_imported(done, name.strip()) if done.results else ()
     empty("run file")
     st.rerun()
 

@@ -22,7 +22,7 @@ from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import RetrievedNode, RetrievedPassage
 from qafd.retrieve.methods import is_method, label_of, method_of
 from qafd.runs import Quote, Run, changed_params
-from qafd.runs.difference import RunDifference, difference, settings_of
+from qafd.runs.difference import difference, settings_of
 from qafd.runs.imported import FIRST, mark_answer, read_marks
 from qafd.runs.verify import verify
 from qafd.view.drawing import Caption, Drawing, Look
@@ -164,35 +164,16 @@ def list_differences(first: Run, second: Run) -> None:
     st.html(markup.paragraph(safe(" ".join(say_difference(change)), 2000), "lead"))
     st.caption(plain(f"{count(change.shared, 'node')} in both · tokens {change.tokens[0]:,} "
                      f"→ {change.tokens[1]:,}"))
-    fold_tabs({"Nodes": _changes, "Passages": _changed_passages, "Settings": _changed_settings}, change)
-
-
-def _changes(change: RunDifference) -> None:
-    rows = [(node.name, node.kind, "the first", node.importance) for node in change.lost]
-    rows += [(node.name, node.kind, "the second", node.importance) for node in change.gained]
-    _difference_table(("name", "kind", "only in", "importance"), rows,
-                      "Both runs have the same nodes.")
-
-
-def _changed_passages(change: RunDifference) -> None:
-    rows = [(p.title, p.document, "the first") for p in change.passages_lost]
-    rows += [(p.title, p.document, "the second") for p in change.passages_gained]
-    _difference_table(("passage", "document", "only in"), rows,
-                      "Both runs have the same passages.")
-
-
-def _changed_settings(change: RunDifference) -> None:
-    rows = [(say_setting_name(name), *map(say_value, values)) for name, values in change.settings.items()]
-    _difference_table(("setting", "first", "second"), rows,
-                      "Both runs have the same settings.")
-
-
-def _difference_table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]],
-                      nothing: str) -> None:
-    if rows:
-        table(columns_of(columns, rows))
-    else:
-        st.write(nothing)
+    first_alone, second_alone = (
+        [(node.kind, node.name, side) for node in nodes] + [("ranked passage", passage.title, side)
+                                                            for passage in passages]
+        for nodes, passages, side in ((change.lost, change.passages_lost, "the first"),
+                                      (change.gained, change.passages_gained, "the second")))
+    if first_alone or second_alone:
+        table(columns_of(("kind", "name", "only in"), [*first_alone, *second_alone]))
+    if change.settings:
+        table(columns_of(("setting", "first", "second"), [
+            (say_setting_name(name), *map(say_value, values)) for name, values in change.settings.items()]))
 
 
 SHOWN = 240  # characters of a passage

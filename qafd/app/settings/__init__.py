@@ -1,13 +1,14 @@
-"""The Settings page: the workspace, language models, versions, and removal."""
+"""The Settings page: the workspace, language models, and removal."""
 
 import streamlit as st
 
+from qafd import __version__
 from qafd.app.access import access_settings
 from qafd.app.escaping import escape_sentence
 from qafd.app.pages import heading
 from qafd.app.session import WORKSPACE, value_of
 from qafd.app.settings.endpoint import endpoint_settings
-from qafd.app.settings.workspace import remake, versions, wipe, workspace_settings
+from qafd.app.settings.workspace import remake, wipe, workspace_settings
 from qafd.app.shortcuts import keyboard_settings
 from qafd.app.workspaces import location_of, workspace
 from qafd.errors import StoreError
@@ -36,4 +37,4 @@ def show() -> None:
     with app:
         keyboard_settings()
         access_settings()
-        versions()
+        st.caption(f"qafd {__version__}; `qafd doctor` lists the versions of its libraries.")

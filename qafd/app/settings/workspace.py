@@ -1,12 +1,7 @@
-"""The Settings page: workspaces, rebuilding the graph, versions, removal."""
-
-import platform
-import sqlite3
-from importlib.metadata import version
+"""The Settings page: workspaces, rebuilding the graph, removal."""
 
 import streamlit as st
 
-from qafd import __version__
 from qafd.answer.conversation import forget_turns
 from qafd.app.documents.models import (
     choice_of,
@@ -18,7 +13,6 @@ from qafd.app.documents.models import (
 )
 from qafd.app.documents.work import jobs_panel
 from qafd.app.escaping import brief, plain
-from qafd.app.tables import table
 from qafd.app.workspaces import choose, is_at_home, is_sample, names, new_workspace
 from qafd.ingest.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph, list_questions
@@ -26,9 +20,6 @@ from qafd.samples import SAMPLES
 from qafd.storage import remove_workspace, size_of
 from qafd.wording import count
 from qafd.wording.documents import say_reader
-
-LIBRARIES = ("streamlit", "numpy", "scipy", "networkx", "spacy", "onnxruntime",
-             "pyvis", "plotly", "openai")
 
 
 def workspace_settings(knowledge: KnowledgeGraph) -> None:
@@ -88,15 +79,6 @@ def remake(knowledge: KnowledgeGraph) -> None:
             enqueue(store)
         start(knowledge)
     jobs_panel(knowledge)
-
-
-def versions() -> None:
-    """List the versions to name in a report."""
-    st.header("Versions", anchor=False)
-    rows = {"qafd": __version__, "Python": platform.python_version(),
-            "SQLite": sqlite3.sqlite_version} | {name: version(name) for name in LIBRARIES}
-    with st.expander(f"qafd {__version__} on Python {platform.python_version()}"):
-        table({"what": rows, "version": rows.values()})
 
 
 def wipe(knowledge: KnowledgeGraph) -> None:

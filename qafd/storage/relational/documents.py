@@ -19,12 +19,10 @@ from qafd.storage.rows import (
     DocumentRow,
     File,
     Head,
-    PassageLine,
     clean_name,
     now,
 )
 
-OPENING = 90  # characters of a passage in an outline
 PAGES = ("(SELECT coalesce(max(CAST(json_extract(value, '$[1]') AS INTEGER)), 0) "
          "FROM json_each(documents.marks))")
 """The pages of a row of documents, the last by its marks: a passage may span several."""
@@ -100,12 +98,6 @@ class SqlDocuments(Part):
         """Return the number of a passage in its document, from 1 on; None if it is not in there."""
         row = self._row("SELECT position FROM chunks WHERE document = ? AND id = ?", name, chunk)
         return None if row is None else int(row[0]) + 1
-
-    def outline(self, name: str) -> tuple[PassageLine, ...]:
-        """All passages of a document, in order."""
-        return tuple(PassageLine(*row) for row in self._rows(
-            "SELECT position + 1, id, page, heading, substr(text, 1, ?) FROM chunks "
-            "WHERE document = ? ORDER BY position", OPENING, name))
 
     def put(
         self, source: str, parsed: Sequence[tuple[Document, tuple[Chunk, ...]]],
