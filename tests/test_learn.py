@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from importlib.util import module_from_spec, spec_from_file_location
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from oracles import dense_weights, rational_solution, states
 
 from qafd.learn.card import Card, film_card, problem, promise, proof, settings_of
 from qafd.learn.cards import CARDS
+from qafd.resources import root
 
 BY_KEY = {card.key: card for card in CARDS}
 EACH = pytest.mark.parametrize("card", CARDS, ids=lambda card: card.key)
@@ -80,3 +82,14 @@ def test_the_seed_of_a_link_fixes_the_random_order():
             for seed in (1, 1, 2)]
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
+
+
+@EACH
+def test_the_site_has_a_film_for_every_setting_and_begins_with_the_cards_own(card):
+    spec = spec_from_file_location("hooks", root() / "docs" / "hooks.py")
+    hooks = module_from_spec(spec)
+    spec.loader.exec_module(hooks)
+    toy = hooks.film_toy(card)
+    assert len(toy["films"]) == np.prod([len(choice["options"]) for choice in toy["choices"]])
+    begun = toy["films"]["|".join(str(choice["start"]) for choice in toy["choices"])]
+    assert [node["X"] for node in begun["nodes"]] == film_card(card, card.start).x.tolist()
