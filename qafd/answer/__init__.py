@@ -145,7 +145,10 @@ class Answer:
 
     @property
     def likelihood(self) -> Likelihood:
-        """The chance in a word; unlikely if no sentence can answer or a name is unknown."""
+        """The chance in a word; unlikely if no sentence can answer or a name is unknown, and unsure if
+        several sentences answer or yes or no is asked for."""
+        if self.beyond in (Beyond.SEVERAL, Beyond.CLOSED) and not self.lacks_name:
+            return Likelihood.UNSURE
         if self.beyond or self.lacks_name or self.chance < UNSURE:
             return Likelihood.UNLIKELY
         return Likelihood.LIKELY if self.chance >= LIKELY and not self.unknown else Likelihood.UNSURE

@@ -28,7 +28,7 @@ MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the bes
 def extract_answer(retrieval: Retrieval, plan: QueryPlan, corpus: Corpus, store: Workspace) -> Answer:
     """Quote up to four sentences of the best passages, the likeliest answer first.
 
-    Of a comparison or summary the first sentences are the best about each name of the question.
+    Of a comparison, summary or list the first sentences are the best about each name of the question.
     """
     unknown, beyond = find_unknown(plan, store), find_beyond(plan.words)
     candidates = read_candidates(retrieval.passages[:PASSAGES], store)
@@ -36,7 +36,7 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, corpus: Corpus, store:
         return Answer((), (), 0.0, unknown, beyond)
     choice = choose(candidates, plan, retrieval, corpus.passages, store)
     order = [candidates[place] for place in choice.order]
-    if beyond in (Beyond.COMPARISON, Beyond.SUMMARY):
+    if beyond in (Beyond.COMPARISON, Beyond.SUMMARY, Beyond.SEVERAL):
         order = [*_find_sides(order, plan.names), *order]
     bold = choice.chance >= LIKELY and not (beyond or unknown)
     sentences, citations = _quote(_select(order), plan, bold, store)

@@ -28,12 +28,14 @@ class Asked(StrEnum):
 
 
 class Beyond(StrEnum):
-    """The kind of question that no quoted sentence can answer."""
+    """The kind of question that no quoted sentence answers, or only several together."""
 
     SUMMARY = "summary"
     TOTAL = "total"
     COMPARISON = "comparison"
     NEGATION = "negation"
+    SEVERAL = "several"
+    CLOSED = "yes or no"
 
 
 _TYPES = {  # as taggers and models call them
@@ -66,16 +68,21 @@ def find_beyond(question: str) -> Beyond | None:
     >>> str(find_beyond("Did she never visit Kew?")), find_beyond("When did she not visit Kew?")
     ('negation', None)
     """
-    if _find(question, _phrases()["request"]) == 0:
-        return Beyond.SUMMARY
+    if _find(question, _phrases()["several"]) == 0:
+        return Beyond.SEVERAL
     closed = find_asked(question) == Asked.OPEN and _find(question, _phrases()["open"]) is None
-    for kind in Beyond:
+    for kind in (Beyond.SUMMARY, Beyond.TOTAL, Beyond.COMPARISON, Beyond.NEGATION):
         phrases = list(_phrases()[kind])
         if closed:
             phrases += _phrases().get(f"closed_{kind}", ())
         if _find(question, phrases) is not None:
             return kind
-    return None
+    return Beyond.CLOSED if closed and begins_closed(question) else None
+
+
+def begins_closed(question: str) -> bool:
+    """Return True if a question begins as those of yes or no do."""
+    return _find(question, _phrases()["closed"]) == 0
 
 
 def rate_kind(asked: Asked, text: str, names: Iterable[SentenceName], known: Iterable[str]) -> float:

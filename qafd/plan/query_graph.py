@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from qafd.plan.kinds import begins_closed
 from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text import canonical, singular
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
@@ -16,7 +17,6 @@ from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan
 
 _NEGATIONS = re.compile(r"\b(?:not|never|neither|nor|without|except|excluding|\w+n['’]t)\b", re.I)
 _QUESTION = re.compile(r"\b(?:wh(?:o(?:m|se)?|at|ich|ere|en|y)|how)\b", re.I)
-_YES = re.compile(r"\W*(?:did|does|do|is|are|was|were|has|have|had|can|could|will|would) (?!there\b)", re.I)
 _OF_NOUNS = ("which", "what", "whose")
 SOUGHT = 3  # words that say what is sought
 _CLAUSE = re.compile(r"[;:?]|,?\s\b(?:but|while)\b")
@@ -208,7 +208,7 @@ def seeks(plan: QueryPlan) -> bool:
     """
     if language_of(plan.words, least=1) != ENGLISH or _QUESTION.search(plan.words):
         return True
-    return not _YES.match(plan.words) and any(keyword.level == "high" for keyword in plan.keywords)
+    return not begins_closed(plan.words) and any(keyword.level == "high" for keyword in plan.keywords)
 
 
 def restate_query_graph(query: QueryGraph, wanted: Mapping[str, bool]) -> QueryGraph:

@@ -22,6 +22,8 @@ _BEYOND = {
                        "model.",
     Beyond.NEGATION: "Quoting does not read “not” and “except”, so a sentence may say the opposite. Read it "
                      "before you rely on it.",
+    Beyond.SEVERAL: "Several sentences answer this together. These are the closest ones.",
+    Beyond.CLOSED: "This asks for yes or no, which quoting does not decide. Read the closest sentences.",
 }
 
 
