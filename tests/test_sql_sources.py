@@ -1,25 +1,19 @@
-"""Schemas without rows: DDL, DuckDB and the catalog of a real PostgreSQL server."""
+"""Schemas without rows, from DDL."""
 
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-import duckdb
-import psycopg
 import pytest
-from servers import postgres_database
 
-from qafd.cli import main
 from qafd.errors import SqlError
 from qafd.models import Recorded
 from qafd.models.embedder import local_embedder
 from qafd.resources import assets
 from qafd.sql import box
-from qafd.sql.database import Database
+from qafd.sql.database import Database, read_source
 from qafd.sql.dialect import check_select
 from qafd.sql.schema import Schema
-from qafd.sql.sources import schema_from, write_ddl
 from qafd.sql.write import write_sql
 
 FERRIES = assets() / "samples" / "ferries.sqlite"
@@ -27,12 +21,6 @@ PORTS = {("ports", "id"), ("ports", "Name"), ("ferries", "id"), ("ferries", "hom
          ("ferries", "built"), ("sailings", "ferry"), ("sailings", "departed")}
 KEYS = {("ports", "id"), ("ferries", "id")}
 JOINS = {("ferries.home_port", "ports.id"), ("sailings.ferry", "ferries.id")}
-STATEMENTS = """
-    CREATE TABLE ports (id INTEGER PRIMARY KEY, "Name" VARCHAR(40) DEFAULT 'x;y');
-    CREATE TABLE ferries (id INTEGER PRIMARY KEY, home_port INTEGER REFERENCES ports, built DATE);
-    CREATE TABLE sailings (ferry INTEGER, departed TIMESTAMP,
-                           FOREIGN KEY (ferry) REFERENCES ferries (id));
-"""
 DUMPS = {
     "postgres": """
         CREATE TABLE public.ports (id integer NOT NULL, "Name" character varying(40));
@@ -77,14 +65,6 @@ def check_ports(schema: Schema) -> None:
 
 
 @pytest.fixture(scope="module")
-def postgres() -> str:
-    url = postgres_database("ferries")
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(STATEMENTS.replace("TIMESTAMP,", "TIMESTAMP, "))
-    return url
-
-
-@pytest.fixture(scope="module")
 def ports(tmp_path_factory: pytest.TempPathFactory) -> Database:
     path = tmp_path_factory.mktemp("ddl") / "ports.sql"
     path.write_text(DUMPS["postgres"])
@@ -95,7 +75,7 @@ def ports(tmp_path_factory: pytest.TempPathFactory) -> Database:
 def test_a_dump_of_any_server_gives_tables_keys_and_references(dialect: str, tmp_path: Path) -> None:
     path = tmp_path / "dump.sql"
     path.write_text(DUMPS[dialect])
-    schema = schema_from(path)
+    schema = read_source(path)
     check_ports(schema)
     assert schema.dialect == dialect
 
@@ -128,13 +108,6 @@ def test_names_keep_their_schema_and_views_are_tables(tmp_path: Path) -> None:
     check_spaces(Database.open(path, local_embedder(), "postgres"))
 
 
-def test_a_server_with_several_schemas_gives_all_of_them() -> None:
-    url = postgres_database("spaces")
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(SPACES)
-    check_spaces(Database.open(url, local_embedder()))
-
-
 def test_views_of_a_sqlite_file_are_asked_and_broken_ones_are_said(tmp_path: Path) -> None:
     path = tmp_path / "views.sqlite"
     with closing(sqlite3.connect(path)) as database:
@@ -156,71 +129,22 @@ def test_statements_give_what_sqlite_makes_of_them(tmp_path: Path) -> None:
             "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"))
     path = tmp_path / "ferries.ddl"
     path.write_text(statements)
-    read, made = schema_from(path, "sqlite"), box.read_schema(FERRIES)
+    read, made = read_source(path, "sqlite"), box.read_schema(FERRIES)
     assert [(c.label, c.key) for c in read.columns] == [(c.label, c.key) for c in made.columns]
     assert {join.pairs for join in read.joins} == {join.pairs for join in made.joins}
-
-
-@pytest.mark.parametrize("dialect", DUMPS)
-def test_a_schema_as_statements_reads_back_as_itself(dialect: str, tmp_path: Path) -> None:
-    path = tmp_path / "dump.sql"
-    path.write_text(DUMPS[dialect])
-    written = write_ddl(schema_from(path))
-    path.write_text(written)
-    check_ports(schema_from(path))
-    assert schema_from(path).dialect == dialect
-    path.write_text(written.replace(f"-- dialect: {dialect}", "-- dialect: none"))
-    with pytest.raises(SqlError, match="none"):
-        schema_from(path)
 
 
 @pytest.mark.parametrize(("name", "content"), [
     ("a.sql", ""), ("a.sql", "Dear all, CREATE TABLE is a nice statement."), ("a.sql", "SELECT 1;"),
     ("a.sql", "CREATE TABLE t ('"), ("a.sql", "(" * 50_000), ("a.sql", "\x00\x01"),
-    ("a.sql", "-- " + "x" * (3 << 20)), ("a.duckdb", "none")],
+    ("a.sql", "-- " + "x" * (3 << 20))],
     ids=lambda value: str(value)[:20])
 def test_what_is_no_schema_is_an_error_in_a_sentence(
         name: str, content: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_bytes(content.encode("latin-1"))
-    with pytest.raises(SqlError, match=r"a\.(sql|duckdb)"):
-        schema_from(path)
-
-
-def test_a_duckdb_file_gives_its_schema_and_is_not_changed(tmp_path: Path) -> None:
-    path = tmp_path / "ports.duckdb"
-    with duckdb.connect(path) as database:
-        database.execute(STATEMENTS)
-    before = path.read_bytes()
-    schema = schema_from(path)
-    check_ports(schema)
-    assert schema.dialect == "duckdb"
-    assert path.read_bytes() == before
-
-
-def test_the_catalog_of_a_postgresql_server_gives_its_schema(postgres: str) -> None:
-    schema = schema_from(postgres)
-    check_ports(schema)
-    assert schema.dialect == "postgres"
-
-
-def test_a_draft_for_postgresql_runs_there(postgres: str) -> None:
-    asked = Database.open(postgres, local_embedder())
-    with psycopg.connect(postgres) as connection:
-        connection.execute("INSERT INTO ports VALUES (1, 'Bergvik')")
-        connection.execute("INSERT INTO ferries VALUES (1, 1, '2001-05-01'), (2, 1, '2020-01-01')")
-        for question, rows in (("How many ferries are there?", [(2,)]),
-                               ("What is the name of the ports?", [("Bergvik",)])):
-            assert connection.execute(asked.ask(question).draft.sql).fetchall() == rows
-        connection.rollback()
-
-
-@pytest.mark.parametrize("address", [
-    "postgresql://someone:hush@127.0.0.1:1/none", "nothing://x", "postgresql://[::"])
-def test_a_server_that_cannot_be_asked_is_an_error_without_its_password(address: str) -> None:
-    with pytest.raises(SqlError) as failure:
-        schema_from(address)
-    assert "hush" not in str(failure.value)
+    with pytest.raises(SqlError, match=r"a\.sql"):
+        read_source(path)
 
 
 @pytest.mark.parametrize("sql", [
@@ -250,23 +174,3 @@ def test_sql_that_cannot_be_run_is_sent_back_once_with_the_error() -> None:
     stubborn = Recorded(["SELECT x FROM booking", "SELECT y FROM booking"])
     assert write_sql(asked, stubborn) == "SELECT y FROM booking"
     assert len(stubborn.asked) == 2
-
-
-def test_the_command_prints_a_schema_that_the_next_one_reads(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = tmp_path / "ports.sql"
-    source.write_text(DUMPS["mysql"])
-    assert main(["schema", str(source)]) == 0
-    described = tmp_path / "described.sql"
-    described.write_text(capsys.readouterr().out)
-    assert main(["sql", str(described), "How many ferries are there?", "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert printed["dialect"] == "mysql"
-    assert printed["tables"] == ["ferries"]
-    assert "`ferries`" in printed["sql"]
-
-
-def test_the_url_of_a_sqlite_file_makes_none(tmp_path: Path) -> None:
-    with pytest.raises(SqlError, match="give the path of the file"):
-        schema_from(f"sqlite:///{tmp_path / 'new'}")
-    assert not list(tmp_path.iterdir())

@@ -407,21 +407,9 @@ def evaluation() -> None:
 def sql() -> None:
     """Draft SQL for a question to a database, read-only.
 
-    SOURCE is a SQLite file, a table (.csv, .tsv, .xlsx), .sql with a schema, a .duckdb file, or an
-    address as postgresql://user@host/name. With --model a language model writes the SQL too; its
-    calls are noted in the workspace that --db names.
-    """
-
-
-@command()
-@click.argument("source")
-@dialect_option
-@work("foreign.schema")
-def schema() -> None:
-    """Print the schema of a database as CREATE TABLE statements, without rows.
-
-    SOURCE is the same as for `qafd sql`. The app opens the printed file on its page Database, so the
-    address and the password of a server stay here.
+    SOURCE is a SQLite file, a table (.csv, .tsv, .xlsx), or .sql with a schema, as pg_dump --schema-only
+    writes it. With --model a language model writes the SQL too; its calls are noted in the workspace that
+    --db names.
     """
 
 

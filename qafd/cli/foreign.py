@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from qafd.cli.command import Outcome, note, open_graph
+from qafd.cli.command import Outcome, open_graph
 from qafd.cli.models import ModelRequest
 from qafd.cli.streams import text_of
 from qafd.errors import ModelError, ParameterError
@@ -15,7 +15,6 @@ from qafd.runs.verify import seal
 from qafd.sql.box import QueryRows
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.diffusion import METHOD
-from qafd.sql.sources import schema_from, write_ddl
 from qafd.sql.write import has_sql, write_sql
 from qafd.storage import Location
 from qafd.wording.databases import describe_draft, word_gap
@@ -52,14 +51,6 @@ def sql(source: str, question: str, running: bool, dialect: str, db: Location | 
         "retrieval": seal(found.retrieval.to_dict())}
     lines = _lines(found, summary, written, rows)
     return Outcome(data, lines, found=rows is None or bool(rows.rows), notes=notes)
-
-
-def schema(source: str, dialect: str) -> Outcome:
-    found = schema_from(source, dialect)
-    for notice in found.notices:
-        note(notice)
-    statements = write_ddl(found)
-    return Outcome({"dialect": found.dialect, "sql": statements}, [statements])
 
 
 def model_for_sql(asked: ModelRequest, db: Location | None, question: str) -> Metered | None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Self, cast
 
-from qafd.errors import SqlError
+from qafd.errors import ParameterError, SqlError
 from qafd.explain import Explanation, RunExplanation
 from qafd.graph import Graph
 from qafd.models.embedder import Embedder
@@ -35,11 +35,38 @@ from qafd.sql.diffusion import (
 from qafd.sql.draft import SqlDraft, draft
 from qafd.sql.linking import LinkedSchema, link_schema
 from qafd.sql.schema import Schema
-from qafd.sql.sources import schema_from
 from qafd.sql.tables import holds_tables, write_database
 from qafd.storage import Workspace
 
+DDL = (".sql", ".ddl")
 PHRASE, MOST_PHRASES = 4, 60  # words of a value that is looked for, and how many are
+
+
+def read_source(source: str | Path, dialect: str = "") -> Schema:
+    """Return the schema of a SQLite file, a table (.csv, .tsv, .xlsx) or DDL (.sql, .ddl).
+
+    Parameters
+    ----------
+    dialect : str
+        Of DDL, as sqlglot calls it; "" lets its words speak.
+
+    Raises
+    ------
+    ParameterError
+        There is no such file.
+    SqlError
+        It is damaged or without tables.
+    """
+    path = Path(source)
+    if not path.is_file():
+        raise ParameterError(f"there is no file {str(path)}; name a SQLite database, a table or the DDL of a "
+                             "schema, as pg_dump --schema-only writes it")
+    if path.suffix.lower() in DDL:
+        return box.read_ddl(path, dialect)
+    if holds_tables(path):
+        with TemporaryDirectory() as folder:
+            return write_database(path, Path(folder))[1]
+    return box.read_schema(path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +76,7 @@ class Database:
     Parameters
     ----------
     source : str
-        Its file, or the address of its server without a password.
+        Its file.
     graph : Graph
         Of `schema`, see `qafd.sql.diffusion.schema_graph`.
     """
@@ -61,15 +88,9 @@ class Database:
 
     @classmethod
     def open(cls, source: str | Path, embedder: Embedder, dialect: str = "") -> Self:
-        """Return the database at a path or address, see `qafd.sql.sources.schema_from`.
-
-        Raises
-        ------
-        SqlError
-            There is none, or it is damaged or without tables.
-        """
+        """Return the database at a path, see `read_source`."""
         if not holds_tables(source):
-            schema = schema_from(source, dialect)
+            schema = read_source(source, dialect)
             return cls(str(source), schema, schema_graph(schema, embedder), embedder)
         folder = mkdtemp(prefix="qafd-tables-")
         file, schema = write_database(Path(source), Path(folder))

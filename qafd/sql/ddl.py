@@ -122,9 +122,7 @@ def _with_target(join: list[Any], tables: dict[str, dict[str, Any]]) -> list[Any
 
 
 def _guess(text: str) -> str:
-    """Return the dialect that the first line names, or that the words of the statements speak for."""
-    if named := re.match(r"-- dialect: (\w+)", text):
-        return named[1]
+    """Return the dialect that the words of the statements speak for."""
     for dialect, sign in SIGNS:
         if re.search(sign, text, re.I | re.M):
             return dialect

@@ -34,9 +34,8 @@ from qafd.resources import assets
 from qafd.retrieve.base import RetrievedNode
 from qafd.sql import box
 from qafd.sql.box import QueryRows
-from qafd.sql.database import Database, DatabaseQuestion
+from qafd.sql.database import DDL, Database, DatabaseQuestion, read_source
 from qafd.sql.diffusion import METHOD, SchemaDiffusion
-from qafd.sql.sources import DDL, schema_from
 from qafd.sql.tables import TABLES, make_database
 from qafd.view.drawing import Caption, Look
 from qafd.view.layout import Positions
@@ -102,8 +101,8 @@ def _upload(found: dict[str, Path]) -> None:
     given = st.file_uploader("A SQLite file, a table or a schema", key=fresh_key("database file"),
                              label_visibility="collapsed")
     st.caption(f"A SQLite file of at most {box.LARGEST >> 20} MB, a table (.csv, .tsv, .xlsx), or a schema "
-                "without rows: DDL (.sql). It is checked and copied; your file stays as it is. "
-                "`qafd schema` writes the DDL of a PostgreSQL, MySQL or DuckDB database.")
+                "without rows: DDL (.sql), as pg_dump --schema-only and mysqldump --no-data write it. It is "
+                "checked and copied; your file stays as it is.")
     if given is None:
         return
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(given.name).stem).strip("-")[:60] or "database"
@@ -125,7 +124,7 @@ def _upload(found: dict[str, Path]) -> None:
             if upload.suffix == SQLITE_FILE:
                 content = box.copy(upload)
                 upload.write_bytes(content)
-            schema_from(upload)
+            read_source(upload)
             upload.replace(folder / upload.name)
     except QafdError as error:
         st.warning(escape_sentence(error))
