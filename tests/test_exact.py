@@ -4,7 +4,7 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from networkx.algorithms.isomorphism import GraphMatcher
 
@@ -152,6 +152,7 @@ NAMES = ("chile", "peru", "norway")
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 4))
+@example(384, 4)  # the condition that is left out may be one that others hang on
 def test_what_is_told_to_meet_all_conditions_is_what_networkx_finds(seed: int, unknown: int) -> None:
     """Also with several unknown nodes and cycles among them."""
     rng = np.random.default_rng(seed)

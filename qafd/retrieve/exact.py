@@ -240,7 +240,7 @@ class _Search:
 
     def _keep_consistent(self, row: int, met: dict[int, int]) -> dict[int, int]:
         """Return the conditions that a row meets together, under one choice of the other unknown
-        nodes; where no choice meets all, the last is left out."""
+        nodes; where no choice meets all, the last on which no other hangs is left out."""
         conditions = self._query.conditions
         wanted = [number for number, one in enumerate(conditions) if not one.negated]
         if len(met) < len(wanted):
@@ -254,7 +254,9 @@ class _Search:
                                 self._evidence.break_by)
         rows = next(matches, None)
         if rows is None:
-            return {number: end for number, end in met.items() if number != wanted[-1]}
+            sources = {conditions[number].source for number in wanted}
+            left = [number for number in wanted if conditions[number].target not in sources][-1]
+            return {number: end for number, end in met.items() if number != left}
         return {number: rows[conditions[number].target] for number in wanted}
 
     def _exact(self) -> dict[int, dict[int, int]]:
