@@ -1,24 +1,24 @@
-"""CPU time per passage of reading the rows of one table in each format.
+"""CPU time per passage of `qafd index` on one table in each format.
 
     python benchmarks/formats.py [ROWS]
 
-Runs the readers and the cutting of passages in this process, so that the start of a child does not
-count. To compare with another version, run it there with this file's path.
+The whole command counts, with its start and its child processes. To compare with another version, put
+its folder first in PYTHONPATH; the files are the same.
 """
 
 import io
 import json
+import os
+import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
-
-from qafd.reading.formats import Limits, read
-from qafd.reading.text import cut
-from qafd.records import Document, Mark
+from email.message import EmailMessage
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 COLUMNS = ("Pump", "Town", "Head", "Sold", "Remark")
 TOWNS = ("Bodo", "Asker", "Mandal", "Lillesand", "Karlsoy")
-ROUNDS = 3
+ROUNDS = 2
 
 Rows = Sequence[Sequence[str]]
 
@@ -108,34 +108,53 @@ def _text(rows: Rows) -> bytes:
                        for row in rows).encode()
 
 
+def _mail(rows: Rows) -> bytes:
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = "per@example.org", "una@example.org", "Sales"
+    mail.set_content(_text(rows).decode())
+    return mail.as_bytes()
+
+
+def _pdf(rows: Rows) -> bytes:
+    from files import pdf
+
+    lines = _text(rows).decode().replace("\n\n", "\n").split("\n")
+    return pdf(*(lines[first:first + 45] for first in range(0, len(lines), 45)))
+
+
 MAKERS: dict[str, Callable[[Rows], bytes]] = {
     "txt": _text, "csv": _csv, "json": _json, "html": _html, "md": _markdown, "rst": _rst,
-    "xlsx": _xlsx, "docx": _docx, "pptx": _pptx,
+    "xlsx": _xlsx, "docx": _docx, "pptx": _pptx, "pdf": _pdf, "eml": _mail,
 }
 
 
-def measure(name: str, data: bytes) -> tuple[float, int]:
-    """Return the least CPU seconds of some readings of a file, and its passages."""
+def measure(file: Path) -> tuple[float, int]:
+    """Return the least CPU seconds of some runs of the command, and the passages."""
     times = []
     passages = 0
-    for _ in range(ROUNDS):
-        begun = time.process_time()
-        drafts, _ = read(name, data, Limits(cpu_seconds=1000))
-        passages = 0
-        for draft in drafts:
-            marks = tuple(Mark(*mark) for mark in draft.marks)
-            passages += len(cut(Document(draft.name, draft.title, draft.kind, draft.text, marks)))
-        times.append(time.process_time() - begun)
+    for number in range(ROUNDS):
+        command = [sys.executable, "-m", "qafd", "index", str(file), "--json", "--engine", "serial",
+                   "--db", str(file.parent / f"{file.suffix[1:]}{number}.db")]
+        before = os.times()
+        reply = subprocess.run(command, check=True, capture_output=True, text=True)
+        after = os.times()
+        times.append(after.children_user + after.children_system
+                     - before.children_user - before.children_system)
+        passages = json.loads(reply.stdout)["passages"]
     return min(times), passages
 
 
 def main() -> None:
     """Print a line for each format."""
-    rows = make_rows(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
-    for ending, make in MAKERS.items():
-        seconds, passages = measure(f"table.{ending}", make(rows))
-        print(f"{ending:5} {passages:5} passages {1000 * seconds / passages:7.2f} ms each "
-              f"{seconds:6.2f} s", flush=True)
+    sys.path.append(str(Path(__file__).parents[1] / "tests"))  # for its writer of PDF
+    rows = make_rows(int(sys.argv[1]) if len(sys.argv) > 1 else 500)
+    with TemporaryDirectory() as folder:
+        for ending, make in MAKERS.items():
+            file = Path(folder, f"table.{ending}")
+            file.write_bytes(make(rows))
+            seconds, passages = measure(file)
+            print(f"{ending:5} {passages:5} passages {1000 * seconds / passages:7.1f} ms each "
+                  f"{seconds:6.2f} s", flush=True)
 
 
 if __name__ == "__main__":

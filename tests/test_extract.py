@@ -84,10 +84,20 @@ def test_a_name_in_a_row_has_the_type_of_its_column():
 
 
 @pytest.mark.parametrize(("text", "name"), [
-    ("Per Lund met Ida Moe in Bodo.", "Per Lund"), ("The office pays per Lund invoice.", "Lund")])
+    ("Per Lund met Ida Moe in Bodo.", "Per Lund"), ("The office pays per Lund invoice.", "Lund"),
+    ("The crew is:\n- Ida Moe\n- Per Lund", "Per Lund")])
 def test_a_given_name_that_is_a_small_word_needs_its_capital(text, name):
     names = {mention.name for mention in extractor().extract(passage(text)).mentions}
     assert {one for one in names if "Lund" in one and "invoice" not in one} == {name}
+
+
+@pytest.mark.parametrize(("text", "parts"), [
+    ("The crew is:\n- Ida Moe\n- Per Lund", 1), ("The crew is:\n- Ida Moe sails.\n- Per cooks.", 3),
+    ("The crew\n- Ida Moe\n- Per Lund", 3)])
+def test_items_that_no_mark_ends_are_one_sentence_with_the_line_that_opens_them(text, parts):
+    assert len(sentences(text)) == parts
+    names = {mention.name for mention in extractor().extract(passage(text)).mentions}
+    assert "Ida Moe" in names
 
 
 def test_a_post_and_who_holds_it_are_one_sentence():

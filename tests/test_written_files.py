@@ -202,6 +202,19 @@ def claude(talk: Sequence[tuple[str, str]]) -> Any:
         for at, (who, text) in enumerate(talk)]}]
 
 
+def teams(talk: Sequence[tuple[str, str]]) -> Any:
+    rows = [{"messageType": "message", "createdDateTime": f"2024-06-03T07:{at:02}:00.5Z",
+             "from": {"user": {"displayName": who}}, "body": {"contentType": "html", "content": f"<p>{text}</p>"}}
+            for at, (who, text) in enumerate(talk)]
+    return {"value": rows[::-1]}  # the last one first
+
+
+def teams_export(talk: Sequence[tuple[str, str]]) -> Any:
+    rows = [{"displayName": who, "from": "8:live:1", "originalarrivaltime": f"2024-06-03T07:{at:02}:00.5Z",
+             "content": text} for at, (who, text) in enumerate(talk)]
+    return {"conversations": [{"displayName": "Foundry", "MessageList": rows}]}
+
+
 def endpoint(talk: Sequence[tuple[str, str]]) -> Any:
     return {"messages": [{"role": who, "content": text, "timestamp": 1717400000} for who, text in talk]}
 
@@ -217,9 +230,9 @@ def chatgpt(talk: Sequence[tuple[str, str]]) -> Any:
     return [{"title": "Foundry", "mapping": nodes, "current_node": parent}]
 
 
-@pytest.mark.parametrize("export", [slack, telegram, chatgpt, claude, endpoint])
-@given(st.sampled_from(["json", "jsonl"]), st.lists(st.tuples(LETTERS, SENTENCES), min_size=1, max_size=6))
-@settings(max_examples=100, deadline=None)
+@pytest.mark.parametrize("export", [slack, teams, teams_export, telegram, chatgpt, claude, endpoint])
+@given(st.sampled_from(["json", "jsonl"]), st.lists(st.tuples(LETTERS, SENTENCES), min_size=1, max_size=4))
+@settings(max_examples=90, deadline=None)
 def test_a_conversation_is_one_document_of_who_when_and_what(
         export: Callable[[Sequence[tuple[str, str]]], Any], ending: str, talk: list[tuple[str, str]]) -> None:
     draft, notices = read_one(f"x.{ending}", json.dumps(export(talk)).encode())
@@ -378,6 +391,16 @@ def test_an_empty_or_repeated_header_costs_no_other(header: list[str], names: li
     assert TableGrid([header, ["Bodo", "7", "8"], ["Asker", "5", "6"]]).names == names
 
 
+def test_a_column_of_formulas_without_values_has_a_name() -> None:
+    assert TableGrid([["Town", "Total"], ["Bodo"], ["Asker"]]).names == ["Town", "Total"]
+    assert TableGrid([["Town", "Bodo"], ["Head", "Per Lund"]]).names == []
+
+
+def test_a_list_is_in_one_paragraph_with_the_line_that_opens_it() -> None:
+    draft, _ = read_one("x.html", b"<p>The crew:</p><ul><li>Ida</li><li>Per</li></ul><p>They sail.</p>")
+    assert draft.text == "The crew:\n- Ida\n- Per\n\nThey sail."
+
+
 def test_a_menu_of_a_saved_page_is_counted_and_its_feed_read_by_item() -> None:
     links = "".join(f'<li><a href="/{name}">{name}</a></li>' for name in ("Home", "News", "Shop", "Jobs"))
     page = f"<html><body><ul>{links}</ul><p>Per runs it.</p></body></html>"
@@ -422,6 +445,7 @@ def test_columns_of_prose_are_parted_and_cells_of_a_ruled_table_stay_rows() -> N
     ("李丽出生于苏州。她在清华大学读书。", ["李丽", "苏州", "清华大学"]),
     ("İsmail Işık 1982'de İzmir'de Mavi Göl Şirketi'ni kurdu. Şirket daha sonra su için de çalışır, ama "
      "çok değil.", ["İsmail Işık", "İzmir", "Mavi Göl Şirketi"]),
+    ("Ayşe Çelik Ankara'da okudu ve çalıştı.", ["Ayşe Çelik", "Ankara"]),
     ("Компания «Голубое озеро» была основана Иваном.", ["Голубое озеро"])])
 def test_names_end_where_a_case_or_the_next_word_begins(text: str, names: list[str]) -> None:
     found, _ = names_of(text, sentences(text), language_of(text))

@@ -20,6 +20,7 @@ from qafd.storage import Workspace
 
 PASSAGES = 5  # best passages whose sentences are considered
 SENTENCES = 4
+_NAME = "name"
 EACH = 2  # sentences of one passage at most: what else it says is much the same
 SHORT = 4  # words below which a sentence is a heading or a remnant
 MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the best cosine, and at all
@@ -163,13 +164,18 @@ def _quote(chosen: Sequence[Candidate], plan: QueryPlan, bold: bool, store: Work
 def find_cell(row: str, question: str) -> int:
     """Return the place of the cell in a row that a question asks for, -1 for none or several.
 
-    The question has most words of its column, and not its value.
+    The question has most words of its column, and not its value. Beside another one a column "Name"
+    is not asked for: the name of the boat is in "Boat".
     """
     asked = stems(question)
+    cells = row_cells(row)
     shares = []
-    for column, value in row_cells(row):
+    for column, value in cells:
         named = stems(column)
         given = stems(value) <= asked
         shares.append(0.0 if given else len(named & asked) / max(1, len(named)))
+    for at, (column, _) in enumerate(cells):
+        if column.casefold() == _NAME and any(shares[:at] + shares[at + 1:]):
+            shares[at] = 0.0
     best = max(shares, default=0.0)
     return shares.index(best) if best > 0 and shares.count(best) == 1 else -1

@@ -1,4 +1,4 @@
-"""Chats of Slack, Telegram, ChatGPT and Claude, and subtitles, as lines of author, time and text."""
+"""Chats of Slack, Teams, Telegram, ChatGPT and Claude, and subtitles, as lines of author, time and text."""
 
 import html
 import re
@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from qafd.reading.formats.draft import DocumentDraft, Limits
+from qafd.reading.formats.page import read_markup
 from qafd.reading.text.lines import has_ended
 from qafd.reading.text.plaintext import label
 
@@ -16,10 +17,14 @@ _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s+([^<>]+)>")
 _TAG = re.compile(r"<[^<>]*>|\{\\[^{}]*\}")
 _MENTION = re.compile(r"<@(\w+)(?:\|([^<>]*))?>")
 _LINK = re.compile(r"<((?:https?|mailto):[^<>|]*)(?:\|([^<>]*))?>")
-_WHO = ("from", "user", "username", "author", "sender", "role", "name")
-_WHEN = ("date", "ts", "timestamp", "create_time", "created_at")
-_MESSAGE_FORMS: tuple[set[str], ...] = ({"ts", "type"}, {"role", "content"})
-_LISTS = ("messages", "chat_messages")
+_WHO = ("displayName", "from", "user", "username", "author", "sender", "role", "name")
+_WHEN = ("date", "ts", "timestamp", "create_time", "created_at", "createdDateTime", "originalarrivaltime")
+_TEXTS = ("text", "content", "body")
+_NAMES = ("name", "displayName", "role", "title")
+_MESSAGE_FORMS: tuple[set[str], ...] = ({"ts", "type"}, {"role", "content"}, {"createdDateTime", "body"})
+_AROUND = ("chats", "list", "conversations", "value")  # keys of a whole export around its conversations
+_LISTS = ("messages", "chat_messages", "MessageList")
+_MARKUP = ("<p>", "<p ", "<div")  # how messages of Teams begin
 _LONGEST = 400  # characters of subtitles that no sentence ends
 
 
@@ -42,8 +47,9 @@ class Conversation:
 
 def conversations_of(value: Any) -> list[Conversation]:
     """Return the conversations in an export of a chat; none if the JSON is something else."""
-    if isinstance(value, dict) and isinstance(value.get("chats"), dict):
-        value = value["chats"].get("list")
+    for key in _AROUND:
+        if isinstance(value, dict) and isinstance(value.get(key), (dict, list)):
+            value = value[key]
     rows = value if isinstance(value, list) else [value]
     if not rows or not all(isinstance(row, dict) for row in rows):
         return []
@@ -63,7 +69,14 @@ def _read_loose(rows: Sequence[dict[str, Any]]) -> list[Conversation]:
 
 
 def _title_of(row: dict[str, Any]) -> str:
-    return str(row.get("name") or row.get("title") or "")
+    """Return the name in a record, which may be in a record of its own."""
+    inner = next((value for value in row.values() if isinstance(value, dict)), {})
+    return str(_first(row, _NAMES) or _first(inner, _NAMES))
+
+
+def _first(row: dict[str, Any], names: Sequence[str]) -> Any:
+    """Return the first of these fields that has a value, else ""."""
+    return next((row[name] for name in names if row.get(name)), "")
 
 
 def _all_have(rows: Sequence[dict[str, Any]], key: str, kind: type) -> bool:
@@ -139,14 +152,18 @@ def _messages(rows: Sequence[Any]) -> list[ChatMessage]:
             people[str(row.get("user"))] = str(profile.get("real_name") or profile.get("display_name") or "")
     found = []
     for row in rows:
-        who = next((row[key] for key in _WHO if row.get(key)), "")
-        who = str(who.get("name") or who.get("role") or "") if isinstance(who, dict) else str(who)
-        when = next((row[key] for key in _WHEN if row.get(key)), "")
-        text = _join_parts(row.get("text") or row.get("content") or "")
+        who = _first(row, _WHO)
+        who = _title_of(who) if isinstance(who, dict) else str(who)
+        text = _join_parts(_first(row, _TEXTS))
+        if text.startswith(_MARKUP):
+            page = DocumentDraft("html", Limits())
+            read_markup(text, page)
+            text = page.text
         text = _MENTION.sub(lambda at: f"@{people.get(at[1]) or at[2] or at[1]}", text)
         text = _LINK.sub(lambda link: link[2] or link[1], text)
-        found.append(ChatMessage(people.get(who) or who, _show_time(when), html.unescape(text)))
-    return found
+        when = _show_time(_first(row, _WHEN))
+        found.append(ChatMessage(people.get(who) or who, when, html.unescape(text)))
+    return found[::-1] if found and found[0].when > found[-1].when else found
 
 
 def _branch(talk: dict[str, Any]) -> Iterator[ChatMessage]:
@@ -174,7 +191,7 @@ def _branch(talk: dict[str, Any]) -> Iterator[ChatMessage]:
 def _join_parts(text: Any) -> str:
     """Return a text that may come in parts."""
     if isinstance(text, dict):
-        text = text.get("text") or text.get("content") or ""
+        text = _first(text, _TEXTS)
     if isinstance(text, list):
         return "".join(_join_parts(part) for part in text)
     return text if isinstance(text, str) else ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from qafd.errors import ParseError
 from qafd.reading.formats.grid import TableCell, TableGrid
+from qafd.reading.text.lines import ITEM
 from qafd.reading.text.plaintext import clean, one_line
 from qafd.records import Extraction
 
@@ -81,11 +82,12 @@ class DocumentDraft:
         return not self._length
 
     def add(self, text: str, gap: str = "\n\n") -> None:
-        """Append a piece of text, `gap` away from the text so far."""
+        """Append a piece of text, `gap` away from the text so far; a list begins below what opens it."""
         text = clean(text)
         if not text:
             return
         if self._length:
+            gap = "\n" if self._parts[-1].endswith(":") and ITEM.match(text) else gap
             self._parts.append(gap)
             self._length += len(gap)
         place = (self._page, self._heading)

@@ -222,7 +222,7 @@ def _guess_heads(places: Sequence[Sequence[_Place]]) -> int:
     columns = list(zip(*below, strict=True))
     named = all(_is_name(name) or _names_periods(name, column)
                 for name, column in zip(names, columns, strict=True) if name)
-    telling = len(names) > 2 or any(all(map(_NUMBER.search, column)) for column in columns)
+    telling = len(names) > 2 or any(all(map(_NUMBER.search, column)) or not any(column) for column in columns)
     return heads if named and telling and names_columns(names, below) else 0
 
 

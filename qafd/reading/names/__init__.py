@@ -16,12 +16,12 @@ from qafd.records import GUESS, Chunk, Extraction, Mention
 from qafd.resources import lexicon
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc, Span
+    from spacy.tokens import Doc, Span, Token
 
 TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVENT",
                    "WORK_OF_ART", "LAW", "LANGUAGE"})
 UNTYPED = "PROPN"
-RULES = "local-23"
+RULES = "local-24"
 """What these rules are called in the log; see `LocalExtractor.name`."""
 
 VALUE_WORDS = 3  # of a value in a row that can be a name as a whole
@@ -161,7 +161,10 @@ def _spans(sentence: "Span") -> list[tuple["Span", str]]:
     blocked: set[int] = set()
     for entity in sentence.ents:
         blocked.update(range(entity.start, entity.end))
-    spans = [(entity, entity.label_) for entity in sentence.ents if entity.label_ in TYPES]
+    spans = []
+    for entity in sentence.ents:
+        if entity.label_ in TYPES:
+            spans += [(part, entity.label_) for part in _parts_by_line(entity)]
     spans += [(run, UNTYPED) for run in proper_runs(sentence, blocked)]
     spans = [(_with_given(span, sentence), kind) for span, kind in spans]
     for value in _named_values(sentence):
@@ -172,10 +175,28 @@ def _spans(sentence: "Span") -> list[tuple["Span", str]]:
 
 
 def _with_given(span: "Span", sentence: "Span") -> "Span":
-    """Return a name with the given name before it that the tagger took for a small word: "Per Lund"."""
-    before = span.doc[max(span.start - 1, sentence.start)]
-    given = before.text.istitle() and before.lower_ in lexicon("names", "given")
-    return span.doc[before.i:span.end] if given else span
+    """Return a name whole where its given name is a small word to the tagger: "Per Lund"."""
+    doc, start, end = span.doc, span.start, span.end
+    if _is_given(doc[max(start - 1, sentence.start)]):
+        start = max(start - 1, sentence.start)
+    elif len(span) == 1 and _is_given(span[0]) and end < sentence.end and doc[end].text.istitle():
+        end += 1
+    return doc[start:end]
+
+
+def _is_given(word: "Token") -> bool:
+    """Return True for a function word with a capital that is a given name."""
+    return word.text.istitle() and not word.ent_type_ and word.lower_ in lexicon("names", "given")
+
+
+def _parts_by_line(entity: "Span") -> Iterator["Span"]:
+    """Yield the parts of an entity of the tagger on each line: two items of a list are two names."""
+    first = entity.start
+    for token in entity:
+        if "\n" in token.text:
+            yield entity.doc[first:token.i]
+            first = token.i + 1
+    yield entity.doc[first:entity.end]
 
 
 def _named_values(sentence: "Span") -> Iterator["Span"]:

@@ -16,7 +16,7 @@ from qafd.reading.text.lines import (
     ITEM,
     column_names,
     fresh_lines,
-    is_quotable_row,
+    is_quoted_whole,
     is_table,
     opens_sentence,
     without_bullet,
@@ -141,7 +141,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
         if opens_sentence(text, start, end):
             opened = start
             continue
-        if table or is_quotable_row(text[start:end]):
+        if table or is_quoted_whole(text[start:end]):
             parts = [(start, end)]
         else:
             begun = [start, *(start + at for at in fresh_lines(text[start:end])), end]

@@ -58,11 +58,14 @@ def language_of(text: str, least: int = 2) -> str:
         for code in _languages_by_word().get(word, ()):
             found[code][word] += 1
     told = []
+    special = Counter(letter for letter in some.casefold() if letter > "\x7f" and letter.isalpha())
     for code, own in found.items():
         only = english - function_words(code)
         if (len(own) >= min(HITS, max(least, len(words) // 4)) and own.total() >= SHARE * len(words)
                 and own.total() > 4 * sum(word in only for word in words)):
-            told.append((own.total(), len(function_words(code)), code))
+            foreign = sum(special[letter] for letter in special.keys() - _alphabet(code))
+            fit = (1 + special.total() - foreign) / (1 + special.total())
+            told.append((fit * own.total(), len(function_words(code)), code))
     if told:
         return max(told)[-1]
     letters = list(filter(str.isalpha, some))
@@ -76,6 +79,12 @@ def _lists() -> dict[str, Path]:
     assert spec is not None
     assert spec.origin is not None
     return {file.parent.name: file for file in Path(spec.origin).parent.glob("lang/*/stop_words.py")}
+
+
+@cache
+def _alphabet(code: str) -> frozenset[str]:
+    """Return the letters of the function words of a language."""
+    return frozenset("".join(function_words(code)))
 
 
 @cache

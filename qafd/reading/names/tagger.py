@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from qafd.errors import ModelError
-from qafd.reading.text.lines import is_quotable_row, is_table, line_starts, opens_sentence
+from qafd.reading.text.lines import is_quoted_whole, is_table, line_starts, opens_sentence
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -80,7 +80,7 @@ def _paragraphs(doc: "Doc") -> "Doc":
     for first, last in zip(starts, [*starts[1:], len(doc)], strict=True):
         paragraph = doc[first:last]
         paragraph[0].is_sent_start = True
-        whole = table or is_quotable_row(paragraph.text)
+        whole = table or is_quoted_whole(paragraph.text)
         for token in paragraph[1:None if whole else _opening(paragraph) + 1]:
             token.is_sent_start = False
     return doc

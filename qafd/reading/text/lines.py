@@ -173,7 +173,7 @@ def line_starts(text: str) -> set[int]:
     starts: set[int] = set()
     offset = 0
     for paragraph in text.split("\n\n"):
-        if not is_quotable_row(paragraph):
+        if not is_quoted_whole(paragraph):
             starts.update(offset + line.start(1) for line in _LINE.finditer(paragraph))
             starts.update(offset + at for at in fresh_lines(paragraph))
         offset += len(paragraph) + 2
@@ -205,6 +205,16 @@ def is_quotable_row(text: str) -> bool:
     """Return True if a paragraph is a row of a table that can be quoted as one sentence; an abstract with
     "Methods:" and "Results:" at the beginning of lines is not."""
     return len(text) <= QUOTED and is_row(text)
+
+
+def is_quoted_whole(text: str) -> bool:
+    """Return True if a paragraph is quoted as one sentence: the row of a table, or a list of items that
+    no mark ends with the line that opens it."""
+    if is_quotable_row(text):
+        return True
+    first, *items = text.strip().split("\n")
+    opened = first.endswith(":") and bool(items) and len(text) <= QUOTED
+    return opened and all(ITEM.match(item) and not has_ended(item) for item in items)
 
 
 def is_row(text: str) -> bool:
