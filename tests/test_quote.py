@@ -74,7 +74,8 @@ ROW = "Town: Bodo\nHead of sales: Per Lund\nPumps sold: 12\nPumps kept: 3"
     (ROW, "Who is the head of sales in Bodo?", 1), (ROW, "How many pumps were sold in Bodo?", 2),
     (ROW, "Which town has Per Lund as head?", 0), (ROW, "How many pumps are in Bodo?", -1),
     (ROW, "Who is Per Lund?", -1), ("Name: Tove\nBoat: Silver Gull", "What is the name of the boat?", 1),
-    ("Name: Tove\nBoat: Silver Gull", "What is the name?", 0), ("The head of Bodo is Per Lund.", "Who is the head of Bodo?", -1)])
+    ("Name: Tove\nBoat: Silver Gull", "What is the name?", 0),
+    ("The head of Bodo is Per Lund.", "Who is the head of Bodo?", -1)])
 def test_the_asked_cell_is_that_whose_column_is_named_and_value_is_not(
         row: str, question: str, asked: int) -> None:
     assert find_cell(row, question) == asked

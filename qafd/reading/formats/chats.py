@@ -47,6 +47,8 @@ class Conversation:
 
 def conversations_of(value: Any) -> list[Conversation]:
     """Return the conversations in an export of a chat; none if the JSON is something else."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
     for key in _AROUND:
         if isinstance(value, dict) and isinstance(value.get(key), (dict, list)):
             value = value[key]

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import DocumentDraft, Limits, too_much, worthy_title
 from qafd.reading.formats.grid import TableCell
-from qafd.reading.formats.pdf_layout import read_layout, split_tables
+from qafd.reading.formats.pdf_layout import PageText, RightToLeft, read_layout, split_tables
 from qafd.reading.text.lines import unwrap, width_of
 from qafd.reading.text.plaintext import clean, has_digit, one_line
 
 if TYPE_CHECKING:
     import pypdfium2
     from PIL import Image
-    from pypdfium2 import PdfBookmark, PdfDocument, PdfTextPage
+    from pypdfium2 import PdfBookmark, PdfDocument
 
 
 _BOOKMARKS = 10_000
@@ -105,8 +105,12 @@ def _read_pages(pdf: "PdfDocument", limits: Limits) -> tuple[list[_PageText], in
     for number in range(len(pdf)):
         try:
             page = pdf[number]
-            text = page.get_textpage()
-            layout = read_layout(pdf, page, text, _clean(text.get_text_bounded()))
+            text: PageText = page.get_textpage()
+            plain = _clean(text.get_text_bounded())
+            if RightToLeft.fits(plain):
+                text = RightToLeft(text)
+                plain = _clean(text.get_text_bounded())
+            layout = read_layout(pdf, page, text, plain)
             pages.append(_PageText(layout.text, _edges(text, page.get_bbox()), layout.tables))
             page.close()
         except PdfiumError:
@@ -122,7 +126,7 @@ def _clean(text: str) -> str:
     return clean(text.translate(_LETTERS))
 
 
-def _edges(text: "PdfTextPage", box: tuple[float, float, float, float]) -> tuple[_Edge, ...]:
+def _edges(text: PageText, box: tuple[float, float, float, float]) -> tuple[_Edge, ...]:
     """Return the lines of a page that may be running ones: apart from the others, and not larger."""
     count = text.count_rects()
     if count > _RECTANGLES:

@@ -1,10 +1,13 @@
 """The layout of a PDF page: ruled tables, columns that were drawn row by row, and values of form fields."""
 
 import ctypes
+import math
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from qafd.reading.formats.grid import TableCell
 
@@ -17,10 +20,65 @@ _THIN, _NEAR = 3.0, 4.0  # points: the width of a line, and the distance at whic
 _GUTTER = 8.0  # points between two columns at least
 _ROWS = 4  # of two columns at least
 _PROSE = 20  # characters of a line in a column of prose at least
+_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")  # letters from right to left
+_LEFT = re.compile(r"[^\W_\u0590-\u08ff]+(?:[ .,:/%+-]+[^\W_\u0590-\u08ff]+)*")  # between these
+_MIRRORED = str.maketrans("()[]", ")(][")
 _TABLE = "\x1f"  # around the number of a table in the text of its page; no text has it
 
 Box = tuple[float, float, float, float]
 """Left, bottom, right and top in points."""
+
+
+class RightToLeft:
+    """The text of a page in letters from right to left, as one reads it.
+
+    It has the methods of PDFium's page that are needed here. PDFium itself returns parts of such words
+    in the order in which they are drawn.
+    """
+
+    def __init__(self, text: "PdfTextPage") -> None:
+        from pypdfium2 import raw
+
+        lines: dict[int, list[tuple[float, int, str, Box]]] = defaultdict(list)
+        x, y = ctypes.c_double(), ctypes.c_double()
+        for place in range(text.count_chars()):
+            letter = chr(raw.FPDFText_GetUnicode(text, place))
+            if letter.isprintable():
+                raw.FPDFText_GetCharOrigin(text, place, x, y)
+                lines[round(y.value)].append((x.value, place, letter, text.get_charbox(place)))
+        self._lines = []
+        for baseline in sorted(lines, reverse=True):
+            ordered = sorted(lines[baseline], key=lambda one: (-one[0], one[2] != " ", -one[1]))
+            self._lines.append((baseline, [(letter, box) for _, _, letter, box in ordered]))
+
+    @staticmethod
+    def fits(plain: str) -> bool:
+        """Return True if a third of the letters of a text go from right to left."""
+        return 3 * len(_RIGHT.findall(plain)) > sum(map(str.isalpha, plain)) > 0
+
+    def count_rects(self) -> int:
+        """Return the number of lines."""
+        return len(self._lines)
+
+    def get_rect(self, number: int) -> Box:
+        """Return the box of a line."""
+        lefts, bottoms, rights, tops = zip(*(box for _, box in self._lines[number][1]), strict=True)
+        return min(lefts), min(bottoms), max(rights), max(tops)
+
+    def get_text_bounded(self, left: float = -math.inf, bottom: float = -math.inf,
+                         right: float = math.inf, top: float = math.inf) -> str:
+        """Return the letters whose middles are in a box."""
+        found = []
+        for baseline, letters in self._lines:
+            if bottom - 1 <= baseline <= top:
+                found.append("".join(
+                    letter for letter, box in letters if left <= (box[0] + box[2]) / 2 <= right))
+        text = _LEFT.sub(lambda run: run[0][::-1], "\n".join(found))
+        opening = re.search(r"[()\[\]]", text)
+        return text.translate(_MIRRORED) if opening and opening[0] in ")]" else text
+
+
+PageText: TypeAlias = "PdfTextPage | RightToLeft"
 
 
 @dataclass(frozen=True)
@@ -40,7 +98,7 @@ class _Rows:
     right: list[Box] = field(default_factory=list)
 
 
-def read_layout(pdf: "PdfDocument", page: "PdfPage", text: "PdfTextPage", plain: str) -> Layout:
+def read_layout(pdf: "PdfDocument", page: "PdfPage", text: "PageText", plain: str) -> Layout:
     """Return the `plain` text of a page with its tables, columns and form values where they belong."""
     boxes = [text.get_rect(i) for i in range(min(text.count_rects(), _PIECES))]
     tables = []
@@ -69,7 +127,7 @@ def split_tables(text: str) -> Iterator[str | int]:
             yield part
 
 
-def _write(text: "PdfTextPage", boxes: Sequence[Box], tables: Sequence[Box]) -> Iterator[str]:
+def _write(text: "PageText", boxes: Sequence[Box], tables: Sequence[Box]) -> Iterator[str]:
     """Yield the lines of pieces; the first piece in a table is its number."""
     seen: set[int] = set()
     row: list[str] = []
@@ -89,7 +147,7 @@ def _write(text: "PdfTextPage", boxes: Sequence[Box], tables: Sequence[Box]) -> 
         yield " ".join(row)
 
 
-def _text_in(text: "PdfTextPage", box: Box) -> str:
+def _text_in(text: "PageText", box: Box) -> str:
     left, bottom, right, top = box
     middle = (bottom + top) / 2  # the line above may reach into the box
     return " ".join(text.get_text_bounded(left, bottom, right, middle).split())
@@ -145,7 +203,7 @@ def _places(values: Iterator[float]) -> list[float]:
     return found
 
 
-def _cells(text: "PdfTextPage", columns: list[float], rows: list[float], lines: list[Box]
+def _cells(text: "PageText", columns: list[float], rows: list[float], lines: list[Box]
            ) -> Iterator[list[TableCell]]:
     """Yield the cells of each row of a ruled table; one spans columns that no line parts."""
     for top, bottom in zip(rows, rows[1:], strict=False):
@@ -162,7 +220,7 @@ def _cells(text: "PdfTextPage", columns: list[float], rows: list[float], lines: 
         yield row
 
 
-def _order_columns(text: "PdfTextPage", boxes: list[Box]) -> list[Box]:
+def _order_columns(text: "PageText", boxes: list[Box]) -> list[Box]:
     """Return the pieces of a page with those of two columns of prose parted that were drawn row by row."""
     ordered: list[Box] = []
     open_rows = _Rows()
@@ -188,21 +246,21 @@ def _order_columns(text: "PdfTextPage", boxes: list[Box]) -> list[Box]:
     return ordered + _part(text, open_rows)
 
 
-def _part(text: "PdfTextPage", rows: _Rows) -> list[Box]:
+def _part(text: "PageText", rows: _Rows) -> list[Box]:
     """Return the pieces of two columns one after the other if both are prose, else row by row."""
     if len(rows.left) >= _ROWS and _is_prose(text, rows.left) and _is_prose(text, rows.right):
         return rows.left + rows.right
     return [box for row in zip(rows.left, rows.right, strict=True) for box in row]
 
 
-def _is_prose(text: "PdfTextPage", column: list[Box]) -> bool:
+def _is_prose(text: "PageText", column: list[Box]) -> bool:
     """Return True if most lines of a column fill it, and begin at the same place."""
     widest = max(box[2] for box in column) - min(box[0] for box in column)
     full = median(box[2] - box[0] for box in column) > 0.7 * widest
     return full and median(len(_text_in(text, box)) for box in column) >= _PROSE
 
 
-def _form_values(pdf: "PdfDocument", page: "PdfPage", text: "PdfTextPage", boxes: Sequence[Box]
+def _form_values(pdf: "PdfDocument", page: "PdfPage", text: "PageText", boxes: Sequence[Box]
                  ) -> Iterator[tuple[str, str]]:
     """Yield the label and the value of each field of a form that is filled in."""
     from pypdfium2 import raw
