@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from qafd.answer import Answer, Likelihood
-from qafd.answer.chooser import ChoiceModel
-from qafd.answer.quote import find_cell
+from qafd.answer.chooser import FEATURES, ChoiceModel, rate_sentences
+from qafd.answer.quote import find_cell, read_candidates
 from qafd.cli.answering import answer_lines
-from qafd.knowledge import KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.plan.kinds import Asked, Beyond, find_asked, find_beyond, rate_kind
 from qafd.storage.rows import SentenceName
 
@@ -152,6 +152,19 @@ def test_a_sentence_fits_by_what_the_question_does_not_say(
         kind: Asked, text: str, types: tuple[str, ...], rate: float) -> None:
     names = [SentenceName("n", "Ada", type) for type in types]
     assert rate_kind(kind, text, names, {"what", "happened", "1958"}) == rate
+
+
+@pytest.mark.parametrize(("question", "rated"), [
+    ("In which year was the ferry line founded?", True),
+    ("Wann wurde die Linie der Fähre gegründet?", False)])
+def test_the_kind_of_thing_asked_for_is_rated_in_english_alone(
+        question: str, rated: bool, ferry: KnowledgeGraph) -> None:
+    plan, passages = ferry.plan(question), read_corpus(ferry).passages
+    found = ferry.retrieve(plan)
+    with ferry.store() as store:
+        candidates = read_candidates(found.passages, store)
+        table = rate_sentences(candidates, plan, found, passages, store)
+    assert table[:, FEATURES.index("kind")].any() == rated
 
 
 @pytest.mark.parametrize(("question", "unknown"), [

@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 
 from qafd.plan.kinds import Asked, find_asked, rate_kind
+from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import content_words, stem, stems, words
 from qafd.reading.text.lines import is_row
@@ -101,13 +102,15 @@ def rate_sentences(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: 
                    passages: Passages, store: Workspace) -> Floats:
     """Return the features of sentences, shape (s, k), one column for each of `FEATURES`.
 
-    A hop leads from the nearest sentence to the passage of a name in it, as far as the names of the
+    The kind of thing asked for is rated in English alone: elsewhere types of names are not known. A hop
+    leads from the nearest sentence to the passage of a name in it, as far as the names of the
     question are sure and the nearest sentence lacks its other words.
     """
     asked, named = _weigh_words(plan, passages), stems(" ".join(plan.names))
     # A sentence that answers often has "she" instead of a name.
     unnamed = {word: weight for word, weight in asked.items() if word not in named}
-    kind, known = find_asked(plan.words), frozenset(words(plan.words))
+    known = frozenset(words(plan.words))
+    kind = find_asked(plan.words) if language_of(plan.words, least=1) == ENGLISH else None
     terms = tuple(canonical(keyword.text) for keyword in plan.keywords)
     names = store.passages.names({each.passage.chunk for each in candidates})
     cosines = [each.compare(plan) for each in candidates]
@@ -126,7 +129,7 @@ def rate_sentences(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: 
             _share(asked, f"{above}\n{each.text}"),
             each.rank,
             float(canonical(each.text).startswith(terms)) if kind == Asked.MEANING else
-            rate_kind(kind, each.text, new, known),
+            rate_kind(kind, each.text, new, known) if kind else 0.0,
             open_words * (each.passage.title in leads)))
     return np.array(rows, float)
 
