@@ -179,6 +179,19 @@ def test_a_column_named_in_part_is_left_out_where_others_have_its_words(question
     assert set(link_schema(question, schema, graph, nothing, nothing).columns) == columns
 
 
+@pytest.mark.parametrize(("question", "tables"), [
+    ("Which sailings have a ferry?", {"sailings"}),
+    ("Which sailings have a ferry with a new engine?", {"sailings", "ferries"}),
+    ("Please tell us for the report that we print soon, and only if it is known by now, which sailings "
+     "have a ferry?", {"sailings", "ferries"})])
+def test_a_parent_whose_key_the_child_has_is_left_out_unless_more_may_be_asked_of_it(
+        question: str, tables: set[str]) -> None:
+    schema = schema_of({"sailings": ["id*", "ferry_id", "day"], "ferries": ["id*", "name", "engine"]})
+    graph = schema_graph(schema, local_embedder())
+    nothing = np.zeros(len(graph))
+    assert set(link_schema(question, schema, graph, nothing, nothing).tables) == tables
+
+
 @pytest.mark.parametrize(("question", "key", "several"), [
     ("Which flights go to the port Lisbon?", "origin_port_id", True),
     ("Which flights have the origin port Lisbon?", "origin_port_id", False),

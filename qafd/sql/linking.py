@@ -5,6 +5,7 @@ to "which of them".
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 # Chosen on the 516 development questions of Spider 1 (benchmarks/schema_linking.py).
 FOREMOST, LIKELY, HALF = 0.7, 0.5, 0.5
+LONG = 18  # words of a question from which it may ask for more of a table than it names
+GROUPING = {"each", "per", "every"}
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 
@@ -86,7 +89,9 @@ def link_schema(question: str, schema: Schema, graph: Graph, named: Floats, scor
 
     Tables are those that the question names in full or whose values it has, further ones of which
     it has a word and that have at least 0.7 of the best evidence, and one more that is joined to
-    these and has a column with words that no other has. Tables in between are added.
+    these and has a column with words that no other has. Tables in between are added. One at
+    the end of a join whose key the other side has is left out where a short question asks for nothing
+    else of it.
     In these tables a column is needed when the question has half of its name's words, and no others
     that it names in full have them.
 
@@ -107,6 +112,9 @@ def link_schema(question: str, schema: Schema, graph: Graph, named: Floats, scor
     joins, unjoined, alternatives = join_tables(schema, ordered, asked)
     tables = {*ordered, *(end for join in joins for end in (join.table, join.target))}
     columns = {*_find_columns(asked, schema, tables), *(value.label for value in held)}
+    if len(asked.words) <= LONG:
+        joins = _drop_parents(asked, schema, tables, joins, columns)
+        columns = {label for label in columns if schema.column[label].table in tables}
     for join in schema.joins:
         if {join.table, join.target} <= tables and join.table != join.target:
             for pair in join.pairs:
@@ -266,6 +274,28 @@ def _find_missing_column(asked: QuestionWords, schema: Schema, graph: Graph, sco
                 words <= asked.content and words & missing):
             fits.append(column)
     return max(fits, key=lambda column: score[graph.row[column.sql]], default=None)
+
+
+def _drop_parents(asked: QuestionWords, schema: Schema, tables: set[str], joins: Sequence[Join],
+                  columns: Collection[str]) -> tuple[Join, ...]:
+    """Take out of `tables` those of which only the key is asked for.
+
+    The first one named stays, and those behind "each" or "per".
+    """
+    places = {name: asked.find(schema.table[name].stems) for name in tables}
+    first = min((name for name in tables if places[name]), key=lambda name: places[name].start, default="")
+    grouped = [name for name, found in places.items()
+               if found and GROUPING.intersection(asked.words[max(found.start - 1, 0):found.start])]
+    asked_of = [schema.column[label] for label in columns if not schema.column[label].key]
+    needed = {first, *grouped, *(column.table for column in asked_of)}
+    left = list(joins)
+    while True:
+        ends = Counter(chain.from_iterable((join.table, join.target) for join in left))
+        spare = [join for join in left if ends[join.target] == 1 and join.target not in needed]
+        if not spare:
+            return tuple(left)
+        left.remove(spare[0])
+        tables.discard(spare[0].target)
 
 
 def _find_ways(graph: "networkx.Graph", reached: Sequence[str], table: str) -> list[list[str]]:
