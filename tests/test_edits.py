@@ -224,13 +224,25 @@ def test_a_pair_that_was_told_apart_is_not_suggested_again(graph):
         assert "IBM" in names
 
 
-def test_the_pairs_that_join_most_passages_come_first(tmp_path):
+def test_the_likeliest_pairs_come_first(tmp_path):
     knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path)
     with knowledge.store() as store:
         found = curate.suggestions(store, knowledge.graph)
-    joined = [min(one.first.passages, one.second.passages) / (1 + one.together) for one in found]
-    assert len(set(joined)) > 1
-    assert joined == sorted(joined, reverse=True)
+    chances = [one.chance for one in found]
+    assert len(set(chances)) > 1
+    assert chances == sorted(chances, reverse=True)
+
+
+def test_forms_of_one_word_are_likelier_one_than_a_nationality_and_its_country():
+    def rate(one, other, cosine=0.8):
+        known = [curate.Entity("", name, "", kind, 1, 1, (), "") for name, kind in (one, other)]
+        return curate.rate_pair(*known, cosine)
+
+    plural = rate(("the Mill Cup", "EVENT?"), ("Mill Cups", ""))
+    other = rate(("Mill", "EVENT?"), ("Mill Cups", ""))
+    nationality = rate(("Danish", "NORP?"), ("Denmark", "GPE?"))
+    assert plural > 0.8 > other > 0.4 > nationality
+    assert rate(("Mill", ""), ("Mill Cup", ""), 0.9) > other
 
 
 @pytest.mark.parametrize(("one", "other", "same"), [

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from itertools import combinations
+from math import exp
 
 from rapidfuzz.distance import OSA
 
@@ -14,6 +15,7 @@ from qafd.edits import MENTION_KINDS, entity_names, hidden_keys
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.reading.text import as_typed, canonical
+from qafd.reading.text.bm25 import stems
 from qafd.reading.text.scripts import is_unspaced
 from qafd.records import GUESS, node_id
 from qafd.storage import Workspace
@@ -23,10 +25,11 @@ ALIKE = 0.6  # of the letters of two names, in order
 MOSTLY = 0.9  # of the passages of all names that another begins or ends
 SHORT = 6  # letters from which one letter more or less is a slip of the pen
 SUGGESTED = 50  # pairs of entities at most
+CHANCE = (-1.2, 1.4, 2.6, -2.0)  # weights of `rate_pair`, see benchmarks/duplicates.py
 _TYPES = {"ORG": "organization", "GPE": "place", "LOC": "place", "FAC": "building",
           "NORP": "group of people", "PROPN": "name", "WORK_OF_ART": "work"}
 _NUMBERS = re.compile(r"\d+|\b(?:[ivx]+|jr|sr|junior|senior|elder|younger)\b")
-_SMALL = frozenset(("and", "de", "for", "in", "of", "on", "the", "to", "von"))
+SMALL = frozenset(("and", "de", "for", "in", "of", "on", "the", "to", "von"))
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class Suggestion:
     """Two entities that may be one, and why; `similarity` is the cosine of their names.
 
     `together` counts the sentences that name both: people seldom call one thing by two names in
-    one sentence. The `first` is in fewer passages.
+    one sentence. The `first` is in fewer passages. `chance` is fitted: that they are one, from 0 to 1.
     """
 
     first: Entity
@@ -72,6 +75,7 @@ class Suggestion:
     why: Likeness
     similarity: float
     together: int
+    chance: float
 
     @property
     def impact(self) -> float:
@@ -189,7 +193,7 @@ def keep_apart(store: Workspace, one: str, other: str) -> int:
 
 
 def suggestions(store: Workspace, graph: Graph) -> tuple[Suggestion, ...]:
-    """Return pairs of possible duplicates, those that join most passages first.
+    """Return the pairs of possible duplicates that join most passages, the likeliest first.
 
     Names nearly alike in meaning (synonym edges) or but for one letter; a name that begins or
     ends one other, or mostly one; initials of exactly one other. Names with different numbers are
@@ -210,9 +214,20 @@ def suggestions(store: Workspace, graph: Graph) -> tuple[Suggestion, ...]:
     for ((a, b), likeness), many in zip(why.items(), together, strict=True):
         vectors = graph.name_vectors[[graph.row[known[a].id], graph.row[known[b].id]]]
         rarer, other = _rarer_first(known[a], known[b])
-        found.append(Suggestion(rarer, other, likeness, float(vectors[0] @ vectors[1]), many))
+        cosine = float(vectors[0] @ vectors[1])
+        found.append(Suggestion(rarer, other, likeness, cosine, many, rate_pair(rarer, other, cosine)))
     found.sort(key=lambda pair: (-pair.impact, -pair.similarity, pair.first.name, pair.second.name))
-    return tuple(found[:SUGGESTED])
+    return tuple(sorted(found[:SUGGESTED], key=lambda pair: -pair.chance))
+
+
+def rate_pair(one: Entity, other: Entity, cosine: float) -> float:
+    """Return the chance that two entities are one: by meaning, the same words in other forms, and unless
+    one is a nationality and the other a place or a person of that name."""
+    forms = [stems(entity.name) - SMALL for entity in (one, other)]
+    types = {entity.type.rstrip(GUESS) for entity in (one, other)}
+    signs = (1.0, cosine, float(forms[0] == forms[1]), float("NORP" in types and len(types) > 1))
+    odds = sum(weight * sign for weight, sign in zip(CHANCE, signs, strict=True))
+    return 1 / (1 + exp(-odds))
 
 
 def may_be_one(one: str, other: str) -> bool:
@@ -292,7 +307,7 @@ def _initials(known: Iterable[str]) -> Iterator[Pair]:
     """Return the keys that are the initials of exactly one other."""
     spelled: dict[str, set[str]] = defaultdict(set)
     for key in known:
-        words = [word for word in key.split() if word not in _SMALL]
+        words = [word for word in key.split() if word not in SMALL]
         if len(words) > 1:
             spelled["".join(word[0] for word in words)].add(key)
     for key in known:
