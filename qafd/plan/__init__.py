@@ -26,7 +26,7 @@ from qafd.reading.names.cjk import TERM
 from qafd.reading.names.foreign import names_of as names_in_other
 from qafd.reading.names.languages import ENGLISH, function_words, language_of
 from qafd.reading.names.tagger import tagger
-from qafd.reading.text import canonical, words_of
+from qafd.reading.text import canonical
 from qafd.reading.text.plaintext import clean
 from qafd.reading.text.scripts import is_written_small
 from qafd.reasons import Notice, NoticeKind, notice
@@ -143,8 +143,7 @@ class Planner:
         notices = [*links.respelled, *(links.notices if links.keys else ())]
         if len(self._names) and named and not links.keys:
             notices.append(notice(NoticeKind.NO_NAME_KNOWN))
-        english = language == ENGLISH and _looks_english(asked, common)
-        if self._embedder.name == LocalEmbedder.name and not english:
+        if self._embedder.name == LocalEmbedder.name and language != ENGLISH:
             notices.append(notice(NoticeKind.NOT_ENGLISH))
         return (QueryPlan(asked, keywords, embed([asked])[0], vectors, links.keys, tuple(notices),
                           written=links.written), links.read)
@@ -254,12 +253,3 @@ def _distinct(texts: Iterable[str]) -> list[str]:
         kept.setdefault(canonical(text), text)
     kept.pop("", None)
     return list(kept.values())
-
-
-def _looks_english(asked: str, common: set[str]) -> bool:
-    """Return True if letters and function words could be English; short questions always could."""
-    letters = [letter for letter in asked if letter.isalpha()]
-    if sum(letter.isascii() for letter in letters) < 0.7 * len(letters):
-        return False
-    typed = [word for word, _, _ in words_of(asked)]
-    return len(typed) < 6 or any(word in common for word in typed)

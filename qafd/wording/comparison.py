@@ -18,18 +18,14 @@ if TYPE_CHECKING:
 
 def word_missed(group: "MissedGroup") -> str:
     """Word a group: the method that misses it, and the other method's reason to retrieve it."""
-    values = {"finder": group.finder_label, "other": group.other_label,
-              "names": join_some(group.names), "because": word_cause(group.reasons).rstrip(".")}
+    number = len(group.nodes)
+    names = join_some(group.names)
     if group.texts:
-        one = ("{other} misses the passage {names}; {finder} retrieves it because {because}.")
-        many = ("{other} misses the passages {names}; {finder} retrieves them because {because}.")
-    elif group.touched:
-        one = "{other} only touches {names}; {finder} retrieves it because {because}."
-        many = "{other} only touches {names}; {finder} retrieves them because {because}."
-    else:
-        one = "{other} misses {names}; {finder} retrieves it because {because}."
-        many = "{other} misses {names}; {finder} retrieves them because {because}."
-    sentence = count_words(len(group.nodes), one, many, **values)
+        names = count_words(number, "the passage {names}", "the passages {names}", names=names)
+    verb = "only touches" if group.touched and not group.texts else "misses"
+    them = "it" if number == 1 else "them"
+    because = word_cause(group.reasons).rstrip(".")
+    sentence = f"{group.other_label} {verb} {names}; {group.finder_label} retrieves {them} because {because}."
     if not group.rest:
         return sentence
     rest = count_words(group.rest, "It also retrieves {number} other.", "It also retrieves {number} others.")

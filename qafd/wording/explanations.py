@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qafd.wording import count, count_words, join_words, ordinal
 from qafd.wording.reasons import word_seed
@@ -60,20 +60,14 @@ def _say_reason(why: "Why") -> str:
     if not why.seeds or not why.ways.paths:
         return f"No mass reached {why.name}."
     first = why.seeds[0]
-    values: dict[str, Any] = {
-        "name": why.name, "seed": first.name, "reason": word_seed(first.reason),
-        "way": say_path(why.ways.paths[0]), "share": first.share}
+    reason = word_seed(first.reason)
     if why.balance.node.seed and first.id == why.id:
-        words = "{name} is a starting point: {reason}.".format(**values)
-    elif why.full:
-        words = ("{name} is here because mass poured on {seed} ({reason}) flowed to it: "
-                 "{way}. {share:.0%} of its mass is from {seed}.").format(**values)
+        words = f"{why.name} is a starting point: {reason}."
     else:
-        words = ("{name} was reached because mass poured on {seed} ({reason}) flowed to it: "
-                 "{way}. {share:.0%} of its mass is from {seed}.").format(**values)
-    if why.full:
-        return words
-    return words + " " + "It is not full, so it is not retrieved."
+        verb = "is here" if why.full else "was reached"
+        words = (f"{why.name} {verb} because mass poured on {first.name} ({reason}) flowed to it: "
+                 f"{say_path(why.ways.paths[0])}. {first.share:.0%} of its mass is from {first.name}.")
+    return words if why.full else f"{words} It is not full, so it is not retrieved."
 
 
 def say_balance(balance: "Balance") -> str:
@@ -147,20 +141,17 @@ def _say_step(step: "Step") -> str:
 
 def say_along(along: "Along") -> str:
     """Describe the flow along an edge and the passages that carry it."""
-    values: dict[str, Any] = {"source": along.source, "target": along.target, "flow": along.flow,
-              "share": along.share}
     if along.flow <= 0:
-        return ("No mass flows between {source} and {target}: neither is over capacity, "
-                "so neither passes any on.").format(**values)
-    if not along.passages:
-        return ("{flow:.3g} units of mass flow from {source} to {target}, {share:.0%} of all "
-                "that arrived there.").format(**values)
-    through = count_words(along.passages, "through one passage that names both",
-                        "through {number} passages that name both")
-    if along.direct:
-        through = f"directly and {through}"
-    return ("{flow:.3g} units of mass flow from {source} to {target} {through}, {share:.0%} "
-            "of all that arrived there.").format(through=through, **values)
+        return (f"No mass flows between {along.source} and {along.target}: neither is over capacity, "
+                "so neither passes any on.")
+    through = ""
+    if along.passages:
+        through = count_words(along.passages, " through one passage that names both",
+                              " through {number} passages that name both")
+        if along.direct:
+            through = f" directly and{through}"
+    return (f"{along.flow:.3g} units of mass flow from {along.source} to {along.target}{through}, "
+            f"{along.share:.0%} of all that arrived there.")
 
 
 def say_unquoted(kind: str) -> str:
@@ -231,15 +222,11 @@ def _say_distance(why: "WhyNot") -> list[str]:
 
 def _say_narrower(gate: "Gate", beside: "Gate") -> str:
     """Name the factor that makes one gate narrower than another from the same node."""
-    values: dict[str, Any] = {
-        "source": gate.source_name, "target": gate.target_name, "beside": beside.target_name,
-        "weight": gate.weight, "other": beside.weight, "ratio": beside.weight / gate.weight}
+    edge = f"The edge from {gate.source_name} to {gate.target_name} is"
     if beside.weight <= gate.weight:
-        return ("The edge from {source} to {target} is no narrower (weight {weight:.3g}) "
-                "than the one to {beside} ({other:.3g}), but its mass is shared with "
-                "others.").format(**values)
-    words = ("The edge from {source} to {target} is {ratio:.3g} times narrower than the one "
-             "to {beside}").format(**values)
+        return (f"{edge} no narrower (weight {gate.weight:.3g}) than the one to {beside.target_name} "
+                f"({beside.weight:.3g}), but its mass is shared with others.")
+    words = f"{edge} {beside.weight / gate.weight:.3g} times narrower than the one to {beside.target_name}"
     likeness = beside.alignment_target / gate.alignment_target
     if likeness >= beside.structure / gate.structure:
         return (f"{words}, mostly because {gate.target_name} is less similar to the question "

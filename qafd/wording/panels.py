@@ -98,20 +98,15 @@ def say_picture(title: str, shown: "Shown", names: Sequence[str],
     largest : (source, target, flow), optional
         The largest flow.
     """
-    values = {"title": title, "full": shown.full, "touched": shown.touched,
-              "names": join_words(names)}
     if not names:
-        return "{title}: no nodes.".format(**values)
-    if shown.hidden:
-        words = ("{title}: {full} of {touched:,} touched names retrieved; most important: "
-                 "{names}.").format(**values)
-    else:
-        words = ("{title}: {full} of {touched:,} touched nodes retrieved; most important: "
-                 "{names}.").format(**values)
+        return f"{title}: no nodes."
+    noun = "names" if shown.hidden else "nodes"
+    words = (f"{title}: {shown.full} of {shown.touched:,} touched {noun} retrieved; most important: "
+             f"{join_words(names)}.")
     if largest is None:
         return words
     source, target, flow = largest
-    return words + " " + f"The largest flow, {say_number(flow)}, runs from {source} to {target}."
+    return f"{words} The largest flow, {say_number(flow)}, runs from {source} to {target}."
 
 
 def say_idiom(shape: str, title: str, number: int) -> str:
