@@ -163,21 +163,3 @@ def test_what_costs_money_waits_for_its_plan_then_is_metered_and_in_the_ledger(
     again.segmented_control(key="ledger_by").set_value("document").run()
     row = next(f.value for f in again.dataframe if "tokens in" in f.value).iloc[0]
     assert row["document"] == "note.txt"
-
-
-def test_a_model_answers_for_each_method_once(
-        home: Path, server: FaultServer) -> None:
-    server.reply = lambda _: "In **Valparaíso** [1]. ![x](http://evil/x)"
-    save(home / "settings.json", Preferences("custom", server.url, "tiny"))
-    query = {"q": "Where was the singer of Paper Lanterns born?", "view": "Answers",
-             "methods": ["qafd", "vector"], "model_reads": "false"}
-    app = page("compare", **query)
-    assert "tiny would read about" in shown(app)
-    assert server.bodies == []
-    press(app, "Let the model answer each")
-    text = shown(app)
-    assert len(server.bodies) == 2
-    assert text.count("<b>Valparaíso</b>") == 2
-    assert 'src="http' not in text
-    assert shown(page("compare", **query)).count("Written by tiny") == 2
-    assert len(server.bodies) == 2

@@ -24,7 +24,6 @@ from qafd.wording.reasons import word_notice
 from qafd.wording.runs import say_doubt
 
 MODEL_READS = "model_reads"
-LITTLE = 0.1  # of a token budget: below it a caption names the next node that fits
 DETAILS = (NoticeKind.LONE_SEEDS, NoticeKind.MASS_CAPPED_THERE, NoticeKind.THEN_ASKED)
 """Notices that ask for no action."""
 AWARE, PLAIN, BOTH = "Query-aware", "Plain", "Both"
@@ -167,13 +166,11 @@ def status_line(view: View, following: str = "") -> None:
     """Draw the result in one line, with the effect of more mass."""
     full = view.retrieval.retrieved
     used = sum(int(view.graph.tokens[view.graph.row[n.id]]) for n in full)
-    by_tokens = counts_tokens(view.method)
+    tokens = count(used, "token")
+    if counts_tokens(view.method):
+        tokens = f"{used:,} of {view.method.mass:,.0f} tokens"
     certificate = view.certificate
-    parts = [_say_retrieved(view, sum(n.kind == "passage" for n in full), len(full))]
-    if by_tokens:
-        parts.append(f"{used:,} of {view.method.mass:,.0f} tokens")
-    else:
-        parts.append(count(used, "token"))
+    parts = [_say_retrieved(view, sum(n.kind == "passage" for n in full), len(full)), tokens]
     help = None
     if certificate["optimal"]:
         parts.append("exact (checked)")
@@ -182,12 +179,9 @@ def status_line(view: View, following: str = "") -> None:
                    gap=f"{abs(certificate['relative_gap']):.0e}")
     else:
         parts.append(f"not converged: {say_doubt(certificate)}")
-    little = by_tokens and bool(following) and used < view.method.mass * LITTLE
-    if following and not little:
+    if following:
         parts.append(plain(following))
     st.caption(" · ".join(parts), help=help)
-    if little:
-        st.caption(plain(f"Most of the budget lies on nodes that it cannot fill yet; {following}."))
     with view.knowledge.store() as store:
         waiting = store.queue.open()
     if waiting:

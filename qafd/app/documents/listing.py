@@ -120,38 +120,20 @@ def _actions(knowledge: KnowledgeGraph, lines: Sequence[FileLine], chosen: Seque
     """Draw buttons for the selected files; without a selection for all failed or last deleted ones."""
     gone = [line for line in lines if line.gone]
     marked = [line for line in chosen if line.gone]
-    present = [line for line in chosen if not line.gone]
+    failed = [line for line in lines if line.file.status == "failed" and not line.gone]
+    all_failed = failed and not chosen
+    latest = max((line.file.deleted_at or "" for line in gone), default="")
+    erasable = marked if chosen else gone
     with st.container(horizontal=True):
-        if _button("Delete", present, "delete"):
-            _act(knowledge, "delete", present)
-        again, label = _to_retry(lines, chosen)
-        if _button(label, again, "retry"):
-            _act(knowledge, "retry", again)
-        back = marked or _last_deleted(gone)
-        if _button("Undo delete", back, "undo"):
-            _act(knowledge, "undo", back)
-        erasable = marked if chosen else gone
+        for action, label, files in (
+                ("delete", "Delete", [line for line in chosen if not line.gone]),
+                ("retry", "Retry failed" if all_failed else "Retry",
+                 failed if all_failed else [line for line in chosen if line.retriable]),
+                ("undo", "Undo delete", marked or [line for line in gone if line.file.deleted_at == latest])):
+            if _button(label, files, action):
+                _act(knowledge, action, files)
         if gone and _button("Erase for good", erasable, "erase"):
             session().erasing = knowledge.id, [line.file.name for line in erasable]
-    _confirm_erasing(knowledge, gone)
-
-
-def _to_retry(lines: Sequence[FileLine], chosen: Sequence[FileLine]
-              ) -> tuple[list[FileLine], str]:
-    """Return the files that can be read again, and the label of their button."""
-    failed = [line for line in lines if line.file.status == "failed" and not line.gone]
-    if failed and not chosen:
-        return failed, "Retry failed"
-    return [line for line in chosen if line.retriable], "Retry"
-
-
-def _last_deleted(gone: Sequence[FileLine]) -> list[FileLine]:
-    """Return the files of the last deletion."""
-    latest = max((line.file.deleted_at or "" for line in gone), default="")
-    return [line for line in gone if line.file.deleted_at == latest]
-
-
-def _confirm_erasing(knowledge: KnowledgeGraph, gone: Sequence[FileLine]) -> None:
     where, asked = session().erasing or (None, [])
     names = [line.file.name for line in gone if line.file.name in asked]
     if where == knowledge.id and names:

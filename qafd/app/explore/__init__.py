@@ -80,7 +80,6 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
             view = explore_question(knowledge, question, draw_mass(knowledge, method), client)
             with notes:
                 reading_note(view)
-            draw_reading(view)
             following, possible = "", frozenset[str]()
             with contain_errors("Sure and possible nodes"):
                 explanation = explanation_of(view)
@@ -92,6 +91,7 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
                 selected = both_weights(view, drawing)
             else:
                 selected = picture(view, drawing, chosen_path(view), best_names(view), possible)
+            draw_reading(view)
             status_line(view, following)
             keep_button(view)
         with right, card(), contain_errors("The card"):

@@ -20,12 +20,14 @@ BOX = "follow"
 
 
 def draw_reading(view: View) -> None:
-    """Draw how a model read the question, and what it asked further."""
+    """Draw how a model read the question and what it asked further, in one line."""
+    words = []
     if view.plan.planner != "local":
-        st.caption(f"Read by {plain(view.plan.planner)}. Things: {_keywords(view, 'low')}. "
-                    f"Themes: {_keywords(view, 'high')}.")
-    for further in view.plan.further:
-        st.caption(f"Then asked: {brief(further.question)}")
+        words.append(f"Read by {plain(view.plan.planner)}. Things: {_keywords(view, 'low')}. "
+                     f"Themes: {_keywords(view, 'high')}.")
+    words += [f"Then asked: {brief(further.question)}" for further in view.plan.further]
+    if words:
+        st.caption(" · ".join(words))
 
 
 def _keywords(view: View, level: str) -> str:
