@@ -76,6 +76,15 @@ class TextBlock(Sequence[str]):
         for start, end in pairwise(self.bounds.tolist()):
             yield data[start:end].decode("utf-8", "surrogatepass")
 
+    def merge(self, other: "TextBlock", places: Nodes) -> "TextBlock":
+        """Return the texts in some places, counted through this block and then through another."""
+        sizes = np.concatenate([np.diff(self.bounds), np.diff(other.bounds)])[places]
+        starts = np.concatenate([self.bounds[:-1], other.bounds[:-1] + len(self.data)])[places]
+        bounds = np.zeros(len(places) + 1, np.int64)
+        np.cumsum(sizes, out=bounds[1:])
+        data = np.concatenate([self.data, other.data])
+        return TextBlock(data[expand_slices(starts, sizes)], bounds)
+
     def pick(self, places: Nodes) -> list[str]:
         """Return the texts in some places, which is faster than one by one."""
         data, bounds = self.data.data, self.bounds
@@ -160,6 +169,11 @@ class ByteRows:
         found /= self.lengths.reshape(-1, *[1] * (asked.ndim - 1))
         return found
 
+    def merge(self, other: "ByteRows", places: Nodes) -> "ByteRows":
+        """Return the rows in some places, counted through these and then through others."""
+        return ByteRows(merge_rows(self.numbers, other.numbers, places),
+                        merge_rows(self.lengths, other.lengths, places))
+
     def take(self, rows: Nodes) -> "ByteRows":
         """Return some of the rows."""
         return ByteRows(self.numbers[rows], self.lengths[rows])
@@ -174,6 +188,15 @@ def take_rows(vectors: VectorColumn | None, rows: Nodes) -> VectorColumn | None:
     if isinstance(vectors, ByteRows):
         return vectors.take(rows)
     return None if vectors is None else vectors[rows]
+
+
+def merge_rows(some: Array, others: Array, places: Nodes) -> Array:
+    """Return the rows in some places, counted through one array and then through another."""
+    here = places < len(some)
+    merged = np.empty((len(places), *some.shape[1:]), np.result_type(some, others))
+    merged[here] = some[places[here]]
+    merged[~here] = others[places[~here] - len(some)]
+    return merged
 
 
 def to_bytes(rows: Vectors) -> npt.NDArray[np.int8]:
@@ -255,6 +278,12 @@ def write_columns(path: Path, label: str, arrays: Arrays) -> None:
 
 def map_columns(path: Path, label: str) -> dict[str, Array] | None:
     """Return the arrays of a file, read where they lie; None where it has another label or is not whole."""
+    found = open_columns(path)
+    return found[1] if found is not None and found[0] == label else None
+
+
+def open_columns(path: Path) -> tuple[str, dict[str, Array]] | None:
+    """Return the label and the arrays of a file, read where they lie; None where it is not whole."""
     try:
         with path.open("rb") as file:
             # Not only to be read: numba would compile the solver again for such arrays.
@@ -269,7 +298,7 @@ def map_columns(path: Path, label: str) -> dict[str, Array] | None:
         return None
     first = begin + length + -(begin + length) % ALIGNED
     found, size, kept = json.loads(header)
-    if found != label or len(whole) != first + size:
+    if len(whole) != first + size:
         return None
     arrays: dict[str, Array] = {}
     for name, kind, shape, start, checksum in kept:
@@ -277,7 +306,7 @@ def map_columns(path: Path, label: str) -> dict[str, Array] | None:
         arrays[name] = np.frombuffer(whole, kind, count, first + start).reshape(shape)
         if _checksum(arrays[name]) != checksum:
             return None
-    return arrays
+    return found, arrays
 
 
 def _checksum(array: Array) -> int:

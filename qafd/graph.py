@@ -194,7 +194,7 @@ class Graph:
                     else np.asarray(similarity, np.float64).ravel())
         bits = _bits(edge_kinds, len(source))
         _check_edges(n, source, target, strength)
-        low, high, strength, bits = _merge(n, source, target, strength, bits)
+        low, high, strength, bits = merge_edges(n, source, target, strength, bits)
         start = np.concatenate([low, high], dtype=np.int32, casting="same_kind")
         end = np.concatenate([high, low], dtype=np.int32, casting="same_kind")
         order = np.lexsort((end, start))
@@ -206,7 +206,7 @@ class Graph:
             tuple(ids), names, kinds, indptr, neighbors, strength[order], bits[order],
             _unit_rows("vectors", more.get("vectors"), n),
             _unit_rows("name_vectors", more.get("name_vectors"), n),
-            tokens, _label_rows(indptr, neighbors), more.get("revision", 0)).prepare()
+            tokens, label_rows(indptr, neighbors), more.get("revision", 0)).prepare()
 
     @classmethod
     def from_networkx(cls, G: "networkx.Graph", weight: str | None = "weight") -> "Graph":
@@ -267,7 +267,8 @@ class Graph:
         """Return the graph as arrays, with some of its layers by name; ids must be sorted."""
         columns = {spec.name: getattr(self, spec.name) for spec in fields(self)
                    if spec.init and spec.name != "revision"}
-        texts = {name: TextBlock.of(columns[name]) for name in ("ids", "names")}
+        texts = {name: TextBlock.of(columns[name]) for name in ("ids", "names")
+                 if not isinstance(columns[name], TextBlock)}
         arrays = flatten("graph", columns | texts)
         for name, key in layers.items():
             layer = self.layer(*key)
@@ -376,7 +377,7 @@ class Graph:
             indptr, neighbors = before[self.indptr], self.neighbors[keep]
             self._layers[key] = replace(
                 self, indptr=indptr, neighbors=neighbors, similarity=self.similarity[keep],
-                edge_kinds=self.edge_kinds[keep], component=_label_rows(indptr, neighbors)).prepare()
+                edge_kinds=self.edge_kinds[keep], component=label_rows(indptr, neighbors)).prepare()
         return self._layers[key]
 
     def acquire(self) -> Scratch:
@@ -411,7 +412,7 @@ def _label(adjacency: csr_matrix) -> Rows:
     return label
 
 
-def _label_rows(indptr: Nodes, neighbors: Rows) -> Rows:
+def label_rows(indptr: Nodes, neighbors: Rows) -> Rows:
     """Return the connected component of each node of a graph in compressed sparse rows."""
     n, ones = len(indptr) - 1, np.ones(len(neighbors), np.int8)
     return _label(csr_matrix((ones, neighbors, indptr), shape=(n, n)))  # type: ignore[no-untyped-call]
@@ -457,8 +458,8 @@ def _bits(edge_kinds: str | Sequence[str] | Bits, k: int) -> Bits:
     return bits
 
 
-def _merge(n: int, source: Nodes, target: Nodes, strength: Floats,
-           bits: Bits) -> tuple[Nodes, Nodes, Floats, Bits]:
+def merge_edges(n: int, source: Nodes, target: Nodes, strength: Floats,
+                bits: Bits) -> tuple[Nodes, Nodes, Floats, Bits]:
     """Merge parallel edges, drop self-loops; return low end, high end, largest strength, kinds."""
     keep = source != target
     key = (np.minimum(source, target) * n + np.maximum(source, target))[keep]

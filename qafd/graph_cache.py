@@ -13,8 +13,9 @@ from threading import Lock
 
 import numpy as np
 
-from qafd.arrays import Array, Arrays, map_columns, write_columns
+from qafd.arrays import Array, Arrays, map_columns, open_columns, write_columns
 from qafd.graph import Graph, LayerKey
+from qafd.graph_merge import merge_columns
 from qafd.plan.name_columns import NameColumns, columns_of
 from qafd.reading.text import passage_names
 from qafd.records import Vectors, node_id
@@ -111,18 +112,38 @@ def keep_columns(store: Workspace, large: int = LARGE, begun: Callable[[], objec
     """
     place = store.place.columns
     with store.snapshot():
-        if place is None or store.listing.size()[0] < large or map_columns(place, _label(store)):
+        if place is None or store.listing.size()[0] < large:
+            return False
+        label, arrays = open_columns(place) or ("", {})
+        if label == _label(store):
             return False
         begun()
-        graph = name_passages(store.graph.read(), store)
+        graph, passages = follow_columns(store, label, arrays) or read_all(store)
         if graph.name_vectors is None:
             return False
-        label, arrays = _label(store), pack(graph, passage_columns(graph, store))
+        label, arrays = _label(store), pack(graph, passages)
     try:
         write_columns(place, label, arrays)
     except OSError:
         return False
+    store.assembly.follow(graph.revision, len(graph) // 10)
     return True
+
+
+def read_all(store: Workspace) -> tuple[Graph, PassageColumns]:
+    """Read the graph of an open store and the columns of its passages from the tables."""
+    graph = name_passages(store.graph.read(), store)
+    return graph, passage_columns(graph, store)
+
+
+def follow_columns(store: Workspace, label: str, arrays: Arrays) -> tuple[Graph, PassageColumns] | None:
+    """Return the graph and its passages from older columns, None where the changes since are not known."""
+    since, moved = store.assembly.moved()
+    start, _, revision = label.rpartition("-")
+    if since < 0 or start != _label(store).rpartition("-")[0] or int(revision) < since:
+        return None
+    old = Graph.from_arrays(arrays, int(revision), {})
+    return merge_columns(store, old, PassageColumns.unflatten(arrays), moved, partial(texts_of, store))
 
 
 def _label(store: Workspace) -> str:

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import killed, started
 
-from qafd.arrays import ByteRows, to_bytes
+from qafd.arrays import ByteRows, open_columns, to_bytes
 from qafd.errors import QafdError
+from qafd.graph_cache import follow_columns, keep_columns, pack, read_all
 from qafd.ingest import extend
 from qafd.ingest.engine import Here
 from qafd.ingest.update import GraphUpdate
@@ -240,6 +241,36 @@ def test_a_name_of_many_passages_follows_each_change_as_if_all_were_read(tmp_pat
             assert not faults(store), step
             frequent.update(store.assembly.hubs(map(canonical, WORDS)))
     assert frequent
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_columns_that_follow_changes_are_those_of_the_graph_read_anew(tmp_path, seed):
+    rng = random.Random(seed)
+    followed = 0
+    with open_workspace(tmp_path / "grown.db") as store:
+        store.vectors.stamp("crowded", 5)
+        for name in MORE_FILES:
+            put(store, name, rng.choices(FREQUENT, k=rng.randint(8, 24)), name.removesuffix(".txt"))
+        extend(store, MORE_FILES, engine(Reticent))
+        for number in range(16):
+            if number % 3 == 0:  # several changes are followed at once
+                keep_columns(store, large=1)
+                store.assembly.follow(store.graph.revision, 10_000)
+            step = (rng.choice(VERBS), rng.choice(MORE_FILES),
+                    rng.choices(FREQUENT, k=rng.randint(1, 20)), rng.randrange(50), rng.randrange(50))
+            act(store, step, Reticent)
+            merged = follow_columns(store, *open_columns(store.place.columns))
+            if merged is None:
+                assert store.assembly.moved()[0] < 0
+                continue
+            followed += 1
+            anew = pack(*read_all(store))
+            arrays = pack(*merged)
+            assert arrays.keys() == anew.keys()
+            for column, array in anew.items():
+                assert arrays[column].dtype == array.dtype, (step, column)
+                assert np.array_equal(arrays[column], array), (step, column)
+    assert followed >= 5
 
 
 @pytest.mark.chaos

@@ -2,6 +2,7 @@
 
 import re
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import snowballstemmer
 from scipy.sparse import csc_matrix, csr_matrix
 
-from qafd.arrays import TextBlock
+from qafd.arrays import TextBlock, merge_rows
 from qafd.reading.text import as_typed
 from qafd.reading.text.scripts import is_unspaced, terms
 from qafd.records import Floats, Nodes
@@ -70,6 +71,37 @@ class Bm25:
         counted.sum_duplicates()  # type: ignore[no-untyped-call]
         return cls(TextBlock.of(sorted_words), counted.indptr.astype(np.int64),
                    counted.indices.astype(np.int32), counted.data, lengths)
+
+    def merge(self, other: "Bm25", places: Nodes) -> "Bm25":
+        """Return the index of the passages in some places, (c,), counted through this one and then through
+        another; those of each in their order."""
+        at = [bisect_left(self.vocabulary, word) for word in other.vocabulary]
+        added = [(place, word) for place, word in zip(at, other.vocabulary, strict=True)
+                 if self.vocabulary[place:place + 1] != [word]]
+        inserted = np.array([place for place, _ in added], np.int64)
+        ours = np.arange(len(self.vocabulary))
+        ours += np.searchsorted(inserted, ours, "right")
+        new = iter((inserted + np.arange(len(inserted))).tolist())
+        unknown = {word for _, word in added}
+        theirs = np.array([next(new) if word in unknown else ours[place]
+                           for place, word in zip(at, other.vocabulary, strict=True)], np.int64)
+        count, before = len(places), len(self)
+        row = np.full(before + len(other), -1)
+        row[places] = np.arange(count)
+        keys = np.repeat(ours, np.diff(self.starts)) * count + row[self.places]
+        stay = row[self.places] >= 0
+        fresh = np.repeat(theirs, np.diff(other.starts)) * count + row[before + other.places]
+        put = np.searchsorted(keys[stay], fresh)
+        keys, counts = np.insert(keys[stay], put, fresh), np.insert(self.counts[stay], put, other.counts)
+        union = np.empty(len(ours) + len(added), np.int64)
+        union[ours] = np.arange(len(ours))
+        union[inserted + np.arange(len(added))] = len(ours) + np.arange(len(added))
+        sizes = np.bincount(keys // max(count, 1), minlength=len(union))
+        starts = np.zeros(int((sizes > 0).sum()) + 1, np.int64)
+        np.cumsum(sizes[sizes > 0], out=starts[1:])
+        vocabulary = self.vocabulary.merge(TextBlock.of([word for _, word in added]), union[sizes > 0])
+        return Bm25(vocabulary, starts, (keys % max(count, 1)).astype(np.int32), counts,
+                    merge_rows(self.lengths, other.lengths, places))
 
     def __len__(self) -> int:
         return len(self.lengths)

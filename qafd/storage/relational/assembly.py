@@ -3,13 +3,13 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import starmap
+from itertools import chain, starmap
 from typing import Any
 
 import numpy as np
 
 from qafd.assemble.entities import Gathered
-from qafd.records import Chunk, Edge
+from qafd.records import Chunk, Edge, Nodes, node_id
 from qafd.storage.full_assembly import FullAssembly
 from qafd.storage.packing import MENTION, edge_row, hash_number
 from qafd.storage.relational.base import (
@@ -48,6 +48,7 @@ class SqlAssembly(Part):
             for table, rows in _whole_rows(connection, made):
                 _replace(connection, table, rows)
             changed = graph.digest() != before
+            set_meta(connection, "moved", "")
             self.settle(made.revision, changed)
         return changed
 
@@ -115,9 +116,24 @@ class SqlAssembly(Part):
                 f"SELECT {_columns(table)} FROM {table} WHERE {scope}", (asked,))}
             gone = [at for at in old if rows.get(at) is None]
             fresh = [row for at, row in rows.items() if row is not None and old.get(at) != row]
+            replaced = [old[row[:len(key)]] for row in fresh if row[:len(key)] in old]
             connection.executemany(_delete(table), gone)
             connection.executemany(_upsert(table), fresh)
+            _note_moved(connection, table, [*(old[at] for at in gone), *replaced, *fresh])
             return bool(gone or fresh)
+
+    def moved(self) -> tuple[int, Nodes]:
+        """A revision of the graph, and the numbers of the nodes that have changed since: their rows, their
+        vectors, or edges; -1 and none where they are not known, as after a whole assembly."""
+        kept = json.loads(self._meta("moved") or "{}")
+        return kept.get("since", -1), np.array(kept.get("numbers", ()), np.int64)
+
+    def follow(self, revision: int, most: int) -> None:
+        """Note from now on the nodes that change, until they are more than `most`, if the graph is still
+        of this revision."""
+        with self._file.transaction() as connection:
+            if int(meta(connection, "graph_revision", "0")) == revision:
+                set_meta(connection, "moved", json.dumps({"since": revision, "most": most, "numbers": []}))
 
     def settle(self, revision: int, changed: bool) -> None:
         """Note that the graph is that of this revision of the log, and whether that changed it."""
@@ -136,6 +152,7 @@ class SqlAssembly(Part):
             sweep_vectors(connection)
             self._file.index_words(connection, anew=True)
             connection.execute("DELETE FROM layers")
+            set_meta(connection, "moved", "")
             clear_facts(connection)
             bump(connection, "log_revision")
 
@@ -207,6 +224,25 @@ def _edge_rows(edges: Iterable[Edge]) -> _Rows:
         row = edge_row(edge)
         rows[row[:4]] = row
     return rows
+
+
+def _note_moved(connection: Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Note the nodes that changed rows of a table are about, while they are followed."""
+    kept = json.loads(meta(connection, "moved") or "{}")
+    if not kept:
+        return
+    if table == "passages":  # the name of each passage of a document depends on the others
+        chunks = connection.execute(
+            "SELECT id FROM passages WHERE document IN (SELECT value FROM json_each(?))",
+            (to_json({row[1] for row in rows}),))
+        numbers = {hash_number(node_id("passage", chunk)) for chunk, *_ in (*chunks, *rows)}
+    elif table == "hubs":
+        numbers = {hash_number(node_id("entity", row[0])) for row in rows}
+    else:
+        numbers = set(chain.from_iterable(row[:2] if table == "edges" else row[:1] for row in rows))
+    kept["numbers"] = sorted(numbers.union(kept["numbers"]))
+    few = len(kept["numbers"]) <= kept["most"]
+    set_meta(connection, "moved", json.dumps(kept) if few else "")
 
 
 def _delete(table: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from qafd.graph import Graph
-from qafd.records import Description, Edge, Node, Vectors, node_id
+from qafd.records import Description, Edge, Node, Nodes, Vectors, node_id
 from qafd.storage.packing import (
     BY_HAND,
     EDGE_KINDS,
@@ -19,7 +19,7 @@ from qafd.storage.packing import (
     unpack_vectors,
 )
 from qafd.storage.relational.base import NUMBERS, Part, meta, to_json, to_json_numbers
-from qafd.storage.relational.graph_loader import load_graph
+from qafd.storage.relational.graph_loader import GraphPart, load_graph, load_part
 from qafd.storage.relational.log import description_of
 from qafd.storage.rows import EntityRow, NameCount, WholeRow
 
@@ -51,6 +51,11 @@ class SqlGraph(Part):
         """The knowledge graph, stamped with its revision; rows are sorted by id."""
         with self._file.reading() as connection:
             return load_graph(connection)
+
+    def read_part(self, nodes: Nodes) -> GraphPart:
+        """Some nodes by number, shape (k,), and their edges, see `load_part`."""
+        with self._file.reading() as connection:
+            return load_part(connection, nodes)
 
     def has(self, ids: Iterable[str]) -> set[str]:
         """Those of these ids that are nodes."""

@@ -1,8 +1,9 @@
 """The graph of the tables as arrays, with the vectors that follow from what else is kept."""
 
+import json
 import sys
 from array import array
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -22,7 +23,7 @@ from qafd.storage.packing import (
     hash_number,
     texts,
 )
-from qafd.storage.relational.base import Connection, meta
+from qafd.storage.relational.base import NUMBERS, Connection, meta
 
 AT_ONCE = 10_000  # nodes whose vectors are read at a time
 _BITS = np.array([kind_bit(kind) for kind in EDGE_KINDS], np.uint8)
@@ -78,12 +79,24 @@ class _Summed:
 
 @dataclass(frozen=True)
 class _LoadedEdges:
-    """The edges by the rows of their ends, shape (k,)."""
+    """The edges by the numbers of their ends, shape (k,).
+
+    `summed` are the places of mentions of names that are no hubs, and `sentences` is their evidence.
+    """
 
     heads: Nodes
     tails: Nodes
     similarity: Floats
     kinds: NDArray[np.uint8]
+    summed: list[int]
+    sentences: list[bytes]
+
+    def factors(self, numbering: _Numbering, scales: Floats) -> Floats:
+        """The similarity of each, of a mention times the scale of its name, shape (k,)."""
+        mention = self.kinds == MENTION
+        factors = np.ones(len(self.heads))
+        factors[mention] = scales[numbering.rows_of(self.heads[mention])]
+        return self.similarity * factors
 
 
 @dataclass(frozen=True)
@@ -102,53 +115,100 @@ class _LoadedNodes:
     told: Mapping[int, bytes]
 
 
+@dataclass(frozen=True)
+class GraphPart:
+    """Some nodes of the graph without edges, and all their edges.
+
+    `ends`, shape (2, k), are the numbers of both ends of each edge, `similarity` and `kinds` its factor
+    and the bits of its kind, shape (k,).
+    """
+
+    nodes: Graph
+    ends: Nodes
+    similarity: Floats
+    kinds: NDArray[np.uint8]
+
+
 def load_graph(connection: Connection) -> Graph:
     """The knowledge graph, stamped with its revision; rows are sorted by id."""
-    edges, nodes, vectors = _read(connection)
-    factors = np.where(edges.kinds == MENTION, nodes.scales[edges.heads], 1.0)
+    numbering = _number_nodes(connection)
+    hubs = _read_hubs(connection, None)
+    edges = _read_edges(connection, hubs)
+    nodes, vectors = _read_nodes(connection, numbering, edges, hubs)
     return Graph.build(
-        nodes.ids, nodes.names, nodes.kinds, edges.heads, edges.tails, edges.similarity * factors,
-        _BITS[edges.kinds], vectors=ByteRows.of(vectors), name_vectors=ByteRows.of(nodes.vectors),
-        tokens=nodes.tokens, revision=int(meta(connection, "graph_revision", "0")))
+        nodes.ids, nodes.names, nodes.kinds, numbering.rows_of(edges.heads), numbering.rows_of(edges.tails),
+        edges.factors(numbering, nodes.scales), _BITS[edges.kinds], vectors=ByteRows.of(vectors),
+        name_vectors=ByteRows.of(nodes.vectors), tokens=nodes.tokens, revision=_revision(connection))
 
 
-def _read(connection: Connection) -> tuple[_LoadedEdges, _LoadedNodes, Packed]:
-    """Edges, nodes, and what a question is compared with, packed, (n, d)."""
-    dimension = max(int(meta(connection, "dimension", "0")), 1)
-    numbering = _Numbering(np.fromiter(
-        (row[0] for row in connection.execute("SELECT number FROM nodes ORDER BY number")), np.int64))
-    hubs = {}
-    for key, sums in connection.execute("SELECT key, sums FROM hubs"):
-        row = int(numbering.rows_of(np.array([hash_number(node_id("entity", key))]))[0])
-        hubs[row] = np.frombuffer(sums, "<i8").reshape(2, -1)
-    edges, summed = _read_edges(connection, numbering, hubs)
-    nodes, rows = _read_nodes(connection, len(numbering.numbers), dimension, summed)
-    return edges, nodes, _align(nodes, summed, rows, hubs)
+def load_part(connection: Connection, wanted: Nodes) -> GraphPart:
+    """Read some nodes, by number, shape (k,), as they are in the whole graph; without those that are gone."""
+    inside = set(wanted.tolist())
+    hubs = _read_hubs(connection, inside)
+    edges = _read_edges(connection, hubs, wanted)
+    # The scale of a name weighs its mentions, and the passages of a name that is no hub are summed.
+    names, summed = edges.heads[edges.kinds == MENTION], edges.tails[edges.summed]
+    needed = inside.union(names.tolist(), summed.tolist())
+    numbering = _number_nodes(connection, needed)
+    nodes, vectors = _read_nodes(connection, numbering, edges, hubs, needed)
+    rows = np.flatnonzero(np.isin(numbering.numbers, wanted))
+    graph = Graph.build(
+        *([column[row] for row in rows.tolist()] for column in (nodes.ids, nodes.names, nodes.kinds)),
+        vectors=ByteRows.of(vectors[rows]), name_vectors=ByteRows.of(nodes.vectors[rows]),
+        tokens=nodes.tokens[rows], revision=_revision(connection))
+    return GraphPart(graph, np.stack([edges.heads, edges.tails]), edges.factors(numbering, nodes.scales),
+                     _BITS[edges.kinds])
 
 
-def _read_edges(connection: Connection, numbering: _Numbering, hubs: Mapping[int, Any]
-                ) -> tuple[_LoadedEdges, _Summed]:
-    """The edges, and what is summed of the mentions of names that are no hubs."""
+def _revision(connection: Connection) -> int:
+    return int(meta(connection, "graph_revision", "0"))
+
+
+def _number_nodes(connection: Connection, wanted: Collection[int] | None = None) -> _Numbering:
+    where, asked = _scope("number", wanted)
+    return _Numbering(np.fromiter((row[0] for row in connection.execute(
+        f"SELECT number FROM nodes {where} ORDER BY number", asked)), np.int64))
+
+
+def _scope(column: str, wanted: Collection[int] | None) -> tuple[str, tuple[str, ...]]:
+    """Return a condition, and its parameters, that a number is wanted; none if all are."""
+    return ("", ()) if wanted is None else (f"WHERE {column} IN {NUMBERS}", (json.dumps([*wanted]),))
+
+
+def _read_hubs(connection: Connection, inside: Collection[int] | None) -> dict[int, Any]:
+    """The sums of hubs, all or those among some nodes, by number."""
+    keys = {hash_number(node_id("entity", key)): key for key, in connection.execute("SELECT key FROM hubs")}
+    some = json.dumps([key for number, key in keys.items() if inside is None or number in inside])
+    return {hash_number(node_id("entity", key)): np.frombuffer(sums, "<i8").reshape(2, -1)
+            for key, sums in connection.execute(
+                "SELECT key, sums FROM hubs WHERE key IN (SELECT value FROM json_each(?))", (some,))}
+
+
+def _read_edges(connection: Connection, hubs: Collection[int], wanted: Nodes | None = None) -> _LoadedEdges:
+    """The edges, all or those with a wanted node at an end."""
+    asked: tuple[str, ...] = ()
+    where, inside = "", None
+    if wanted is not None:
+        asked, inside = (json.dumps(wanted.tolist()),) * 2, set(wanted.tolist())
+        where = f"WHERE source IN {NUMBERS} OR target IN {NUMBERS}"
     sources, targets, similarity = array("q"), array("q"), array("d")
     kinds, sentences, summed = bytearray(), [], []
-    kept = set(numbering.numbers[list(hubs)].tolist())
     for source, target, strength, kind, evidence in connection.execute(
-            "SELECT source, target, similarity, kind, evidence FROM edges"):
-        if kind == MENTION and source not in kept:
+            f"SELECT source, target, similarity, kind, evidence FROM edges {where}", asked):
+        if kind == MENTION and source not in hubs and (inside is None or source in inside):
             summed.append(len(sources))
             sentences.append(evidence)
         sources.append(source)
         targets.append(target)
         similarity.append(strength)
         kinds.append(kind)
-    heads, tails = numbering.rows_of(np.asarray(sources)), numbering.rows_of(np.asarray(targets))
-    return (_LoadedEdges(heads, tails, np.asarray(similarity), np.frombuffer(kinds, np.uint8)),
-            _Summed.of(heads[summed], tails[summed], sentences))
+    return _LoadedEdges(np.asarray(sources), np.asarray(targets), np.asarray(similarity),
+                        np.frombuffer(kinds, np.uint8), summed, sentences)
 
 
-def _read_nodes(connection: Connection, count: int, dimension: int, summed: _Summed
-                ) -> tuple[_LoadedNodes, Packed]:
-    """The nodes, and those of their vectors and their sentences' that are summed, (r, d).
+def _read_nodes(connection: Connection, numbering: _Numbering, edges: _LoadedEdges, hubs: Mapping[int, Any],
+                wanted: Collection[int] | None = None) -> tuple[_LoadedNodes, Packed]:
+    """The numbered nodes, and what a question is compared with, packed, (n, d).
 
     Raises
     ------
@@ -157,14 +217,18 @@ def _read_nodes(connection: Connection, count: int, dimension: int, summed: _Sum
     LookupError
         A mention rests on a sentence that has no vector.
     """
+    count, dimension = len(numbering.numbers), max(int(meta(connection, "dimension", "0")), 1)
+    summed = _Summed.of(numbering.rows_of(edges.heads[edges.summed]),
+                        numbering.rows_of(edges.tails[edges.summed]), edges.sentences)
     told: dict[int, bytes] = {}
     found = _LoadedNodes([], [], [], np.empty(count, np.int64), np.empty(count),
                          np.empty((count, dimension), np.int8), told)
     picked = np.empty((len(summed.passage), dimension), np.int8)
+    where, asked = _scope("number", wanted)
     rows = iter(connection.execute(
         "SELECT nodes.id, name, kind, tokens, scale, own.vectors, told.vectors FROM nodes "
         "LEFT JOIN embeddings AS own ON own.id = nodes.vectors "
-        "LEFT JOIN embeddings AS told ON told.id = nodes.said ORDER BY number"))
+        f"LEFT JOIN embeddings AS told ON told.id = nodes.said {where} ORDER BY number", asked))
     for start in range(0, count, AT_ONCE):
         ids, names, kinds, tokens, scales, vectors, said = zip(*islice(rows, AT_ONCE), strict=True)
         texts((*ids, *names, *kinds))
@@ -185,7 +249,8 @@ def _read_nodes(connection: Connection, count: int, dimension: int, summed: _Sum
         if (place >= sizes[passage] // dimension).any():
             raise LookupError("a mention rests on a sentence that has no vector")
         picked[inside] = packed[first[passage] + place]
-    return found, picked
+    rows_of_hubs = {int(numbering.rows_of(np.array([number]))[0]): sums for number, sums in hubs.items()}
+    return found, _align(found, summed, picked, rows_of_hubs)
 
 
 def _align(nodes: _LoadedNodes, summed: _Summed, picked: Packed, hubs: Mapping[int, Any]) -> Packed:

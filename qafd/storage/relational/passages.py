@@ -85,13 +85,16 @@ class SqlPassages(Part):
             found = self.get(node.key for node in nodes.values())
         return {name: found[node.key] for name, node in nodes.items() if node.key in found}
 
-    def parts(self) -> Iterator[Chunk]:
-        """The passages, without text, of the documents in the graph that have several; in order."""
+    def parts(self, documents: Iterable[str] | None = None) -> Iterator[Chunk]:
+        """The passages, without text, of the documents in the graph that have several, or of some of
+        these; in order."""
+        some = "" if documents is None else "WHERE document IN (SELECT value FROM json_each(?)) "
         with self._file.snapshot() as connection:
             for row in connection.execute(
                     "SELECT id, document, title, '', start, \"end\", page, heading FROM passages "
-                    "WHERE document IN (SELECT document FROM passages GROUP BY document "
-                    "HAVING count(*) > 1) ORDER BY document, start"):
+                    f"WHERE document IN (SELECT document FROM passages {some}GROUP BY document "
+                    "HAVING count(*) > 1) ORDER BY document, start",
+                    () if documents is None else (to_json(documents),)):
                 yield Chunk(*row)
 
     def sentences(
