@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from qafd.app.middleware import Addresses
 from qafd.app.pages import PAGES
 
-PAGE = "<!doctype html><html><head><title>App</title></head></html>"
+PAGE = '<!doctype html><html><head><title>App</title></head><body><div id="root"></div></body></html>'
 
 
 @pytest.fixture
@@ -29,6 +29,7 @@ def client() -> TestClient:
 def test_a_page_says_where_the_app_begins(client: TestClient, path: str) -> None:
     answer = client.get(path, headers={"if-none-match": "one"})
     assert "<head><script>window.__streamlit=" in answer.text
+    assert 'aria-label="The page loads"' in answer.text.partition('<div id="root">')[2]
     assert answer.headers["content-length"] == str(len(answer.content))
     assert "etag" not in answer.headers
 

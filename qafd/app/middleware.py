@@ -183,9 +183,10 @@ class Addresses:
         history = (assets() / "history.js").read_text(encoding="utf-8")
         self._script = (f"<script>window.__streamlit={{BACKEND_BASE_URL:location.origin+{place}}}\n"
                         f"{history}</script>").encode()
+        self._skeleton = (assets() / "skeleton.html").read_bytes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and add the app's address to a page."""
+        """Pass a request on, and add the app's address and a skeleton to a page."""
         name = scope.get("path", "").rstrip("/").rpartition("/")[2]
         if scope["type"] != "http" or name and name not in self._pages:
             await self._app(scope, receive, send)
@@ -201,7 +202,7 @@ class Addresses:
             await self._app({**scope, "headers": headers.raw}, receive, self._add_script(send))
 
     def _add_script(self, send: Send) -> Send:
-        """Return a sender that adds the script to pages, and sends everything else unchanged."""
+        """Return a sender that adds script and skeleton to pages, and sends everything else unchanged."""
         start: Message = {}
         body = bytearray()
 
@@ -216,6 +217,8 @@ class Addresses:
             if message.get("more_body"):
                 return
             page = bytes(body).replace(b"<head>", b"<head>" + self._script, 1)
+            # React puts the app in its place; the script that does so takes seconds on a slow line.
+            page = page.replace(b'<div id="root">', b'<div id="root">' + self._skeleton, 1)
             headers = MutableHeaders(scope=start)
             del headers["etag"]
             headers["content-length"] = str(len(page))
