@@ -257,7 +257,7 @@ def test_a_clock_that_is_set_back_begins_nothing(tmp_path):
     "", "{", "[]", "5", '{"day": 1}', '{"2026-01-01": {"calls": -9}}', "[" * 100_000,
     '{"2026-01-01": {"calls": 1, "tokens": 1e9, "cost": 0}}', '{"soon": {"calls": 1}}',
     '{"2026-01-01": {"calls": 1, "cost": NaN}}', '{"2026-01-01": {"more": 1}}',
-    '{"2026-01-01": {"cost": -Infinity}}', "\xff", None])
+    '{"2026-01-01": {"cost": -Infinity}}', f'{{"2026-01-01": {{"calls": 1{"0" * 400}}}}}', "\xff", None])
 def test_a_damaged_file_of_spending_stops_the_calls(path, allowance, text):
     if text is None:
         allowance.file.mkdir()

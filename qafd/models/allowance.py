@@ -1,7 +1,6 @@
 """The daily cap on the spending of all sessions, commands and jobs of one folder."""
 
 import json
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -13,6 +12,7 @@ from qafd.errors import ParameterError
 from qafd.json_files import lock_file, replace_json
 from qafd.models.cost import Cap, Meter, Spent
 
+MOST = 10**15  # calls, tokens or dollars that a day can have
 KEPT = 3  # days in the file: a call that began before midnight is settled against its own
 
 
@@ -108,5 +108,5 @@ class Allowance(Meter):
 def _is_count(spent: Spent) -> bool:
     """Return True if these numbers can have been counted."""
     whole = type(spent.calls) is int and type(spent.tokens) is int
-    return whole and isinstance(spent.cost, int | float) and math.isfinite(spent.cost) and min(
-        spent.calls, spent.tokens, spent.cost) >= 0
+    return whole and isinstance(spent.cost, int | float) and all(
+        0 <= number <= MOST for number in (spent.calls, spent.tokens, spent.cost))
