@@ -189,9 +189,12 @@ print("numpy" in sys.modules)"""
     assert done.stdout.splitlines()[-1] == "False"
 
 
-def test_too_little_memory_is_refused_before_libraries_crash_in_it(sample: Path) -> None:
-    limited = f"ulimit -v 600000; exec '{sys.executable}' -m qafd query Apple --db '{sample}'"
+@pytest.mark.parametrize("kilobytes", [100_000, 600_000])
+@pytest.mark.parametrize("command", ["query Apple", "index app.py"])
+def test_too_little_memory_is_refused_before_libraries_crash_in_it(
+        sample: Path, command: str, kilobytes: int) -> None:
+    limited = f"ulimit -v {kilobytes}; exec '{sys.executable}' -m qafd {command} --db '{sample}'"
     done = subprocess.run(["sh", "-c", limited], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == ("qafd: this process may use 585 MB of memory, which is too little; allow it "
-                           "1,024 MB (ulimit -v 1048576)\n")
+    assert done.stderr == (f"qafd: this process may use {kilobytes // 1024} MB of memory, which is too "
+                           "little; allow it 1,024 MB (ulimit -v 1048576)\n")

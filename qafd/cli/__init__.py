@@ -16,6 +16,7 @@ from qafd.errors import ParameterError, QafdError, SpendingCapError
 
 DONE, FAILED, USAGE, NOTHING_FOUND, CAPPED = 0, 1, 2, 3, 4
 INTERRUPTED = 130  # what shells report of a program that Ctrl-C ended
+LEAST_MEMORY = 2**30  # bytes of addresses; numpy and onnxruntime crash with less
 
 class Commands(click.Group):
     """The commands in the order in which they are declared."""
@@ -60,6 +61,7 @@ def _run(arguments: list[str]) -> int:
     import_module("qafd.cli.commands")  # which adds them to the group
     try:
         with qafd.make_context("qafd", arguments) as context:
+            _check_memory()
             return qafd.invoke(context) or DONE
     except click.exceptions.Exit as done:  # after --help and --version
         return done.exit_code
@@ -68,6 +70,18 @@ def _run(arguments: list[str]) -> int:
             return _complain("a command is missing; 'qafd --help' lists them", USAGE)
         path = error.ctx.command_path if error.ctx else "qafd"
         return _complain(f"{error.format_message()} See '{path} --help'.", USAGE)
+
+
+def _check_memory() -> None:
+    """Raise ParameterError if this process may use too little memory to load its libraries."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most != resource.RLIM_INFINITY and most < LEAST_MEMORY:
+        raise ParameterError(f"this process may use {most // 2**20:,} MB of memory, which is too little; "
+                             f"allow it {LEAST_MEMORY // 2**20:,} MB (ulimit -v {LEAST_MEMORY // 1024})")
 
 
 def _complain(message: str, code: int) -> int:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from qafd.preferences import Preferences
     from qafd.storage import Location
 
-LEAST_MEMORY = 2**30  # bytes of addresses; numpy and onnxruntime crash with less
 FILE_NAMES = ("files", "file")  # may hold bytes that are not UTF-8
 
 
@@ -117,22 +116,9 @@ def work(place: str) -> Callable[[Callable[[], None]], Callable[..., Any]]:
     def decorate(declared: Callable[[], None]) -> Callable[..., Any]:
         @wraps(declared)
         def run(*positional: Any, **options: Any) -> Any:
-            _check_memory()
             return getattr(import_module(f"qafd.cli.{module}"), function)(*positional, **options)
         return run
     return decorate
-
-
-def _check_memory() -> None:
-    """Raise ParameterError if this process may use too little memory to load its libraries."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return
-    most = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if most != resource.RLIM_INFINITY and most < LEAST_MEMORY:
-        raise ParameterError(f"this process may use {most // 2**20:,} MB of memory, which is too little; "
-                             f"allow it {LEAST_MEMORY // 2**20:,} MB (ulimit -v {LEAST_MEMORY // 1024})")
 
 
 def _note_json(context: click.Context, _: click.Parameter, value: bool) -> None:
