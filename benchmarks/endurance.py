@@ -1,11 +1,12 @@
 """Many sessions for minutes on one workspace: questions, uploads and edits, and what came of them.
 
-    python benchmarks/endurance.py [--minutes 10] [--sessions 50] [--pause 20] [--seed 1]
+    python benchmarks/endurance.py [--minutes 10] [--sessions 50] [--pause 20] [--seed 1] [--steady]
 
 Starts the app in a fresh home. Of ten sessions eight ask in the browser's language, one adds files and
 one edits entities, each about every `--pause` seconds. At the end all files must be read, all edits be
 there, and the graph be the one that its log gives. Memory is that of the app, the median of the
-second fifth of the time against that of the last. Writes results/endurance.json.
+second fifth of the time against that of the last. With `--steady` the workspace keeps its size: files
+replace each other, and edits are undone. Writes results/endurance.json.
 """
 
 import argparse
@@ -45,11 +46,11 @@ def add_file(path, number, chance):
     return name
 
 
-def edit(path, chance):
+def edit(path, chance, steady):
     """Connect two entities, or undo an earlier edit; return the number of the edit."""
     with open_workspace(path) as store:
         made = [one.id for one in store.edits.all() if one.undone_at is None]
-        if len(made) > 3 and chance.random() < 0.5:
+        if len(made) > 3 and (steady or chance.random() < 0.5):
             number = chance.choice(made)
             store.edits.undo(number)
         else:
@@ -63,8 +64,8 @@ def edit(path, chance):
 class Team:
     """The sessions, and what they did."""
 
-    def __init__(self, path, till, pause, seed):
-        self.path, self.till, self.pause = path, till, pause
+    def __init__(self, path, till, pause, seed, steady):
+        self.path, self.till, self.pause, self.steady = path, till, pause, steady
         self.chance = random.Random(seed)
         self.seconds, self.errors, self.files, self.edits, self.refused = [], [], [], [], 0
 
@@ -86,14 +87,15 @@ class Team:
     async def add(self, number):
         while time.monotonic() < self.till:
             await self.rest()
-            number += 1
+            number += not self.steady
             self.files.append(await asyncio.to_thread(add_file, self.path, number, self.chance))
 
     async def change(self):
         while time.monotonic() < self.till:
             await self.rest()
             try:
-                self.edits.append(await asyncio.to_thread(edit, self.path, self.chance))
+                self.edits.append(await asyncio.to_thread(edit, self.path, self.chance,
+                                                          self.steady))
             except QafdError:  # another session undid the same edit, or the graph is still empty
                 self.refused += 1
 
@@ -120,6 +122,7 @@ def main():
     parser.add_argument("--sessions", type=int, default=50)
     parser.add_argument("--pause", type=float, default=20.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--steady", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         path = Path(home) / "team.db"
@@ -129,7 +132,8 @@ def main():
             address = f"http://127.0.0.1:{PORT}"
             healthy(address)
             memory = []
-            team = Team(path, time.monotonic() + 60 * options.minutes, options.pause, options.seed)
+            team = Team(path, time.monotonic() + 60 * options.minutes, options.pause, options.seed,
+                        options.steady)
             asyncio.run(run(team, address, options.sessions, psutil.Process(server.pid), memory))
         finally:
             server.terminate()
@@ -153,7 +157,8 @@ def main():
            "damage": len(broken), "MB before": round(before), "MB after": round(after),
            "growth": round(after / before - 1, 3)}
     print(row, *team.errors[:5], *broken[:5], sep="\n")
-    results.write("endurance", [row], options.seed, f"a step about every {options.pause:g} s a session")
+    results.write("endurance-steady" if options.steady else "endurance", [row], options.seed,
+                  f"a step about every {options.pause:g} s a session")
 
 
 if __name__ == "__main__":

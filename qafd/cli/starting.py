@@ -87,6 +87,8 @@ def start(db: "Location | None" = None, **options: Any) -> None:
         os.environ["QAFD_DB"] = db if isinstance(db, str) else os.path.abspath(db)
     check_free(host, port)
     print(f"QAFD Explorer: http://{host}:{port}", file=sys.stderr, flush=True)
+    # Each thread would else keep the memory that it freed for itself: 480 MB for eight instead of 330.
+    os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     os.chdir(script.parent)  # where Streamlit looks for its configuration
     paths = [str(script.parent)]
     if "PYTHONPATH" in os.environ:
