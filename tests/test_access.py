@@ -158,7 +158,7 @@ BROKEN = {
     "section a text": "auth = 'x'\npeople = 'y'",
 } | {f"allowed = {entry}": ACCOUNTS.replace('["@school.example"]', entry) for entry in (
     '"@school.example"', "[]", '["@"]', '[""]', '[" "]', "[1]", "true", '["school.example"]',
-    '["@school.example", ""]', '["a@b@school.example"]', '["* "]')}
+    '["@school.example", ""]', '["@school.example "]', '["a@b@school.example"]', '["* "]')}
 
 
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN.keys())

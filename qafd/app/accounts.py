@@ -5,14 +5,21 @@ import secrets
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import SplitResult, quote, urlsplit
 
 from authlib.integrations.starlette_client import OAuth, OAuthError
 from httpx2 import HTTPError
 from joserfc.errors import JoseError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 from starlette.middleware.sessions import SessionMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -23,33 +30,62 @@ from qafd.errors import ParameterError
 
 SIGN_IN = "/sign-in"
 ANYONE = "*"
-KEYS = ("redirect_uri", "client_id", "client_secret", "server_metadata_url")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
-@dataclass(frozen=True)
-class Accounts:
-    """A provider of accounts, and the people who may enter.
+def _check_address(address: str) -> str:
+    if not _is_safe(address):
+        raise ValueError("it must begin with https:// (http:// on this machine only) and have a path")
+    return address
 
-    `allowed` has mail addresses, domains such as "@school.example", or "*" for all accounts of
-    the provider.
-    """
 
-    redirect_uri: str
-    client_id: str
-    client_secret: str
-    server_metadata_url: str
-    allowed: frozenset[str]
+def _check_entry(entry: str) -> str:
+    if entry.split() != [entry] or entry != ANYONE and (entry.count("@") != 1 or entry.endswith("@")):
+        raise ValueError("it is no address such as ada@school.example, domain such as @school.example, or *")
+    return _fold(entry)
+
+
+Text = Annotated[str, StringConstraints(pattern=r"\S")]
+Address = Annotated[str, AfterValidator(_check_address)]
+
+
+class _Section(BaseModel):
+    """A part of the file of accounts, which has no other settings, each of its type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Provider(_Section):
+    """A provider of accounts, as Streamlit's secrets name one."""
+
+    redirect_uri: Address
+    client_id: Text
+    client_secret: Text
+    server_metadata_url: Address
+    cookie_secret: str = ""
+
+
+class People(_Section):
+    """The people who may enter: mail addresses, domains such as "@school.example", "*" for all accounts."""
+
+    allowed: Annotated[list[Annotated[str, AfterValidator(_check_entry)]], Field(min_length=1)]
+
+
+class Accounts(_Section):
+    """A provider of accounts, and the people who may enter."""
+
+    auth: Provider
+    people: People
 
     def admit(self, claims: Mapping[str, Any]) -> bool:
         """Return True if a person may enter; an address counts only if the provider verified it."""
-        if ANYONE in self.allowed:
+        if ANYONE in self.people.allowed:
             return True
         email = claims.get("email")
         if not isinstance(email, str) or claims.get("email_verified") is not True:
             return False
         domain = "@" + email.rpartition("@")[2]
-        return bool({_fold(email), _fold(domain)} & self.allowed)
+        return not {_fold(email), _fold(domain)}.isdisjoint(self.people.allowed)
 
 
 def read_accounts(file: Path) -> Accounts:
@@ -63,42 +99,15 @@ def read_accounts(file: Path) -> Accounts:
         Anything in the file is missing, misspelled or of another type.
     """
     try:
-        found = tomllib.loads(file.read_text("utf-8"))
+        return Accounts.model_validate(tomllib.loads(file.read_text("utf-8")))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ParameterError(f"the file of accounts {str(file)!r} is wrong at {place} ({first['msg']}); it "
+                             "needs a provider in [auth] and a list `allowed` in [people]") from None
     except (OSError, ValueError) as error:
         raise ParameterError(f"the file of accounts {str(file)!r} cannot be read ({error})"
                              ) from error
-    auth = _section(file, found, "auth", (*KEYS, "cookie_secret"))
-    people = _section(file, found, "people", ("allowed",))
-    if unknown := sorted(set(found) - {"auth", "people"}):
-        raise _mistake(file, f"[{unknown[0]}] is not a section; it has [auth] and [people]")
-    for key in KEYS:
-        if not isinstance(auth.get(key), str) or not auth[key].strip():
-            raise _mistake(file, f"[auth] needs {key}, a text that is not empty")
-    for key in ("redirect_uri", "server_metadata_url"):
-        if not _is_safe(auth[key]):
-            raise _mistake(file, f"{key} must be an address that begins with https:// "
-                           "(http:// on this machine only) and has a path")
-    allowed = people.get("allowed")
-    if not isinstance(allowed, list) or not allowed or not all(map(_is_entry, allowed)):
-        raise _mistake(file, 'allowed of [people] must list addresses and domains, as '
-                       '["ada@school.example", "@school.example"], or ["*"] for every account of '
-                       "the provider")
-    return Accounts(auth["redirect_uri"], auth["client_id"], auth["client_secret"],
-                    auth["server_metadata_url"], frozenset(map(_fold, allowed)))
-
-
-def _section(file: Path, found: Mapping[str, Any], name: str, known: tuple[str, ...]
-             ) -> dict[str, Any]:
-    section = found.get(name)
-    if not isinstance(section, dict):
-        raise _mistake(file, f"there is no section [{name}]")
-    if unknown := sorted(set(section) - set(known)):
-        raise _mistake(file, f"[{name}] has no setting {unknown[0]}; it has {', '.join(known)}")
-    return section
-
-
-def _mistake(file: Path, words: str) -> ParameterError:
-    return ParameterError(f"the file of accounts {str(file)!r} is not complete: {words}")
 
 
 def _is_safe(address: str) -> bool:
@@ -110,13 +119,6 @@ def _is_safe(address: str) -> bool:
         return False
     local = parts.scheme == "http" and parts.hostname in LOOPBACK
     return bool((parts.scheme == "https" or local) and parts.hostname and parts.path.strip("/"))
-
-
-def _is_entry(entry: object) -> bool:
-    """Return True for an address of mail, a domain after "@", or "*"."""
-    if not isinstance(entry, str) or entry.split() != [entry]:
-        return False
-    return entry == ANYONE or entry.count("@") == 1 and not entry.endswith("@")
 
 
 def _fold(email: str) -> str:
@@ -137,10 +139,11 @@ class AccountGate(VisitorGate):
     def __init__(self, app: ASGIApp, sessions: Sessions, accounts: Accounts) -> None:
         super().__init__(app, sessions)
         self._accounts = accounts
-        self._home = urlsplit(accounts.redirect_uri)
+        self._home = urlsplit(accounts.auth.redirect_uri)
         self._provider = OAuth().register(
-            "provider", client_id=accounts.client_id, client_secret=accounts.client_secret,
-            server_metadata_url=accounts.server_metadata_url,
+            "provider", client_id=accounts.auth.client_id,
+            client_secret=accounts.auth.client_secret,
+            server_metadata_url=accounts.auth.server_metadata_url,
             client_kwargs={"scope": "openid email profile", "prompt": "select_account",
                            "code_challenge_method": "S256", "timeout": 10.0})
         # Its cookie lives while a person is at the provider, and holds the state of that errand.
@@ -162,7 +165,7 @@ class AccountGate(VisitorGate):
         place = metadata.get("end_session_endpoint")
         if not place:
             return await super().sign_out()
-        query = f"client_id={quote(self._accounts.client_id, safe='')}"
+        query = f"client_id={quote(self._accounts.auth.client_id, safe='')}"
         return RedirectResponse(f"{place}{'&' if '?' in place else '?'}{query}", 303)
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -185,7 +188,7 @@ class AccountGate(VisitorGate):
         """Send a person to the provider."""
         request.session["place"] = request.query_params.get("place", "/")
         answer: Response = await self._provider.authorize_redirect(
-            request, self._accounts.redirect_uri)
+            request, self._accounts.auth.redirect_uri)
         return answer
 
     async def _return(self, request: Request) -> Response:
