@@ -45,7 +45,11 @@ Source = tuple[str, bytes]
 def index_files(db: Location | None, files: tuple[str, ...], again: str | None, sync: bool, name: str,
                 dry_run: bool, engine: int | str, **reader: Any) -> Outcome | int:
     path = require_location(db)
-    given = [Given(name, name, stdin)] if files == ("-",) else find_files(files, note)
+    if files == ("-",):
+        data = stdin()  # before a workspace is made
+        given = [Given(name, name, lambda: data)]
+    else:
+        given = find_files(files, note)
     if files and not given and not sync:
         return NOTHING_FOUND
     sources = ((file.name, file.read()) for file in given)
