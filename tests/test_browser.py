@@ -103,26 +103,6 @@ def test_back_returns_to_each_selection_and_question(open_page: Open) -> None:
     expect(box).to_have_value(second, timeout=30_000)
 
 
-def test_back_leaves_a_workspace_and_then_the_question_before(open_page: Open) -> None:
-    first, second = "Who recorded Copper Sky?", "Where is the Meridian Prize given?"
-    page = open_page("/?ws=songbook")
-    box = page.get_by_role("textbox", name="Question")
-    for question in (first, second):
-        settle(page)
-        box.fill(question)
-        box.press("Enter")
-        expect(page).to_have_url(re.compile("q="))
-    settle(page)
-    page.get_by_role("combobox", name=re.compile("Workspace")).click()
-    page.get_by_role("option", name="elements").click()
-    expect(page).to_have_url(re.compile(r"\?ws=elements$"), timeout=30_000)
-    for question in (second, first):
-        settle(page)
-        page.go_back()
-        expect(box).to_have_value(question, timeout=30_000)
-        expect(page).to_have_url(re.compile("ws=songbook"))
-
-
 def test_an_edge_is_selected_by_mouse_and_key_and_the_link_restores_it(
         open_page: Open, app_url: str) -> None:
     page = open_page("/?passages=false")

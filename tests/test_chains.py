@@ -1,11 +1,12 @@
 """Laws of the chains: from a seed, name by name, each hop with a sentence of a passage that has both."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from qafd.explain import Explanation
-from qafd.explain.chains import Chain, best_chains
+from qafd.explain.chains import LONGEST, WAYS, Chain, _ChainSearch, best_chains, find_chains
 from qafd.ingest import index
 from qafd.knowledge import KnowledgeGraph, find_evidence, read_corpus
 from qafd.records import node_id
@@ -94,6 +95,30 @@ def test_every_name_has_one_chain(told: tuple[KnowledgeGraph, Explanation]) -> N
     assert len({chain.nodes[-1] for chain in chains}) == len(chains)
 
 
+def test_the_chains_are_the_best_of_each_end_and_their_mass_is_what_runs_there(
+        told: tuple[KnowledgeGraph, Explanation]) -> None:
+    run, graph = told[1].runs[0], told[0].graph
+    with run.open_store() as store:
+        search = _ChainSearch(run.problem, run.streams, run.retrieval.ranking, store, None)
+        ways = list(search.reach())
+        found = find_chains(run.problem, run.streams, run.retrieval.ranking, store, 10_000)
+    assert max(Counter((rows[-1], len(rows)) for rows in ways).values()) == WAYS
+    best: dict[str, float] = {}
+    for rows in ways:
+        score = search.rate(rows)[0]
+        assert score >= 0
+        best[graph.ids[rows[-1]]] = max(score, best.get(graph.ids[rows[-1]], 0.0))
+    assert {chain.nodes[-1]: chain.score for chain in found} == {
+        end: score for end, score in best.items() if score > 0}
+    for chain in found:
+        assert 0 <= chain.covered <= 1
+        assert 2 <= len(chain.nodes) <= LONGEST + 1
+        for hop in chain.hops:
+            through = dict(run.streams.carriers(graph.row[hop.source], graph.row[hop.target], ()))
+            passage = graph.row[node_id("passage", hop.chunk)]
+            assert hop.flow == sum(mass for row, mass in through.items() if row in (None, passage))
+
+
 def test_a_chain_of_one_hop_comes_first_only_with_as_much_of_the_question_as_any() -> None:
     def chain(end: str, hops: int, score: float, covered: float) -> Chain:
         names = ("seed", *(f"{end}{place}" for place in range(hops - 1)), end)
@@ -119,6 +144,9 @@ def test_a_chain_reaches_the_birthplace_of_the_singer_over_the_singer(tmp_path: 
     first = explanation.chains()[0]
     assert [first.start, *(hop.name for hop in first.hops)] == ["Quiet Bells", "Ada Brunel", "Galway"]
     assert first.hops[-1].sentence == "She was born in Galway, near the harbor."
+    # "singer" is in none of its sentences; "born" is in the last, "Quiet Bells" is where it begins.
+    assert [chain.covered for chain in explanation.chains()[:2]] == [0.75, 0.5]
+    assert [hop.label for hop in first.hops] == ["is song by", ""]
 
 
 def test_no_chain_ends_at_a_person_where_a_place_is_asked_for(

@@ -67,6 +67,7 @@ def test_a_file_is_saved_in_another_workspace_if_it_holds(
     obj = json.loads(file.read_text("utf-8"))
     obj["nodes"][0]["mass"] *= 2
     file.write_text(json.dumps(obj), "utf-8")
+    assert main(["verify", str(file)]) == 1
     assert main(["runs", "--add", str(file), "--db", str(path)]) == 1
     assert "does not hold" in capsys.readouterr().err
     assert main(["runs", "--db", str(path), "--json"]) == 0

@@ -35,17 +35,6 @@ def test_addresses_in_plain_text_do_not_become_links(text: str) -> None:
     assert read.replace("\u2060", "") == text
 
 
-@pytest.mark.parametrize("command", [
-    ["why", "Who?", "Paris"], ["paths", "Who?"], ["whatif", "Who?"],
-    ["compare", "Who?"], ["query", "Who?"], ["answer", "Who?"], ["layers", "--build", "all"]])
-def test_commands_on_an_empty_workspace_end_with_a_sentence_or_nothing(
-        command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    KnowledgeGraph.open(tmp_path / "empty.db").store().close()
-    code = main([*command, "--db", str(tmp_path / "empty.db")])
-    assert code in (0, 2, 3)
-    assert capsys.readouterr().err.count("\n") <= 1
-
-
 @pytest.mark.parametrize("arguments", [
     ["layers", "--build", "x" * 5000], ["compare", "Who?", "--methods", "x" * 5000],
     ["query", "Who?", "--method", f"qafd(seeds={'9' * 4000})"]])

@@ -3,19 +3,20 @@
 import textwrap
 
 import pytest
+from files import read_here
 from hypothesis import given
 from hypothesis import strategies as st
 from local_models import extractor
 
-from qafd.reading.parsing import parse
+from qafd.reading.parsing import parse_with_notices
 from qafd.reading.text.lines import fresh_lines, is_field, typed_width, unwrap
 from qafd.records import Chunk, Document
 
 words = st.lists(st.from_regex(r"[A-Za-z][a-z]{0,11}[.,;?!]?", fullmatch=True), min_size=1, max_size=80)
 
 
-def read(text: str) -> Document:
-    documents = parse("notes.txt", text.encode())
+def read(text: str, name: str = "notes.txt") -> Document:
+    documents = parse_with_notices(name, text.encode(), ask=read_here).documents
     assert len(documents) == 1
     return documents[0]
 
@@ -120,7 +121,7 @@ def test_a_line_alone_above_sentences_is_the_title_of_a_text(text, title):
 
 def test_markdown_keeps_the_lines_of_a_list_of_fields():
     text = "Meeting\n\nDate: 5 March\nPresent: Ann Lee, Tom Hale\n\nIt was long."
-    assert parse("m.md", f"# {text}\n".encode())[0].text == text
+    assert read(f"# {text}\n", "m.md").text == text
 
 
 @pytest.mark.parametrize("rule", ["---", "=" * 70, "* * *", "_____"])

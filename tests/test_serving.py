@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
@@ -191,12 +191,6 @@ def test_http_refuses_what_the_workspace_cannot_answer(path: Path) -> None:
     assert list(reply.json()) == ["error"]
 
 
-def test_a_method_is_one_of_a_list() -> None:
-    (method,) = (one for one in describe()["paths"]["/v1/query"]["get"]["parameters"]
-                 if one["name"] == "method")
-    assert {"qafd", "pagerank", PAPER} <= set(method["schema"]["enum"])
-
-
 @pytest.mark.parametrize("sent", [
     b"", b"GET /health HTT", b"POST /v1/answer HTTP/1.1\r\nHost: localhost\r\nAuthorization: "
     b"Bearer " + TOKEN.encode() + b"\r\nContent-Length: 9\r\n\r\n{",
@@ -236,20 +230,6 @@ def test_only_an_upload_that_is_taken_has_long_to_arrive(path: str, reads: bool,
                 connection.recv(1)
             connection.sendall(b" more")
             assert connection.recv(10_000).startswith(b"HTTP/1.1 200")
-
-
-def test_connections_beyond_the_bound_are_refused_and_the_others_served(apple: KnowledgeGraph) -> None:
-    class Few(PatientConnection):
-        most = 2
-
-    ask = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with running(make_app(apple, TOKEN), Few) as port, ExitStack() as stack:
-        answers = []
-        for number in range(3):
-            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
-            connection.sendall(ask if number < 2 else b"")
-            answers.append(connection.recv(12).decode())
-    assert [answer[9:] for answer in answers] == ["200", "200", "503"]
 
 
 def test_a_websocket_outlives_the_time_for_a_head() -> None:
