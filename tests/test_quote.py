@@ -7,11 +7,28 @@ import numpy as np
 import pytest
 
 from qafd.answer import Answer, Likelihood
-from qafd.answer.chooser import FEATURES, ChoiceModel, rate_sentences
-from qafd.answer.quote import find_cell, read_candidates
+from qafd.answer.chooser import (
+    FEATURES,
+    Candidate,
+    ChoiceModel,
+    _find_leads,
+    _share,
+    _weigh_words,
+    rate_sentences,
+)
+from qafd.answer.quote import (
+    _find_sides,
+    _is_statement,
+    _select,
+    find_cell,
+    find_near,
+    read_candidates,
+)
 from qafd.cli.answering import answer_lines
 from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.plan.kinds import Asked, Beyond, find_asked, find_beyond, rate_kind
+from qafd.records import node_id
+from qafd.retrieve.base import RetrievedPassage
 from qafd.storage.rows import SentenceName
 
 FERRY = {
@@ -215,3 +232,97 @@ def test_a_plain_question_is_answered_in_bold_by_its_sentence(
     sentence = ferry.answer(question).sentences[0]
     assert sentence.text.startswith(first)
     assert sentence.best
+
+
+def candidate(text: str, rank: int = 0, title: str = "The mill", cosine: float = 0.5,
+              before: Candidate | None = None) -> Candidate:
+    passage = RetrievedPassage("p", f"chunk{rank}", "a.md", title, text, 1.0, 0, len(text))
+    return Candidate(rank, passage, 0, len(text), np.array([cosine, 0.0], np.float32), "Sails", before)
+
+
+@pytest.mark.parametrize(("text", "statement"), [
+    ("The mill grinds rye", True), ("The sails turn", False), ("The sails turn.", True),
+    ("They turn.", False), ("10 g salt", True), ("1931", False), ("Who runs it?", False), ("Rye? 2.", False),
+    ("The mill", False), ("Sails", False), ("crop: leeks\nplot: 3", True), ("crop: leeks\nwho: me?", True)])
+def test_questions_headings_and_remnants_are_no_statements(text: str, statement: bool) -> None:
+    assert _is_statement(candidate(text)) == statement
+
+
+def test_a_sentence_is_as_near_as_the_question_that_it_follows() -> None:
+    plan = type("Plan", (), {"embedding": np.array([1.0, 0.0], np.float32)})
+    asks = candidate("When does it open?", cosine=0.75)
+    says = candidate("It is closed.", cosine=0.875)
+    for text, before, near in (("At ten.", asks, 0.75), ("At ten.", says, 0.5), ("At ten.", None, 0.5)):
+        assert candidate(text, before=before).compare(plan) == near
+    assert candidate("At ten.", cosine=0.875, before=asks).compare(plan) == 0.875
+
+
+def test_two_sentences_of_a_passage_and_four_in_all_are_selected_in_order() -> None:
+    order = [candidate(f"Sentence {number}.", rank) for number, rank in enumerate((1, 1, 1, 0, 0, 2))]
+    assert [each.text[9] for each in _select([order[0], *order])] == ["0", "1", "3", "4"]
+    assert [each.text[9] for each in _select(order[2:3] + order[5:])] == ["2", "5"]
+
+
+def test_each_side_has_the_passage_that_it_titles_or_else_a_sentence_with_its_words() -> None:
+    order = [candidate("The Heron and the mill.", 0, "Boats"), candidate("It grinds.", 1),
+             candidate("The mill turns.", 2, "A mill of Leer")]
+    assert list(_find_sides(order, ["mill", "Heron", "Grebe"])) == [order[1], order[0]]
+
+
+def test_the_share_of_words_is_that_of_their_weight() -> None:
+    assert _share({"mill": 2.0, "rye": 1.0}, "The mills of Leer") == pytest.approx(2 / 3)
+    assert _share({"mill": 2.0, "rye": 1.0}, "rye in a mill") == 1.0
+    assert _share({}, "rye") == 0.0
+
+
+def test_a_hop_leads_to_titles_in_the_nearest_sentence_and_those_next_to_it() -> None:
+    titles = ("The mill", "The mill", "The mill", "The mill", "Leer", "Kew", "Rye", "Oats")
+    some = [candidate(f"{number}" * (number + 3), 0 if number < 4 else number, title)
+            for number, title in enumerate(titles)]
+    names = {(some[at].passage.chunk, some[at].end): [SentenceName(node_id("entity", name), name, "")]
+             for at, name in enumerate(("leer", "kew", "the mill", "rye", "oats"))}
+    assert _find_leads(some, names, 1) == {"Leer", "Kew"}
+    assert _find_leads(some, names, 2) == {"Kew", "Rye"}
+    assert _find_leads(some, names, 3) == {"Rye"}  # the next sentence is of another passage
+
+
+def test_features_of_sentences_are_those_worked_out_one_by_one(ferry: KnowledgeGraph) -> None:
+    plan = ferry.plan("Which boat did Ada Brenner found in 1931 at the glacier?")
+    retrieval, corpus = ferry.retrieve(plan), read_corpus(ferry, ferry.graph)
+    with ferry.store() as store:
+        some = read_candidates(retrieval.passages, store)
+        table = rate_sentences(some, plan, retrieval, corpus.passages, store)
+    assert table.shape == (len(some), len(FEATURES))
+    columns = dict(zip(FEATURES, table.T, strict=True))
+    weights = _weigh_words(plan, corpus.passages)
+    assert weights["1931"] == pytest.approx(np.log1p(2.5 / 1.5))  # in one of three passages
+    assert max(weights.values()) == weights["1931"]
+    assert weights["glacier"] == 0  # no passage has it
+    unnamed = {word: weight for word, weight in weights.items() if word not in ("ada", "brenner")}
+    assert len(unnamed) == len(weights) - 2
+    for each, row in zip(some, table, strict=True):
+        assert row[0] == pytest.approx(each.compare(plan))
+        assert row[1] == pytest.approx(_share(unnamed, each.text))
+        before = each.before.text if each.before else ""
+        assert row[2] == pytest.approx(
+            _share(weights, f"{each.passage.title} {each.heading} {before} {each.text}"))
+        assert row[3] == each.rank
+    best = next(at for at, each in enumerate(some) if "founded" in each.text)
+    assert columns["words"][best] == columns["words"].max() > 0
+    assert columns["around"][best] == columns["around"].max()
+
+
+def test_sentences_near_the_question_are_two_of_a_passage_and_three_quarters_as_near_as_the_best(
+        ferry: KnowledgeGraph) -> None:
+    plan = ferry.plan("What does the mill grind?")
+    passages = ferry.retrieve(plan).passages
+    with ferry.store() as store:
+        near, some = find_near(passages, plan, store), read_candidates(passages, store)
+    best = max(float(each.vector @ plan.embedding) for each in some)
+    assert near.keys() == {each.passage.chunk for each in some}
+    for chunk, spans in near.items():
+        far = sorted((-float(each.vector @ plan.embedding), each.start, each.end) for each in some
+                     if each.passage.chunk == chunk)
+        far = [one for one in far if -one[0] >= max(0.31, 0.75 * best)]
+        assert spans == [(start, end) for _, start, end in far[:2]]
+    assert sum(map(len, near.values())) >= 2
