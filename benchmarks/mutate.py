@@ -36,7 +36,7 @@ TESTS = {  # of the modules of each name
                 "storage_contract assemble incremental erase edits index sqlite_file"),
     "assemble": ("assemble/claims assemble/edges assemble/entities",
                  "assemble full_assembly storage_contract incremental edits edges_by_hand"),
-    "explain": ("explain/sensitivity explain/edges explain/paths explain/chains",
+    "explain": ("explain/places explain/edges explain/paths explain/chains",
                 "explain_change explain_question explain_flow explain_united chains along explain"),
     "app": ("app/picture app/session",
             "controls explain_page asking shortcuts app compare_page graph_page placement"),
@@ -243,6 +243,7 @@ def main():
         for name in options.names:  # a module is made with the tests of its folder
             parts, tests = TESTS[name.partition("/")[0]]
             modules = [f"qafd/{part}.py" for part in parts.split() if part.startswith(name)]
+            modules = [module for module in modules if module in before or not before]
             lines, seconds = trace(modules, [f"tests/test_{one}.py" for one in tests.split()])
             for module in modules:
                 text = Path(module).read_text("utf-8")

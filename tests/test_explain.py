@@ -136,7 +136,7 @@ def test_places_are_the_documents_behind_touched_passages_and_relations(told: Ex
         nodes = store.graph.nodes(told.graph.ids)
         chunks = store.passages.get(node.key for node in nodes.values() if node.kind == "passage")
     ids = told.graph.ids_of(run.diffusion.rows.tolist())
-    passages = {i: chunks[nodes[id].key].document for i, id in enumerate(ids) if nodes[id].kind == "passage"}
+    passages = {chunks[nodes[id].key].document for id in ids if nodes[id].kind == "passage"}
     alone = {}
     for ends, edges in stored.items():
         names = {chunks[chunk].document for edge in edges for chunk, _ in edge.evidence}
@@ -147,11 +147,9 @@ def test_places_are_the_documents_behind_touched_passages_and_relations(told: Ex
         alone = {}
     touched = [frozenset((ids[u], ids[v])) for u, v in
                zip(run.diffusion.u.tolist(), run.diffusion.v.tolist(), strict=True)]
-    assert {i: name for name, some in run.places.nodes.items() for i in some} == passages
-    assert {e: name for name, some in run.places.edges.items() for e in some} == {
-        e: alone[ends] for e, ends in enumerate(touched) if ends in alone}
+    assert run.places.documents == passages | {alone[ends] for ends in touched if ends in alone}
     assert {frozenset(told.graph.ids_of(ends)): name for ends, name in run.places.stated.items()} == alone
-    for name in run.places.edges:
+    for name in set(alone.values()):
         assert set(run.places.stated_in(name)) == {
             ends for ends, one in run.places.stated.items() if one == name}
 
