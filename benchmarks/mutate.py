@@ -39,7 +39,7 @@ TESTS = {  # of the modules of each name
     "explain": ("explain/places explain/edges explain/paths explain/chains",
                 "explain_change explain_question explain_flow explain_united chains along explain"),
     "app": ("app/picture app/session",
-            "controls explain_page asking shortcuts app compare_page graph_page placement"),
+            "memory picture controls explain_page asking shortcuts app compare_page graph_page placement"),
     "ingest": ("ingest/incremental", "incremental storage_contract edits erase edges_by_hand"),
 }
 EQUIVALENT: dict[str, str] = {}  # "module: old -> new" of changes without an effect, and the reason

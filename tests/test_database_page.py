@@ -67,17 +67,6 @@ def test_an_uploaded_file_is_checked_and_copied(home: Path, own: Path) -> None:
         "My-songs-1.sqlite", "songs.sqlite"]
 
 
-def test_an_uploaded_table_is_asked_with_true_sums(home: Path) -> None:
-    app = page("database")
-    rows = "Region,Units\nNorth,3\nNorth,5\nSouth,2\nSouth,7\nTotal,17\n"
-    app.file_uploader[0].upload("sales.csv", rows.encode()).run()
-    assert app.selectbox(key="database").value == "sales"
-    assert "1 row of totals" in app.toast[0].value
-    app.text_input(key="dbq").set_value("What is the sum of units in North?").run()
-    assert not app.exception
-    assert 8 in app.dataframe[0].value.to_numpy()
-
-
 def test_a_model_writes_the_sql_from_the_retrieved_schema_and_is_paid_for_once(
         modeled: FaultServer) -> None:
     app = page("database", dbq="Which route is the longest?")
@@ -107,11 +96,3 @@ def test_a_failing_endpoint_leaves_the_draft(
     press(app, "Let tiny write it")
     assert "The draft needs no model." in app.error[0].value.replace("\\", "")
     assert app.text_area(key="sql").value == draft
-
-
-@pytest.mark.replies(reply=lambda _: "```sql\nSELECT 1 FROM routes; DROP TABLE routes\n```")
-def test_what_a_model_writes_runs_in_the_same_box(modeled: FaultServer) -> None:
-    app = page("database", dbq="Which route is the longest?")
-    press(app, "Let tiny write it")
-    press(app, "Run")
-    assert "more than one statement" in app.error[0].value

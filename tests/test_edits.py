@@ -1,7 +1,5 @@
 """Edits by hand: what they make of the graph, and that undoing leaves no trace."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -250,16 +248,6 @@ def test_forms_of_one_word_are_likelier_one_than_a_nationality_and_its_country()
     ("leopold mozart", "wolfgang mozart", False), ("apollo 11", "apollo 12", False)])
 def test_a_family_and_what_is_numbered_are_several(one, other, same):
     assert curate.may_be_one(one, other) == curate.may_be_one(other, one) == same
-
-
-def test_edits_of_two_processes_both_hold(graph):
-    code = ("import sys; from qafd.storage import open_workspace; from qafd.curate import entities\n"
-            "with open_workspace(sys.argv[1]) as store: entities.hide(store, sys.argv[2])")
-    children = [subprocess.Popen([sys.executable, "-c", code, graph.place.written, name])
-                for name in ("IBM", "New York")]
-    assert [child.wait(60) for child in children] == [0, 0]
-    refresh(graph.url)
-    assert not {"IBM", "New York"} & entities(graph).keys()
 
 
 def test_the_page_merges_a_pair_and_takes_it_back(graph, home):

@@ -76,14 +76,6 @@ def test_every_fault_of_a_stream_ends_too(server, fault):
             pass
 
 
-def test_a_page_in_place_of_a_stream_is_told_as_one_in_place_of_a_reply(server):
-    server.fault = lambda *_: "html"
-    with pytest.raises(UnreachableError, match="check the address"):
-        list(endpoint(server).stream(ASK))
-    with pytest.raises(UnreachableError, match="check the address"):
-        endpoint(server).complete(ASK)
-
-
 @pytest.mark.parametrize("fault", [*OUTCOMES, "401", "says 400 sk-CANARY-0123456789 is no key"])
 def test_the_key_is_in_no_error_log_or_traceback(server, fault, caplog):
     caplog.set_level(logging.DEBUG)

@@ -38,14 +38,6 @@ def test_a_workspace_embedded_by_an_endpoint_is_opened_and_asked(
     assert "vectors, 4 dimensions" in shown(page("settings", ws="mine"))
 
 
-def test_another_number_of_dimensions_is_refused_with_the_remedy(
-        embedded: KnowledgeGraph, server: FaultServer) -> None:
-    server.dimension = 5
-    app = page("explore", ws="mine", q="Whom did Ada Lovelace meet?")
-    assert "5 numbers where it gave 4 before" in shown(app)
-    assert "qafd index --re-embed" in shown(app)
-
-
 def test_vectors_are_computed_anew_with_the_model_of_the_settings(
         home: Path, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     keys: list[object] = []

@@ -89,7 +89,8 @@ ROW = "Town: Bodo\nHead of sales: Per Lund\nPumps sold: 12\nPumps kept: 3"
 
 @pytest.mark.parametrize(("row", "question", "asked"), [
     (ROW, "Who is the head of sales in Bodo?", 1), (ROW, "How many pumps were sold in Bodo?", 2),
-    (ROW, "Which town has Per Lund as head?", 0), (ROW, "How many pumps are in Bodo?", -1),
+    (ROW, "Which town has Per Lund as head?", 0),
+    (ROW, "In which town is Per Lund head of sales?", 0), (ROW, "How many pumps are in Bodo?", -1),
     (ROW, "Who is Per Lund?", -1), ("Name: Tove\nBoat: Silver Gull", "What is the name of the boat?", 1),
     ("Name: Tove\nBoat: Silver Gull", "What is the name?", 0),
     ("The head of Bodo is Per Lund.", "Who is the head of Bodo?", -1)])
@@ -326,3 +327,31 @@ def test_sentences_near_the_question_are_two_of_a_passage_and_three_quarters_as_
         far = [one for one in far if -one[0] >= max(0.31, 0.75 * best)]
         assert spans == [(start, end) for _, start, end in far[:2]]
     assert sum(map(len, near.values())) >= 2
+
+
+@pytest.mark.parametrize("question", [
+    "What does the mill grind?", "Who founded the ferry line?", "Where was the Heron built?",
+    "What is the difference between Vlieland and Sneek?", "What does a ticket to Vlieland cost?"])
+def test_quotes_are_at_their_offsets_follow_each_other_and_are_marked_in_their_sources(
+        question: str, ferry: KnowledgeGraph) -> None:
+    answer = ferry.answer(question)
+    sources = {citation.number: citation for citation in answer.citations}
+    assert list(sources) == list(range(1, len(sources) + 1))
+    assert [sentence.citation for sentence in answer.sentences] == sorted(
+        sentence.citation for sentence in answer.sentences)
+    before = None
+    for place, sentence in enumerate(answer.sentences):
+        source = sources[sentence.citation]
+        with ferry.store() as store:
+            whole = store.documents.get(source.passage.document).text
+        assert whole[sentence.start:sentence.end].strip() == sentence.text
+        within = (sentence.start - source.passage.start, sentence.end - source.passage.start)
+        assert within in source.marks
+        assert source.support >= sentence.similarity
+        assert sentence.best == (place == 0 and answer.likelihood == Likelihood.LIKELY)
+        same = before is not None and before.citation == sentence.citation
+        assert sentence.skips == (same and (
+            before.end > sentence.start or whole[before.end:sentence.start].strip() != ""))
+        before = sentence
+    assert {citation.support for citation in answer.citations} == {
+        max(s.similarity for s in answer.sentences if s.citation == number) for number in sources}

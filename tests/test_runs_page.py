@@ -113,27 +113,6 @@ def test_a_run_is_kept_seen_again_and_downloaded(
     context.close()
 
 
-@pytest.mark.browser
-def test_a_run_that_was_deleted_can_be_kept_again(browser: Any, app_url: str) -> None:
-    context = browser.new_context(viewport={"width": 1280, "height": 1200})
-    view = context.new_page()
-    view.goto(f"{app_url}/?best_mass=13")
-    view.wait_for_selector(PAINTED, timeout=30_000)
-    view.get_by_role("button", name="Save this run").click()
-    view.get_by_role("button", name="Save", exact=True).click()
-    view.get_by_role("link", name="See it in Runs").click()
-    view.get_by_role("button", name="Delete").click()
-    view.get_by_text("deleted").wait_for()
-    view.get_by_role("link", name="Explore").first.click()
-    view.wait_for_selector(PAINTED, timeout=30_000)
-    view.get_by_role("button", name="Save this run").click()
-    view.get_by_role("button", name="Save", exact=True).click()
-    view.get_by_role("link", name="See it in Runs").click()
-    view.get_by_role("button", name="Delete").wait_for()
-    assert view.get_by_role("button", name="Delete").is_visible()
-    context.close()
-
-
 def recorded(sample: KnowledgeGraph) -> bytes:
     """Two questions of another system: one with the flow's passages, one with others; and a broken line."""
     own = [passage.text for passage in sample.retrieve(QUESTION).passages[:5]]

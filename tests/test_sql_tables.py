@@ -6,7 +6,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from qafd.errors import ParameterError, SqlError
+from qafd.errors import SqlError
 from qafd.models.embedder import local_embedder
 from qafd.sql.database import Database
 
@@ -81,11 +81,6 @@ def test_each_sheet_is_a_table_that_others_join(tmp_path: Path) -> None:
 def test_a_file_without_rows_or_of_another_kind_is_refused_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(SqlError, match="no table with rows"):
         opened(tmp_path / "empty.csv", "Name,Age\n")
-
-
-def test_a_missing_table_is_refused_as_any_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="there is no file"):
-        Database.open(tmp_path / "none.csv", local_embedder())
 
 
 def test_the_copy_is_removed_with_the_database(tmp_path: Path) -> None:
