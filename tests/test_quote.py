@@ -186,6 +186,7 @@ def test_the_kind_of_thing_asked_for_is_rated_in_english_alone(
 
 
 @pytest.mark.parametrize(("question", "unknown"), [
+    ("Compare the Grebe with the Heron.", ()), ("Summarise the ferry line.", ()),
     ("When does the ferry to Ameland sail?", ("Ameland",)), ("When does the ferry to Vlieland sail?", ()),
     ("In which township was the Grebe built?", ()), ("Who saw the glacier near Vlieland?", ("glacier",)),
     ("Who told Mara Delgado of the glacier?", ("Mara Delgado", "glacier"))])

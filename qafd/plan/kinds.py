@@ -105,7 +105,9 @@ def rate_kind(asked: Asked, text: str, names: Iterable[SentenceName], known: Ite
 
 
 def is_kind(word: str, question: str) -> bool:
-    """Return True for the kind of thing asked for, as "country" in "In which country?"."""
+    """Return True for a word that asks, as "compare" and the "country" of "In which country?"."""
+    if any(word in _phrases().get(kind, ()) for kind in Beyond):
+        return True
     asked = words(question)
     return any(before in ("which", "what", "many") and noun == word for before, noun in pairwise(asked))
 
