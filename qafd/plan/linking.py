@@ -274,9 +274,7 @@ class Names:
         if parts and (self.get(key) or any(
                 one.start <= span.start and span.end <= one.end for one in parts)):
             return
-        ways = {Way.SLIP} if parts else set(Way)
-        if not self._may_be_part(span, key):
-            ways.discard(Way.WORD)
+        ways = {Way.SLIP} if parts else self._choose_ways(span, key)
         found = self.candidates(span.text, lambda: embed(span.text), ways)
         best = next(found, None)
         if best is None:
@@ -293,10 +291,11 @@ class Names:
         else:
             links.stand(span.text, best.key)
 
-    def _may_be_part(self, span: Named, key: str) -> bool:
-        """Return True if a name can be one word of a longer one, as a person's last name."""
+    def _choose_ways(self, span: Named, key: str) -> set[Way]:
+        """Return all ways, without that by a word if a name cannot be one of a longer one, as a last name."""
         called = span.kind == "PERSON" or span.kind in CALLED and not is_in_dictionary(key)
-        return called and span.text[0].isupper() and len(self.bearers(key)) <= TOLD
+        may = called and span.text[0].isupper() and len(self.bearers(key)) <= TOLD
+        return set(Way) if may else set(Way) - {Way.WORD}
 
     def _link_word(self, links: "_Links", word: str, start: int, end: int, vocabulary: Vocabulary) -> None:
         """Link a word outside of names that no passage has and that is a name by a slip, or put it right
