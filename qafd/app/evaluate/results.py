@@ -12,7 +12,7 @@ from qafd.app.figures import GREEN
 from qafd.app.markup import paragraph
 from qafd.app.pages import way
 from qafd.app.session import choose_option, forget, value_of
-from qafd.app.tables import columns_of, download, table
+from qafd.app.tables import download, table
 from qafd.evaluate import Evaluation
 from qafd.view.panel import clean
 from qafd.wording import count
@@ -141,31 +141,19 @@ def questions_table(result: Evaluation, measure: str) -> None:
 
 
 def _question(result: Evaluation, place: int) -> None:
-    """Draw one question: the rank of each gold passage by each method, and links."""
+    """Draw one question with its gold, and links."""
     question = result.questions[place]
     st.markdown(f"### {brief(question.text, 600)}")
     with st.container(horizontal=True, gap="small"):
         way("explore", "Open in Explore", q=question.text)
         way("compare", "Open in Compare", q=question.text)
-    trials = [score.trials[place] for score in result.scores]
-    methods = _methods(result)
-    ranks = columns_of(question.gold, [list(map(_rank, trial.ranks)) for trial in trials])
-    table({"rank by": methods, **ranks})
-    if question.nodes:
-        names = [f"{name} (not in the graph)" if name in result.unknown else name
-                 for name in question.nodes]
-        places = columns_of(names, [list(map(_rank, trial.node_ranks)) for trial in trials])
-        table({"place of the node by": methods, **places,
-               "retrieved": [trial.entities for trial in trials]},
-              meanings={"retrieved": "Entities that the method retrieved; the gold nodes are looked "
-                                     "for among them"})
+    names = [f"{name} (not in the graph)" if name in result.unknown else name for name in question.nodes]
+    for kind, gold in (("passages", question.gold), ("nodes", names)):
+        if gold:
+            st.caption(plain(f"Gold {kind}, in the order of the ranks: {clean(' | '.join(gold), 600)}"))
     if question.answers:
         st.caption(plain(f"Known answer: {clean(' | '.join(question.answers), 600)}"))
 
 
-def _rank(rank: int | None) -> str:
-    return MISSED if rank is None else str(rank)
-
-
 def _ranks(ranks: Sequence[int | None]) -> str:
-    return ", ".join(map(_rank, ranks))
+    return ", ".join(MISSED if rank is None else str(rank) for rank in ranks)

@@ -5,7 +5,6 @@ import streamlit as st
 
 from qafd.app.escaping import escape_sentence
 from qafd.app.result import View
-from qafd.app.session import choose_option, exchange, put
 from qafd.app.tables import columns_of, table
 from qafd.errors import ParameterError
 from qafd.graph import Graph
@@ -22,25 +21,18 @@ from qafd.retrieve.exact import ExactMatches
 from qafd.wording.explanations import say_met, say_met_by
 from qafd.wording.reasons import word_notice
 
-EVIDENCE = {"passage": "Passage", "sentence": "Sentence", "relation": "Relation"}
 COLUMNS = ("Answer", "Condition", "Met by", "Sentence", "Document")
 
 
 def conditions_tab(view: View) -> None:
     """List the conditions of a question, and the table of answers that meet them."""
-    st.caption("Each name of the question is a condition on the answer. Exact retrieval lists "
-                "the answers that meet all of them, with the evidence.")
+    st.caption("Each name of the question is a condition on the answer. Exact retrieval lists the answers "
+               "that meet all of them, with the sentences. Where none does by sentences, a passage with both "
+               "names counts too.")
     plan = _edit_conditions(view.graph, view.plan)
-    by_sentences = _match(view, plan, "sentence")
-    begin = "sentence" if _meets_all(by_sentences) else "passage"
-    # A choice of the user's is in the address and stays; else each question begins afresh.
-    if exchange("evidence of", plan.question) != plan.question and "evidence" not in st.query_params:
-        put("evidence", begin)
-    evidence = choose_option(
-        "Weakest evidence", EVIDENCE, "evidence", default=begin,
-        help=("Evidence that meets a condition: only a relation; also a sentence that has both "
-              "names; also a passage that has both."))
-    retrieval = by_sentences if evidence == "sentence" else _match(view, plan, evidence)
+    retrieval = _match(view, plan, "sentence")
+    if not _meets_all(retrieval):
+        retrieval = _match(view, plan, "passage")
     if retrieval.notices:
         st.write(" ".join(escape_sentence(word_notice(notice)) for notice in retrieval.notices))
     rows: list[tuple[str, ...]] = []
