@@ -37,4 +37,4 @@ def show() -> None:
     with app:
         keyboard_settings()
         access_settings()
-        st.caption(f"qafd {__version__}; `qafd doctor` lists the versions of its libraries.")
+        st.caption(f"qafd {__version__}; `pip list` names the versions of its libraries.")
