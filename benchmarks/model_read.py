@@ -3,8 +3,8 @@
     python benchmarks/model_read.py [--json OUT] [--triples FOLDER]
 
 The records of tests/data/model_read.json are what a strong model may give for each document of the
-sample. Measured are gold nodes among the retrieved entities and gold passages, over the sample's
-questions, and the difference of recall@5 to the rules with its paired 95 % interval.
+sample. Measured are gold passages, over the sample's questions, and the difference of recall@5 to the rules
+with its paired 95 % interval.
 
 With --triples the same of a folder with passages.jsonl, questions.jsonl and llm_triples.jsonl, triples
 that a real model read in the passages: those that have some, and the questions whose passages they are.
@@ -79,19 +79,18 @@ class _Says:
 
 @dataclass(frozen=True)
 class Collection:
-    """Documents, questions about them, and the measures that are shown."""
+    """Documents, questions about them, and the records of a model."""
 
     files: Sequence[tuple[str, bytes]]
     questions: Sequence[Question]
     records: Records
-    nodes: bool
 
 
 def sample() -> Collection:
-    """The main sample, whose questions name their nodes."""
+    """The main sample."""
     questions = read_questions(SAMPLE.with_name("apple-amazon.questions.jsonl").read_bytes()).questions
     files = [(file.name, file.read_bytes()) for file in sorted(SAMPLE.glob("*.md"))]
-    return Collection(files, questions, RECORDS, nodes=True)
+    return Collection(files, questions, RECORDS)
 
 
 def triples(folder: Path) -> Collection:
@@ -103,7 +102,7 @@ def triples(folder: Path) -> Collection:
                  for row in _rows(folder / "questions.jsonl") if read.keys() >= set(row["gold_pids"])]
     records = {pid: [(*map(str, triple), 5) for triple in some if len(triple) == 3]
                for pid, some in read.items()}
-    return Collection([("passages.jsonl", "\n".join(lines).encode())], questions, records, nodes=False)
+    return Collection([("passages.jsonl", "\n".join(lines).encode())], questions, records)
 
 
 def _rows(file: Path) -> list[dict[str, Any]]:
@@ -143,9 +142,7 @@ def main() -> None:
     for name, scores in (("rules", rules), ("model", model)):
         for score, first in zip(scores, rules, strict=True):
             less = compare(score, first)
-            values = {key: score.intervals[key].mean for key in ("node_recall", "node_precision")
-                      if collection.nodes}
-            rows[name][score.name] = values | {
+            rows[name][score.name] = {
                 "recall@2": score.recall[0], "recall@5": score.recall[1], "less": less.mean, "low": less.low,
                 "high": less.high}
             print(f"{name:8} {score.name:10}",

@@ -167,7 +167,6 @@ class NoticeKind(StrEnum):
     FEW_QUESTIONS = "few_questions"  # count, few
     GOLD_LEFT_OUT = "gold_left_out"  # count
     GOLD_UNKNOWN = "gold_unknown"  # missing, all, names
-    NODES_UNKNOWN = "nodes_unknown"  # missing, all, names
 
 
 @dataclass(frozen=True)

@@ -452,13 +452,11 @@ def doctor() -> None:
 def retrieval() -> None:
     """Measure methods on questions with known supporting passages.
 
-    Question files: our own format (question, gold, and where they are known answer and nodes), the
-    one with gold_pids, HotpotQA, 2WikiMultihopQA, MuSiQue. Prints, as means over the questions:
-    recall of the gold passages among the first 2, 5 and 10 (R), precision of the first 5 (P@5:
-    gold among them, divided by 5) and F1 of both, the share with all gold in the first 5, the
-    reciprocal rank; recall, precision and F1 of the retrieved entities where gold nodes are
-    stated; nodes, tokens and milliseconds; F1 of the quoted answer. JSON has the intervals of
-    each.
+    Question files: our own format (question, gold, and answer where it is known), the one with
+    gold_pids, HotpotQA, 2WikiMultihopQA, MuSiQue. Prints, as means over the questions: recall of the
+    gold passages among the first 2, 5 and 10 (R), precision of the first 5 (P@5: gold among them,
+    divided by 5) and F1 of both, the share with all gold in the first 5, the reciprocal rank; nodes,
+    tokens and milliseconds. JSON has the intervals of each.
     """
 
 

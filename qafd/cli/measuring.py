@@ -15,7 +15,7 @@ from qafd.cli.models import ModelRequest, endpoint_named, price_at
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import check_output, write_out
 from qafd.errors import ModelError, ParameterError
-from qafd.evaluate import Evaluation, Score, evaluate
+from qafd.evaluate import Evaluation, evaluate
 from qafd.evaluate.collection import collection, saved_questions
 from qafd.evaluate.conditions import (
     FactualScore,
@@ -309,12 +309,9 @@ def _table_lines(result: Evaluation) -> Iterator[str]:
                f"{low:7.3f}-{high:.3f} {score.recall[2]:6.3f} "
                f"{score.intervals['precision@5'].mean:5.3f} {score.intervals['f1@5'].mean:5.3f} "
                f"{score.complete:6.3f} {score.reciprocal:5.3f}")
-    yield (f"\n{'retrieved':28} {'nodes':>6} {'tokens':>7} {'ms':>7} {named['node_recall']:>6} "
-           f"{named['node_precision']:>6} {named['node_f1']:>7}")
+    yield f"\n{'retrieved':28} {'nodes':>6} {'tokens':>7} {'ms':>7}"
     for score in result.scores:
-        yield (f"{score.name:28} {score.nodes:6.0f} {score.tokens:7,.0f} "
-               f"{score.milliseconds:7.1f} {_mean(score, 'node_recall'):>6} "
-               f"{_mean(score, 'node_precision'):>6} {_mean(score, 'node_f1'):>7}")
+        yield f"{score.name:28} {score.nodes:6.0f} {score.tokens:7,.0f} {score.milliseconds:7.1f}"
     yield ""
     yield say_differences(result.scores, result.main)
     yield from say_missed(result.scores)
@@ -335,10 +332,6 @@ def _note_refused(result: Evaluation) -> None:
             refused = next(trial.error for trial in score.trials if trial.error)
             note(f"{score.name} refused {score.errors} of {len(result.questions)} questions, which "
                  f"count as missed: {refused}")
-
-
-def _mean(score: Score, measure: str) -> str:
-    return _share(score.intervals[measure].mean if measure in score.intervals else None)
 
 
 def _share(value: float | None) -> str:

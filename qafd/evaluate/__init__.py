@@ -3,11 +3,10 @@
 The unit is the document of the workspace, which is one passage of a file of passages: a document
 that is cut into several passages counts as found where the first of them is ranked, and ranks
 count documents. A marked passage (`qafd.evaluate.collection.name_passage`) counts alone, and its
-rank counts passages. A method is measured as it is configured, to the depth that it ranks. Where a
-question names the entities that matter, the retrieved ones are compared with them.
+rank counts passages. A method is measured as it is configured, to the depth that it ranks.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 
 from qafd import __version__
 from qafd.errors import ParameterError, QafdError
-from qafd.evaluate.collection import gold_documents, gold_nodes
+from qafd.evaluate.collection import gold_documents
 from qafd.evaluate.gold import Question
 from qafd.evaluate.measures import RESAMPLES, Interval, harmonic_mean, intervals
 from qafd.graph import Graph
@@ -40,11 +39,9 @@ class Trial:
     """The outcome of one method on one question.
 
     `ranks` has one entry per gold passage, in the order of `Question.gold`: 1 is the best rank,
-    None not ranked; `node_ranks` has one per gold node, in the order of `Question.nodes`: its place
-    among the retrieved entities, of which there are `entities`. `nodes` counts retrieved nodes,
-    `tokens` those of the graph's nodes among them (not of a layer's summaries); `milliseconds` is
-    the retrieval once the question was read.
-    `error` is why a method refused.
+    None not ranked. `nodes` counts retrieved nodes, `tokens` those of the graph's nodes among them
+    (not of a layer's summaries); `milliseconds` is the retrieval once the question was read. `error`
+    is why a method refused.
     """
 
     ranks: tuple[int | None, ...]
@@ -52,8 +49,6 @@ class Trial:
     tokens: int = 0
     milliseconds: float = 0.0
     error: str = ""
-    node_ranks: tuple[int | None, ...] = ()
-    entities: int = 0
 
     def recall(self, cut: int) -> float:
         """Return the share of the gold passages among the first `cut`."""
@@ -73,58 +68,26 @@ class Trial:
         return harmonic_mean(self.precision(cut), self.recall(cut))
 
     @property
-    def node_recall(self) -> float | None:
-        """Share of the gold nodes among the retrieved entities; None where no gold is stated.
-
-        A name that the graph does not know counts as missed.
-        """
-        if not self.node_ranks:
-            return None
-        return sum(rank is not None for rank in self.node_ranks) / len(self.node_ranks)
-
-    @property
-    def node_precision(self) -> float | None:
-        """Share of gold among the retrieved entities, 0 where there are none; None without gold.
-
-        Passages and summaries that a method draws are no entities and do not count.
-        """
-        if not self.node_ranks:
-            return None
-        return len({rank for rank in self.node_ranks if rank is not None}) / max(self.entities, 1)
-
-    @property
-    def node_f1(self) -> float | None:
-        """Harmonic mean of `node_precision` and `node_recall`; None where no gold is stated."""
-        if self.node_precision is None or self.node_recall is None:
-            return None
-        return harmonic_mean(self.node_precision, self.node_recall)
-
-    @property
     def reciprocal(self) -> float:
         """1 / rank of the best gold passage, 0 where none is ranked."""
         return 1.0 / min((rank for rank in self.ranks if rank is not None), default=np.inf)
 
 
-MEASURES: dict[str, Callable[[Trial], float | None]] = {
+MEASURES: dict[str, Callable[[Trial], float]] = {
     "recall@5": lambda trial: trial.recall(5),
     "recall@2": lambda trial: trial.recall(2),
     "precision@5": lambda trial: trial.precision(5),
-    "f1@5": lambda trial: trial.f1_at(5),
-    "node_recall": lambda trial: trial.node_recall,
-    "node_precision": lambda trial: trial.node_precision,
-    "node_f1": lambda trial: trial.node_f1}
-"""What methods are compared by, with an interval: each measures a trial, None where no gold is stated
-for it. Those of nodes are known where gold nodes are stated."""
+    "f1@5": lambda trial: trial.f1_at(5)}
+"""The measures of a trial by which methods are compared, with an interval."""
 
 
 @dataclass(frozen=True)
 class Score:
     """One method over all questions.
 
-    `recall` has the mean at each of CUTS; `intervals` the mean of each of MEASURES that is known,
-    `differences` the same minus that of the first method, question by question; those of nodes are
-    over the questions that state gold nodes. `complete` is the share of questions with all gold in
-    the first five; `milliseconds` is a median, the other numbers are means.
+    `recall` has the mean at each of CUTS; `intervals` the mean of each of MEASURES, `differences` the
+    same minus that of the first method, question by question. `complete` is the share of questions with
+    all gold in the first five; `milliseconds` is a median, the other numbers are means.
     """
 
     name: str
@@ -166,21 +129,12 @@ class Score:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Methods on the same questions; all but the first are compared with the first.
-
-    `unknown` has the gold nodes' names that are not in the graph.
-    """
+    """Methods on the same questions; all but the first are compared with the first."""
 
     questions: tuple[Question, ...]
     scores: tuple[Score, ...]
     passages: int
     notices: tuple[Notice, ...] = ()
-    unknown: frozenset[str] = frozenset()
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """Those of MEASURES that are known."""
-        return tuple(self.scores[0].intervals)
 
     @property
     def main(self) -> str:
@@ -193,35 +147,28 @@ class Evaluation:
         return tuple(score for score in self.scores if score.intervals[measure].mean == most)
 
     def failures_first(self, measure: str) -> tuple[int, ...]:
-        """Order the questions by the sum of a measure over all methods, smallest first.
-
-        Those without gold for it come last.
-        """
+        """Order the questions by the sum of a measure over all methods, smallest first."""
         sums = []
         for place in range(len(self.questions)):
-            known = [MEASURES[measure](score.trials[place]) for score in self.scores]
-            sums.append(np.inf if None in known else sum(filter(None, known)))
+            sums.append(sum(MEASURES[measure](score.trials[place]) for score in self.scores))
         return tuple(sorted(range(len(sums)), key=lambda place: (sums[place], place)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON values.
 
         {"schema": 1, "qafd": version, "passages", "questions": counts, "seed", "resamples",
-        "notices": [...], "unknown_nodes": [name], "methods": {name: {"label", "params",
-        "recall@10", "recall@2", "recall@5", "precision@5", "f1@5", "node_recall",
-        "node_precision", "node_f1" (all but the first with "..._interval"; those of nodes only
-        where gold nodes are stated), "all@5", "mrr", "nodes", "tokens", "milliseconds",
-        "errors",
+        "notices": [...], "methods": {name: {"label", "params", "recall@10", "recall@2", "recall@5",
+        "precision@5", "f1@5" (all but the first with "..._interval"), "all@5", "mrr", "nodes",
+        "tokens", "milliseconds", "errors",
         "difference": {"to": first method, "recall@5": mean, "interval": [low, high], and every
         other measure with its "..._interval"},
-        "per_question": [{"qid", "question", "ranks": {gold name: rank or null},
-        "node_ranks": {gold node: place or null}, "entities", "recall@5" and the other measures,
-        "nodes", "tokens", "milliseconds", "error"}]}}}
+        "per_question": [{"qid", "question", "ranks": {gold name: rank or null}, "recall@5" and the
+        other measures, "nodes", "tokens", "milliseconds", "error"}]}}}
         """
         return {
             "schema": 1, "qafd": __version__, "passages": self.passages,
             "questions": len(self.questions), "seed": SEED, "resamples": RESAMPLES,
-            "notices": [asdict(one) for one in self.notices], "unknown_nodes": sorted(self.unknown),
+            "notices": [asdict(one) for one in self.notices],
             "methods": {score.name: self._line(score) for score in self.scores}}
 
     def _line(self, score: Score) -> dict[str, Any]:
@@ -235,18 +182,17 @@ class Evaluation:
         gap = score.difference
         line["difference"] = {"to": self.scores[0].name, "interval": [gap.low, gap.high],
                               **_flat(score.differences)}
-        line["per_question"] = [_trial_record(question, trial, score.intervals) for question, trial
+        line["per_question"] = [_trial_record(question, trial) for question, trial
                                 in zip(self.questions, score.trials, strict=True)]
         return line
 
 
-def _trial_record(question: Question, trial: Trial, measures: Iterable[str]) -> dict[str, Any]:
+def _trial_record(question: Question, trial: Trial) -> dict[str, Any]:
     """Return the outcome of a method on a question as plain JSON values."""
     line: dict[str, Any] = {"qid": question.id, "question": question.text}
-    line |= {measure: MEASURES[measure](trial) for measure in measures}
+    line |= {name: measure(trial) for name, measure in MEASURES.items()}
     line |= asdict(trial)
     line["ranks"] = dict(zip(question.gold, trial.ranks, strict=True))
-    line["node_ranks"] = dict(zip(question.nodes, trial.node_ranks, strict=True))
     return line
 
 
@@ -291,7 +237,6 @@ def evaluate(
     prepare(knowledge, methods, lambda name, done, total: progress(
         Progress(f"building {name}", done, total)))
     graph = knowledge.graph
-    entities, unknown = gold_nodes(knowledge, graph, questions)
     trials: dict[str, list[Trial]] = {name: [] for name in methods}
     total = len(questions) * len(methods)
     for question in questions:
@@ -299,23 +244,20 @@ def evaluate(
             break
         plan = knowledge.plan(question.text, graph)
         gold = [documents[name] for name in question.gold]
-        nodes = [entities.get(name, "") for name in question.nodes]
         with knowledge.store():  # which all methods use
             for name, method in methods.items():
                 progress(Progress("evaluating", sum(map(len, trials.values())), total,
                                   question.text))
-                trials[name].append(_trial(knowledge, graph, method, plan, gold, nodes))
+                trials[name].append(_trial(knowledge, graph, method, plan, gold))
     first = next(iter(trials.values()))
     progress(Progress("evaluating", len(first) * len(methods), total))
     if not first:
         raise ParameterError("the evaluation was stopped before its first question; run it again")
     passages = graph.count("passage")
-    asked = frozenset(chain.from_iterable(question.nodes for question in questions))
     return Evaluation(
         tuple(questions[:len(first)]),
         tuple(score(name, methods[name], found, first) for name, found in trials.items()),
-        passages, (*notices, *unknown, *_cautions(len(first), len(questions), passages)),
-        asked - entities.keys())
+        passages, (*notices, *_cautions(len(first), len(questions), passages)))
 
 
 def prepare(knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
@@ -326,32 +268,15 @@ def prepare(knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
 
 
 def _trial(knowledge: KnowledgeGraph, graph: Graph, method: Retriever, plan: QueryPlan,
-           gold: Sequence[frozenset[str]], nodes: Sequence[str]) -> Trial:
-    """Run a method on a question; `nodes` has the ids of the gold nodes, "" for an unknown one."""
+           gold: Sequence[frozenset[str]]) -> Trial:
+    """Run a method on a question, and compare its passages with the documents that each gold one may be."""
     try:
         retrieval = knowledge.retrieve(plan, method, graph=graph)
     except QafdError as error:
-        return Trial((None,) * len(gold), error=str(error), node_ranks=(None,) * len(nodes))
-    return trial_of(retrieval, graph, gold, nodes)
-
-
-def trial_of(retrieval: Retrieval, graph: Graph, gold: Sequence[frozenset[str]],
-             nodes: Sequence[str]) -> Trial:
-    """Compare a retrieval with the gold of its question.
-
-    Parameters
-    ----------
-    gold : sequence of frozenset of str
-        The documents that each gold passage may be (`qafd.evaluate.collection.gold_documents`).
-    nodes : sequence of str
-        The ids of the gold nodes, "" for one that the graph has not.
-    """
+        return Trial((None,) * len(gold), error=str(error))
     full = [node.id for node in retrieval.retrieved]
     tokens = sum(int(graph.tokens[graph.row[key]]) for key in full if key in graph.row)
-    entities = [node.id for node in retrieval.retrieved if node.kind == "entity"]
-    places = {key: place for place, key in enumerate(entities, 1)}
-    return Trial(ranks(retrieval, gold), len(full), tokens, retrieval.work.total_milliseconds,
-                 node_ranks=tuple(map(places.get, nodes)), entities=len(entities))
+    return Trial(ranks(retrieval, gold), len(full), tokens, retrieval.work.total_milliseconds)
 
 
 def _cautions(done: int, asked: int, passages: int) -> Iterator[Notice]:
@@ -379,13 +304,13 @@ def ranks(retrieval: Retrieval, gold: Sequence[frozenset[str]]) -> tuple[int | N
 
 def score(name: str, method: Retriever, trials: Sequence[Trial], first: Sequence[Trial]) -> Score:
     """Average a method's trials; `first` are those of the method it is compared with."""
-    found = {}
-    for key, measure in MEASURES.items():
-        pairs = zip(map(measure, trials), map(measure, first), strict=True)
-        known = [(own, other) for own, other in pairs if own is not None and other is not None]
-        if known:
-            found[key] = known
-    means, differences = _compare_scores(found)
+    own, other = (np.array([[*map(measure, some)] for measure in MEASURES.values()])
+                  for some in (trials, first))  # (measures, questions)
+    # The same seed draws the same questions for all: a method's interval does not depend on
+    # which others are in the table.
+    drawn = intervals(np.concatenate([own, own - other]), np.random.default_rng(SEED))
+    means = dict(zip(MEASURES, drawn[:len(MEASURES)], strict=True))
+    differences = dict(zip(MEASURES, drawn[len(MEASURES):], strict=True))
     recall = np.array([[*map(trial.recall, CUTS)] for trial in trials]).T
     sizes = np.array([(trial.reciprocal, trial.nodes, trial.tokens) for trial in trials])
     reciprocal, nodes, tokens = sizes.mean(axis=0).tolist()
@@ -394,23 +319,3 @@ def score(name: str, method: Retriever, trials: Sequence[Trial], first: Sequence
         means, differences, float((recall[CUTS.index(5)] == 1).mean()),
         reciprocal, nodes, tokens, float(np.median([trial.milliseconds for trial in trials])),
         isinstance(method, ForeignMethod))
-
-
-def _compare_scores(
-    found: Mapping[str, Sequence[tuple[float, float]]]
-) -> tuple[dict[str, Interval], dict[str, Interval]]:
-    """Return the interval of each measure, and that of its difference to the first method.
-
-    `found` has, per measure, the own value and the first method's for each question that has one.
-    """
-    means: dict[str, Interval] = {}
-    differences: dict[str, Interval] = {}
-    for count in dict.fromkeys(map(len, found.values())):
-        keys = [key for key, pairs in found.items() if len(pairs) == count]
-        own, other = np.array([found[key] for key in keys]).transpose(2, 0, 1)  # (keys, count)
-        # The same seed draws the same questions for all: a method's interval does not depend on
-        # which others are in the table.
-        drawn = intervals(np.concatenate([own, own - other]), np.random.default_rng(SEED))
-        means |= zip(keys, drawn[:len(keys)], strict=True)
-        differences |= zip(keys, drawn[len(keys):], strict=True)
-    return means, differences

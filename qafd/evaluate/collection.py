@@ -9,11 +9,9 @@ from pathlib import Path
 
 from qafd.errors import ParameterError
 from qafd.evaluate.gold import GoldPassage, Question, read_questions, to_jsonl
-from qafd.graph import Graph
 from qafd.ingest import index
 from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph
-from qafd.plan.linking import entities_named
 from qafd.reading.text.plaintext import one_line
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.retrieve.base import RetrievedPassage
@@ -116,7 +114,8 @@ def gold_documents(
                              "documents that are")
     if not missing:
         return found, ()
-    return found, (_note_unknown(NoticeKind.GOLD_UNKNOWN, missing, len(found)),)
+    names = tuple(one_line(name, 80) for name in missing[:LISTED])
+    return found, (notice(NoticeKind.GOLD_UNKNOWN, missing=len(missing), all=len(found), names=names),)
 
 
 def _documents_called(name: str, by_name: Sequence[dict[str, set[str]]]) -> frozenset[str]:
@@ -126,27 +125,6 @@ def _documents_called(name: str, by_name: Sequence[dict[str, set[str]]]) -> froz
         if key in names:
             return frozenset(names[key])
     return frozenset()
-
-
-def gold_nodes(
-    knowledge: KnowledgeGraph, graph: Graph, questions: Iterable[Question]
-) -> tuple[dict[str, str], tuple[Notice, ...]]:
-    """Return the id of the entity of each gold node's name, and a notice of the unknown names.
-
-    Names are looked up as those of a question are, see `qafd.plan.linking.entities_named`.
-    """
-    names: dict[str, None] = {}
-    for question in questions:
-        names |= dict.fromkeys(question.nodes)
-    with knowledge.store() as store:
-        found = entities_named(graph, names, store.edits.map_merged())
-    missing = [name for name in names if name not in found]
-    return found, (_note_unknown(NoticeKind.NODES_UNKNOWN, missing, len(names)),) if missing else ()
-
-
-def _note_unknown(kind: NoticeKind, missing: Sequence[str], known: int) -> Notice:
-    listed = tuple(one_line(name, 80) for name in missing[:LISTED])
-    return notice(kind, missing=len(missing), all=known, names=listed)
 
 
 def _line(name: str) -> str:

@@ -3,8 +3,7 @@
 A set is JSON (an array) or JSON lines, one question an object:
 
 - our own: `question`, `gold` (titles or names of the documents that support the answer) and,
-  where they are known, `answer` (a text or a list of texts) and `nodes` (names of the entities
-  that matter); `id` or `qid` where there is one;
+  where it is known, `answer` (a text or a list of texts); `id` or `qid` where there is one;
 - with a file of passages: `gold_pids` or `gold_dids` instead of `gold`, their `pid` or `did`;
 - HotpotQA and 2WikiMultihopQA: `context` and `supporting_facts`, as published or in columns;
 - MuSiQue: `paragraphs` with `is_supporting`;
@@ -27,7 +26,7 @@ from qafd.reasons import Notice, NoticeKind, notice
 
 TEMPLATE = (
     '{"question": "Who directed the film?", "gold": ["Title of a document", "its-file-name.pdf"], '
-    '"answer": "A name", "nodes": ["The film", "A name"]}\n'
+    '"answer": "A name"}\n'
     '{"question": "A question without a known answer?", "gold": ["Title of a document"]}\n')
 LONGEST_ID = 80  # what a document's name keeps of it
 _IDS = ("pid", "did", "id", "_id", "idx")
@@ -47,15 +46,13 @@ class GoldPassage:
 class Question:
     """A question, the names of the passages that support its answer, and the answers accepted.
 
-    `gold` holds ids of passages, or titles or names of documents; `nodes` names of the entities
-    that a retrieved subgraph should have, if known.
+    `gold` holds ids of passages, or titles or names of documents.
     """
 
     id: str
     text: str
     gold: tuple[str, ...]
     answers: tuple[str, ...] = ()
-    nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ class QuestionSet:
 
     @property
     def digest(self) -> str:
-        """A hash of questions, gold, answers and nodes."""
+        """A hash of questions, gold and answers."""
         return hashlib.sha256(repr(self.questions).encode()).hexdigest()[:16]
 
 
@@ -138,8 +135,6 @@ def to_jsonl(questions: Iterable[Question]) -> str:
         record = {"id": question.id, "question": question.text, "gold": question.gold}
         if question.answers:
             record["answer"] = question.answers
-        if question.nodes:
-            record["nodes"] = question.nodes
         lines.append(json.dumps(record, ensure_ascii=False) + "\n")
     return "".join(lines)
 
@@ -175,8 +170,7 @@ def _question_of(record: dict[str, Any], place: str, number: str, gold: Iterable
     if not isinstance(text, str) or not any(map(str.isalnum, text)):
         raise ParseError(f"{place} has no text under 'question'; write one.")
     identity = next((str(record[key]) for key in ("qid", "id", "_id") if key in record), number)
-    return Question(_whole(identity), _whole(text), tuple(dict.fromkeys(gold)), _answers(record),
-                    _distinct(record.get("nodes")))
+    return Question(_whole(identity), _whole(text), tuple(dict.fromkeys(gold)), _answers(record))
 
 
 def _unfold(record: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -111,18 +111,7 @@ MEASURES = {
     "f1@5": MeasureWords(
         "Passage F1", "F1@5", "F1 of the first 5 passages",
         "Harmonic mean of the share of gold passages found in the first 5 and of the share of gold "
-        "among these 5."),
-    "node_recall": MeasureWords(
-        "Nodes found", "node R", "recall of the retrieved nodes",
-        "The share of a question's gold nodes among the entities that a method retrieved."),
-    "node_precision": MeasureWords(
-        "Node precision", "node P", "precision of the retrieved nodes",
-        "The share of gold nodes among the entities that a method retrieved. Retrieving more than "
-        "needed lowers it."),
-    "node_f1": MeasureWords(
-        "Node F1", "node F1", "F1 of the retrieved nodes",
-        "Harmonic mean of the share of gold nodes found and of the share of gold among the "
-        "retrieved entities.")}
+        "among these 5.")}
 
 
 def say_differences(scores: Sequence["Score"], measure: str) -> str:

@@ -189,8 +189,6 @@ _NOTICES = {
     NoticeKind.NOT_ALL_JUDGED: "Not all questions were judged: {text}",
     NoticeKind.GOLD_UNKNOWN:
         "{missing} of {all} gold passages are not in this workspace and count as missed: {names}.",
-    NoticeKind.NODES_UNKNOWN:
-        "{missing} of {all} gold nodes are not in this graph and count as missed: {names}.",
     NoticeKind.QUESTION_CUT: "The question has {count:,} characters and only the first {read:,} are read. "
                              "Put the question itself first.",
     NoticeKind.READ_IN_PART: "Only this part of your text is read as the question: “{text}”",

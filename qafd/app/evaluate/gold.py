@@ -103,18 +103,13 @@ def _write_questions(knowledge: KnowledgeGraph) -> QuestionSet | None:
         text = st.text_input("Question")
         gold = st.multiselect("Documents that answer it", titles)
         answer = st.text_input("Answer, if known", help="Other accepted answers after |")
-        nodes = st.text_input("Names of nodes that matter, if known", help=("Entities that a "
-                                                                            "good subgraph "
-                                                                            "has; several "
-                                                                            "with | between "
-                                                                            "them"))
         if st.form_submit_button("Add the question", type="primary"):
             if not text.strip() or not gold:
                 st.warning("A question needs a text and at least one document that answers it.")
             else:
                 numbers = [int(one.id) for one in saved if one.id.isdecimal()]
                 question = Question(str(max(numbers, default=0) + 1), text.strip(), tuple(gold),
-                                    _split_names(answer), _split_names(nodes))
+                                    _split_names(answer))
                 save_questions(knowledge, [*saved, question])
                 st.rerun()
     if not saved:
@@ -122,8 +117,8 @@ def _write_questions(knowledge: KnowledgeGraph) -> QuestionSet | None:
                     "good answer needs; ten or more tell methods apart.")
         return None
     event = table(
-        columns_of(("question", "documents", "answer", "nodes"), [
-            (one.text, *map(" | ".join, (one.gold, one.answers, one.nodes))) for one in saved]),
+        columns_of(("question", "documents", "answer"), [
+            (one.text, *map(" | ".join, (one.gold, one.answers))) for one in saved]),
         on_select="rerun", selection_mode="multi-row", key="written")
     chosen = event["selection"]["rows"]
     with st.container(horizontal=True):

@@ -26,7 +26,6 @@ from qafd.wording.comparison import (
 )
 from qafd.wording.reasons import word_notice
 
-FIRST = ("recall@5", "f1@5", "node_f1")  # measures that are offered before "More measures"
 MISSED = "–"
 NAME_WIDTH = 18  # letters of a method's name on a line next to its bar
 COLUMNS = {"difference (95%)": "Minus that of the first method, question by question",
@@ -52,13 +51,9 @@ def verdict(result: Evaluation) -> str:
                      f"{count(len(score.trials), 'question')}, which count as missed: "
                      f"{refused}")
             st.caption(f":material/error: {plain(words)}")
-    if value_of("by", None) not in (None, *result.measures):
+    if value_of("by", None) not in (None, *MEASURES):
         forget("by")
-    first = [key for key in FIRST if key in result.measures]
-    more = st.session_state.get("by") in set(result.measures) - {*first, None} or st.toggle(
-        "More measures", key="more_measures")
-    shown = result.measures if more else dict.fromkeys([*first, result.main])
-    labels = {key: MEASURES[key].label for key in result.measures if key in shown}
+    labels = {key: words.label for key, words in MEASURES.items()}
     measure = choose_option("Compare by", labels, "by", result.main)
     st.caption(MEASURES[measure].meaning)
     st.html(paragraph(safe(say_differences(result.scores, measure)), "verdict"))
@@ -121,21 +116,17 @@ def questions_table(result: Evaluation, measure: str) -> None:
     """List the questions, failures first; a selected one shows all of its gold and its ranks."""
     st.header("Question by question", anchor=False)
     order = result.failures_first(measure)
-    nodes = measure.startswith("node")
     cells: dict[str, list[Any]] = {"question": [result.questions[place].text for place in order]}
     config = {"question": st.column_config.TextColumn(width=340)}
     for score in result.scores:
         trials = [score.trials[place] for place in order]
-        cells[score.label] = [_ranks(trial.node_ranks if nodes else trial.ranks) for trial in trials]
+        cells[score.label] = [_ranks(trial.ranks) for trial in trials]
         config[score.label] = st.column_config.TextColumn(clean(score.label, 40))
     event = table(cells, on_select="rerun", selection_mode="single-row", key="evaluated",
                   column_config=config)
-    st.caption(("“1, 4” says that the first gold node is the first of the retrieved entities "
-                "and the second the fourth, “–” that one is not retrieved; failures first. "
-                "Choose a row to see what was missed.") if nodes else
-               ("“1, 4” says that the first gold passage is ranked first and the second "
-                "fourth, “–” that one is not ranked; failures first. Choose a row to see "
-                "what was missed."))
+    st.caption("“1, 4” says that the first gold passage is ranked first and the second "
+               "fourth, “–” that one is not ranked; failures first. Choose a row to see "
+               "what was missed.")
     chosen = [row for row in event["selection"]["rows"] if row < len(order)]
     _question(result, order[chosen[0] if chosen else 0])
 
@@ -147,10 +138,7 @@ def _question(result: Evaluation, place: int) -> None:
     with st.container(horizontal=True, gap="small"):
         way("explore", "Open in Explore", q=question.text)
         way("compare", "Open in Compare", q=question.text)
-    names = [f"{name} (not in the graph)" if name in result.unknown else name for name in question.nodes]
-    for kind, gold in (("passages", question.gold), ("nodes", names)):
-        if gold:
-            st.caption(plain(f"Gold {kind}, in the order of the ranks: {clean(' | '.join(gold), 600)}"))
+    st.caption(plain(f"Gold passages, in the order of the ranks: {clean(' | '.join(question.gold), 600)}"))
     if question.answers:
         st.caption(plain(f"Known answer: {clean(' | '.join(question.answers), 600)}"))
 
