@@ -1,6 +1,7 @@
 """The knowledge graph of a workspace as one object, shared by app, command line and Python."""
 
 import os
+import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -437,11 +438,13 @@ class KnowledgeGraph:
         corpus = corpus_of(graph, store, chosen.needs)
         corpus = replace(corpus, passages=corpus.passages.reading(partial(sentences_of, store)),
                          texts=store.passages.of_nodes)
+        began = time.perf_counter()
         retrieval = chosen.retrieve(corpus, plan)
         if plan.further and not retrieval.parts:
             others = [chosen.retrieve(corpus, asked).ranking for asked in plan.further]
             retrieval = replace(retrieval, ranking=weave([retrieval.ranking, *others]))
-        retrieval = replace(retrieval, further=tuple(asked.question for asked in plan.further))
+        work = replace(retrieval.work, total_milliseconds=1000 * (time.perf_counter() - began))
+        retrieval = replace(retrieval, work=work, further=tuple(asked.question for asked in plan.further))
         return replace(add_texts(retrieval, graph, store), made_by=self._name_origin(graph, store),
                        notices=plan.notices + retrieval.notices)
 

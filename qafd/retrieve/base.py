@@ -136,8 +136,8 @@ class Structure:
 class Work:
     """Cost of a retrieval.
 
-    `milliseconds` of the solver alone, `total_milliseconds` of the whole retrieval once the
-    question was read.
+    `milliseconds` are those of a diffusion alone, `total_milliseconds` of the whole retrieval once the
+    question was read; `KnowledgeGraph.retrieve` takes the time.
     """
 
     nodes_touched: int = 0

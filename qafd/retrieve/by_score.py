@@ -1,6 +1,5 @@
 """Passages by a score of each, without the graph: vector, keyword and hybrid search."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
@@ -34,7 +33,7 @@ class ScoringMethod(Protocol):
 
 
 def retrieve_by_score(method: ScoringMethod, name: str, corpus: Corpus, plan: QueryPlan, scores: Floats,
-                      because: Because, started: float) -> Retrieval:
+                      because: Because) -> Retrieval:
     """Return the passages with the highest scores, and the names that the first of them mention.
 
     A name is as important as the best retrieved passage that mentions it; a score below 0
@@ -46,8 +45,6 @@ def retrieve_by_score(method: ScoringMethod, name: str, corpus: Corpus, plan: Qu
         One for each of `corpus.passages`; -inf leaves a passage out.
     because : callable
         Why the passage at a place was found; its rank and their number are added.
-    started : float
-        `time.perf_counter()` when the retrieval began.
     """
     graph, rows = corpus.graph, corpus.passages.rows
     order = foremost(graph, rows, scores, method.top)
@@ -66,7 +63,6 @@ def retrieve_by_score(method: ScoringMethod, name: str, corpus: Corpus, plan: Qu
         reasons.append(reason(ReasonKind.MENTIONED_BY, title=title, place=i + 1))
     picked = np.concatenate([rows[chosen], names])
     importance = np.maximum(np.concatenate([scores[chosen], scores[chosen][best]]), 0.0)
-    total = 1000 * (time.perf_counter() - started)
     return Retrieval(
         query=plan.question, method=name, params=params_of(method),
         seeds=graph.ids_of(rows[chosen].tolist()),
@@ -74,7 +70,7 @@ def retrieve_by_score(method: ScoringMethod, name: str, corpus: Corpus, plan: Qu
                     seeds=set(rows[chosen].tolist())),
         edges=edges(layer, entries_among(layer, picked)),
         ranking=rank_passages(graph, rows[order], scores[order]),
-        work=Work(len(rows) + len(names), len(around.neighbors), 0, total, total),
+        work=Work(len(rows) + len(names), len(around.neighbors), 0),
         notices=() if len(chosen) or not len(rows) else (notice(NoticeKind.NO_SHARED_WORD),),
         revision=graph.revision)
 
@@ -91,9 +87,8 @@ class _PassageMethod(Method):
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """Return the passages with the highest scores and the names they mention."""
-        started = time.perf_counter()
         scores, because = self.score(match(corpus.passages, plan), plan)
-        return retrieve_by_score(self, self.name, corpus, plan, scores, because, started)
+        return retrieve_by_score(self, self.name, corpus, plan, scores, because)
 
     def score(self, found: Match, plan: QueryPlan) -> tuple[Floats, Because]:
         """Return the score of each passage, shape (c,), and what a reason says of one."""

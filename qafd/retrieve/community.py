@@ -1,6 +1,5 @@
 """Whole communities of the entity graph, chosen by the question, after GraphRAG."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -78,7 +77,6 @@ class CommunityReports(Method):
         MissingLayerError
             When the layer "communities" is not built.
         """
-        started = time.perf_counter()
         graph, layer = corpus.graph, corpus.graph.layer({"relation"})
         found: Communities = corpus.layer("communities")
         near = clip((found.vectors @ plan.embedding).astype(np.float64))  # (k,)
@@ -109,13 +107,12 @@ class CommunityReports(Method):
         kept = nodes(layer, plan, rows, np.array(list(importance.values())),
                      [reasons[row] for row in rows.tolist()], seeds=set(seeds.tolist()))
         among = entries_among(layer, rows)
-        total = 1000 * (time.perf_counter() - started)
         return Retrieval(
             query=plan.question, method="community", params=params_of(self),
             seeds=tuple(node.id for node in kept if node.seed), nodes=kept,
             edges=edges(layer, among),
             ranking=rank_passages(graph, order, 1 / np.arange(1, len(order) + 1)),
-            work=Work(len(rows), len(among), 1, total, total), revision=graph.revision,
+            work=Work(len(rows), len(among), 1), revision=graph.revision,
             structures=tuple(Structure(StructureKind.REPORT, float(near[at]), (), found.titles[at],
                                        found.texts[at]) for at in chosen.tolist()))
 

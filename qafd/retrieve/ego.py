@@ -1,6 +1,5 @@
 """Ego nets around the question's keywords, after LightRAG."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
@@ -69,7 +68,6 @@ class EgoNet(Method):
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """Return the entities and relations that the keywords retrieve, without flow."""
-        started = time.perf_counter()
         graph, layer = corpus.graph, corpus.graph.layer({"relation"})
         low, high = _of_level(plan, "low"), _of_level(plan, "high")
         local = self.mode != "global" and bool(len(low.keywords)) or not len(high.keywords)
@@ -89,7 +87,6 @@ class EgoNet(Method):
             far = list(_passages_of_relations(corpus, *ends(layer, entries), dense))
         order = np.array(list(_in_turn(near, far))[:self.top], np.int64)
         rows = np.array(list(net.found), np.int64)
-        total = 1000 * (time.perf_counter() - started)
         kept = nodes(layer, plan, rows, np.array([x for x, _ in net.found.values()]),
                      [why for _, why in net.found.values()], seeds=net.seeds)
         return Retrieval(
@@ -97,7 +94,7 @@ class EgoNet(Method):
             seeds=tuple(node.id for node in kept if node.seed), nodes=kept,
             edges=edges(layer, np.array(list(net.entries.values()), np.int64)),
             ranking=rank_passages(graph, order, 1 / np.arange(1, len(order) + 1)),
-            work=Work(len(net.found), net.looked_at, 2, total, total),
+            work=Work(len(net.found), net.looked_at, 2),
             notices=() if len(rows) or not len(graph) else (notice(NoticeKind.NO_SEED),),
             revision=graph.revision)
 

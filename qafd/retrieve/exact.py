@@ -1,6 +1,5 @@
 """Entities that meet every condition of a question, after SG-RAG, or the most of them."""
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -80,7 +79,6 @@ class ExactMatches(Method):
         MissingLayerError
             When "sentences" is not built.
         """
-        started = time.perf_counter()
         graph = corpus.graph
         linked = link_conditions(graph, plan)
         evidence = EvidenceIndex(graph, corpus.layer("sentences"),
@@ -101,7 +99,6 @@ class ExactMatches(Method):
         passages, scores = _supporting(corpus, plan, evidence, shown, self.top)
         layer = graph.layer({"relation", "synonym"})
         among = entries_among(layer, rows)
-        total = 1000 * (time.perf_counter() - started)
         return Retrieval(
             query=plan.question, method="exact", params=params_of(self),
             seeds=tuple(sorted(graph.ids_of(seeds))),
@@ -109,7 +106,7 @@ class ExactMatches(Method):
                         [why for _, why, _ in told.values()], seeds=seeds,
                         states=[state for _, _, state in told.values()]),
             edges=edges(layer, among), ranking=rank_passages(graph, passages, scores),
-            work=Work(len(answers) + len(linked.known), evidence.looked_at, 1, total, total),
+            work=Work(len(answers) + len(linked.known), evidence.looked_at, 1),
             notices=(*linked.notices, *_notices(linked, answers)), revision=graph.revision)
 
 

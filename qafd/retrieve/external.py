@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -152,7 +151,6 @@ class ForeignMethod:
         RetrieverError
             It failed, or returned something that is not a list of results.
         """
-        started = time.perf_counter()
         results = self._ask_once(plan.question)
         passages = [result for result in results if not result.name]
         named = [result.name for result in results if result.name]
@@ -164,7 +162,7 @@ class ForeignMethod:
             return reason(ReasonKind.FOREIGN, name=self.name, score=float(scores[place]))
 
         limits = _Limits(max(1, len(passages)), max(1, len(passages)))
-        found = retrieve_by_score(limits, self.name, corpus, plan, scores, because, started)
+        found = retrieve_by_score(limits, self.name, corpus, plan, scores, because)
         if named:
             found = self._add_named([row for row in rows if row is not None], found, corpus, plan)
         texts = [result.text or result.id for result in passages]

@@ -1,6 +1,5 @@
 """Energy from sentences and summaries over entities to passages, and its paths, after FlowRAG."""
 
-import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -88,7 +87,6 @@ class FlowPaths(Method):
         MissingLayerError
             When "sentences" or "summaries" is not built.
         """
-        started = time.perf_counter()
         graph, sentences = corpus.graph, corpus.layer("sentences")
         micro = _Branch("sentence", sentences, plan, self.breadth)
         macro = _Branch("summary", corpus.layer("summaries"), plan,
@@ -100,7 +98,6 @@ class FlowPaths(Method):
         np.add.at(bound, macro.passages, self.decay * self.binding * macro.cosines)
         flow = spread(sentences, start, bound, hops=self.hops, decay=self.decay, prune=self.prune)
         paths = best_paths(graph, flow, self.paths)
-        solved = 1000 * (time.perf_counter() - started)
         passages = corpus.passages.rows[flow.energy[corpus.passages.rows] > 0]
         order = passages[foremost(graph, passages, flow.energy[passages], self.top)]
         listed = (*_nodes(graph, plan, flow, start, paths, (micro, macro)),
@@ -112,8 +109,7 @@ class FlowPaths(Method):
             seeds=tuple(sorted(node.id for node in listed if node.seed)),
             nodes=tuple(sorted(listed, key=lambda n: (-n.importance, n.id))), edges=lines,
             ranking=rank_passages(graph, order, flow.energy[order]),
-            work=Work(len(listed), len(lines), len(flow.hops), solved,
-                      1000 * (time.perf_counter() - started)),
+            work=Work(len(listed), len(lines), len(flow.hops)),
             revision=graph.revision,
             structures=tuple(Structure(StructureKind.PATH, score, graph.ids_of(rows))
                              for score, rows in paths))

@@ -1,6 +1,5 @@
 """Entities, sentences and passages without relations, then PageRank, after LinearRAG."""
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
@@ -88,7 +87,6 @@ class TriGraph(Method):
         MissingLayerError
             When "sentences" is not built.
         """
-        started = time.perf_counter()
         graph, passages = corpus.graph, corpus.passages
         sentences: Sentences = corpus.layer("sentences")
         found = match(passages, plan)
@@ -96,12 +94,10 @@ class TriGraph(Method):
                           threshold=self.threshold, levels=self.levels)
         restart = self._restart(graph, sentences, spread, passages.rows, minmax(found.dense))
         sources = np.flatnonzero(restart)
-        began = time.perf_counter()
         layer = graph.layer({"mention"})
         weight = _entry_weights(layer, sentences)
         score, rounds = pagerank(layer, weight, sources,
                                  restart[sources] / max(restart.sum(), 1e-300), self.damping)
-        solved = 1000 * (time.perf_counter() - began)
         scores = score[passages.rows]
         order = passages.rows[np.lexsort((-found.dense, -scores))[:self.top]]
         seeds = {row for row, level in spread.level.items() if level == 1}
@@ -121,8 +117,7 @@ class TriGraph(Method):
             edges=(*lines, *(e for e in _links(graph, sentences, spread)
                              if e.source in shown and e.target in shown)),
             ranking=rank_passages(graph, order, score[order]),
-            work=Work(reached, layer.edge_count, rounds, solved,
-                      1000 * (time.perf_counter() - started)),
+            work=Work(reached, layer.edge_count, rounds),
             revision=graph.revision)
 
     def _restart(self, graph: Graph, sentences: Sentences, spread: "Activation",

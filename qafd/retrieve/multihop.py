@@ -1,6 +1,5 @@
 """QAFD-RAG's multi-hop system, which made its tables of multi-hop questions: fact seeds, small alpha."""
 
-import time
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -69,7 +68,6 @@ class MultiHop(Method):
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """Return the most important nodes, without flow, and passages by their own x."""
-        started = time.perf_counter()
         graph, layer, rows = corpus.graph, corpus.graph.layer(LAYER), corpus.passages.rows
         dense = match(corpus.passages, plan).dense
         share, why = self._sources(corpus, plan, dense)
@@ -77,13 +75,11 @@ class MultiHop(Method):
         sources = np.flatnonzero(share)
         sink = np.maximum(layer.degree, 1).astype(np.float64)
         sink *= HELD / max(sink.sum(), 1.0)
-        began = time.perf_counter()
         score = walk_lazily(layer, entry_weights(layer, gates), share)
         joined = sources[layer.degree[sources] > 0]
         trace = push_freely(layer, gates, joined, self.alpha * share[joined], sink,
                             Pushing("largest", RELEASED.epsilon, int(self.pushes)))
         score[trace.rows] += self.step * trace.x
-        solved = 1000 * (time.perf_counter() - began)
         shown, reached = foremost_of(graph, score, self.nodes, why)
         place = number_places(graph, shown, score)
         reasons = [why.get(row) or reason(ReasonKind.PUSHED_TO, place=place[row], score=float(score[row]))
@@ -95,8 +91,7 @@ class MultiHop(Method):
             nodes=nodes(layer, plan, shown, score[shown], reasons, seeds=why),
             edges=edges(layer, entries_among(layer, shown)),
             ranking=rank_passages(graph, rows[order], score[rows[order]]),
-            work=Work(reached, layer.edge_count, len(trace.node), solved,
-                      1000 * (time.perf_counter() - started)),
+            work=Work(reached, layer.edge_count, len(trace.node)),
             notices=() if len(sources) or not len(graph) else (notice(NoticeKind.NO_SEED),),
             revision=graph.revision)
 

@@ -1,6 +1,5 @@
 """Personalized PageRank from the question's entities and passages, after HippoRAG 2."""
 
-import time
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -88,16 +87,13 @@ class PageRank(Method):
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """Return the most probable nodes, the net flow of the walk between them, passages ranked."""
-        started = time.perf_counter()
         graph, passages = corpus.graph, corpus.passages
         found = match(passages, plan)
         layer = graph.layer(WIDE[self.layer])
         seeds = self._sources(corpus, plan, found)
         weight = entry_weights(layer, Gates(
             Weights.of_variant(self.variant), None if self.variant == "plain" else plan.embedding))
-        began = time.perf_counter()
         score, rounds = pagerank(layer, weight, seeds.rows, seeds.shares, self.damping)
-        solved = 1000 * (time.perf_counter() - began)
         if self.ranking == "evidence":
             order = rank(passages, found, score, Ranking.for_certainty(seeds.certainty), self.top)
             ranking = rank_passages(graph, order.rows, order.scores, order.parts)
@@ -116,8 +112,7 @@ class PageRank(Method):
             edges=edges(layer, entries, net_flow(layer, weight, score, entries, self.damping),
                         weight[entries]),
             ranking=ranking,
-            work=Work(reached, layer.edge_count, rounds, solved,
-                      1000 * (time.perf_counter() - started)),
+            work=Work(reached, layer.edge_count, rounds),
             notices=() if len(seeds.rows) or not len(graph) else (notice(NoticeKind.NO_SOURCE),),
             revision=graph.revision)
 

@@ -1,6 +1,5 @@
 """Flow-pruned paths between pairs of keyword entities, after PathRAG."""
 
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -75,13 +74,11 @@ class RelationalPaths(Method):
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """Return the kept paths as one subgraph with its resource, and the passages that support them."""
-        started = time.perf_counter()
         graph, layer = corpus.graph, corpus.graph.layer({"relation"})
         seeds, _ = entity_seeds(corpus, plan, self.seeds, self.seeding)
         rows = seeds.rows
         found, looked_at = flow_paths(layer, rows, self.decay, self.threshold)
         kept = found[:self.paths]
-        solved = 1000 * (time.perf_counter() - started)
         told = _tell(layer, seeds, kept)
         steps, carried = _find_carried(kept)
         order = _rank_passages(graph, rows, kept)[:self.top]
@@ -95,7 +92,7 @@ class RelationalPaths(Method):
             edges=edges(layer, np.array([layer.entry(u, v) for u, v in steps], np.int64),
                         np.array(carried)),
             ranking=rank_passages(graph, order, 1 / np.arange(1, len(order) + 1)),
-            work=Work(looked_at, 0, 3, solved, 1000 * (time.perf_counter() - started)),
+            work=Work(looked_at, 0, 3),
             notices=() if kept or not len(rows) else (notice(NoticeKind.NO_JOINED_PAIR),),
             revision=graph.revision,
             structures=tuple(Structure(StructureKind.PATH, path.reliability,

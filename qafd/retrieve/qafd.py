@@ -179,16 +179,13 @@ class FlowDiffusion(Method):
         InfeasibleError
             By the rule "paper-literal" when its mass cannot fit.
         """
-        started = time.perf_counter()
         problems = self.problems(corpus, plan)
         began = time.perf_counter()
         diffusions = [problem.solve() for problem in problems]
         solved = time.perf_counter() - began
         retrieval = (problems[0].retrieval(diffusions[0]) if len(problems) == 1 else
                      self.unite_parts(corpus, plan, problems, diffusions))
-        return replace(retrieval, work=replace(
-            retrieval.work, milliseconds=1000 * solved,
-            total_milliseconds=1000 * (time.perf_counter() - started)))
+        return replace(retrieval, work=replace(retrieval.work, milliseconds=1000 * solved))
 
     def problems(self, corpus: Corpus, plan: QueryPlan) -> list["Problem"]:
         """Return the problem of the question and those of its further ones, or one for each seed of them.

@@ -1,6 +1,5 @@
 """The diffusion of the authors' released code, which is not problem (5): a preset to compare with."""
 
-import time
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -63,7 +62,6 @@ class ReleasedCode(Method):
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """Return the most important nodes over all seeds, without flow, and passages ranked."""
-        started = time.perf_counter()
         graph, layer = corpus.graph, corpus.graph.layer(LAYER)
         seeds = keyword_seeds(graph, plan, self.seeds, "entities")
         gates = Gates(Weights.of_variant("hybrid"), plan.embedding, similarity=Similarity("shift"))
@@ -78,7 +76,6 @@ class ReleasedCode(Method):
                 trace = push_freely(layer, gates, np.array([row]), np.array([self.alpha * HELD * SURE]), sink,
                                     pushing)
                 x[trace.rows] += self.step * trace.x
-        solved = 1000 * (time.perf_counter() - started)
         why = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=True))
         rows, reached = foremost_of(graph, x, self.nodes, why)
         place = number_places(graph, rows, x)
@@ -93,8 +90,7 @@ class ReleasedCode(Method):
             nodes=nodes(layer, plan, rows, x[rows], reasons, seeds=set(why)),
             edges=edges(layer, entries_among(layer, rows)),
             ranking=rank_passages(graph, found[:self.top], scores[:self.top]),
-            work=Work(reached, layer.edge_count, int(self.pushes) * len(why), solved,
-                      1000 * (time.perf_counter() - started)),
+            work=Work(reached, layer.edge_count, int(self.pushes) * len(why)),
             notices=() if len(why) or not len(graph) else (notice(NoticeKind.NO_SEED),),
             revision=graph.revision)
 

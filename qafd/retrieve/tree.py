@@ -1,6 +1,5 @@
 """Passages and the summaries above them in one pool, nearest first, after RAPTOR."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -58,7 +57,6 @@ class CollapsedTree(Method):
         MissingLayerError
             When "tree" is not built.
         """
-        started = time.perf_counter()
         graph, rows = corpus.graph, corpus.passages.rows
         tree: Tree = corpus.layer("tree")
         own = match(corpus.passages, plan).dense  # (c,)
@@ -70,7 +68,6 @@ class CollapsedTree(Method):
         kept = (*_leaves(corpus, plan, tree, leaves, own, near, above),
                 *_summaries(graph, tree, summaries, near))
         shown = {node.id for node in kept}
-        total = 1000 * (time.perf_counter() - started)
         return Retrieval(
             query=plan.question, method="tree", params=params_of(self),
             seeds=tuple(sorted(node.id for node in kept if node.seed)),
@@ -78,7 +75,7 @@ class CollapsedTree(Method):
             edges=tuple(e for e in _edges(graph, rows, tree, summaries, near, above)
                         if e.source in shown and e.target in shown),
             ranking=rank_passages(graph, rows[order], score[order]),
-            work=Work(len(rows) + len(tree), 0, 1, total, total), revision=graph.revision,
+            work=Work(len(rows) + len(tree), 0, 1), revision=graph.revision,
             structures=tuple(Structure(StructureKind.SUMMARY, float(near[at]), (), tree.titles[at],
                                        tree.texts[at]) for at in summaries))
 
