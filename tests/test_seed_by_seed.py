@@ -7,7 +7,6 @@ from qafd.flow.solver import solve
 from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
-from qafd.retrieve.released import HELD, ReleasedCode
 from qafd.runs.verify import seal, verify
 from qafd.wording.reasons import word_notice
 
@@ -66,15 +65,3 @@ def test_more_mass_than_fits_is_told_once_for_all_seeds(songs: KnowledgeGraph) -
     assert notices
     assert len({notice.kind for notice in notices}) == len(notices)
     assert all(word_notice(notice) for notice in notices)
-
-
-def test_the_released_code_leaves_most_of_its_mass_where_it_was_poured(
-        songs: KnowledgeGraph) -> None:
-    method = ReleasedCode(seeds=3, nodes=10)
-    found = method.retrieve(read_corpus(songs), songs.plan(BORN))
-    assert method.alpha * 1.7 * HELD > 10 * HELD
-    assert found.certificate is None
-    assert [node.importance for node in found.nodes] == sorted(
-        (node.importance for node in found.nodes), reverse=True)
-    more = ReleasedCode(seeds=3, nodes=10, pushes=5000).retrieve(read_corpus(songs), songs.plan(BORN))
-    assert more.nodes[0].importance > found.nodes[0].importance

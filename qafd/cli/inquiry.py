@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from qafd.storage import Location
 
 NAMES = ("qafd, community, ego, flow_path, pagerank, linear, path, tree, vector, lexical, fusion, exact, "
-         "released, multihop, flow_and, qafd-paper")  # of methods, which take a second to import
+         "multihop, flow_and, qafd-paper")  # of methods, which take a second to import
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from qafd.retrieve.multihop import MultiHop
 from qafd.retrieve.pagerank import PageRank
 from qafd.retrieve.path import RelationalPaths
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.retrieve.released import ReleasedCode
 from qafd.retrieve.tree import CollapsedTree
 
 METHODS: dict[str, type[Retriever]] = {
@@ -31,7 +30,6 @@ METHODS: dict[str, type[Retriever]] = {
     "fusion": FusedPassages,
     "exact": ExactMatches,
     "flow_and": AllConditions,
-    "released": ReleasedCode,
     "multihop": MultiHop,
 }
 METHODS |= load_extensions(EXTRA, METHODS)

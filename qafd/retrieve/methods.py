@@ -14,17 +14,14 @@ from qafd.retrieve.external import ForeignMethod
 from qafd.retrieve.multihop import MultiHop
 from qafd.retrieve.pagerank import PRESETS as PAGERANK
 from qafd.retrieve.qafd import PRESETS
-from qafd.retrieve.released import ReleasedCode
 
 PAPER = "qafd-paper"
 ALIASES = {"lightrag": "ego", "graphrag": "community", "flowrag": "flow_path",
            "hipporag": "pagerank", "linearrag": "linear", "pathrag": "path", "raptor": "tree",
            "sg-rag": "exact",
-           "qafd-rag": "qafd", "qafd-released": "released",
-           "qafd-multihop": "multihop"}
+           "qafd-rag": "qafd", "qafd-multihop": "multihop"}
 _PRESETS: dict[str, dict[str, Retriever]] = {
-    "qafd": {**{name: preset.method for name, preset in PRESETS.items()}, "released": ReleasedCode(),
-             "multihop": MultiHop()},
+    "qafd": {**{name: preset.method for name, preset in PRESETS.items()}, "multihop": MultiHop()},
     "pagerank": {**PAGERANK}}
 _SPEC = re.compile(r"(?P<method>[\w-]+)(:(?P<preset>\w+))?(\((?P<params>[^()]*)\))?")
 

@@ -12,7 +12,6 @@ from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of, passages_ranked
 from qafd.retrieve.pagerank import entry_weights, strengths
-from qafd.retrieve.released import HELD
 from qafd.retrieve.seeds import match, minmax, named_rows, passage_counts
 from qafd.retrieve.subgraph import (
     edges,
@@ -26,6 +25,7 @@ from qafd.retrieve.subgraph import (
 
 LAYER = frozenset({"mention", "relation", "synonym"})
 FACTS = frozenset({"relation"})
+HELD = 10.0  # capacity of all nodes together
 BACKED = 5  # passages that are shown as seeds, though all are
 
 
