@@ -19,6 +19,7 @@ from qafd.answer import Answer, Citation, Sentence
 from qafd.reasons import given_reason
 from qafd.retrieve.base import Imprint, Retrieval, RetrievedEdge, RetrievedNode, RetrievedPassage
 from qafd.view.drawing import RAMP, Drawing
+from qafd.view.panel import panel_data
 
 
 def node(i, name, x=0.0, **fields):
@@ -143,13 +144,20 @@ def test_a_csv_cell_never_starts_a_formula(name):
 POSITIONS = {"a": (0.1, 0.2), "b": (0.7, 0.5), "p": (1.2, 0.9), "c": (1.4, 0.1)}
 
 
+def draw_whole(retrieval, positions):
+    """The page of a whole graph with these nodes."""
+    drawing = Drawing(thickness="weight", limit=400, measures=("edges", "weight"))
+    data = panel_data([retrieval], drawing, positions=positions)
+    return export.page(data, retrieval.query, "9.9", json.dumps(retrieval.record), export.imprint(retrieval))
+
+
 def vis_data(page):
     """The nodes and edges that the page's drawing script holds."""
     return [json.loads(found) for found in re.findall(r"new vis\.DataSet\((\[.*?\])\);", page)]
 
 
 @pytest.mark.parametrize(("draw", "options"), [
-    (export.html, {"drawing": Drawing(limit=400)}), (export.pyvis_html, {"limit": 400})])
+    (export.html, {"drawing": Drawing(limit=400)}), (draw_whole, {})])
 def test_the_page_loads_nothing_and_admits_its_own_scripts_only(hostile, draw, options):
     page = draw(hostile, grid(hostile), **options)
     tree = lxml_html.document_fromstring(page)
@@ -191,7 +199,7 @@ def test_the_page_has_the_answer_its_quotes_and_their_sources_as_text(retrieval)
 
 
 def test_no_tooltip_is_written_as_html(hostile):
-    page = export.pyvis_html(hostile, grid(hostile), limit=400)
+    page = draw_whole(hostile, grid(hostile))
     assert "popup.innerHTML" not in page
     assert not [n for n in vis_data(page)[0] if "href" in n["title"].lower()]
 
@@ -214,7 +222,7 @@ def opened(content, folder, browser, **options):
 
 @pytest.mark.browser
 def test_a_page_of_hostile_names_is_drawn_and_runs_none_of_them(hostile, tmp_path, browser):
-    with opened(export.pyvis_html(hostile, grid(hostile), limit=400), tmp_path, browser) as (
+    with opened(draw_whole(hostile, grid(hostile)), tmp_path, browser) as (
             page, requests, problems):
         page.wait_for_function("window.network && network.getScale() > 0")
         title = page.title()

@@ -24,7 +24,7 @@ from qafd.cli.starting import app_options
 
 # Names that their modules, which take long to import, have too.
 EVIDENCE = ("relation", "sentence", "passage")
-EXPORTS = "nodes.csv, edges.csv, passages.csv, graphml, gexf, json, csv, html, pyvis.html"
+EXPORTS = "nodes.csv, edges.csv, passages.csv, graphml, gexf, json, csv, html"
 
 dialect_option = click.option(
     "--dialect", default="", metavar="NAME", help="SQL dialect of DDL or JSON: sqlite, postgres, mysql, "

@@ -157,14 +157,6 @@ def _quote_row(sentence: "Sentence") -> str:
     return f"<table>{''.join(rows)}</table><p>[{sentence.cited}]</p>"
 
 
-def pyvis_html(retrieval: Retrieval, positions: Positions | None = None, *,
-               limit: int = 150) -> str:
-    """Write the page of `html` as pyvis draws it: vis-network, in which nodes can be dragged."""
-    data = _draw_panel(retrieval, positions, Drawing(limit=limit), Look())
-    return page(data, _clean_text(retrieval.query) or "Retrieved subgraph", retrieval.made_by.qafd,
-                _record(retrieval), imprint(retrieval))
-
-
 def _draw_panel(retrieval: Retrieval, positions: Positions | None,
            drawing: Drawing, look: Look) -> dict[str, Any]:
     if positions is None:
@@ -196,7 +188,8 @@ def panel_styles() -> str:
 
 
 def page(data: Mapping[str, Any], title: str, version: str, record: str, words: str) -> str:
-    """Write the first panel of `qafd.view.panel.panel_data` as a page that needs no network.
+    """Write the picture of a whole graph, of `qafd.view.panel.panel_data`, as pyvis draws it: without
+    network, flow and seeds; its nodes can be chosen and the picture moved.
 
     Parameters
     ----------
@@ -248,7 +241,6 @@ p { margin: .2rem 0 .6rem; color: #555; }
 table { border-collapse: collapse; } td, th { text-align: left; padding: .15rem .8rem .15rem 0;
   vertical-align: top; overflow-wrap: anywhere; }
 """
-_INK = "#24301f"
 _STATES = {"saturated": "retrieved", "wet": "touched, not retrieved", "dry": "took no mass"}
 
 
@@ -257,31 +249,26 @@ def _vis(data: Mapping[str, Any]) -> tuple[list[str], str]:
     from pyvis.network import Network
 
     panel, width = data["panels"][0], 1000.0 * data["aspect"]
-    network = Network(directed=True, cdn_resources="in_line")
+    network = Network(cdn_resources="in_line")
     for node in panel["nodes"]:
         at = data["nodes"][node["n"]]
-        full = node["state"] == "saturated"
-        fill = color(data["ramp"]["light"], node["t"]) if full else "#ffffff"
-        border = _INK if full else "#c9a400" if node["state"] == "wet" else "#999999"
+        fill = color(data["ramp"]["light"], node["t"])
+        passage = at["kind"] == "passage"
         network.add_node(
-            node["n"], label=at["name"][:60],
-            title=_tooltip(at["name"], node, data["legend"]["plain"]),
+            node["n"], label=at["name"][:60], title=_tooltip(at["name"], node),
             x=round(at["x"] * width, 1), y=round(at["y"] * 1000, 1), fixed=True, physics=False,
-            shape="box" if node["seed"] else "square" if at["kind"] == "passage" else "dot",
-            size=11 if at["kind"] == "passage" else 17, borderWidth=3 if node["seed"] else 1,
-            color={"background": fill, "border": border,
+            shape="square" if passage else "dot", size=11 if passage else 17,
+            color={"background": fill, "border": "#24301f",
                    "highlight": {"background": fill, "border": "#c62828"},
                    "hover": {"background": fill, "border": "#c62828"}},
-            font={"color": _on(fill), "size": 21} if node["seed"] else
-                 {"color": "#222222", "size": 21, "strokeWidth": 4, "strokeColor": "#ffffff"},
+            font={"color": "#222222", "size": 21, "strokeWidth": 4, "strokeColor": "#ffffff"},
         )  # fmt: skip
     for edge in panel["edges"]:
         facts = [edge["label"], *(f"{key}: {value}" for key, value in edge["facts"])]
         network.add_edge(
             edge["u"], edge["v"], width=round(0.6 + 9 * edge["w"], 2),
-            arrows="to" if edge["arrow"] else "", title=_break_links("\n".join(filter(None, facts))),
-            color={"color": "#8fb58c" if edge["arrow"] else "#b5b5b5", "highlight": "#c62828",
-                   "hover": "#5d8f59"},
+            title=_break_links("\n".join(filter(None, facts))),
+            color={"color": "#b5b5b5", "highlight": "#c62828", "hover": "#5d8f59"},
         )  # fmt: skip
     network.set_options(json.dumps({
         "physics": {"enabled": False}, "edges": {"smooth": False},
@@ -294,11 +281,9 @@ def _vis(data: Mapping[str, Any]) -> tuple[list[str], str]:
     return scripts, styles[0]
 
 
-def _tooltip(name: str, node: Mapping[str, Any], plain: bool) -> str:
+def _tooltip(name: str, node: Mapping[str, Any]) -> str:
     facts = [f"{key}: {value}" for key, value in node["facts"]]
-    state = "" if plain else _STATES.get(node["state"], "")
-    lines = [name[:120], state, *facts, node["reason"]]
-    return _break_links("\n".join(line for line in lines if line))
+    return _break_links("\n".join(filter(None, [name[:120], *facts, node["reason"]])))
 
 
 def _break_links(title: str) -> str:
@@ -312,10 +297,7 @@ def _legend(data: Mapping[str, Any]) -> str:
              f'<span class="ramp" style="background: linear-gradient(90deg, {stops})"></span> '
              f'{escape(legend["high"])}')
     parts = [scale] if legend["high"] else []
-    parts += [] if legend["plain"] else ["boxed: seed"]
     parts.append(f'thickness: {escape(legend["thickness"])}')
-    parts += ["yellow ring: touched, not retrieved"] if legend["wet"] else []
-    parts += ["gray ring: took no mass"] if legend["dry"] else []
     parts += ["square: passage"] if legend["passages"] else []
     return '<div class="legend">' + "".join(f"<span>{part}</span>" for part in parts) + "</div>"
 
@@ -350,12 +332,6 @@ def color(ramp: Sequence[str], t: float) -> str:
     low, high = (bytes.fromhex(ramp[j][1:]) for j in (i, i + 1))
     mixed = bytes(round(a + (b - a) * (place - i)) for a, b in zip(low, high, strict=True))
     return "#" + mixed.hex()
-
-
-def _on(fill: str) -> str:
-    """Return black or white, whichever can be read on a color."""
-    red, green, blue = bytes.fromhex(fill[1:])
-    return "#111111" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
 
 
 def _record(retrieval: Retrieval) -> str:

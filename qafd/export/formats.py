@@ -78,7 +78,6 @@ FORMATS: dict[str, ExportFormat[Retrieval]] = {
     "html": ExportFormat(
         "Offline HTML", "A picture that needs no network, to be sent by mail.", "text/html",
         "retrieval.html", export.html, {"graph.html": whole.html}),
-    "pyvis.html": ExportFormat("", "", "text/html", "pyvis.html", export.pyvis_html),
 }
 FORMATS |= load_extensions(EXPORTERS, FORMATS)
 OF_RETRIEVAL = {name: each for name, each in FORMATS.items() if each.written_by}
