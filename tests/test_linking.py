@@ -109,7 +109,7 @@ def test_the_most_alike_name_is_the_one_that_comparing_all_finds(seed: int) -> N
 @pytest.mark.parametrize(("typed", "found"), [
     ("Ada Byrno", "ada byron"),  # one slip in nine letters
     ("Ada Brno", ""),  # two slips
-    ("gernoble", "grenoble"), ("grenobel", "grenoble"), ("grenblo", ""),
+    ("gernoble", "grenoble"), ("grenobel", "grenoble"), ("grenble", "grenoble"), ("grenblo", ""),
     ("Hale", ""),  # short
     ("valens", "")])  # as near to two names
 def test_of_a_name_as_few_letters_may_be_wrong_as_its_length_allows(typed: str, found: str) -> None:

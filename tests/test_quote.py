@@ -129,7 +129,7 @@ def test_what_no_sentence_can_answer_is_told_and_never_bold(kind: Beyond, ferry:
     "When did she not visit Kew?", "Why is the mill never open on Mondays?", "Who founded the line?",
     "How many passengers does the Grebe carry?", "What happens without a ticket?",
     "What did Ada Brenner introduce in 1931?", "Who is on the list?", "Ada Brenner ferry line",
-    "Is it known when the mill was built?"])
+    "The Grebe is fast", "Is it known when the mill was built?"])
 def test_a_sentence_may_answer_other_questions(question: str) -> None:
     assert find_beyond(question) is None
 

@@ -192,6 +192,16 @@ def test_a_parent_whose_key_the_child_has_is_left_out_unless_more_may_be_asked_o
     assert set(link_schema(question, schema, graph, nothing, nothing).tables) == tables
 
 
+def test_a_table_that_joins_two_others_stays_without_being_asked_for() -> None:
+    schema = schema_of({"sailings": ["id*", "ferry_id", "day"], "ferries": ["id*", "name"],
+                        "repairs": ["id*", "ferry_id", "cost"]})
+    graph = schema_graph(schema, local_embedder())
+    nothing = np.zeros(len(graph))
+    linked = link_schema("Which sailings have repairs?", schema, graph, nothing, nothing)
+    assert set(linked.tables) == {"sailings", "ferries", "repairs"}
+    assert len(linked.joins) == 2
+
+
 @pytest.mark.parametrize(("question", "key", "several"), [
     ("Which flights go to the port Lisbon?", "origin_port_id", True),
     ("Which flights have the origin port Lisbon?", "origin_port_id", False),
