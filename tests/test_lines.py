@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 from files import read_here
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from local_models import extractor
 
@@ -38,6 +38,7 @@ def test_no_sentence_begins_where_a_program_broke_a_line(some, width):
         assert list(fresh_lines(lines)) == []
 
 
+@settings(max_examples=8)  # drawing such long sentences is slow
 @given(st.lists(st.from_regex(r"[A-Z][a-z]{3,9}( [a-z]{2,9}){60,70}\.", fullmatch=True), min_size=2,
                 max_size=9))
 def test_lines_that_are_whole_paragraphs_stay_lines(paragraphs):
