@@ -328,8 +328,12 @@ def test_mcp_gives_what_the_verbs_give_and_tells_errors(apple: KnowledgeGraph) -
             reply = await client.call_tool(name, arguments)
             assert not reply.is_error
             assert rounded(reply.structured_content) == rounded(expected[name])
-        for wrong in ({"question": "a", "method": "none"}, {}):
-            assert (await client.call_tool("query", wrong)).is_error
+        for wrong, named in (({"question": "a", "method": "none"}, "none"), ({}, "question"),
+                             ({"question": "a", "limit": "many"}, "limit")):
+            refused = await client.call_tool("query", wrong)
+            assert refused.is_error
+            assert named in refused.content[0].text
+            assert "\n" not in refused.content[0].text
 
     with_client(apple, ask)
 

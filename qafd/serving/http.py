@@ -23,7 +23,7 @@ from qafd.app.middleware import OwnNames
 from qafd.errors import ParameterError, QafdError
 from qafd.knowledge import KnowledgeGraph
 from qafd.serving.connections import PatientConnection
-from qafd.serving.verbs import VERBS
+from qafd.serving.verbs import VERBS, say_wrong
 
 Verb = Callable[..., Any]
 Record = Callable[[object], None]
@@ -112,11 +112,7 @@ def _read_arguments(request: Request, body: bytes, verb: Verb) -> dict[str, Any]
     try:
         return dict(_model_of(verb).model_validate(dict(given), strict=posted))
     except ValidationError as error:
-        (first, *_) = error.errors(include_url=False, include_input=False)
-        name = str((*first["loc"], "")[0])[:60]
-        known = ", ".join(_model_of(verb).model_fields)
-        raise ParameterError(f"the parameter {name!r} cannot be read ({first['msg']}); the parameters are "
-                             f"{known}") from None
+        raise ParameterError(say_wrong(error, _model_of(verb).model_fields)) from None
 
 
 def _read_body(body: bytes) -> list[tuple[str, Any]]:

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from qafd import __version__
 from qafd.errors import ParameterError, QafdError
 from qafd.knowledge import KnowledgeGraph
-from qafd.serving.verbs import VERBS
+from qafd.serving.verbs import VERBS, say_wrong
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -41,6 +43,18 @@ def make_server(knowledge: KnowledgeGraph) -> "MCPServer":
         raise ParameterError("the package mcp is not installed; install it with "
                              "pip install 'qafd[mcp]'") from None
 
+    class Server(MCPServer):
+        """Words arguments that cannot be read in one sentence."""
+
+        async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+            try:
+                return await super().call_tool(name, arguments, context)
+            except ToolError as error:
+                if not isinstance(error.__cause__, ValidationError):
+                    raise
+                known = [each for each in inspect.signature(VERBS[name]).parameters if each != "knowledge"]
+                raise ToolError(say_wrong(error.__cause__, known)) from error
+
     def bind(verb: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(verb)
         def tool(**arguments: Any) -> Any:
@@ -54,7 +68,7 @@ def make_server(knowledge: KnowledgeGraph) -> "MCPServer":
         tool.__signature__ = signature.replace(parameters=asked)  # type: ignore[attr-defined]
         return tool
 
-    server = MCPServer("qafd", title="QAFD Explorer", instructions=INSTRUCTIONS,
+    server = Server("qafd", title="QAFD Explorer", instructions=INSTRUCTIONS,
                        version=__version__, log_level="WARNING")
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for name, verb in VERBS.items():

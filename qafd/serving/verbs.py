@@ -5,11 +5,11 @@ and the retrievers of other frameworks pass on as they are. None of them changes
 documents; a language model reads the questions if `KnowledgeGraph.reader` is one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from qafd.errors import ParameterError
 from qafd.explain.conditions import AnswerConditions
@@ -196,6 +196,14 @@ class AnswerReply:
     quotes: tuple[QuotedSentence, ...]
     citations: tuple[QuotedPlace, ...]
     remark: str = ""
+
+
+def say_wrong(error: ValidationError, known: Iterable[str]) -> str:
+    """Word the first of the parameters that could not be read, of those that are known."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    name = str((*first["loc"], "")[0])[:60]
+    return (f"the parameter {name!r} cannot be read ({first['msg']}); the parameters are "
+            f"{', '.join(known)}")
 
 
 def query(knowledge: KnowledgeGraph, question: Question, method: Method = "qafd",
