@@ -114,8 +114,8 @@ def gold_documents(
                              "documents that are")
     if not missing:
         return found, ()
-    names = tuple(one_line(name, 80) for name in missing[:LISTED])
-    return found, (notice(NoticeKind.GOLD_UNKNOWN, missing=len(missing), all=len(found), names=names),)
+    listed = tuple(one_line(name, 80) for name in missing[:LISTED])
+    return found, (notice(NoticeKind.GOLD_UNKNOWN, missing=len(missing), all=len(found), names=listed),)
 
 
 def _documents_called(name: str, by_name: Sequence[dict[str, set[str]]]) -> frozenset[str]:
