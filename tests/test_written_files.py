@@ -441,6 +441,14 @@ def test_columns_of_prose_are_parted_and_cells_of_a_ruled_table_stay_rows() -> N
     assert draft.text == "Task: Who 2024\nClean the filter: Ida Moe"
 
 
+def test_the_notes_of_a_reader_are_read_with_their_page() -> None:
+    data = pdf_of_streams(b"BT /F1 10 Tf 60 700 Td (The price is 500 crowns.) Tj ET")
+    note = (b"/Annots [<< /Type /Annot /Subtype /Text /Rect [90 700 99 710] /Contents (Now 450 crowns.) >>"
+            b" << /Type /Annot /Subtype /Highlight /Rect [60 700 90 710] >>] /Contents")
+    draft, _ = read_one("x.pdf", data.replace(b"/Contents", note, 1))
+    assert draft.text == "The price is 500 crowns.\nNote: Now 450 crowns."
+
+
 def test_letters_from_right_to_left_are_read_in_their_order_however_they_are_drawn() -> None:
     text = "ليلى حداد (منذ 1982) لها 12,5."
     drawn = text.replace("1982", "2891").replace("12,5", "5,21").translate(str.maketrans("()", ")("))

@@ -109,7 +109,7 @@ def read_layout(pdf: "PdfDocument", page: "PdfPage", text: "PageText", plain: st
     order = _order_columns(text, boxes)
     if tables or order != boxes:
         plain = "\n".join(_write(text, order, [box for box, _ in tables]))
-    for label, value in _form_values(pdf, page, text, boxes):
+    for label, value in [*_form_values(pdf, page, text, boxes), *_notes(page)]:
         line = f"{label.rstrip(': ')}: {value}"
         lines = plain.split("\n")
         place = next((i for i, found in enumerate(lines) if found.strip() == label), len(lines))
@@ -270,7 +270,7 @@ def _form_values(pdf: "PdfDocument", page: "PdfPage", text: "PageText", boxes: S
     for number in range(raw.FPDFPage_GetAnnotCount(page)):
         mark = raw.FPDFPage_GetAnnot(page, number)
         if raw.FPDFAnnot_GetSubtype(mark) == raw.FPDF_ANNOT_WIDGET:
-            value = _string(raw.FPDFAnnot_GetFormFieldValue, pdf, mark)
+            value = _string(raw.FPDFAnnot_GetFormFieldValue, pdf.formenv, mark)
             kind = raw.FPDFAnnot_GetFormFieldType(pdf.formenv, mark)
             if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
                 value = "yes" if raw.FPDFAnnot_IsChecked(pdf.formenv, mark) else ""
@@ -278,8 +278,21 @@ def _form_values(pdf: "PdfDocument", page: "PdfPage", text: "PageText", boxes: S
             if value and raw.FPDFAnnot_GetRect(mark, box):
                 near = _label((box.left, box.bottom, box.right, box.top), boxes)
                 label = _text_in(text, near) if near else ""
-                yield label or _string(raw.FPDFAnnot_GetFormFieldAlternateName, pdf, mark) or _string(
-                    raw.FPDFAnnot_GetFormFieldName, pdf, mark), value
+                yield label or _string(raw.FPDFAnnot_GetFormFieldAlternateName, pdf.formenv, mark) or _string(
+                    raw.FPDFAnnot_GetFormFieldName, pdf.formenv, mark), value
+        raw.FPDFPage_CloseAnnot(mark)
+
+
+def _notes(page: "PdfPage") -> Iterator[tuple[str, str]]:
+    """Yield the text of each note that a reader put on a page, after a label."""
+    from pypdfium2 import raw
+
+    for number in range(raw.FPDFPage_GetAnnotCount(page)):
+        mark = raw.FPDFPage_GetAnnot(page, number)
+        if raw.FPDFAnnot_GetSubtype(mark) in (raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT):
+            note = _string(raw.FPDFAnnot_GetStringValue, mark, b"Contents")
+            if note:
+                yield "Note", note
         raw.FPDFPage_CloseAnnot(mark)
 
 
@@ -293,9 +306,9 @@ def _label(place: Box, boxes: Sequence[Box]) -> Box | None:
     return min(above, key=lambda box: box[1]) if above else None
 
 
-def _string(read: "ctypes._FuncPointer", pdf: "PdfDocument", mark: object) -> str:
+def _string(read: "ctypes._FuncPointer", *arguments: object) -> str:
     """Return a text of an annotation, which PDFium writes into memory of ours."""
-    size = read(pdf.formenv, mark, None, 0)
+    size = read(*arguments, None, 0)
     memory = ctypes.create_string_buffer(size)
-    read(pdf.formenv, mark, ctypes.cast(memory, ctypes.POINTER(ctypes.c_ushort)), size)
+    read(*arguments, ctypes.cast(memory, ctypes.POINTER(ctypes.c_ushort)), size)
     return " ".join(memory.raw.decode("utf-16-le", "replace").strip("\0").split())

@@ -12,7 +12,7 @@ from typing import Any
 
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import Limits, too_much
-from qafd.reading.text.plaintext import clean, one_line, storable
+from qafd.reading.text.plaintext import amount, clean, one_line, storable
 
 NODES, EDGES = 50_000, 500_000
 NAME = 100  # characters of a name at most
@@ -88,17 +88,10 @@ class ImportedGraph:
     @property
     def summary(self) -> str:
         """One line with the numbers of nodes, edges and texts."""
-        nodes, edges = len(self.nodes), len(self.edges)
-        described = _share(sum(bool(node.description) for node in self.nodes), nodes)
-        labeled = _share(sum(bool(edge.label) for edge in self.edges), edges)
-        said = _share(sum(bool(edge.description) for edge in self.edges), edges)
-        weighed = _share(sum(edge.weight is not None for edge in self.edges), edges)
-        summary = (f"{self.format}, {nodes:,} nodes ({described} with a description), {edges:,} "
-                   f"edges ({labeled} with a label, {said} with a description, {weighed} with a "
-                   "weight)")
+        counts = [amount(len(self.nodes), "node"), amount(len(self.edges), "edge")]
         if self.texts:
-            summary += f", {len(self.texts):,} {'texts' if len(self.texts) > 1 else 'text'}"
-        return summary
+            counts.append(amount(len(self.texts), "text"))
+        return ", ".join([self.format, *counts])
 
     def to_json(self) -> bytes:
         """Return node-link JSON that is read as the same graph; equal graphs give equal bytes."""
@@ -328,13 +321,6 @@ def _count_ignored(whole: Rows) -> str:
         others.update(str(name) for name in row if name not in known)
     names = [one_line(name, 30) for name, _ in others.most_common(7)]
     return ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
-
-
-def _share(some: int, whole: int) -> str:
-    """Name a share of a whole in words."""
-    if some == whole:
-        return "all"
-    return f"{some:,}" if some else "none"
 
 
 def _fill(**values: Any) -> dict[str, Any]:
