@@ -55,7 +55,7 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Provider(_Section):
+class IdentityProvider(_Section):
     """A provider of accounts, as Streamlit's secrets name one."""
 
     redirect_uri: Address
@@ -74,7 +74,7 @@ class People(_Section):
 class Accounts(_Section):
     """A provider of accounts, and the people who may enter."""
 
-    auth: Provider
+    auth: IdentityProvider
     people: People
 
     def admit(self, claims: Mapping[str, Any]) -> bool:

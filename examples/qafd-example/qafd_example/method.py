@@ -1,6 +1,5 @@
 """A retrieval method."""
 
-import time
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -24,7 +23,6 @@ class NearestNames(Method):
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """Return the passages, importance the square of the cosine."""
-        started = time.perf_counter()
         scores = match(corpus.passages, plan).dense.clip(min=0) ** 2
         return retrieve_by_score(self, "nearest", corpus, plan, scores, lambda place: reason(
-            ReasonKind.BY_MEANING, score=float(scores[place])), started)
+            ReasonKind.BY_MEANING, score=float(scores[place])))
