@@ -1,6 +1,6 @@
 """The list of files on the Documents page: read, delete, bring back, retry, erase."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import streamlit as st
@@ -119,25 +119,32 @@ def _word_trouble(lines: Sequence[FileLine]) -> None:
 def _actions(knowledge: KnowledgeGraph, lines: Sequence[FileLine], chosen: Sequence[FileLine]) -> None:
     """Draw buttons for the selected files; without a selection for all failed or last deleted ones."""
     gone = [line for line in lines if line.gone]
-    marked = [line for line in chosen if line.gone]
-    failed = [line for line in lines if line.file.status == "failed" and not line.gone]
-    all_failed = failed and not chosen
-    latest = max((line.file.deleted_at or "" for line in gone), default="")
-    erasable = marked if chosen else gone
     with st.container(horizontal=True):
-        for action, label, files in (
-                ("delete", "Delete", [line for line in chosen if not line.gone]),
-                ("retry", "Retry failed" if all_failed else "Retry",
-                 failed if all_failed else [line for line in chosen if line.retriable]),
-                ("undo", "Undo delete", marked or [line for line in gone if line.file.deleted_at == latest])):
+        for action, label, files in _choices(lines, chosen):
             if _button(label, files, action):
                 _act(knowledge, action, files)
+        erasable = [line for line in chosen or gone if line.gone]
         if gone and _button("Erase for good", erasable, "erase"):
             session().erasing = knowledge.id, [line.file.name for line in erasable]
     where, asked = session().erasing or (None, [])
     names = [line.file.name for line in gone if line.file.name in asked]
     if where == knowledge.id and names:
         _erase(knowledge, names)
+
+
+def _choices(lines: Sequence[FileLine], chosen: Sequence[FileLine]
+             ) -> Iterator[tuple[str, str, Sequence[FileLine]]]:
+    """Yield each action on files with its label and the files that it is for."""
+    yield "delete", "Delete", [line for line in chosen if not line.gone]
+    failed = [line for line in lines if line.file.status == "failed" and not line.gone]
+    if failed and not chosen:
+        yield "retry", "Retry failed", failed
+    else:
+        yield "retry", "Retry", [line for line in chosen if line.retriable]
+    deleted = [line for line in lines if line.gone]
+    latest = max((line.file.deleted_at or "" for line in deleted), default="")
+    yield "undo", "Undo delete", ([line for line in chosen if line.gone]
+                                  or [line for line in deleted if line.file.deleted_at == latest])
 
 
 def _button(label: str, lines: Sequence[FileLine], key: str) -> bool:

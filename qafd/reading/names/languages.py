@@ -3,6 +3,7 @@
 import re
 import runpy
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -57,7 +58,18 @@ def language_of(text: str, least: int = 2) -> str:
     for word in words:
         for code in _languages_by_word().get(word, ()):
             found[code][word] += 1
-    told = []
+    rated = _rate_languages(some, words, found, least)
+    if rated:
+        return max(rated)[-1]
+    letters = list(filter(str.isalpha, some))
+    return ENGLISH if 2 * sum(map(str.isascii, letters)) >= len(letters) else UNKNOWN
+
+
+def _rate_languages(some: str, words: Sequence[str], found: Mapping[str, Counter[str]], least: int
+                    ) -> list[tuple[float, int, str]]:
+    """Return a score, the size of its list and the code of each language that enough function words say."""
+    english = function_words(ENGLISH)
+    rated = []
     special = Counter(letter for letter in some.casefold() if letter > "\x7f" and letter.isalpha())
     for code, own in found.items():
         only = english - function_words(code)
@@ -65,11 +77,8 @@ def language_of(text: str, least: int = 2) -> str:
                 and own.total() > 4 * sum(word in only for word in words)):
             foreign = sum(special[letter] for letter in special.keys() - _alphabet(code))
             fit = (1 + special.total() - foreign) / (1 + special.total())
-            told.append((fit * own.total(), len(function_words(code)), code))
-    if told:
-        return max(told)[-1]
-    letters = list(filter(str.isalpha, some))
-    return ENGLISH if 2 * sum(map(str.isascii, letters)) >= len(letters) else UNKNOWN
+            rated.append((fit * own.total(), len(function_words(code)), code))
+    return rated
 
 
 @cache
