@@ -39,7 +39,7 @@ def _json(rows: Rows) -> bytes:
 
 
 def _html(rows: Rows) -> bytes:
-    cells = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
+    cells = ["".join(map("<td>{}</td>".format, row)) for row in rows]
     head = "".join(f"<th>{name}</th>" for name in COLUMNS)
     body = "\n".join(f"<tr>{row}</tr>" for row in cells)
     return f"<html><body><table><tr>{head}</tr>\n{body}</table></body></html>".encode()

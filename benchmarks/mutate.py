@@ -219,6 +219,14 @@ def measure(module, changes, lines, seconds):
     return {"module": module, "noticed": noticed, "of": total, "survivors": survivors}
 
 
+def choose(changes, options, before):
+    """The changes to make: the survivors of an earlier result, or a sample."""
+    if before is None:
+        return random.Random(options.seed).sample(changes, min(options.sample, len(changes)))
+    wanted = [tuple(one[1:]) for one in before["survivors"]]
+    return [one for one in changes if (one[3], one[4]) in wanted]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(TESTS), metavar="NAME",
@@ -247,12 +255,7 @@ def main():
             lines, seconds = trace(modules, [f"tests/test_{one}.py" for one in tests.split()])
             for module in modules:
                 text = Path(module).read_text("utf-8")
-                changes = mutants(text)
-                if before:
-                    wanted = [tuple(one[1:]) for one in before[module]["survivors"]]
-                    changes = [one for one in changes if (one[3], one[4]) in wanted]
-                else:
-                    changes = random.Random(options.seed).sample(changes, min(options.sample, len(changes)))
+                changes = choose(mutants(text), options, before.get(module))
                 rows.append(measure(module, sorted(changes), lines[module], seconds))
                 if target:
                     target.write_text(json.dumps(rows, indent=1))

@@ -226,19 +226,29 @@ MORE_FILES = tuple(f"file_{number}.txt" for number in range(1, 21))
 VERBS = ("put", "put", "put", "delete", "undo", "purge", "same", "hide", "split", "join", "undo edit")
 
 
+def fill(store, rng):
+    """Read twenty files of frequent names."""
+    store.vectors.stamp("crowded", 5)
+    for name in MORE_FILES:
+        put(store, name, rng.choices(FREQUENT, k=rng.randint(8, 24)), name.removesuffix(".txt"))
+    extend(store, MORE_FILES, engine(Reticent))
+
+
+def draw_step(rng):
+    """A change of a file or of the entities."""
+    return (rng.choice(VERBS), rng.choice(MORE_FILES), rng.choices(FREQUENT, k=rng.randint(1, 20)),
+            rng.randrange(50), rng.randrange(50))
+
+
 @pytest.mark.chaos
 @pytest.mark.parametrize("seed", range(8))
 def test_a_name_of_many_passages_follows_each_change_as_if_all_were_read(tmp_path, seed):
     rng = random.Random(seed)
     frequent = set()
     with open_workspace(tmp_path / "grown.db") as store:
-        store.vectors.stamp("crowded", 5)
-        for name in MORE_FILES:
-            put(store, name, rng.choices(FREQUENT, k=rng.randint(8, 24)), name.removesuffix(".txt"))
-        extend(store, MORE_FILES, engine(Reticent))
+        fill(store, rng)
         for _ in range(12):
-            step = (rng.choice(VERBS), rng.choice(MORE_FILES),
-                    rng.choices(FREQUENT, k=rng.randint(1, 20)), rng.randrange(50), rng.randrange(50))
+            step = draw_step(rng)
             act(store, step, Reticent)
             assert not faults(store), step
             frequent.update(store.assembly.hubs(map(canonical, WORDS)))
@@ -250,16 +260,12 @@ def test_columns_that_follow_changes_are_those_of_the_graph_read_anew(tmp_path, 
     rng = random.Random(seed)
     followed = 0
     with open_workspace(tmp_path / "grown.db") as store:
-        store.vectors.stamp("crowded", 5)
-        for name in MORE_FILES:
-            put(store, name, rng.choices(FREQUENT, k=rng.randint(8, 24)), name.removesuffix(".txt"))
-        extend(store, MORE_FILES, engine(Reticent))
+        fill(store, rng)
         for number in range(16):
             if number % 3 == 0:  # several changes are followed at once
                 keep_columns(store, large=1)
                 store.assembly.follow(store.graph.revision, 10_000)
-            step = (rng.choice(VERBS), rng.choice(MORE_FILES),
-                    rng.choices(FREQUENT, k=rng.randint(1, 20)), rng.randrange(50), rng.randrange(50))
+            step = draw_step(rng)
             act(store, step, Reticent)
             merged = follow_columns(store, *open_columns(store.place.columns))
             if merged is None:

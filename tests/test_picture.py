@@ -1,4 +1,4 @@
-"""What Explore sends to the browser: the picture under each control, its selection and its scale."""
+"""The pictures that Explore sends to the browser under each control, their selection and scale."""
 
 import json
 import zlib

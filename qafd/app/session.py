@@ -234,7 +234,7 @@ def recall(name: str, key: object) -> Any:
 
 
 def count_turn(name: str) -> int:
-    """Count one more turn of something that begins anew, and return the number."""
+    """Count one more turn of something that starts again, and return the number."""
     results = session().results
     results[f"turn {name}"] = results.get(f"turn {name}", 0) + 1
     return int(results[f"turn {name}"])

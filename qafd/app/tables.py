@@ -52,8 +52,10 @@ def _clean_cells(values: Iterable[Any]) -> list[Any]:
 
 def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
     """Turn rows of cells into columns."""
-    cells = [list(row) for row in rows]
-    return {name: [row[at] for row in cells] for at, name in enumerate(names)}
+    cells, columns = [list(row) for row in rows], {}
+    for at, name in enumerate(names):
+        columns[name] = [row[at] for row in cells]
+    return columns
 
 
 def download(label: str, content: Callable[[], str | bytes], file: str, mime: str = "text/csv",

@@ -1,4 +1,4 @@
-"""Addresses that may be called for model endpoints and web pages."""
+"""Addresses that may be called for model endpoints."""
 
 import re
 import socket

@@ -152,9 +152,11 @@ def load_part(connection: Connection, wanted: Nodes) -> GraphPart:
     numbering = _number_nodes(connection, needed)
     nodes, vectors = _read_nodes(connection, numbering, edges, hubs, needed)
     rows = np.flatnonzero(np.isin(numbering.numbers, wanted))
+    places = rows.tolist()
     graph = Graph.build(
-        *([column[row] for row in rows.tolist()] for column in (nodes.ids, nodes.names, nodes.kinds)),
-        vectors=ByteRows.of(vectors[rows]), name_vectors=ByteRows.of(nodes.vectors[rows]),
+        [nodes.ids[at] for at in places], [nodes.names[at] for at in places],
+        [nodes.kinds[at] for at in places], vectors=ByteRows.of(vectors[rows]),
+        name_vectors=ByteRows.of(nodes.vectors[rows]),
         tokens=nodes.tokens[rows], revision=_revision(connection))
     return GraphPart(graph, np.stack([edges.heads, edges.tails]), edges.factors(numbering, nodes.scales),
                      _BITS[edges.kinds])
@@ -165,14 +167,14 @@ def _revision(connection: Connection) -> int:
 
 
 def _number_nodes(connection: Connection, wanted: Collection[int] | None = None) -> _Numbering:
-    where, asked = _scope("number", wanted)
+    where, asked = _scope(wanted)
     return _Numbering(np.fromiter((row[0] for row in connection.execute(
         f"SELECT number FROM nodes {where} ORDER BY number", asked)), np.int64))
 
 
-def _scope(column: str, wanted: Collection[int] | None) -> tuple[str, tuple[str, ...]]:
-    """Return a condition, and its parameters, that a number is wanted; none if all are."""
-    return ("", ()) if wanted is None else (f"WHERE {column} IN {NUMBERS}", (json.dumps([*wanted]),))
+def _scope(wanted: Collection[int] | None) -> tuple[str, tuple[str, ...]]:
+    """Return the condition that a node is wanted, and its parameters; none if all are."""
+    return ("", ()) if wanted is None else (f"WHERE number IN {NUMBERS}", (json.dumps([*wanted]),))
 
 
 def _read_hubs(connection: Connection, inside: Collection[int] | None) -> dict[int, Any]:
@@ -224,7 +226,7 @@ def _read_nodes(connection: Connection, numbering: _Numbering, edges: _LoadedEdg
     found = _LoadedNodes([], [], [], np.empty(count, np.int64), np.empty(count),
                          np.empty((count, dimension), np.int8), told)
     picked = np.empty((len(summed.passage), dimension), np.int8)
-    where, asked = _scope("number", wanted)
+    where, asked = _scope(wanted)
     rows = iter(connection.execute(
         "SELECT nodes.id, name, kind, tokens, scale, own.vectors, told.vectors FROM nodes "
         "LEFT JOIN embeddings AS own ON own.id = nodes.vectors "
