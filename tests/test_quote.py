@@ -99,6 +99,17 @@ def test_the_asked_cell_is_that_whose_column_is_named_and_value_is_not(
     assert find_cell(row, question) == asked
 
 
+REVIEW = "Product: Pump HX60\nCustomer: Per Dahl\nRating: 5\nReview date: 2024-05-03\nShop: Bodo"
+
+
+@pytest.mark.parametrize(("question", "column"), [
+    ("Who reviewed Pump HX60?", 1), ("When did Per Dahl review it?", 3), ("Where was it bought?", 4),
+    ("What rating did Per Dahl give?", 2), ("How many stars has it?", -1), ("Why did he complain?", -1)])
+def test_the_asked_cell_has_the_kind_of_thing_asked_for(question: str, column: int) -> None:
+    names = (SentenceName("a", "Per Dahl", "person"), SentenceName("b", "Bodo", "gpe"))
+    assert find_cell(REVIEW, question, names) == column
+
+
 def test_a_short_sentence_without_spaces_can_be_quoted(tmp_path: Path) -> None:
     knowledge = KnowledgeGraph(tmp_path / "zh.db")
     knowledge.add_text("zh.txt", "王小明于1982年毕业于北京大学物理系。\n\n"

@@ -8,7 +8,7 @@ import numpy as np
 
 from qafd.answer import LIKELY, Answer, Citation, Sentence, cite
 from qafd.answer.chooser import Candidate, choose
-from qafd.plan.kinds import Beyond, find_beyond, is_kind
+from qafd.plan.kinds import Asked, Beyond, find_asked, find_beyond, is_kind, rate_kind
 from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text.bm25 import content_words, stems, words
 from qafd.reading.text.lines import is_row, row_cells
@@ -17,10 +17,12 @@ from qafd.reading.text.scripts import length
 from qafd.records import QueryPlan, mark_at
 from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage
 from qafd.storage import Workspace
+from qafd.storage.rows import SentenceName
 
 PASSAGES = 5  # best passages whose sentences are considered
 SENTENCES = 4
 _NAME = "name"
+_CELL_KINDS = frozenset((Asked.PERSON, Asked.PLACE, Asked.TIME, Asked.NUMBER))  # seen at a value
 EACH = 2  # sentences of one passage at most: what else it says is much the same
 SHORT = 4  # words below which a sentence is a heading or a remnant
 MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the best cosine, and at all
@@ -144,6 +146,7 @@ def _quote(chosen: Sequence[Candidate], plan: QueryPlan, bold: bool, store: Work
         cited.setdefault(each.passage, []).append(each)
     sentences: list[Sentence] = []
     citations: list[Citation] = []
+    names = store.passages.names({passage.chunk for passage in cited})
     for number, (passage, quoted) in enumerate(cited.items(), 1):
         cosines = {each: float(each.vector @ plan.embedding) for each in quoted}
         places = [(each.start, each.end) for each in quoted]
@@ -156,26 +159,29 @@ def _quote(chosen: Sequence[Candidate], plan: QueryPlan, bold: bool, store: Work
             sentences.append(Sentence(
                 each.text, number, cosines[each], passage.start + each.start, passage.start + each.end,
                 bold and each is chosen[0], mark_at(marks, passage.start + each.start).page, skips,
-                find_cell(each.text, plan.question)))
+                find_cell(each.text, plan.question, names.get((passage.chunk, each.end), ()))))
             last = each
     return tuple(sentences), tuple(citations)
 
 
-def find_cell(row: str, question: str) -> int:
+def find_cell(row: str, question: str, names: Sequence[SentenceName] = ()) -> int:
     """Return the place of the cell in a row that a question asks for, -1 for none or several.
 
-    The question has most words of its column, and not its value. Beside another one a column "Name"
-    is not asked for: the name of the boat is in "Boat".
+    Its value is of the kind asked for, as the `names` of the row tell, and not in the question; its
+    column has words of the question. Beside another one a column "Name" is not asked for: the name of
+    the boat is in "Boat".
     """
-    asked = stems(question)
+    asked, known, kind = stems(question), frozenset(words(question)), find_asked(question)
     cells = row_cells(row)
-    shares = []
+    rates = []
     for column, value in cells:
         named = stems(column)
-        given = stems(value) <= asked
-        shares.append(0.0 if given else len(named & asked) / max(1, len(named)))
+        rate = len(named & asked) / max(1, len(named))
+        if kind in _CELL_KINDS:
+            rate += 2 * rate_kind(kind, value, [name for name in names if name.text in value], known)
+        rates.append(0.0 if stems(value) <= asked else rate)
     for at, (column, _) in enumerate(cells):
-        if column.casefold() == _NAME and any(shares[:at] + shares[at + 1:]):
-            shares[at] = 0.0
-    best = max(shares, default=0.0)
-    return shares.index(best) if best > 0 and shares.count(best) == 1 else -1
+        if column.casefold() == _NAME and any(rates[:at] + rates[at + 1:]):
+            rates[at] = 0.0
+    best = max(rates, default=0.0)
+    return rates.index(best) if best > 0 and rates.count(best) == 1 else -1
