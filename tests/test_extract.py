@@ -91,6 +91,15 @@ def test_a_given_name_that_is_a_small_word_needs_its_capital(text, name):
     assert {one for one in names if "Lund" in one and "invoice" not in one} == {name}
 
 
+@pytest.mark.parametrize(("text", "alone"), [
+    ("Per keeps the light at Utsira.", True), ("The yard was his; later Per sold tea.", True),
+    ("She met Per.", True), ("Per hour it costs five crowns.", False), ("It costs five per hour.", False),
+    ("## Price Per Hour\n\nIt costs five.", False)])
+def test_a_given_name_that_is_a_small_word_is_a_name_alone_where_no_preposition_stands(text, alone):
+    found = extractor().extract(passage(text)).mentions
+    assert any(m.name == "Per" and m.kind == "PERSON?" for m in found) == alone
+
+
 @pytest.mark.parametrize(("text", "parts"), [
     ("The crew is:\n- Ida Moe\n- Per Lund", 1), ("The crew is:\n- Ida Moe sails.\n- Per cooks.", 3),
     ("The crew\n- Ida Moe\n- Per Lund", 3)])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVENT",
                    "WORK_OF_ART", "LAW", "LANGUAGE"})
 UNTYPED = "PROPN"
-RULES = "local-24"
+RULES = "local-25"
 """What these rules are called in the log; see `LocalExtractor.name`."""
 
 VALUE_WORDS = 3  # of a value in a row that can be a name as a whole
@@ -117,7 +117,7 @@ class LocalExtractor:
         if name.endswith(".") and not _ABBREVIATED.search(name):
             name = name[:-1]
         key = canonical(name)
-        if not self._names(key) or name.islower():
+        if not (self._names(key) or key in lexicon("names", "given")) or name.islower():
             return None
         return Mention(key, name, start, start + len(name), number, kind)
 
@@ -167,6 +167,7 @@ def _spans(sentence: "Span") -> list[tuple["Span", str]]:
             spans += [(part, entity.label_) for part in _parts_by_line(entity)]
     spans += [(run, UNTYPED) for run in proper_runs(sentence, blocked)]
     spans = [(_with_given(span, sentence), kind) for span, kind in spans]
+    spans += [(sentence.doc[word.i:word.i + 1], "PERSON") for word in sentence[:-1] if _stands_alone(word)]
     for value in _named_values(sentence):
         if not any(token.ent_type_ in TYPES for token in value):
             apart = [one for one in spans if one[0].end <= value.start or one[0].start >= value.end]
@@ -187,6 +188,13 @@ def _with_given(span: "Span", sentence: "Span") -> "Span":
 def _is_given(word: "Token") -> bool:
     """Return True for a function word with a capital that is a given name."""
     return word.text.istitle() and not word.ent_type_ and word.lower_ in lexicon("names", "given")
+
+
+def _stands_alone(word: "Token") -> bool:
+    """Return True for such a name before its verb or within a sentence: "Per keeps it", "She met Per"."""
+    after = word.nbor()
+    within = not word.is_sent_start and not after.text.istitle()
+    return _is_given(word) and (within or after.pos_ == "VERB" and after.tag_ in ("VBD", "VBZ"))
 
 
 def _parts_by_line(entity: "Span") -> Iterator["Span"]:

@@ -16,6 +16,9 @@ UNKNOWN = "und"  # in letters with capitals, beyond English ones
 SURE = 0.25  # share of English function words from which a text is English
 SHARE = 0.12  # of another language's own function words, from which a text is in it
 HITS = 3  # and how many different ones a text of a passage's length must have
+LEAST_FIT = 0.5  # share of its letters beyond ASCII that the function words' language must have
+FIT = 0.8  # and that a language which these letters alone tell must have
+SPECIAL = 0.06  # share of letters beyond ASCII from which they tell the language of a text without function words
 _SAMPLE = 2000  # characters that are looked at
 
 _WORDS = re.compile(r"[^\W\d_]{2,}")
@@ -58,27 +61,38 @@ def language_of(text: str, least: int = 2) -> str:
     for word in words:
         for code in _languages_by_word().get(word, ()):
             found[code][word] += 1
-    rated = _rate_languages(some, words, found, least)
+    letters = list(filter(str.isalpha, some.casefold()))
+    special = Counter(letter for letter in letters if letter > "\x7f")
+    rated = _rate_languages(special, words, found, least)
+    if not rated and SPECIAL * len(letters) <= special.total() <= len(letters) / 2:
+        rated = [(found[code].total() + fit, -len(_alphabet(code)), code) for code in sorted(_lists())
+                 if (fit := _fit_alphabet(special, code)) >= FIT]
     if rated:
         return max(rated)[-1]
-    letters = list(filter(str.isalpha, some))
-    return ENGLISH if 2 * sum(map(str.isascii, letters)) >= len(letters) else UNKNOWN
+    return ENGLISH if 2 * special.total() <= len(letters) else UNKNOWN
 
 
-def _rate_languages(some: str, words: Sequence[str], found: Mapping[str, Counter[str]], least: int
-                    ) -> list[tuple[float, int, str]]:
-    """Return a score, the size of its list and the code of each language that enough function words say."""
+def _rate_languages(special: Mapping[str, int], words: Sequence[str], found: Mapping[str, Counter[str]],
+                    least: int) -> list[tuple[float, int, str]]:
+    """Return a score, the size of its list and the code of each language that enough function words say.
+
+    `special` counts the letters beyond ASCII, `found` each language's function words.
+    """
     english = function_words(ENGLISH)
     rated = []
-    special = Counter(letter for letter in some.casefold() if letter > "\x7f" and letter.isalpha())
     for code, own in found.items():
         only = english - function_words(code)
         if (len(own) >= min(HITS, max(least, len(words) // 4)) and own.total() >= SHARE * len(words)
-                and own.total() > 4 * sum(word in only for word in words)):
-            foreign = sum(special[letter] for letter in special.keys() - _alphabet(code))
-            fit = (1 + special.total() - foreign) / (1 + special.total())
+                and own.total() > 4 * sum(word in only for word in words)
+                and (fit := _fit_alphabet(special, code)) >= LEAST_FIT):
             rated.append((fit * own.total(), len(function_words(code)), code))
     return rated
+
+
+def _fit_alphabet(special: Mapping[str, int], code: str) -> float:
+    """Return the share of letters beyond ASCII, with one more, that a language's alphabet has."""
+    foreign = sum(special[letter] for letter in special.keys() - _alphabet(code))
+    return 1 - foreign / (1 + sum(special.values()))
 
 
 @cache
