@@ -18,7 +18,7 @@ SHARE = 0.12  # of another language's own function words, from which a text is i
 HITS = 3  # and how many different ones a text of a passage's length must have
 LEAST_FIT = 0.5  # share of its letters beyond ASCII that the function words' language must have
 FIT = 0.8  # and that a language which these letters alone tell must have
-SPECIAL = 0.06  # share of letters beyond ASCII from which they tell the language of a text without function words
+SPECIAL = 0.06  # share of such letters from which they tell it where function words do not
 _SAMPLE = 2000  # characters that are looked at
 
 _WORDS = re.compile(r"[^\W\d_]{2,}")
