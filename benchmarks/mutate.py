@@ -31,7 +31,7 @@ TESTS = {  # of the modules of each name
                  "seed_by_seed explain_change explain_question"),
     "answer": ("answer/__init__ answer/chooser answer/claims answer/context answer/conversation "
                "answer/quote answer/change",
-               "answer quote context conversation instructions answer_change cli_answer answer_app"),
+               "answer quote context conversation answer_change cli_answer answer_app"),
     "storage": ("storage/relational/log storage/relational/graph storage/relational/assembly",
                 "storage_contract assemble incremental erase edits index sqlite_file"),
     "assemble": ("assemble/claims assemble/edges assemble/entities",

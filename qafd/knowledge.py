@@ -31,14 +31,11 @@ from qafd.export.whole import whole
 from qafd.graph import Graph
 from qafd.graph_cache import GraphCache, add_texts, corpus_of, read_passages, sentences_of
 from qafd.ingest.embedding import MeteredEmbedder
-from qafd.ingest.reader import keep_prompt as store_prompt
-from qafd.ingest.reader import prompts_in
 from qafd.models import LLM, Reply
 from qafd.models.calls import CallSettings
 from qafd.models.cost import Meter, Metered
 from qafd.models.embedder import Embedder, local_embedder
 from qafd.models.estimate import RunPlan
-from qafd.models.instructions import Instructed, Instructions
 from qafd.plan import Planner, ask_further, plan_by
 from qafd.plan.spelling import Vocabulary
 from qafd.reading.text.plaintext import storable
@@ -90,7 +87,7 @@ class KnowledgeGraph:
     meter : Meter, optional
         Counts and caps the requests to such a model; by default under the cap of a run.
     calls : CallSettings, optional
-        Deadline, temperature, reply limit and context of the models that answer.
+        Deadline, temperature, reply limit and context of the endpoints that answer.
     """
 
     def __init__(self, location: Location, embedder: Embedder | None = None,
@@ -647,9 +644,7 @@ class KnowledgeGraph:
 
     def _language_model(self, client: "LLM | openai.OpenAI", model: str) -> LLM:
         if hasattr(client, "complete"):
-            llm = cast("LLM", client)
-            # a metered one has its instructions
-            return llm if isinstance(llm, Metered | Instructed) else Instructed(llm, read_instructions(self))
+            return cast("LLM", client)
         from qafd.ingest.reader import read_choice
         from qafd.models.endpoint import Endpoint
 
@@ -658,8 +653,7 @@ class KnowledgeGraph:
             with self.store() as store:
                 reads = read_choice(store).model
             model = Endpoint("", url, client=client).choose_model(reads)
-        return Instructed(Endpoint(model, url, client=client).with_settings(self._calls),
-                          read_instructions(self))
+        return Endpoint(model, url, client=client).with_settings(self._calls)
 
 
 def version_of(graph: Graph) -> str:
@@ -720,45 +714,6 @@ def write_layers(knowledge: KnowledgeGraph, names: Iterable[str], client: "LLM |
         return layer_store.write_layers(store, knowledge._embedder, names, llm, progress, stopped)
 
 
-def read_instructions(knowledge: KnowledgeGraph) -> Instructions:
-    """Read the prompts of this workspace and its call settings."""
-    with knowledge.store() as store:
-        return Instructions(prompts_in(store), knowledge._calls)
-
-
-def set_prompt(knowledge: KnowledgeGraph, task: str, prompt: str) -> None:
-    """Replace the prompt of a task; "" restores the default.
-
-    Parameters
-    ----------
-    task : str
-        A key of `qafd.models.instructions.TASKS`. After a change of "extract" the documents of a
-        workspace that a model reads are read again by the next run.
-    prompt : str
-        With the fields that the task requires.
-
-    Raises
-    ------
-    ParameterError
-        There is no such task, or the prompt is empty, too long, or lacks a field.
-
-    Examples
-    --------
-    >>> import qafd
-    >>> from qafd.knowledge import read_instructions, set_prompt
-    >>> kg = qafd.KnowledgeGraph.sample()
-    >>> ours = read_instructions(kg).prompt("plan")
-    >>> set_prompt(kg, "plan", ours + " Questions are about gardening.")
-    >>> read_instructions(kg).prompt("plan")[-29:]
-    'Questions are about gardening.'
-    >>> set_prompt(kg, "plan", "")
-    >>> read_instructions(kg).prompt("plan") == ours
-    True
-    """
-    with knowledge.store() as store:
-        store_prompt(store, task, prompt)
-
-
 def list_questions(knowledge: KnowledgeGraph) -> tuple[Turn, ...]:
     """List the questions that were asked of this workspace, the newest first."""
     with knowledge.store() as store:
@@ -774,8 +729,7 @@ def draft_answer(knowledge: KnowledgeGraph, retrieval: Retrieval, plan: QueryPla
     """
     ways = _list_paths(knowledge, retrieval, plan)
     with knowledge.store() as store:
-        return draft(put_reached_first(retrieval), store, ways, budget=budget, length=length,
-                     told=read_instructions(knowledge))
+        return draft(put_reached_first(retrieval), store, ways, budget=budget, length=length)
 
 
 def _list_paths(knowledge: KnowledgeGraph, retrieval: Retrieval,

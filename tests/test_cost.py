@@ -16,12 +16,14 @@ from qafd.errors import (
     ModelError,
     ParameterError,
     RefusedError,
+    ReplyLimitError,
     SpendingCapError,
     StoreError,
 )
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.models import Message, Recorded, Reply
 from qafd.models.allowance import Allowance
+from qafd.models.calls import CallSettings, calls_of
 from qafd.models.cost import FREE, Cap, Meter, Metered, Price, Spent, meter_of, tokens_of
 from qafd.models.endpoint import Endpoint
 from qafd.models.estimate import plan_run
@@ -224,12 +226,21 @@ def test_what_all_spend_on_a_day_is_capped_together_and_kept(path, allowance):
     assert len(calls(path)) == 3
 
 
-def test_a_day_that_version_0_1_wrote_still_counts(tmp_path):
-    file = tmp_path / "spending.json"
-    file.write_text('{"day": "2026-03-01", "calls": 2, "tokens": 9, "cost": 0.0}')
-    meter = Allowance(file, Cap(calls=2), lambda: "2026-03-01")
-    with pytest.raises(SpendingCapError):
-        meter.reserve(Spent(1, 1, 0.0))
+@pytest.mark.parametrize(("purpose", "setting"), [
+    ("answer", "in Settings, Calls, or with --reply-tokens"),
+    ("extract", "on Documents or with --reply-tokens")])
+@pytest.mark.replies(reply=lambda _: '{"high_level_keywords": ["x"], "low_level_keywords": []}')
+def test_a_used_up_limit_is_sent_paid_and_names_its_setting(server, path, purpose, setting):
+    server.fault = lambda *_: "truncated"
+    endpoint = Endpoint("tiny", server.url).with_settings(CallSettings(reply_tokens=77))
+    model = Metered(endpoint, str(path), Meter(), FREE, purpose=purpose)
+    with pytest.raises(ReplyLimitError, match=setting):
+        model.complete([Message("user", "Who?")], schema={"required": ["questions"]},
+                       max_tokens=calls_of(model).reply_tokens)
+    assert 77 in (server.bodies[-1].get("max_tokens"), server.bodies[-1].get("max_completion_tokens"))
+    with open_workspace(path) as store:
+        (total,) = store.ledger.totals("purpose")
+    assert total.tokens_out > 0
 
 
 def test_a_call_over_midnight_counts_on_the_day_that_it_began(tmp_path):

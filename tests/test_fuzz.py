@@ -30,8 +30,13 @@ from qafd.installation import check_workspace
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Reply, with_json
 from qafd.models.prompts import last_passage, read_passages
-from qafd.models.prompts_answer import judge_schema, read_grades, read_plan
-from qafd.models.prompts_correct import correct_schema, read_correct
+from qafd.models.prompts_answer import (
+    correct_schema,
+    judge_schema,
+    read_correct,
+    read_grades,
+    read_plan,
+)
 from qafd.models.prompts_write import read_follow
 from qafd.models.thoughts import hear
 from qafd.reading.parsing import parse_with_notices

@@ -13,19 +13,16 @@ from qafd.cli import main
 from qafd.errors import ReplyLimitError, SpendingCapError
 from qafd.ingest import index
 from qafd.ingest.erase import erase
-from qafd.ingest.reader import keep_prompt
 from qafd.knowledge import (
     KnowledgeGraph,
     draft_answer,
     plan_layers,
-    read_instructions,
     read_layer_states,
     write_layers,
 )
 from qafd.models.calls import CallSettings
 from qafd.models.cost import FREE, Cap, Meter, Metered
 from qafd.models.endpoint import Endpoint
-from qafd.models.instructions import TASKS, Instructed
 from qafd.records import Chunk, Description, Extraction
 from qafd.retrieve.layers import (
     LAYERS,
@@ -68,8 +65,8 @@ def knowledge(path: Path) -> KnowledgeGraph:
 
 
 def model(knowledge: KnowledgeGraph, server: FaultServer, most: int | None = None) -> Metered:
-    told = Instructed(Endpoint("tiny", server.url), read_instructions(knowledge))
-    return Metered(told, knowledge.url, Meter(Cap(calls=most)), FREE, server.url, "write", "write 1")
+    return Metered(Endpoint("tiny", server.url), knowledge.url, Meter(Cap(calls=most)), FREE, server.url,
+                   "write", "write 1")
 
 
 def layer(knowledge: KnowledgeGraph, name: str) -> LayerState:
@@ -143,17 +140,11 @@ def test_a_reply_of_no_use_leaves_the_sentences_of_the_documents(
     assert layer(knowledge, "summaries").written == 0
 
 
-def test_its_own_prompt_and_limit_are_sent(knowledge: KnowledgeGraph, server: FaultServer) -> None:
-    with knowledge.store() as store:
-        keep_prompt(store, "report", f"Speak plainly. {TASKS['report'].prompt}")
-    settings = CallSettings(reply_tokens=77)
-    endpoint = Endpoint("tiny", server.url).with_settings(settings)
-    knowledge = KnowledgeGraph(knowledge.url, TinyEmbedder(), calls=settings)
+def test_its_own_limit_is_sent(knowledge: KnowledgeGraph, server: FaultServer) -> None:
+    endpoint = Endpoint("tiny", server.url).with_settings(CallSettings(reply_tokens=77))
     write_layers(knowledge, ["communities"], Metered(
-        Instructed(endpoint, read_instructions(knowledge)), knowledge.url, Meter(), FREE, server.url,
-        "write"))
+        endpoint, knowledge.url, Meter(), FREE, server.url, "write"))
     for body in server.bodies:
-        assert body["messages"][0]["content"].startswith("Speak plainly.")
         assert 77 in (body.get("max_tokens"), body.get("max_completion_tokens"))
 
 

@@ -13,8 +13,7 @@ from qafd.explain.conditions import tabulate_conditions
 from qafd.explain.paths import ReasoningPath
 from qafd.models import Message, Reply
 from qafd.models.embedder import Embedder
-from qafd.models.instructions import USUAL, Instructions
-from qafd.models.prompts_answer import ABSENT, answer_messages
+from qafd.models.prompts_answer import ABSENT, EXACT, answer_messages
 from qafd.plan.kinds import Beyond
 from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text.bm25 import words
@@ -165,7 +164,7 @@ class Answer:
 
 
 def draft(retrieval: Retrieval, store: Workspace, ways: Sequence[ReasoningPath | Chain] = (), *,
-          budget: int = BUDGET, length: str = "short", told: Instructions = USUAL) -> Draft:
+          budget: int = BUDGET, length: str = "short") -> Draft:
     """Return the prompt for a retrieval, Prompt 3; `budget` in tokens, `length` as in `LENGTHS`.
 
     Of an exact retrieval it is that of SG-RAG's Table 15, with the conditions of the candidates.
@@ -174,10 +173,10 @@ def draft(retrieval: Retrieval, store: Workspace, ways: Sequence[ReasoningPath |
     if answers:
         context = build_table_context(retrieval, answers, budget)
         return Draft(retrieval.query, context,
-                     answer_messages(retrieval.query, context.text, length, told.prompt("exact")))
+                     answer_messages(retrieval.query, context.text, length, EXACT))
     context = build_context(retrieval, store, ways, budget)
     return Draft(retrieval.query, context,
-                 answer_messages(retrieval.query, context.text, length, told.prompt("answer")))
+                 answer_messages(retrieval.query, context.text, length))
 
 
 def check_reply(draft: Draft, reply: Reply, model: str, store: Workspace, embedder: Embedder) -> Written:

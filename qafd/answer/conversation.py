@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, replace
 from qafd.answer import Answer
 from qafd.errors import MalformedReplyError, ModelError, ParameterError
 from qafd.models import LLM, Reply
+from qafd.models.calls import calls_of
 from qafd.models.cost import Metered
-from qafd.models.instructions import instructions_of
 from qafd.models.prompts_write import follow_messages, read_follow
 from qafd.reading.text.plaintext import has_digit, one_line, storable
 from qafd.resources import lexicon
@@ -153,9 +153,7 @@ def follow_up(typed: str, said: Sequence[Exchange], client: LLM | None = None) -
         before = [(turn.question, turn.answer) for turn in said[-SHOWN:]]
         if isinstance(client, Metered):  # what is no question is not kept to be answered from
             client = replace(client, accepts=_is_question)
-        told = instructions_of(client)
-        reply = client.complete(follow_messages(before, typed, told.prompt("follow")),
-                                max_tokens=told.calls.reply_tokens)
+        reply = client.complete(follow_messages(before, typed), max_tokens=calls_of(client).reply_tokens)
         return FollowUp(typed, read_follow(reply), client.name)
     except ModelError as error:
         made = by_rules(typed, said[-1])

@@ -12,12 +12,10 @@ from qafd.app import access
 from qafd.app.home import home
 from qafd.app.session import is_private, session
 from qafd.errors import ParameterError, QafdError
-from qafd.ingest.reader import Keys, prompts_in
+from qafd.ingest.reader import Keys
 from qafd.models.address import OPENAI, check_address, is_local
 from qafd.models.cost import FREE, Meter, Metered
-from qafd.models.instructions import Instructed, Instructions
 from qafd.preferences import PROVIDERS, Preferences, load
-from qafd.storage import open_workspace
 
 if TYPE_CHECKING:
     from qafd.models.endpoint import Endpoint
@@ -117,9 +115,7 @@ def language_model(workspace: str, purpose: str, question: str = "") -> Metered 
     if llm is None:
         return None
     price = chosen.price(llm.name) or (FREE if is_local(chosen.base_url) else None)
-    with open_workspace(workspace, shared=True) as store:
-        instructed = Instructed(llm, Instructions(prompts_in(store), chosen.calls))
-    return Metered(instructed, workspace, spending(), price, chosen.base_url, purpose,
+    return Metered(llm, workspace, spending(), price, chosen.base_url, purpose,
                    question="" if is_private() else question)
 
 

@@ -13,8 +13,8 @@ from qafd.errors import ModelError, ParameterError, StoreError
 from qafd.explain.chains import Chain
 from qafd.knowledge import KnowledgeGraph, cite_reply, draft_answer
 from qafd.models import Streamed
+from qafd.models.calls import calls_of
 from qafd.models.cost import Metered
-from qafd.models.instructions import instructions_of
 from qafd.reading.text import count_tokens
 from qafd.reading.text.markdown import plain_pieces
 from qafd.reading.text.plaintext import one_line
@@ -106,7 +106,7 @@ def write_answer(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metere
 
     `plan` is that of the retrieval, if it is not by rules.
     """
-    calls = instructions_of(client).calls
+    calls = calls_of(client)
     budget = calls.fit(tokens, count_tokens(retrieval.query))
     draft = draft_answer(knowledge, retrieval, plan, budget=budget, length=length)
     with knowledge.store():  # else the call would open and close the file

@@ -161,20 +161,6 @@ def list_layers() -> None:
     """List the derived layers that methods need, and build them."""
 
 
-@command("prompts")
-@with_workspace
-@click.argument("task", required=False)
-@click.option("--set", "file", type=FILE, help="Use the prompt in this file.")
-@click.option("--ours", is_flag=True, help="Use the built-in prompt again.")
-@work("prompting.prompts")
-def prompts() -> None:
-    """List the prompts of a workspace, print one, or change it.
-
-    TASK names a prompt. Its fields in braces are filled when it is sent. After a change of
-    "extract", the next run reads those passages again that a model has read.
-    """
-
-
 @command()
 @with_store
 @click.option("--by", default="run",

@@ -39,9 +39,9 @@ from qafd.evaluate.written import (
 from qafd.flow import kernel
 from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph
+from qafd.models.calls import calls_of
 from qafd.models.cost import Metered
 from qafd.models.embedder import local_embedder
-from qafd.models.instructions import Instructed, instructions_of
 from qafd.models.prompts_answer import EMPOWERMENT, PAPER
 from qafd.reading.text.plaintext import one_line
 from qafd.runs.imported import read_columns
@@ -114,7 +114,7 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Lo
     gold = read_questions(_read(questions), questions.name, limit, with_gold=False)
     with _workspace(gold, questions.name, passages, db) as (knowledge, meter):
         client = asked.client(knowledge, "answer") if asked.model else None
-        calls = instructions_of(client).calls
+        calls = calls_of(client)
         planner = replace(client, purpose="plan") if client and how["plan"] != "rules" else None
         writing = Writing(calls.fit(how["tokens"]), how["length"], calls.reply_tokens, planner,
                           how["steps"])
@@ -176,13 +176,12 @@ def _judge_named(name: str | None, base_url: str | None, client: Metered) -> Met
     """
     if not name:
         return replace(client, purpose="judge")
-    told = instructions_of(client)
-    other = endpoint_named(name, base_url).with_settings(told.calls)
+    other = endpoint_named(name, base_url).with_settings(calls_of(client))
     price = price_at(other)
     if price is None and client.meter.cap.cost is not None:
         raise ParameterError(f"there is no price for {name}, so its cost cannot be capped; "
                              "enter it in Settings, or cap tokens with --max-tokens")
-    return replace(client, llm=Instructed(other, told), price=price, purpose="judge")
+    return replace(client, llm=other, price=price, purpose="judge")
 
 
 def _judge(result: AnswerResult, judging: Judging, progress: Callable[[Progress], None]

@@ -139,13 +139,11 @@ class ModelRequest:
     most: Mapping[str, Any]
 
     def client(self, knowledge: "KnowledgeGraph", purpose: str, question: str = "") -> "Metered":
-        """Return the model, called and instructed as the workspace says, and capped.
+        """Return the model, called as the workspace says, and capped.
 
         Its calls are noted in the workspace and never paid for twice.
         """
-        from qafd.knowledge import read_instructions
         from qafd.models.cost import Meter, Metered, Price
-        from qafd.models.instructions import Instructed
         from qafd.storage.rows import now
 
         endpoint = endpoint_named(self.model, self.base_url)
@@ -154,9 +152,8 @@ class ModelRequest:
             remember_price(endpoint.name, Price(*self.most["price"]))
         price = price_at(endpoint)
         cap = change_cap(self.most, spending().cap_where(price is not None))
-        told = Instructed(endpoint.with_settings(calls), replace(read_instructions(knowledge), calls=calls))
-        return Metered(told, knowledge.url, Meter(cap), price, endpoint.base_url, purpose,
-                       f"{purpose} {now()}", question=question)
+        return Metered(endpoint.with_settings(calls), knowledge.url, Meter(cap), price, endpoint.base_url,
+                       purpose, f"{purpose} {now()}", question=question)
 
     def read_for(self, knowledge: "KnowledgeGraph", plan: str | None, steps: int) -> None:
         """Let the model read the questions to a workspace, unless there is none or `plan` is "rules"."""

@@ -16,8 +16,8 @@ from qafd.evaluate import SEED
 from qafd.evaluate.measures import Interval, intervals
 from qafd.ingest.engine import Progress
 from qafd.models import LLM, Message, Reply
+from qafd.models.calls import calls_of
 from qafd.models.cost import Metered
-from qafd.models.instructions import instructions_of
 from qafd.models.prompts_answer import PAPER, Criterion, judge_messages, judge_schema, read_grades
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.time_left import ignore_progress
@@ -88,7 +88,7 @@ def ask_rounds(texts: Sequence[str], client: LLM, repeats: int,
 
     if isinstance(client, Metered):
         client = replace(client, accepts=accept)
-    most = instructions_of(client).calls.reply_tokens
+    most = calls_of(client).reply_tokens
     found: list[dict[str, Any]] = []
     failed: list[str] = []
     for number in range(repeats):
@@ -109,9 +109,8 @@ def judge(question: str, texts: Sequence[str], client: LLM, repeats: int,
 
     Returns the grades by text, shape (rounds, criteria), and the number of rounds that could not be read.
     """
-    prompt = instructions_of(client).prompt("judge")
     found, failed = ask_rounds(
-        texts, client, repeats, lambda some, number: judge_messages(question, some, criteria, number, prompt),
+        texts, client, repeats, lambda some, number: judge_messages(question, some, criteria, number),
         judge_schema(len(texts), criteria), lambda reply: read_grades(reply, len(texts), criteria))
     return {text: np.array([grades[text] for grades in found]) for text in texts}, len(failed)
 

@@ -30,12 +30,15 @@ from qafd.evaluate.overlap import Measure, measures
 from qafd.ingest.engine import Progress
 from qafd.knowledge import STEPS, KnowledgeGraph, cite_reply, draft_answer
 from qafd.models import Message
+from qafd.models.calls import calls_of
 from qafd.models.cost import Metered, tokens_of
-from qafd.models.instructions import instructions_of
-from qafd.models.prompts_answer import ABSENT, Criterion, judge_messages, plan_messages
-from qafd.models.prompts_correct import (
+from qafd.models.prompts_answer import (
+    ABSENT,
+    Criterion,
     correct_messages,
     correct_schema,
+    judge_messages,
+    plan_messages,
     read_correct,
 )
 from qafd.reading.text.markdown import CITED
@@ -218,16 +221,16 @@ def estimate_cost(knowledge: KnowledgeGraph, questions: Sequence[Question],
                 calls, sent = calls + 1, sent + tokens_of(draft.messages)
                 received += writing.reply_tokens
         if writing.planner is not None:
-            planned = instructions_of(writing.planner)
             # Each step reads five passages, about as many tokens as an answer.
-            calls, received = calls + writing.steps, received + writing.steps * planned.calls.reply_tokens
+            calls += writing.steps
+            received += writing.steps * calls_of(writing.planner).reply_tokens
             sent += (writing.steps - 1) * writing.budget
-            sent += tokens_of(plan_messages(question.text, planned.prompt("plan")))
+            sent += tokens_of(plan_messages(question.text))
         if judging is None:
             continue
         for messages in _judge_prompts(question, judging, writing.reply_tokens, len(methods)):
             judged += judging.rounds
-            marked += judging.rounds * instructions_of(judging.client).calls.reply_tokens
+            marked += judging.rounds * calls_of(judging.client).reply_tokens
             shown += judging.rounds * tokens_of(messages)
     prices = [(client.price, sent, received)]
     if judging is not None:
@@ -241,12 +244,11 @@ def _judge_prompts(question: Question, judging: Judging, reply_tokens: int, meth
                    ) -> Iterator[Sequence[Message]]:
     """Yield the prompts of one round that judges answers of the greatest length."""
     texts = ["word " * reply_tokens] * methods
-    told = instructions_of(judging.client)
     if judging.criteria:
         for group in [[text] for text in texts] if judging.alone else [texts]:
-            yield judge_messages(question.text, group, judging.criteria, prompt=told.prompt("judge"))
+            yield judge_messages(question.text, group, judging.criteria)
     if judging.correct and question.answers:
-        yield correct_messages(question.text, question.answers, texts, prompt=told.prompt("correct"))
+        yield correct_messages(question.text, question.answers, texts)
 
 
 def mark_correct(result: AnswerResult, client: Metered, repeats: int,
@@ -290,10 +292,9 @@ def _marks(question: Question, texts: Sequence[str], client: Metered, repeats: i
     """Return for each text the share of the readable rounds in which it is called correct."""
     if not texts:
         return {}
-    told = instructions_of(client).prompt("correct")
     rounds, _ = ask_rounds(
         texts, client, repeats,
-        lambda shown, number: correct_messages(question.text, question.answers, shown, number, told),
+        lambda shown, number: correct_messages(question.text, question.answers, shown, number),
         correct_schema(len(texts)), lambda reply: read_correct(reply, len(texts)))
     return {text: fmean(map(itemgetter(text), rounds)) for text in texts}
 

@@ -17,7 +17,6 @@ from qafd.ingest.grounding import Grounded, ground
 from qafd.models import LLM, Message, Reply
 from qafd.models.cost import Metered
 from qafd.models.estimate import RunPlan, plan_run
-from qafd.models.instructions import instructions_of
 from qafd.models.prompts import (
     ENTITY_TYPES,
     Records,
@@ -80,7 +79,7 @@ class ModelExtractor:
     Parameters
     ----------
     llm : LLM
-        A `Metered` one gets the document it is asked about; its instructions have the prompt.
+        A `Metered` one gets the document it is asked about.
     types : sequence of str
         Entity types to look for; another type that the model gives is kept as "OTHER".
     language : str
@@ -93,7 +92,6 @@ class ModelExtractor:
                  reply_tokens: int = REPLY_TOKENS) -> None:
         self._llm, self._types, self._language = llm, tuple(types), language
         self._limit = reply_tokens
-        self._prompt = instructions_of(llm).prompt("extract")
         options = self._messages([])[0].content.encode()
         self.name = f"{llm.name}/records-3-{hashlib.sha256(options).hexdigest()[:8]}"
 
@@ -139,7 +137,7 @@ class ModelExtractor:
         return _heard(reply, count)
 
     def _messages(self, chunks: Sequence[Chunk]) -> tuple[Message, ...]:
-        return extract_messages(chunks, self._types, self._language, self._prompt)
+        return extract_messages(chunks, self._types, self._language)
 
     def _reply(self, llm: LLM, messages: Sequence[Message]) -> Reply | None:
         """A reply; None when the model answered nothing."""

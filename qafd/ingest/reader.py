@@ -13,11 +13,9 @@ from qafd.models import LLM
 from qafd.models.address import OPENAI, check_address, is_local
 from qafd.models.cost import FREE, Cap, Meter, Metered, Price, meter_of
 from qafd.models.embedder import Embedder, PassageEmbedder, local_embedder
-from qafd.models.instructions import TASKS, Instructed, Instructions, check_prompt
 from qafd.models.multilingual import check_installed, multilingual_embedder
 from qafd.models.prompts import ENTITY_TYPES
 from qafd.reading.names.languages import ENGLISH, language_of
-from qafd.reading.text.plaintext import storable
 from qafd.storage import Workspace
 
 Keys = Mapping[str, str]
@@ -103,7 +101,6 @@ def read_choice(store: Workspace) -> ModelChoice:
     if not stored:
         return ModelChoice()
     values = json.loads(stored)
-    values.pop("gleanings", None)  # of earlier versions
     prices = {name: Price(**price) for name in ("price", "embed_price")
               if (price := values.pop(name, None))}
     return ModelChoice(**{**values, **prices, "types": tuple(values["types"]),
@@ -187,8 +184,7 @@ def local_embedder_of(choice: ModelChoice) -> Embedder:
 def extractor_of(choice: ModelChoice, store: Workspace, llm: LLM, meter: Meter | None = None,
                  run: str = "") -> ModelExtractor:
     """A language model as an extractor of this workspace."""
-    told = Instructed(llm, Instructions(prompts_in(store)))
-    paid = Metered(told, store.place.url, meter or Meter(), choice.rate, choice.base_url, "extract", run)
+    paid = Metered(llm, store.place.url, meter or Meter(), choice.rate, choice.base_url, "extract", run)
     return ModelExtractor(paid, choice.types, choice.language, choice.reply_tokens)
 
 
@@ -270,28 +266,3 @@ def engine_of(choice: ModelChoice, store: Workspace, keys: Keys, run: str, local
     return ModelEngine(extractor_of(choice, store, build_model(choice, keys), meter, run), base,
                        choice.in_flight, choice.together)
 
-
-def prompts_in(store: Workspace) -> dict[str, str]:
-    """The prompts of a workspace that are not ours, by task."""
-    rows = {task: store.notes.rows(f"prompt {task}") for task in TASKS}
-    return {task: found[-1]["prompt"] for task, found in rows.items() if found and found[-1]["prompt"]}
-
-
-def keep_prompt(store: Workspace, task: str, prompt: str) -> None:
-    """Let models do a task by a prompt from now on; "" or ours restores ours.
-
-    Raises
-    ------
-    ParameterError
-        See `qafd.models.instructions.check_prompt`.
-    """
-    prompt = storable(prompt.strip())
-    check_prompt(task, prompt or TASKS[task].prompt if task in TASKS else prompt)
-    if prompt == TASKS[task].prompt.strip():
-        prompt = ""
-    if prompt == prompts_in(store).get(task, ""):
-        return
-    store.notes.append(f"prompt {task}", {"prompt": prompt}, 1)
-    choice = store.log.choice
-    if task == "extract" and choice and json.loads(choice)["model"]:
-        store.log.choose(choice, anew=True)

@@ -91,8 +91,6 @@ class Allowance(Meter):
     def _read(self) -> dict[str, Spent]:
         try:
             stored = json.loads(self.file.read_text("utf-8"))
-            if "day" in stored:  # as version 0.1 wrote it: one day alone
-                stored = {stored.pop("day"): stored}
             days = {date.fromisoformat(day).isoformat(): Spent(**spent) for day, spent in stored.items()}
             readable = all(map(_is_count, days.values()))
         except FileNotFoundError:

@@ -60,6 +60,16 @@ class CallSettings:
         return min(budget, left)
 
 
+def calls_of(client: object) -> CallSettings:
+    """Return the settings of a model or of one that it wraps, else the usual ones."""
+    while client is not None:
+        settings = getattr(client, "calls", None)
+        if isinstance(settings, CallSettings):
+            return settings
+        client = getattr(client, "llm", None)
+    return CallSettings()
+
+
 def name_limit(error: ReplyLimitError, purpose: str) -> ReplyLimitError:
     """Return the error with the place of the setting to raise for a purpose, such as "answer"."""
     place = "on Documents" if purpose == "extract" else "in Settings, Calls,"

@@ -70,11 +70,12 @@ class Endpoint(RemoteModel):
     which parameters it knows. Parameters: see `RemoteModel`.
     """
 
+    calls = CallSettings()
     _words = _Words()
 
     def with_settings(self, settings: CallSettings) -> "Endpoint":
         """Change the settings of later calls, and return this model."""
-        self.deadline = settings.deadline
+        self.deadline, self.calls = settings.deadline, settings
         self._words = replace(self._words, temperature=settings.temperature)
         return self
 

@@ -77,7 +77,7 @@ class Records:
 
 
 def extract_messages(chunks: Sequence[Chunk], types: Sequence[str] = ENTITY_TYPES,
-                     language: str = "English", prompt: str = EXTRACT) -> tuple[Message, ...]:
+                     language: str = "English") -> tuple[Message, ...]:
     """Build Prompt 1 for passages; their text is data between lines that it cannot contain."""
     texts = []
     for chunk in chunks:
@@ -87,7 +87,7 @@ def extract_messages(chunks: Sequence[Chunk], types: Sequence[str] = ENTITY_TYPE
     shown = "\n".join(f"{mark} passage {number} begins\n{text}"
                       for number, text in enumerate(texts, 1))
     return (
-        Message("system", fill(prompt, types=", ".join(types), language=language, field=FIELD,
+        Message("system", fill(EXTRACT, types=", ".join(types), language=language, field=FIELD,
                                record=RECORD, done=DONE, mark=mark)),
         Message("user", f"{shown}\n{mark} passages end"))
 

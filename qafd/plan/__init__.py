@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from qafd.errors import MalformedReplyError, ModelError, ParameterError
 from qafd.graph import Graph
 from qafd.models import LLM, Reply
+from qafd.models.calls import calls_of
 from qafd.models.cost import Metered
 from qafd.models.embedder import Embedder, LocalEmbedder
-from qafd.models.instructions import instructions_of
 from qafd.models.prompts_answer import (
     FURTHER_SCHEMA,
     PLAN_SCHEMA,
@@ -185,10 +185,8 @@ def plan_by(client: LLM, planner: Planner, plan: QueryPlan) -> QueryPlan:
     When the model fails or names no keyword, the local plan stays and a notice has the reason.
     """
     try:
-        instructed = instructions_of(client)
         reply = _keep_readable(client, read_plan).complete(
-            plan_messages(plan.question, instructed.prompt("plan")), schema=PLAN_SCHEMA,
-            max_tokens=instructed.calls.reply_tokens)
+            plan_messages(plan.question), schema=PLAN_SCHEMA, max_tokens=calls_of(client).reply_tokens)
         keywords = read_plan(reply.text)
     except ModelError as error:
         told = notice(NoticeKind.READ_WITHOUT, model=client.name, text=str(error))
@@ -203,10 +201,9 @@ def ask_further(client: LLM, planner: Planner, plan: QueryPlan, passages: Sequen
     """
     asked = [plan.question, *(one.question for one in plan.further)]
     try:
-        instructed = instructions_of(client)
         reply = _keep_readable(client, read_further).complete(
-            further_messages(asked, passages, instructed.prompt("further")), schema=FURTHER_SCHEMA,
-            max_tokens=instructed.calls.reply_tokens)
+            further_messages(asked, passages), schema=FURTHER_SCHEMA,
+            max_tokens=calls_of(client).reply_tokens)
         questions = read_further(reply.text)
     except ModelError as error:
         failed = notice(NoticeKind.NOT_ASKED_FURTHER, model=client.name, text=str(error))

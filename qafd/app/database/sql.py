@@ -12,8 +12,8 @@ from qafd.app.session import bound, exchange, put, put_next, value_of
 from qafd.app.tables import columns_of, table
 from qafd.errors import ModelError
 from qafd.knowledge import KnowledgeGraph
+from qafd.models.calls import calls_of
 from qafd.models.cost import tokens_of
-from qafd.models.instructions import instructions_of
 from qafd.sql import box
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.dialect import dialect_name
@@ -56,8 +56,7 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
         way("settings", "Language models")
         return
     model = replace(model, accepts=has_sql)
-    told = instructions_of(model)
-    messages = sql_messages(asked, told.prompt("sql"))
+    messages = sql_messages(asked)
     if st.button(f"Let {brief(model.name, 40)} write it"):
         try:
             with st.spinner("One call, or two if its SQL cannot be run"):
@@ -73,7 +72,7 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
                 "sent, no rows."))
     with st.popover("What it is sent"):
         st.code(messages[1].content, language=None, wrap_lines=True)
-    known = model.find_stored(model.key(messages, None, told.calls.reply_tokens))
+    known = model.find_stored(model.key(messages, None, calls_of(model).reply_tokens))
     if known is not None:
         st.caption(f"Written by {plain(model.name)} before, {known.tokens_in:,} + "
                     f"{known.tokens_out:,} tokens.")

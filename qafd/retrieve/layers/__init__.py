@@ -17,9 +17,9 @@ import numpy as np
 from qafd.arrays import ByteRows, to_bytes
 from qafd.errors import ModelError, ParameterError
 from qafd.graph import Graph
+from qafd.models.calls import calls_of
 from qafd.models.cost import Metered
 from qafd.models.estimate import RunPlan, plan_run
-from qafd.models.instructions import instructions_of
 from qafd.records import Vectors
 from qafd.retrieve.layers.communities import Communities
 from qafd.retrieve.layers.descriptions import Descriptions
@@ -194,10 +194,9 @@ def plan_layers(store: Workspace, embedder: Embeds, names: Iterable[str], client
 
 
 def _author_of(store: Workspace, client: Metered) -> Authorship:
-    """Return a model as the author of a workspace's layers, with the prompts that it is given."""
-    told, before = instructions_of(client), find_author(store)
-    prompts = {task: told.prompt(task) for task in ("report", "summary", "merge")}
-    return Authorship(client.name, client.address, prompts, told.calls.reply_tokens,
+    """Return a model as the author of a workspace's layers."""
+    before = find_author(store)
+    return Authorship(client.name, client.address, calls_of(client).reply_tokens,
                       before.counts if before else {})
 
 

@@ -15,7 +15,7 @@ from qafd.errors import MalformedReplyError, ReplyLimitError
 from qafd.models import Message, Reply
 from qafd.models.calls import name_limit
 from qafd.models.cost import Metered, request_key, useful
-from qafd.models.prompts_write import write_messages
+from qafd.models.prompts_write import PROMPTS, write_messages
 from qafd.reading.text.plaintext import one_line
 from qafd.storage import Workspace, open_workspace
 
@@ -34,7 +34,7 @@ class LayerText:
     Parameters
     ----------
     task : str
-        The task for a model, one of `qafd.models.instructions.TASKS`.
+        The task for a model, a key of `PROMPTS`.
     text : str
         As made of sentences.
     material : str
@@ -67,15 +67,14 @@ class Extracts:
 
 @dataclass(frozen=True)
 class Authorship:
-    """The model that writes the layers of a workspace, its prompts, and how many texts of each it wrote.
+    """The model that writes the layers of a workspace, and how many texts of each it wrote.
 
-    `prompts` are by task, `limit` is the most tokens of a reply; `counts` has by layer how many texts
+    `limit` is the most tokens of a reply; `counts` has by layer how many texts
     are written, and how many there are.
     """
 
     model: str
     address: str
-    prompts: Mapping[str, str] = field(repr=False)
     limit: int
     counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
@@ -107,7 +106,7 @@ class Kept:
         unwritten = {}
         with open_workspace(self._workspace) as store:
             for draft in drafts:
-                messages = write_messages(self._author.prompts[draft.task], draft.material)
+                messages = write_messages(PROMPTS[draft.task], draft.material)
                 key = request_key(self._author.address, self._author.model, messages, None,
                                   self._author.limit)
                 keys.append(key)
